@@ -30,7 +30,7 @@ from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.gateway.registry import find, is_url
 from adjudge.features import generate as strategy
 from adjudge.features import rag
-from adjudge.features.agents.expectation import read_expected
+from adjudge.features.agents.expectation import read_expectations
 from adjudge.features.conversations.scenario import read_scenarios
 from adjudge.features.generate.sandbox.no_sandbox import NoSandbox
 from adjudge.features.rag.dimensions import read_dimensions
@@ -303,8 +303,8 @@ def read_scenarios_or_eval(path: Path) -> object:
 
 
 READERS: dict[str, Callable[[Path], object]] = {
-    "docs/agent-rules.md": read_expected,
-    "docs/ru/agent-rules.md": read_expected,
+    "docs/agent-rules.md": read_expectations,
+    "docs/ru/agent-rules.md": read_expectations,
     "docs/agents.md": load_eval,
     "docs/checks.md": load_eval,
     "docs/compared.md": load_eval,

@@ -22,7 +22,7 @@ from adjudge.stats.difference import ComparisonOutcome
 from adjudge.trust.comparison import (
     ComparisonSettings,
     RunComparison,
-    _corrected,
+    _correct,
     _correction_notes,
     compare_runs,
 )
@@ -252,7 +252,7 @@ def test_a_canned_reply_of_many_rows_is_counted_apart(drawn: bool) -> None:
     """The true difference is -0.300. Without the label of the canned reply the interval lay around
     0, and with it 60 of 100 labels were bad: -0.600.
     """
-    found = _corrected(texts_apart(drawn), ComparisonSettings(), clustered=True)
+    found = _correct(texts_apart(drawn), ComparisonSettings(), clustered=True)
     assert found is not None
     lower, value, upper = found.lower, found.value, found.upper
     assert lower is not None and value is not None and upper is not None

@@ -1,5 +1,6 @@
-"""Labels and results → how far a judge can be trusted: corrected numbers, agreement, comparisons,
-rankings. The commands are in ``features/trust``.
+"""Corrected numbers, agreement, comparisons and rankings from labels and results.
+
+The commands are in ``features/trust``.
 """
 
 from __future__ import annotations

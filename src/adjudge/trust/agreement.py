@@ -1,4 +1,4 @@
-"""How well a judge agrees with people, and people among themselves."""
+"""Agreement of a judge with people, and of people with each other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from adjudge.core.domain.verdict import TIE
 from adjudge.core.reading.types import Number, Word, key
 from adjudge.errors import SetupError
 from adjudge.messages import Message, plural
-from adjudge.stats.agreement import Agreement, Missing, Option, TwoRaters, agreement, share_of
+from adjudge.stats.agreement import Missing, Option, TwoRaters, agreement, share_of
 from adjudge.stats.agreement_intervals import (
     LEAST_ROWS,
     Distance,
@@ -47,7 +47,7 @@ CROWD = 12
 
 @dataclass(frozen=True, kw_only=True)
 class AgreementSettings:
-    """How agreement is measured."""
+    """Settings of the agreement figures."""
 
     missing: Missing = key(
         Word[Missing](get_args(Missing)),
@@ -66,7 +66,7 @@ class AgreementSettings:
 
 @dataclass(frozen=True)
 class AgreementReport:
-    """Everything that is said of agreement on one criteria."""
+    """Agreement on one criterion: the judge with people, and people with each other."""
 
     count: int
     """Labelled rows that it is about."""
@@ -102,9 +102,7 @@ class AgreementReport:
 
     @property
     def notes(self) -> list[Message]:
-        """Why there are no figures, or how many labelled rows they leave out because these were
-        not drawn among all rows.
-        """
+        """Return why there are no figures, or how many labelled rows the figures leave out."""
         if self.reason is not None:
             return [self.reason]
         if not self.drawn_otherwise:
@@ -118,8 +116,8 @@ class AgreementReport:
         return [left_out]
 
     def to_dict(self) -> JsonDict:
-        told = some_of(self, "raters", "figures", "baselines", "classes", "groups", "annotators")
-        figures = object_in(told["figures"])
+        parts = some_of(self, "raters", "figures", "baselines", "classes", "groups", "annotators")
+        figures = object_in(parts["figures"])
         return {
             "n": self.count,
             "drawn_at_random": self.drawn,
@@ -129,30 +127,30 @@ class AgreementReport:
             "reason": self.reason,
             **{name: figures.get(name) for name in ("accuracy", "kappa", "alpha")},
             "alt_test": _alt_test(self.alt_test) if self.alt_test else None,
-            **told,
+            **parts,
             "people": [
-                {"annotators": list(names), **one.to_dict()} for names, one in self.people.items()
+                {"annotators": list(names), **pair.to_dict()} for names, pair in self.people.items()
             ],
             "people_alpha": self.people_alpha.value,
             "alpha_level": self.alpha_level,
-            "orders": {name or "all": one.to_dict() for name, one in self.orders.items()},
+            "orders": {name or "all": pair.to_dict() for name, pair in self.orders.items()},
             "bootstrap": {"draws": self.settings.draws.count, "seed": self.settings.draws.seed},
         }
 
 
-def _alt_test(one: AltTest) -> JsonDict:
+def _alt_test(test: AltTest) -> JsonDict:
     return {
-        **some_of(one, "winning_rate", "advantage", "passed", "epsilon"),
-        "nearby": {f"{epsilon:g}": rate for epsilon, rate in (one.nearby or {}).items()},
+        **some_of(test, "winning_rate", "advantage", "passed", "epsilon"),
+        "nearby": {f"{epsilon:g}": rate for epsilon, rate in (test.nearby or {}).items()},
         "annotators": [
             {
-                "annotator": each.annotator,
-                "n": each.rows,
-                **some_of(each, "advantage", "p_value", "won"),
+                "annotator": comparison.annotator,
+                "n": comparison.rows,
+                **some_of(comparison, "advantage", "p_value", "won"),
             }
-            for each in one.comparisons
+            for comparison in test.comparisons
         ],
-        **some_of(one, "skipped", "reason"),
+        **some_of(test, "skipped", "reason"),
     }
 
 
@@ -168,36 +166,47 @@ def check_missing(missing: Missing, options: Collection[str], criteria: str) -> 
 
 def agreement_of(rows: Rows, settings: AgreementSettings, level: float) -> AgreementReport:
     """Measure agreement on ``rows.compared``."""
-    measure, seen = rows.measure, rows.compared
+    measure, compared = rows.measure, rows.compared
     check_missing(settings.missing, measure.options, rows.scale.name)
-    drawn = sum(one.counts for one in rows.labelled)
-    counted = any(one.counts for one in seen)
-    kept = [one for one in seen if one.truth is not None]
-    clusters = clusters_at(rows.together, [one.place for one in kept])
-    found = (
-        _numbers(kept, measure, settings, clusters, level)
+    drawn = sum(row.counts for row in rows.labelled)
+    counted = any(row.counts for row in compared)
+    rows_with_truth = [row for row in compared if row.truth is not None]
+    clusters = clusters_at(rows.together, [row.place for row in rows_with_truth])
+    report = (
+        _numbers(rows_with_truth, measure, settings, clusters, level)
         if measure.is_number
-        else _options(kept, measure, settings, clusters, level)
+        else _options(rows_with_truth, measure, settings, clusters, level)
     )
-    people = _by_annotator(seen)
-    test = _replaceable(seen, people, measure, settings.epsilon) if len(people) > 1 else None
+    people = _by_annotator(compared)
+    test = (
+        _test_replacement(compared, people, measure, settings.epsilon) if len(people) > 1 else None
+    )
     too_few = test is not None and test.winning_rate is None and not measure.is_number
+    slices = {"": rows_with_truth, **_by_slice(rows_with_truth, rows.slicing)}
+    by_slice = {name: order_agreement(part, settings.missing) for name, part in slices.items()}
     return replace(
-        found,
-        drawn=any(one.random for one in seen),
-        drawn_otherwise=drawn - len(seen) if counted else drawn,
-        reason=GROWN if drawn and not seen else None,
-        weighted=counted and not any(one.random for one in seen),
-        groups=_groups(kept, measure, rows.slicing),
-        annotators={name: _pair(_beside(seen, own), measure) for name, own in people.items()},
-        people=_each_two(seen, people, measure),
-        people_alpha=_people_alpha(seen, people, measure)
+        # Only rows that were drawn among all rows are compared, if there are any: other draws would
+        # bias the figures.
+        report,
+        drawn=any(row.random for row in compared),
+        drawn_otherwise=drawn - len(compared) if counted else drawn,
+        reason=GROWN if drawn and not compared else None,
+        weighted=counted and not any(row.random for row in compared),
+        groups=_groups(rows_with_truth, measure, rows.slicing),
+        annotators={
+            name: _pair(_judge_pairs(compared, answers), measure)
+            for name, answers in people.items()
+        },
+        people=_pairs_of_people(compared, people, measure),
+        people_alpha=_people_alpha(compared, people, measure)
         if len(people) > 1
         else Figure(None, "one annotator"),
         alpha_level=_alpha_level(measure),
         alt_test=test,
-        raters=judge_among_people(seen) if too_few else None,
-        orders=_orders(kept, settings, rows.slicing),
+        # The alternative annotator test needs rows that several people labelled. With too few of
+        # them, model the raters instead.
+        raters=judge_among_people(compared) if too_few else None,
+        orders={name: orders for name, orders in by_slice.items() if orders is not None},
     )
 
 
@@ -208,45 +217,52 @@ def _options(
     clusters: Clusters,
     level: float,
 ) -> AgreementReport:
-    truth = [str(one.truth) for one in rows]
+    truth = [str(row.truth) for row in rows]
     order = measure.options if measure.is_ordinal else None
-    longest = [one.longest for one in rows]
-    found = agreement(
-        [one.verdict for one in rows],
+    longest = [row.longest for row in rows]
+    overall = agreement(
+        [row.verdict for row in rows],
         truth,
         missing=settings.missing,
         tie=TIE if TIE in measure.options else None,
         order=order,
         offered=() if TIE in measure.options else measure.options,
-        longest=[str(one) for one in longest] if all(longest) and longest else None,
+        longest=[str(row) for row in longest] if all(longest) and longest else None,
         clusters=clusters,
         level=level,
     )
-    more = _further(rows, truth, measure, settings, clusters, level)
-    figures = {**found.figures, **more, **_wrong_steps(rows, clusters, level)}
-    classes = _classes(found)
+    more = _reliability_figures(rows, truth, measure, settings, clusters, level)
+    figures = {**overall.figures, **more, **_wrong_steps(rows, clusters, level)}
+    classes = {
+        str(option): {"precision": scores.precision, "recall": scores.recall, "F1": scores.f1}
+        for option, scores in overall.classes.items()
+    }
     return AgreementReport(
-        len(rows), settings, figures, found.left_out, baselines=found.baselines, classes=classes
+        len(rows), settings, figures, overall.left_out, baselines=overall.baselines, classes=classes
     )
 
 
 def _wrong_steps(
     rows: Sequence[LabelledRow], clusters: Clusters, level: float
 ) -> dict[str, Estimate]:
-    """How often the judge names the step that people name, and one at most one away from it: over
-    rows with a verdict where people name one, of a judge that is asked for a step.
+    """Measure how often the judge names the same wrong step as people, and how often at most one
+    step away. Only rows with a verdict for which people name a step count. Empty if the judge is
+    not asked for a step.
     """
-    if all(one.wrong_step is None for one in rows):
+    if all(row.wrong_step is None for row in rows):
         return {}
-    known = [
-        (place, one.wrong_step, true)
-        for place, one in enumerate(rows)
-        if one.verdict is not None and (true := one.true_step) is not None
+    steps = [
+        (place, row.wrong_step, true)
+        for place, row in enumerate(rows)
+        if row.verdict is not None and (true := row.true_step) is not None
     ]
-    together = clusters_at(clusters, [place for place, _, _ in known])
+    together = clusters_at(clusters, [place for place, _, _ in steps])
     return {
         name: share_of(
-            [said is not None and abs(said - true) <= most for _, said, true in known],
+            [
+                named_step is not None and abs(named_step - true) <= most
+                for _, named_step, true in steps
+            ],
             together,
             level,
             Message("nobody named a step"),
@@ -255,14 +271,7 @@ def _wrong_steps(
     }
 
 
-def _classes(found: Agreement) -> dict[str, dict[str, Estimate]]:
-    return {
-        str(option): {"precision": one.precision, "recall": one.recall, "F1": one.f1}
-        for option, one in found.classes.items()
-    }
-
-
-def _further(
+def _reliability_figures(
     rows: Sequence[LabelledRow],
     truth: Sequence[str],
     measure: Measure,
@@ -270,31 +279,36 @@ def _further(
     clusters: Clusters,
     level: float,
 ) -> dict[str, Estimate]:
-    """Chance-corrected figures of rows with a verdict, correlations of options that stand in an
-    order, and of probabilities.
+    """Return chance-corrected figures of rows with a verdict, correlations of ordinal options, and
+    figures of stated probabilities.
     """
-    judged = [place for place, one in enumerate(rows) if one.verdict is not None]
-    pairs = [(str(rows[place].verdict), truth[place]) for place in judged]
+    places = [place for place, row in enumerate(rows) if row.verdict is not None]
+    pairs = [(str(rows[place].verdict), truth[place]) for place in places]
     ratings: list[Ratings] = [*pairs]
-    own = clusters_at(clusters, judged)
+    row_clusters = clusters_at(clusters, places)
     metric = _alpha_level(measure)
-    options = len([one for one in measure.options if one != TIE or _tied(rows)])
+    options = len([option for option in measure.options if option != TIE or _has_tie(rows)])
     order = measure.options if metric == "ordinal" else None
-    found = {
+    figures = {
         "AC1": with_limits(
             gwet_ac1(Counter(ratings), options),
-            above_even_chance(pairs, max(2, options), clusters=own, level=level) if pairs else None,
+            above_even_chance(pairs, max(2, options), clusters=row_clusters, level=level)
+            if pairs
+            else None,
             len(pairs),
-            own,
+            row_clusters,
             level,
         ),
-        "alpha": _alpha(pairs, metric, order, own, level),
+        "alpha": _alpha(pairs, metric, order, row_clusters, level),
     }
     if metric == "ordinal":
-        found |= _correlations(
-            [(measure.value(a), measure.value(b)) for a, b in pairs], own, settings.draws, level
+        figures |= _correlations(
+            [(measure.value(a), measure.value(b)) for a, b in pairs],
+            row_clusters,
+            settings.draws,
+            level,
         )
-    return found | _probabilities(rows, measure, level)
+    return figures | _probabilities(rows, measure, level)
 
 
 def _alpha(
@@ -307,8 +321,8 @@ def _alpha(
     figure = krippendorff_alpha(Counter(pairs), metric, order)
     if figure.value is None:
         return with_limits(figure, None, len(pairs), clusters, level)
-    said = Counter(option for pair in pairs for option in pair)
-    places = rating_places(said, metric, order)
+    counts = Counter(option for pair in pairs for option in pair)
+    places = rating_places(counts, metric, order)
     if places is not None:
         low, high = min(places.values()), max(places.values())
         places = {option: (place - low) / (high - low) for option, place in places.items()}
@@ -317,20 +331,20 @@ def _alpha(
     return with_limits(figure, limits, len(pairs), clusters, level)
 
 
-def _tied(rows: Sequence[LabelledRow]) -> bool:
-    """Whether anybody called responses equally good: else nobody was free to, and a tie is no
-    option that chance could hit.
+def _has_tie(rows: Sequence[LabelledRow]) -> bool:
+    """Return True if anyone called responses equally good. Otherwise a tie was not on offer, and
+    chance could not hit it.
     """
-    said = (
+    answers = (
         answer
-        for one in rows
+        for row in rows
         for answer in (
-            one.verdict,
-            *one.answers.values(),
-            *(vote.option for vote in one.votes),
+            row.verdict,
+            *row.answers.values(),
+            *(vote.option for vote in row.votes),
         )
     )
-    return any(answer == TIE for answer in said)
+    return any(answer == TIE for answer in answers)
 
 
 def _correlations(
@@ -341,32 +355,34 @@ def _correlations(
 ) -> dict[str, Estimate]:
     methods = {"Kendall": kendall, "Spearman": spearman, "Pearson": pearson}
     statistics = {name: correlation_of(method) for name, method in methods.items()}
-    found = bootstrap(list(pairs), statistics, clusters=clusters, draws=draws, level=level)
+    estimates = bootstrap(list(pairs), statistics, clusters=clusters, draws=draws, level=level)
     units, few = count_units(pairs, clusters), too_few_units(clusters)
-    return {name: _correlation(one, units, few) for name, one in found.items()}
+    return {name: _correlation(estimate, units, few) for name, estimate in estimates.items()}
 
 
-def _correlation(one: Estimate, units: int, few: Message) -> Estimate:
-    """The wider one of the limits by rows drawn anew and by Fisher's transformation."""
-    if one.value is None or one.lower is None or one.upper is None:
-        return one
+def _correlation(estimate: Estimate, units: int, few: Message) -> Estimate:
+    """Return the wider limits of the bootstrap and of Fisher's transformation."""
+    if estimate.value is None or estimate.lower is None or estimate.upper is None:
+        return estimate
     if units < LEAST_ROWS:
-        return replace(one, lower=None, upper=None, reason=few)
-    limits = fisher_interval(one.value, units, level=one.level)
-    return replace(one, lower=min(one.lower, limits.lower), upper=max(one.upper, limits.upper))
+        return replace(estimate, lower=None, upper=None, reason=few)
+    limits = fisher_interval(estimate.value, units, level=estimate.level)
+    return replace(
+        estimate, lower=min(estimate.lower, limits.lower), upper=max(estimate.upper, limits.upper)
+    )
 
 
 def _probabilities(
     rows: Sequence[LabelledRow], measure: Measure, level: float
 ) -> dict[str, Estimate]:
-    """Where the votes state how likely a pass is."""
+    """Return figures of stated probabilities, if the votes state how likely a pass is."""
     if not measure.is_binary:
         return {}
     _, good = measure.ends
     stated = [
-        (chance, int(one.truth == good))
-        for one in rows
-        if (chance := stated_probability(one.votes, good)) is not None
+        (chance, int(row.truth == good))
+        for row in rows
+        if (chance := stated_probability(row.votes, good)) is not None
     ]
     return probability_figures(stated, level) if stated else {}
 
@@ -378,60 +394,51 @@ def _numbers(
     clusters: Clusters,
     level: float,
 ) -> AgreementReport:
-    judged = [place for place, one in enumerate(rows) if one.number is not None]
+    places = [place for place, row in enumerate(rows) if row.number is not None]
     pairs = [
         (measure.value(number), rows[place].value(measure))
-        for place in judged
+        for place in places
         if (number := rows[place].number) is not None
     ]
-    own = clusters_at(clusters, judged)
-    found = _correlations(pairs, own, settings.draws, level)
-    figures = {**found, "alpha": _alpha(pairs, _alpha_level(measure), None, own, level)}
-    return AgreementReport(len(rows), settings, figures, len(rows) - len(judged))
+    row_clusters = clusters_at(clusters, places)
+    correlations = _correlations(pairs, row_clusters, settings.draws, level)
+    figures = {
+        **correlations,
+        "alpha": _alpha(pairs, _alpha_level(measure), None, row_clusters, level),
+    }
+    return AgreementReport(len(rows), settings, figures, len(rows) - len(places))
 
 
 _People = Mapping[str, Mapping[str, Answer]]
 
 
 def _by_annotator(rows: Iterable[LabelledRow]) -> _People:
-    """Annotator → row → what they say."""
-    found: dict[str, dict[str, Answer]] = defaultdict(dict)
-    for one in rows:
-        for name, answer in one.answers.items():
-            found[name][one.unit] = answer
-    return {name: found[name] for name in sorted(found)}
+    """Group answers: annotator → row → answer."""
+    answers: dict[str, dict[str, Answer]] = defaultdict(dict)
+    for row in rows:
+        for name, answer in row.answers.items():
+            answers[name][row.unit] = answer
+    return {name: answers[name] for name in sorted(answers)}
 
 
-def _beside(rows: Iterable[LabelledRow], own: Mapping[str, Answer]) -> list[tuple[Answer, Answer]]:
-    """What the judge and one person say of the same rows."""
+def _judge_pairs(
+    rows: Iterable[LabelledRow], labels: Mapping[str, Answer]
+) -> list[tuple[Answer, Answer]]:
+    """Pair the judge's answers with one person's, on rows that both answered."""
     return [
-        (said, own[one.unit]) for one in rows if one.unit in own and (said := one.said) is not None
+        (answer, labels[row.unit])
+        for row in rows
+        if row.unit in labels and (answer := row.judge_answer) is not None
     ]
-
-
-def _shared(rows: Iterable[LabelledRow], one: str, other: str) -> list[tuple[Answer, Answer]]:
-    """What two persons say of the same rows; a text that stands on several rows counts as often, as
-    it does for the judge.
-    """
-    both = [row.answers for row in rows if one in row.answers and other in row.answers]
-    return [(answers[one], answers[other]) for answers in both]
 
 
 def _by_slice(rows: Iterable[LabelledRow], slicing: Slicing | None) -> dict[str, list[LabelledRow]]:
     if slicing is None:
         return {}
-    found: dict[str, list[LabelledRow]] = defaultdict(list)
-    for one in rows:
-        found[slicing.of_rows[one.place]].append(one)
-    return {name: found[name] for name in sorted(found)}
-
-
-def _orders(
-    rows: Sequence[LabelledRow], settings: AgreementSettings, slicing: Slicing | None
-) -> dict[str, OrderAgreement]:
-    parts = {"": rows, **_by_slice(rows, slicing)}
-    found = {name: order_agreement(own, settings.missing) for name, own in parts.items()}
-    return {name: one for name, one in found.items() if one is not None}
+    slices: dict[str, list[LabelledRow]] = defaultdict(list)
+    for row in rows:
+        slices[slicing.of_rows[row.place]].append(row)
+    return {name: slices[name] for name in sorted(slices)}
 
 
 def _pair(pairs: Sequence[tuple[Option, Option]], measure: Measure) -> TwoRaters:
@@ -441,30 +448,35 @@ def _pair(pairs: Sequence[tuple[Option, Option]], measure: Measure) -> TwoRaters
     return TwoRaters.of(pairs)
 
 
-def _each_two(
+def _pairs_of_people(
     rows: Sequence[LabelledRow], people: _People, measure: Measure
 ) -> dict[tuple[str, str], TwoRaters]:
     if len(people) > CROWD:
         return {}
-    return {(a, b): _pair(_shared(rows, a, b), measure) for a, b in combinations(people, 2)}
+    # a text that several rows hold counts as often as it does for the judge
+    answers = [row.answers for row in rows]
+    return {
+        (a, b): _pair([(both[a], both[b]) for both in answers if a in both and b in both], measure)
+        for a, b in combinations(people, 2)
+    }
 
 
 def _groups(
     rows: Sequence[LabelledRow], measure: Measure, slicing: Slicing | None
 ) -> dict[str, TwoRaters]:
-    members = {
+    pairs_by_group = {
         name: [
-            (said, truth)
-            for one in own
-            if (said := one.said) is not None and (truth := one.truth) is not None
+            (answer, truth)
+            for row in members
+            if (answer := row.judge_answer) is not None and (truth := row.truth) is not None
         ]
-        for name, own in _by_slice(rows, slicing).items()
+        for name, members in _by_slice(rows, slicing).items()
     }
-    return {name: _pair(pairs, measure) for name, pairs in members.items() if pairs}
+    return {name: _pair(pairs, measure) for name, pairs in pairs_by_group.items() if pairs}
 
 
 def _people_alpha(rows: Sequence[LabelledRow], people: _People, measure: Measure) -> Figure:
-    table = Counter(tuple(one.answers.get(name) for name in people) for one in rows)
+    table = Counter(tuple(row.answers.get(name) for name in people) for row in rows)
     level = _alpha_level(measure)
     return krippendorff_alpha(table, level, measure.options if level == "ordinal" else None)
 
@@ -475,20 +487,20 @@ def _alpha_level(measure: Measure) -> Metric:
     return "ordinal" if measure.is_ordinal else "nominal"
 
 
-def _replaceable(
+def _test_replacement(
     rows: Sequence[LabelledRow], people: _People, measure: Measure, epsilon: float
 ) -> AltTest:
     if measure.is_number:
         numbers = {
-            name: {row: measure.value(said) for row, said in own.items()}
-            for name, own in people.items()
+            name: {unit: measure.value(answer) for unit, answer in answers.items()}
+            for name, answers in people.items()
         }
-        judge = {one.unit: measure.value(one.number) for one in rows if one.number is not None}
+        judge = {row.unit: measure.value(row.number) for row in rows if row.number is not None}
         return alt_test(judge, numbers, epsilon=epsilon, alignment=closeness)
-    said = {one.unit: one.verdict for one in rows if one.verdict is not None}
+    verdicts = {row.unit: row.verdict for row in rows if row.verdict is not None}
     return alt_test(
-        said,
-        {name: dict(own) for name, own in people.items()},
+        verdicts,
+        {name: dict(answers) for name, answers in people.items()},
         epsilon=epsilon,
         alignment=share_alike,
     )

@@ -1,5 +1,5 @@
-"""What a judge of single answers goes by beside quality: text that adds nothing, and what it says
-by another criteria.
+"""Leanings of judges of single answers: text that adds nothing, and the halo of another
+criterion.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from adjudge.stats.difference import compare
 from adjudge.stats.estimate import Figure
 from adjudge.trust.labelled_rows import labelled_rows
 from adjudge.trust.labels.scales import label_scales
-from adjudge.trust.rows import Rows
 
 PADDING = "padding_of"
 """The column that names the row (its id) whose answer a row holds with padding."""
@@ -28,7 +27,9 @@ _Series = Mapping[str, tuple[float, float]]
 
 
 def padding_text(folder: str | Path, judge: str) -> str:
-    """Where rows hold the answers of others with padding: how many more pass."""
+    """Say how many more answers pass once they are padded, if rows hold padded answers of
+    others.
+    """
     passed: dict[tuple[str, str], bool] = {}
     padded: list[tuple[tuple[str, str], bool]] = []
     for record in records_of(folder, judge=judge):
@@ -37,77 +38,82 @@ def padding_text(folder: str | Path, judge: str) -> str:
             padded.append(((record.criterion, str(plain)), bool(record.score)))
         elif record.score in (0, 1):
             passed[record.criterion, str(record.id)] = bool(record.score)
-    pairs = [(passed[key], after) for key, after in padded if key in passed]
+    pairs = [(passed[key], is_passed) for key, is_passed in padded if key in passed]
     if not pairs:
         return Message(
             "not measured: it takes rows with a column {column}, the id of the row whose answer "
             "they hold with padding",
             column=PADDING,
         )
-    before, after = ([float(one) for one in side] for side in zip(*pairs, strict=True))
-    one = compare(after, before).estimate
+    passes_plain, passes_padded = (
+        [float(score) for score in scores] for scores in zip(*pairs, strict=True)
+    )
+    difference = compare(passes_padded, passes_plain).estimate
     limits = (
-        one.reason
-        if one.lower is None
+        difference.reason
+        if difference.lower is None
         else Message(
             "{lower:+.3f} to {upper:+.3f}; {count} answers",
-            lower=one.lower,
-            upper=one.upper,
-            count=one.count,
+            lower=difference.lower,
+            upper=difference.upper,
+            count=difference.count,
         )
     )
     return Message(
         "answers pass {value:+.3f} more often once they are padded ({limits})",
-        value=one.value,
+        value=difference.value,
         limits=limits,
     )
 
 
 def halo_text(folder: str | Path, judge: str) -> str | None:
-    """Of two criteria: how much more they go together in the judge's verdicts than in people's
-    labels; None of one alone.
+    """Say how much more two criteria go together in the judge's verdicts than in labels. Return
+    None for a judge with one criterion.
     """
-    if sum(judge in one.judges for one in label_scales(folder)) < 2:
+    if sum(judge in scale.judges for scale in label_scales(folder)) < 2:
         return None
     series = (
-        {rows.scale.name: dict(_series(rows)) for rows in labelled_rows(folder, judge)}
+        {
+            rows.scale.name: {
+                row.identity: (rows.measure.value(row.judge_answer), row.value(rows.measure))
+                for row in rows.labelled
+                if row.judge_answer is not None
+            }
+            for rows in labelled_rows(folder, judge)
+        }
         if holds_labels(folder)
         else {}
     )
-    found = [
-        (figure.value, one, other, rows)
-        for one, other, figure, rows in _each_two(series)
+    halos = [
+        (figure.value, criterion_a, criterion_b, rows)
+        for criterion_a, criterion_b, figure, rows in _halos(series)
         if figure.value is not None
     ]
-    if not found:
+    if not halos:
         return Message(
             "not measured: it takes people's labels of the same {fewest} rows by two of its "
             "criteria, which vary",
             fewest=FEWEST,
         )
-    value, one, other, rows = max(found)
+    value, criterion_a, criterion_b, rows = max(halos)
     return Message(
         "{one} and {other} go together by {value:+.2f} more than in people's labels "
         "(correlation; {rows} rows)",
-        one=one,
-        other=other,
+        one=criterion_a,
+        other=criterion_b,
         value=value,
         rows=rows,
     )
 
 
-def _each_two(series: Mapping[str, _Series]) -> Iterator[tuple[str, str, Figure, int]]:
-    for one, other in combinations(series, 2):
+def _halos(series: Mapping[str, _Series]) -> Iterator[tuple[str, str, Figure, int]]:
+    for criterion_a, criterion_b in combinations(series, 2):
         both = [
-            (series[one][row], series[other][row]) for row in series[one] if row in series[other]
+            (series[criterion_a][row], series[criterion_b][row])
+            for row in series[criterion_a]
+            if row in series[criterion_b]
         ]
         if len(both) >= FEWEST:
-            judged = [a[0] for a, _ in both], [b[0] for _, b in both]
-            labelled = [a[1] for a, _ in both], [b[1] for _, b in both]
-            yield one, other, halo(judged, labelled), len(both)
-
-
-def _series(rows: Rows) -> Iterator[tuple[str, tuple[float, float]]]:
-    for one in rows.labelled:
-        if one.said is not None:
-            yield one.identity, (rows.measure.value(one.said), one.value(rows.measure))
+            by_judge = [a[0] for a, _ in both], [b[0] for _, b in both]
+            by_people = [a[1] for a, _ in both], [b[1] for _, b in both]
+            yield criterion_a, criterion_b, halo(by_judge, by_people), len(both)

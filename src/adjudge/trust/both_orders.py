@@ -1,6 +1,4 @@
-"""A judge that was asked in two orders: how often it is right in each, and how often it says the
-same in both.
-"""
+"""Agreement of a judge that was asked in two orders: accuracy in each, and consistency."""
 
 from __future__ import annotations
 
@@ -15,13 +13,13 @@ from adjudge.stats.agreement import Missing
 from adjudge.trust.rows import Answer, LabelledRow, Votes, vote_option
 
 _Order = tuple[object, ...]
-_Said = str | None
+_Option = str | None
 """None: the vote failed, and that counts against the judge."""
 
 
 @dataclass(frozen=True)
 class OrderAgreement:
-    """Over labelled rows that were asked in both orders."""
+    """Agreement over labelled rows that were asked in both orders."""
 
     count: int
     right: tuple[float, float]
@@ -39,7 +37,7 @@ class OrderAgreement:
 
     @property
     def accuracy(self) -> float:
-        """The mean of both orders, as data sets with swapped pairs publish it."""
+        """Return the mean of both orders, as data sets with swapped pairs publish it."""
         return fmean(self.right)
 
     def to_dict(self) -> JsonDict:
@@ -56,46 +54,48 @@ class OrderAgreement:
 def order_agreement(
     rows: Iterable[LabelledRow], missing: Missing = "drop"
 ) -> OrderAgreement | None:
-    """None where no labelled row was asked in two orders.
+    """Measure a judge in both orders; None if no labelled row was asked in two orders.
 
     ``missing``: what a vote without a verdict counts as.
     """
-    seen = [
-        (one.truth, by_order)
-        for one in rows
-        if len(by_order := _by_order(one.votes, one.systems, missing)) == 2
+    judgments = [
+        (row.truth, by_order)
+        for row in rows
+        if len(by_order := _by_order(row.votes, row.systems, missing)) == 2
     ]
-    if not seen:
+    if not judgments:
         return None
-    first, second = (
-        fmean(fmean(said == truth for said in pair[side]) for truth, pair in seen)
+    accuracy_first, accuracy_second = (
+        fmean(fmean(option == truth for option in pair[side]) for truth, pair in judgments)
         for side in (0, 1)
     )
     return OrderAgreement(
-        len(seen),
-        (first, second),
-        alike=fmean(_most(pair[0]) == _most(pair[1]) for _, pair in seen),
-        both=fmean(_most(pair[0]) == _most(pair[1]) == truth for truth, pair in seen),
-        mostly=fmean(_mostly_right(truth, [*pair[0], *pair[1]]) for truth, pair in seen),
+        len(judgments),
+        (accuracy_first, accuracy_second),
+        alike=fmean(_most_frequent(pair[0]) == _most_frequent(pair[1]) for _, pair in judgments),
+        both=fmean(
+            _most_frequent(pair[0]) == _most_frequent(pair[1]) == truth for truth, pair in judgments
+        ),
+        mostly=fmean(_mostly_right(truth, [*pair[0], *pair[1]]) for truth, pair in judgments),
     )
 
 
-def _by_order(votes: Votes, systems: Sequence[str], missing: Missing) -> list[list[_Said]]:
-    """What was said in each order, as they were asked."""
-    found: dict[_Order, list[_Said]] = defaultdict(list)
+def _by_order(votes: Votes, systems: Sequence[str], missing: Missing) -> list[list[_Option]]:
+    """Group the votes' options by order, in the order they were asked."""
+    options: dict[_Order, list[_Option]] = defaultdict(list)
     for vote in votes:
-        said = vote_option(vote, systems)
-        if said is None and missing == "drop":
+        option = vote_option(vote, systems)
+        if option is None and missing == "drop":
             continue
         if vote.order is not None:
-            found[vote.order].append(TIE if said is None and missing == "tie" else said)
-    return list(found.values())
+            options[vote.order].append(TIE if option is None and missing == "tie" else option)
+    return list(options.values())
 
 
-def _most(said: Sequence[_Said]) -> _Said:
-    return Counter(said).most_common(1)[0][0]
+def _most_frequent(options: Sequence[_Option]) -> _Option:
+    return Counter(options).most_common(1)[0][0]
 
 
-def _mostly_right(truth: Answer | None, said: Sequence[_Said]) -> bool:
-    wrong = sum(one not in (truth, None, TIE) for one in said)
-    return sum(one == truth for one in said) > wrong
+def _mostly_right(truth: Answer | None, options: Sequence[_Option]) -> bool:
+    wrong = sum(option not in (truth, None, TIE) for option in options)
+    return sum(option == truth for option in options) > wrong

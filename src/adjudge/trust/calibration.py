@@ -1,6 +1,4 @@
-"""A judge's number, corrected by what people said of some of its rows; or why there is no corrected
-number.
-"""
+"""Correct a judge's number by labels of some of its rows, or say why that is not possible."""
 
 from __future__ import annotations
 
@@ -58,7 +56,7 @@ from adjudge.trust.measure import Measure
 from adjudge.trust.panel_check import PanelReport, members_say, panel_of
 from adjudge.trust.rows import LabelledRow, Rows, Votes, by_row, repeats
 from adjudge.trust.slices import SliceReport, slices_of
-from adjudge.trust.usable_labels import LabelSettings, LabelsUsed, labels_used, nonzero
+from adjudge.trust.usable_labels import LabelSettings, LabelsUsed, nonzero, sort_labels
 
 LEVEL = Number(above=0.5, below=1)
 LEVEL_HELP = "Confidence level of all intervals."
@@ -66,7 +64,7 @@ LEVEL_HELP = "Confidence level of all intervals."
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationSettings(LabelSettings):
-    """What may be asked of a calibration."""
+    """Settings of a calibration."""
 
     level: float = key(LEVEL, LEVEL_HELP, 0.95, option="--confidence")
     target_width: float = key(Number(above=0, most=1), "How narrow the interval should be.", 0.1)
@@ -106,7 +104,16 @@ class CalibrationSettings(LabelSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration(JudgeCriterion, HtmlRepr):
-    """What labels say of one judge and one criteria."""
+    """A judge's number on one criterion, corrected by labels.
+
+    Example::
+
+        calibration = calibrate(results, labels)
+        if calibration.corrected:
+            print(calibration.corrected.value, calibration.corrected.lower)
+        else:
+            print(calibration.refusal.text)
+    """
 
     lock: str | None
     """The identity of the judge that the confusion is of."""
@@ -167,7 +174,7 @@ class Calibration(JudgeCriterion, HtmlRepr):
 
     @property
     def is_comparison(self) -> bool:
-        """Whether responses are compared."""
+        """Return True if responses are compared."""
         return TIE in self.measure.options
 
     def to_dict(self) -> JsonDict:
@@ -194,16 +201,18 @@ class Calibration(JudgeCriterion, HtmlRepr):
             },
             **self.confusion.to_dict(),
             **some_of(self, "distance", "agreement", "needed"),
-            "estimators": [{"method": one.method, **estimate_data(one)} for one in self.others],
-            "shares": {option: estimate_data(one) for option, one in self.shares.items()},
+            "estimators": [
+                {"method": estimate.method, **estimate_data(estimate)} for estimate in self.others
+            ],
+            "shares": {option: estimate_data(estimate) for option, estimate in self.shares.items()},
             **some_of(self, "panel", "slices", "lock", "level", "notes"),
         }
 
 
-def estimate_data(one: Estimate) -> JsonDict:
-    """An estimate as a JSON-ready dict."""
-    found: JsonDict = {"rate": one.value, "lower": one.lower, "upper": one.upper}
-    return {**found, "n": one.count, **nonempty(reason=one.reason)}
+def estimate_data(estimate: Estimate) -> JsonDict:
+    """Return an estimate as a JSON-ready dict."""
+    limits: JsonDict = {"rate": estimate.value, "lower": estimate.lower, "upper": estimate.upper}
+    return {**limits, "n": estimate.count, **nonempty(reason=estimate.reason)}
 
 
 _SETTINGS = CalibrationSettings()
@@ -233,55 +242,51 @@ def calibrate(
     lock: str | None = None,
     settings: CalibrationSettings = _SETTINGS,
 ) -> Calibration:
-    """The corrected number of ``results`` by one criteria. ``lock`` is the judge's identity, which
-    labels of rows that were drawn within its verdicts must name.
+    """Correct the number of ``results`` by one criterion.
+
+    ``lock`` is the judge's identity. Labels of rows that were drawn within the judge's verdicts
+    must name it.
     """
-    made = list(results)
-    names = list(dict.fromkeys(one.criteria.name for one in made))
+    results_list = list(results)
+    names = list(dict.fromkeys(result.criteria.name for result in results_list))
     if len(names) != 1:
         raise SetupError(
             "calibrate takes results by one criterion, not by {names}",
             names=", ".join(map(repr, names)) or Message("none"),
         )
-    used = labels_used(
-        (one for one in labels if one.criteria == names[0]),
+    used = sort_labels(
+        (label for label in labels if label.criteria == names[0]),
         lock,
         model_made=settings.labels_are_model_made,
         since=max(settings.changes.values(), default=None),
         older=settings.labels_before_change,
     )
-    found = [one.record("", place, votes=True) for place, one in enumerate(made)]
-    scale = _scale(made[0])
-    compared = Contestants.of_records(found) if scale.compares else Contestants()
+    judgments = [result.record("", place, votes=True) for place, result in enumerate(results_list)]
+    scale = LabelScale(
+        results_list[0].criteria,
+        range=results_list[0].rating_range,
+        compares=isinstance(results_list[0], PairwiseInstanceResult),
+    )
+    compared = Contestants.of_records(judgments) if scale.compares else Contestants()
     rows = Rows(
         scale,
         by_row(used.labels),
         settings.cluster,
         settings.by,
         lambda record: record.votes or (),
-        _kept(settings),
+        _vote_storage(settings),
         contestants=compared,
         weighting=used.weighting,
         drawn_of=used.drawn_of,
         skipped_rows=used.skipped,
     )
-    for number, record in enumerate(found):
+    for number, record in enumerate(judgments):
         rows.add(record, number)
     return calibration(rows, used, judge=names[0], lock=lock, settings=settings)
 
 
-def _scale(result: Result) -> LabelScale:
-    return LabelScale(
-        result.criteria,
-        range=result.rating_range,
-        compares=isinstance(result, PairwiseInstanceResult),
-    )
-
-
-def _kept(settings: CalibrationSettings) -> list[Votes] | None:
-    """Where to keep the votes of all rows: Dawid and Skene's model needs them,
-    nothing else does.
-    """
+def _vote_storage(settings: CalibrationSettings) -> list[Votes] | None:
+    # Only Dawid and Skene's model needs the votes of all rows.
     return [] if settings.all_estimators and settings.agreement else None
 
 
@@ -293,49 +298,50 @@ def calibrate_run(
     judge: str | None = None,
     settings: CalibrationSettings = _SETTINGS,
 ) -> list[Calibration]:
-    """A calibration for each judge and each criterion of a run that has labels; rows are read as
-    they pass.
+    """Calibrate each judge and criterion of a run that has labels. Rows are read as a stream.
 
-    ``labels``: instead of those that lie in the run folder. ``criteria``, ``judge``: only these.
+    ``labels``: instead of those in the run folder. ``criteria``, ``judge``: only these.
     """
-    given = list(LabelStore(folder).of_each_copy() if labels is None else labels)
-    wanted = [one for one in labelled_judges(folder, given, criteria) if judge in (None, one.judge)]
-    found = [
-        replace(made, one_of_several=len(one.scale.judges) > 1)
-        for one in wanted
-        for made in _of_judge(one, settings)
+    all_labels = list(LabelStore(folder).of_each_copy() if labels is None else labels)
+    calibrations = [
+        replace(result, one_of_several=len(labelled.scale.judges) > 1)
+        for labelled in labelled_judges(folder, all_labels, criteria)
+        if judge in (None, labelled.judge)
+        for result in _calibrate_judge(labelled, settings)
     ]
-    if judge is not None and judge not in (known := configurations(folder)):
+    if judge is not None and judge not in (judges := configurations(folder)):
         raise SetupError(
             "{folder} has no judge {judge!r}; it has {known}",
             folder=folder,
             judge=judge,
-            known=", ".join(map(repr, known)),
+            known=", ".join(map(repr, judges)),
         )
-    return found
+    return calibrations
 
 
-def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> list[Calibration]:
-    """One, or one for each of several targets whose answers were judged."""
-    used = one.used(settings)
-    with reading(one.folder) as ledger:
-        # the steps of a cascade are no panel
-        wanted = settings.agreement is not None and not one.configuration.steps
+def _calibrate_judge(
+    labelled_judge: LabelledJudge, settings: CalibrationSettings
+) -> list[Calibration]:
+    """Calibrate one judge: a single result, or one per target if several targets were judged."""
+    used = labelled_judge.used(settings)
+    with reading(labelled_judge.folder) as ledger:
+        # the steps of a cascade are not a panel
+        needs_votes = settings.agreement is not None and not labelled_judge.configuration.steps
 
         def votes(record: JudgmentRecord) -> Votes:
-            return votes_of(ledger, one.judge, record.index) if wanted else ()
+            return votes_of(ledger, labelled_judge.judge, record.index) if needs_votes else ()
 
-        contestants = Contestants.of_judge(ledger, one.judge)
+        contestants = Contestants.of_judge(ledger, labelled_judge.judge)
         labels, first_kinds = by_row(used.labels), dict[str, str]()
 
         def new_rows() -> Rows:
             return Rows(
-                one.scale.scale,
+                labelled_judge.scale.scale,
                 labels,
                 settings.cluster,
                 settings.by,
                 votes,
-                _kept(settings),
+                _vote_storage(settings),
                 contestants=contestants,
                 weighting=used.weighting,
                 first_kinds=first_kinds,
@@ -345,24 +351,25 @@ def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> list[Calibra
 
         by_system: defaultdict[str, Rows] = defaultdict(new_rows)
         in_votes = used.weighting is not None and used.weighting.reads_votes
-        beside = number = 0
-        for record in records(ledger, judge=one.judge, votes=in_votes):
-            if verdict_of(record, one.scale.name) is None:
+        left_out_count = number = 0
+        for record in records(ledger, judge=labelled_judge.judge, votes=in_votes):
+            if verdict_of(record, labelled_judge.scale.name) is None:
                 continue
             if is_of_sample(record):
                 by_system[record.answered_by].add(record, number)
             else:
-                beside += 1
+                left_out_count += 1
             number += 1
     labelled = {
         system: {row.identity for row in rows.labelled} for system, rows in by_system.items()
     }
-    made = {
+    calibrations = {
         system: calibration(
             rows,
+            # Each system is corrected by the labels of its own rows only.
             used.without(set().union(*labelled.values()) - labelled.get(system, set())),
-            judge=one.judge,
-            lock=one.lock,
+            judge=labelled_judge.judge,
+            lock=labelled_judge.lock,
             settings=settings,
         )
         for system, rows in (by_system or {"": new_rows()}).items()
@@ -373,19 +380,21 @@ def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> list[Calibra
             "all events alike",
             "{count} rows of the traffic were taken for sure and are left out: the number is that "
             "of all events alike",
-            beside,
+            left_out_count,
         )
     )
     return [
-        replace(found, system=name if len(made) > 1 else "", notes=(*found.notes, *left_out))
-        for name, found in made.items()
+        replace(
+            result, system=name if len(calibrations) > 1 else "", notes=(*result.notes, *left_out)
+        )
+        for name, result in calibrations.items()
     ]
 
 
 def calibration(
     rows: Rows, used: LabelsUsed, *, judge: str, lock: str | None, settings: CalibrationSettings
 ) -> Calibration:
-    """What ``rows`` and their labels come to."""
+    """Return the calibration of ``rows`` by their labels."""
     measure, level = rows.measure, settings.level
     drawn = rows.drawn
     estimates, once = _estimates(rows, drawn, settings)
@@ -399,6 +408,10 @@ def calibration(
     )
     refused = by_labels or too_few(estimates.strata, every=weighted)
     agreement = agreement_of(rows, settings.agreement, level) if settings.agreement else None
+    # how many rows each labelled one stands for
+    weights = {
+        part.verdict: part.rows / len(part.labels) for part in estimates.strata if part.labels
+    }
     return Calibration(
         judge=judge,
         criteria=rows.scale.name,
@@ -406,8 +419,8 @@ def calibration(
         level=level,
         measure=measure,
         rows=len(rows.verdicts),
-        failed=sum(one is None for one in rows.verdicts),
-        count=len({one.unit for one in drawn}),
+        failed=sum(verdict is None for verdict in rows.verdicts),
+        count=len({row.unit for row in drawn}),
         naive=from_unit(estimates.naive, measure.range),
         these_rows=settings.these_rows,
         added=rows.late,
@@ -416,18 +429,20 @@ def calibration(
         corrected=None if refused else from_unit(estimates.corrected, measure.range),
         refusal=refused,
         labels=used,
-        labels_by_verdict=dict(_by_verdict(one.verdict for one in drawn)),
+        labels_by_verdict=dict(_by_verdict(row.verdict for row in drawn)),
         rows_by_verdict=dict(_by_verdict(rows.verdicts)),
-        needed=_needed(estimates, rows, drawn, settings, refused=refused is not None),
+        needed=_plan_labels(estimates, rows, drawn, settings, refused=refused is not None),
         confusion=confusion_of(
             drawn,
             measure,
-            _weights(estimates.strata, rows),
+            [weights.get(verdict, 0.0) for verdict in rows.strata[0]],
             level,
             rows.together,
             _why_no_limits(rows, drawn),
         ),
-        others=tuple(from_unit(one, measure.range) for one in well_known(rows, drawn, level))
+        others=tuple(
+            from_unit(estimate, measure.range) for estimate in well_known(rows, drawn, level)
+        )
         if settings.all_estimators and not several
         else (),
         shares={} if refused or settings.sequential else _shares(rows, drawn, settings),
@@ -435,11 +450,13 @@ def calibration(
         agreement=agreement,
         looks=() if refused else tuple(_looks(rows, drawn, settings)),
         slices=None if by_labels else slices_of(rows, drawn, level, these_rows=settings.these_rows),
-        panel=panel_of(rows.compared, measure, level, _said(rows), settings.agreement.missing)
+        panel=panel_of(
+            rows.compared, measure, level, _member_votes(rows), settings.agreement.missing
+        )
         if settings.agreement
         else None,
         notes=(
-            *_price(estimates.corrected, once, settings),
+            *_width_notes(estimates.corrected, once, settings),
             *([] if refused else _doubts(estimates, rows, drawn)),
             *_notes(used, estimates, rows),
             *(agreement.notes if agreement else ()),
@@ -450,46 +467,43 @@ def calibration(
 def _estimates(
     rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettings
 ) -> tuple[_Estimates, Estimate]:
-    """What is estimated, and the corrected rate as it would be, were it looked at once."""
+    """Return the estimates, and the corrected rate as a single look would give it."""
     level = settings.level
-    found = (_numbers if rows.measure.is_number else _options)(rows, drawn, settings)
-    once = found.corrected
+    estimates = (_numbers if rows.measure.is_number else _options)(rows, drawn, settings)
+    once = estimates.corrected
     if settings.sequential:
-        found = _looked_at_often(found, rows, drawn, settings)
+        estimates = _sequential_estimates(estimates, rows, drawn, settings)
     if several := rows.contestants.refusal:
         none = undefined("win rate", 0, several.text, level=level)
-        found = replace(found, naive=none, alone=none)
-    return found, once
+        estimates = replace(estimates, naive=none, alone=none)
+    return estimates, once
 
 
 def _looks(
     rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettings
 ) -> Iterator[Estimate]:
-    """By the rows that were labelled first, then by more of them; nothing where their order is not
-    known or where they were too few.
+    """Yield the corrected number after the rows that were labelled first, then after more of them.
+
+    Yield nothing if the order is not known, or if there were too few rows.
     """
-    first = {one.identity: min(label.at for label in rows.labels[one.identity]) for one in drawn}
-    if len(set(first.values())) < 2:
+    first_labelled = {
+        row.identity: min(label.at for label in rows.labels[row.identity]) for row in drawn
+    }
+    if len(set(first_labelled.values())) < 2:
         return
-    in_order = sorted(drawn, key=lambda one: first[one.identity])
+    in_order = sorted(drawn, key=lambda row: first_labelled[row.identity])
     for number in range(1, settings.looks + 1):
         some = in_order[: round(len(in_order) * number / settings.looks)]
-        found, _ = _estimates(rows, some, settings)
-        if not too_few(found.strata, every=rows.weighting is not None):
-            yield from_unit(found.corrected, rows.measure.range)
-
-
-def _weights(strata: Sequence[Stratum], rows: Rows) -> list[float]:
-    """How many rows each labelled one stands for, by its place."""
-    each = {one.verdict: one.rows / len(one.labels) for one in strata if one.labels}
-    return [each.get(key, 0.0) for key in rows.strata[0]]
+        estimates, _ = _estimates(rows, some, settings)
+        if not too_few(estimates.strata, every=rows.weighting is not None):
+            yield from_unit(estimates.corrected, rows.measure.range)
 
 
 def _why_no_limits(rows: Rows, drawn: Sequence[LabelledRow]) -> Message | None:
-    """Return why shares of the labelled rows have no limits; None if all of these were drawn among
-    all rows.
+    """Return why shares of the labelled rows have no limits; None if all were drawn among all
+    rows.
     """
-    if all(one.random for one in drawn):
+    if all(row.random for row in drawn):
         return None
     if rows.is_grown:
         return Message("rows were added between the draws of labels: no limits")
@@ -498,7 +512,7 @@ def _why_no_limits(rows: Rows, drawn: Sequence[LabelledRow]) -> Message | None:
     return Message("rows were drawn within verdicts: no limits")
 
 
-def _said(rows: Rows) -> list[MemberVote] | None:
+def _member_votes(rows: Rows) -> list[MemberVote] | None:
     if rows.all_votes is None:
         return None
     return [
@@ -510,6 +524,8 @@ def _said(rows: Rows) -> list[MemberVote] | None:
 
 @dataclass(frozen=True)
 class _Estimates:
+    """Estimates before they are mapped to the scale."""
+
     strata: Sequence[Stratum]
     naive: Estimate
     alone: Estimate
@@ -518,7 +534,7 @@ class _Estimates:
     """The rows of large texts, which the labels of other texts say nothing of."""
 
 
-def _needed(
+def _plan_labels(
     estimates: _Estimates,
     rows: Rows,
     drawn: Sequence[LabelledRow],
@@ -526,12 +542,12 @@ def _needed(
     *,
     refused: bool,
 ) -> Needed:
-    """Plan the labels for the wanted width; without a number of labels if it cannot be told."""
+    """Plan the labels for the wanted width. The plan has no number if it cannot be computed."""
     target, width = settings.target_width, estimates.corrected.width
     of_scale = rows.measure.range != (0, 1)
     if not refused and width is not None and width <= target:
         return Needed(target, estimates.corrected.count, 0)
-    if estimates.corrected.count and (why := _unplannable(estimates, rows, settings)):
+    if estimates.corrected.count and (why := _why_no_plan(estimates, rows, settings)):
         return cannot_plan(target, why, of_scale=of_scale)
     if rows.measure.is_number:
         plan = needed_for_score(
@@ -557,11 +573,12 @@ def _needed(
     return plan
 
 
-def _unplannable(
+def _why_no_plan(
     estimates: _Estimates, rows: Rows, settings: CalibrationSettings
 ) -> Message | None:
-    """Return why labels cannot be planned: the plan takes every further label for an independent
-    one of a row that people decide.
+    """Return why labels cannot be planned, or None.
+
+    The plan assumes that every further label is independent and of a row that people decide.
     """
     if settings.sequential:
         return Message("the interval has to hold at every look")
@@ -587,7 +604,7 @@ def _options(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSett
             level=level,
             clusters=clusters_at(rows.row_clusters, rows.decided),
         ),
-        _alone(rows, drawn, settings),
+        _labels_only(rows, drawn, settings),
         corrected_mean(
             keys,
             values,
@@ -604,32 +621,32 @@ def _options(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSett
 
 def _copies(drawn: Iterable[LabelledRow]) -> list[int]:
     """Return the places of rows that repeat the label of an earlier row with the same text."""
-    return repeats({one.place: one.unit for one in drawn})
+    return repeats({row.place: row.unit for row in drawn})
 
 
 def _numbers(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettings) -> _Estimates:
     keys, order = rows.strata
     level, apart = settings.level, rows_apart(rows, drawn)
-    judged = [rows.measure.value(one) for one in rows.numbers]
+    values = [rows.measure.value(number) for number in rows.numbers]
     return _Estimates(
         stratify(keys, rows.label_values(drawn), order, copies=_copies(drawn)),
-        naive(judged, level=level, clusters=clusters_at(rows.row_clusters, rows.numbered)),
-        _alone(rows, drawn, settings),
+        naive(values, level=level, clusters=clusters_at(rows.row_clusters, rows.numbered)),
+        _labels_only(rows, drawn, settings),
         corrected_score(rows, drawn, level, these_rows=settings.these_rows, apart=apart.places),
         apart,
     )
 
 
-def _looked_at_often(
+def _sequential_estimates(
     estimates: _Estimates,
     rows: Rows,
     drawn: Sequence[LabelledRow],
     settings: CalibrationSettings,
 ) -> _Estimates:
-    """The corrected number by verdict, and the labels alone, with limits that hold at every look.
+    """Return estimates with limits that hold at every look.
 
-    Numbers count as one verdict. Texts were drawn, each once, so the limits are of the first row
-    of each text. Its other copies have its label; without a label they may be anything.
+    Numbers count as one verdict. Texts were drawn, each once, so the limits are of the first row of
+    each text. Its copies have its label; without a label they may be anything.
     """
     if settings.cluster:
         raise SetupError("--sequential does not work with --cluster: leave one of them out")
@@ -643,70 +660,88 @@ def _looked_at_often(
             "--sequential does not work with rows that count as one (trials of a task, answers to "
             "one row): leave it out"
         )
-    labels, repeated = rows.label_values(drawn), rows.repeated
+    labels, repeated_places = rows.label_values(drawn), rows.repeated_places
     keys, order = rows.strata
-    first = [place for place in range(len(keys)) if place not in repeated]
-    skips = [number for number, place in enumerate(first) if place in rows.skipped]
+    first_rows = [place for place in range(len(keys)) if place not in repeated_places]
+    skips = [number for number, place in enumerate(first_rows) if place in rows.skipped]
     strata = stratify(
-        [keys[place] for place in first], [labels[place] for place in first], order, skipped=skips
+        [keys[place] for place in first_rows],
+        [labels[place] for place in first_rows],
+        order,
+        skipped=skips,
     )
-    level, count = settings.level, sum(len(one.labels) for one in strata)
-    means = {one.verdict: one.mean for one in strata}
-    of_copies = [(labels[place], means.get(keys[place])) for place in sorted(repeated)]
+    level, count = settings.level, sum(len(stratum.labels) for stratum in strata)
+    means = {stratum.verdict: stratum.mean for stratum in strata}
+    of_copies = [(labels[place], means.get(keys[place])) for place in sorted(repeated_places)]
     low, high = (
         sequential_rate(
-            [_stream(one, len(keys), end) for one in strata],
+            [
+                # skipped rows may be either end
+                Stream(
+                    stratum.rows / len(keys),
+                    hits := math.fsum(stratum.labels) + end * len(stratum.skipped),
+                    stratum.count + len(stratum.skipped) - hits,
+                )
+                for stratum in strata
+            ],
             len(keys),
             level=level,
             apart=[end if label is None else label for label, _ in of_copies],
         )
         for end in (0.0, 1.0)
     )
-    is_known = all(one.labels for one in strata)
+    is_known = all(stratum.labels for stratum in strata)
     value = estimates.corrected.value if is_known else None
-    if is_known and repeated:
-        of_first = math.fsum(one.rows * (one.mean or 0.0) for one in strata) / len(first)
-        value = mean_with_apart(of_first, len(first), of_copies)
+    if is_known and repeated_places:
+        of_first = math.fsum(stratum.rows * (stratum.mean or 0.0) for stratum in strata) / len(
+            first_rows
+        )
+        value = mean_with_apart(of_first, len(first_rows), of_copies)
     lower, upper = low.lower, high.upper
     if value is not None:  # a score is corrected by the judge's numbers, its limits are not
         lower, upper = min(lower, value), max(upper, value)
+
     method = Message("post-stratified, sequential")
     reason = "" if is_known else NO_LABEL
-    undrawn = {place for place in repeated if labels[place] is None} - rows.skipped.keys()
+    undrawn = {place for place in repeated_places if labels[place] is None} - rows.skipped.keys()
     texts = {rows.texts[place] for place in undrawn}
     return replace(
         estimates,
         corrected=Estimate(value, lower, upper, count, method, level, reason),
-        alone=_alone_looked_at_often(estimates.alone, rows, drawn, of_copies),
-        apart=RowsApart(frozenset(repeated), len(undrawn), len(texts)),
+        alone=_sequential_labels_only(estimates.alone, rows, drawn, of_copies),
+        apart=RowsApart(frozenset(repeated_places), len(undrawn), len(texts)),
     )
 
 
-def _alone_looked_at_often(
+def _sequential_labels_only(
     alone: Estimate, rows: Rows, drawn: Sequence[LabelledRow], of_copies: Sequence[LabelApart]
 ) -> Estimate:
-    """Return the labels alone with limits that hold at every look; ``of_copies``: the labels of
-    copies, which are not in the sample.
+    """Return the estimate by labels alone, with limits that hold at every look.
+
+    ``of_copies``: labels of copies, which are not in the sample.
     """
     values = [
-        one.value(rows.measure) for one in drawn if one.random and one.place not in rows.repeated
+        row.value(rows.measure)
+        for row in drawn
+        if row.random and row.place not in rows.repeated_places
     ]
     if not values:
         return alone
     skipped = sum(
-        is_drawn and place not in rows.repeated for place, is_drawn in rows.skipped.items()
+        is_drawn and place not in rows.repeated_places for place, is_drawn in rows.skipped.items()
     )
     total, value = len(rows.verdicts), alone.value
     limits: list[Interval] = []
     for end in (0.0, 1.0):
+        # Skipped rows may be either end of the scale: the limits hold for both.
         filled = [*values, *[end] * skipped]
         if not of_copies:
             limits.append(confidence_sequence(filled, level=alone.level))
             continue
         hits = math.fsum(filled)
         sample = Stream(1 - len(of_copies) / total, hits, len(filled) - hits)
-        known = [end if label is None else label for label, _ in of_copies]
-        limits.append(sequential_rate([sample], total, level=alone.level, apart=known))
+        copies = [end if label is None else label for label, _ in of_copies]
+        limits.append(sequential_rate([sample], total, level=alone.level, apart=copies))
     if of_copies:
         unlike = [(label, None) for label, _ in of_copies]
         value = mean_with_apart(fmean(values), total - len(of_copies), unlike)
@@ -715,40 +750,40 @@ def _alone_looked_at_often(
     )
 
 
-def _stream(stratum: Stratum, rows: int, end: float) -> Stream:
-    """Return the labels of a verdict, skipped rows as ``end``."""
-    hits = math.fsum(stratum.labels) + end * len(stratum.skipped)
-    return Stream(stratum.rows / rows, hits, stratum.count + len(stratum.skipped) - hits)
-
-
-def _price(found: Estimate, once: Estimate, settings: CalibrationSettings) -> Iterator[Message]:
-    """What it costs to look at any time."""
-    if settings.sequential and found.width and once.width:
+def _width_notes(
+    corrected: Estimate, once: Estimate, settings: CalibrationSettings
+) -> Iterator[Message]:
+    """Say how much wider the interval is because it holds at every look."""
+    if settings.sequential and corrected.width and once.width:
         yield Message(
             "the interval holds however often it is looked at; for that it is {ratio:.2f} times as "
             "wide as one that is looked at once",
-            ratio=found.width / once.width,
+            ratio=corrected.width / once.width,
         )
 
 
-def _alone(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettings) -> Estimate:
-    """Rows that were topped up within a verdict are no random sample of all rows, nor are those
-    that were drawn with chances of their own.
+def _labels_only(
+    rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettings
+) -> Estimate:
+    """Estimate the number by the labels alone.
+
+    Rows that were topped up within a verdict, or drawn with different chances, are not a random
+    sample of all rows and do not count.
     """
-    own = [one for one in drawn if one.random]
-    if drawn and not own:
+    sample = [row for row in drawn if row.random]
+    if drawn and not sample:
         grown = Message("rows were added between the labels, so that their chances differ")
         why = grown if rows.is_grown else Message("no labelled row was drawn among all rows")
         count = len(drawn) if rows.is_grown else 0
         return undefined(Message("labels only"), count, why, level=settings.level)
-    apart = rows_apart(rows, own).places
-    own = [one for one in own if one.place not in apart]
+    apart = rows_apart(rows, sample).places
+    sample = [row for row in sample if row.place not in apart]
     skipped = [place for place, is_drawn in rows.skipped.items() if is_drawn and place not in apart]
     count = len(rows.verdicts) - len(apart)
     alone = labels_only(
-        [one.value(rows.measure) for one in own],
+        [row.value(rows.measure) for row in sample],
         level=settings.level,
-        clusters=clusters_at(rows.together, [one.place for one in own]),
+        clusters=clusters_at(rows.together, [row.place for row in sample]),
         skipped=clusters_at(rows.together, skipped) or skipped,
         of_rows=count if settings.these_rows else None,
     )
@@ -759,20 +794,20 @@ def _alone(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettin
         alone = with_rows_apart(alone, count, of_apart, these_rows=settings.these_rows)
     if not settings.these_rows:
         return alone
-    return within_possible(alone, [one for one in labels if one is not None], len(labels))
+    return within_possible(alone, [label for label in labels if label is not None], len(labels))
 
 
 def _doubts(estimates: _Estimates, rows: Rows, drawn: Sequence[LabelledRow]) -> list[Message]:
     measure = rows.measure
-    judged = [(said, one) for one in drawn if (said := one.said) is not None]
+    answers = [(answer, row) for row in drawn if (answer := row.judge_answer) is not None]
     corrected = from_unit(estimates.corrected, measure.range)
     bounded = corrected.value is None  # by failed judgments, which the labels alone say nothing of
     return doubts(
-        [measure.value(said) for said, _ in judged],
-        [one.value(measure) for _, one in judged],
+        [measure.value(answer) for answer, _ in answers],
+        [row.value(measure) for _, row in answers],
         corrected,
         undefined("labels only", 0, "") if bounded else from_unit(estimates.alone, measure.range),
-        clusters_at(rows.together, [one.place for _, one in judged]),
+        clusters_at(rows.together, [row.place for _, row in answers]),
     )
 
 
@@ -800,8 +835,11 @@ def _shares(
 
 
 def _by_verdict(verdicts: Iterable[str | None]) -> Iterator[tuple[str, int]]:
+    """Count verdicts in alphabetical order, failed ones last."""
     counts = Counter(verdicts)
-    for verdict in sorted(counts, key=lambda one: (one is None, str(one))):
+    for verdict in sorted(
+        counts, key=lambda verdict_or_none: (verdict_or_none is None, str(verdict_or_none))
+    ):
         yield ("failed" if verdict is None else verdict), counts[verdict]
 
 
@@ -810,12 +848,12 @@ def _notes(used: LabelsUsed, estimates: _Estimates, rows: Rows) -> Iterator[str]
         yield Message("the labels were made by a model: this corrects one model by another")
     yield from used.notes
     yield from rows_without_group(rows.without_group, rows.cluster or "")
-    known = {one.identity for one in rows.labelled} | rows.late_labelled
+    judged_rows = {row.identity for row in rows.labelled} | rows.late_labelled
     yield from nonzero(
         plural(
             "{count} label is about a row that this judge has not judged",
             "{count} labels are about rows that this judge has not judged",
-            sum(one.row not in known for one in used.labels) - rows.unfit,
+            sum(label.row not in judged_rows for label in used.labels) - rows.unfit,
         ),
         plural(
             "{count} label names no option of this criterion and is left out",
@@ -843,7 +881,7 @@ def _notes(used: LabelsUsed, estimates: _Estimates, rows: Rows) -> Iterator[str]
         plural(
             "annotators are evenly split on {count} row: the mean of what they say counts",
             "annotators are evenly split on {count} rows: the mean of what they say counts",
-            sum(one.truth is None for one in rows.labelled),
+            sum(row.truth is None for row in rows.labelled),
         ),
     )
     if estimates.corrected.reason and estimates.corrected.lower is not None:

@@ -1,5 +1,5 @@
-"""A calibration in words: what stands behind the number, what it would take to know more, who
-agrees with whom.
+"""Describe a calibration in words: the evidence, the labels still needed, and who agrees with
+whom.
 """
 
 from __future__ import annotations
@@ -23,55 +23,57 @@ from adjudge.trust.judge_among_people import RaterModel
 from adjudge.trust.panel_check import ConsensusReport, PanelReport
 
 
-def estimates_of(one: Calibration) -> Iterator[tuple[str, Estimate]]:
-    """What each estimate is called; the corrected one first."""
-    named = (
-        (Message("corrected"), one.corrected),
-        (Message("uncorrected"), one.naive),
-        (Message("labels alone"), one.labels_only),
+def estimates_of(calibration: Calibration) -> Iterator[tuple[str, Estimate]]:
+    """Yield each estimate with its title; the corrected one first."""
+    titled = (
+        (Message("corrected"), calibration.corrected),
+        (Message("uncorrected"), calibration.naive),
+        (Message("labels alone"), calibration.labels_only),
     )
-    yield from ((name, found) for name, found in named if found is not None)
-    yield from ((found.method, found) for found in one.others)
-    for option, found in one.shares.items():
-        yield Message("share of {name}", name=option_title(option)), found
+    yield from ((name, estimate) for name, estimate in titled if estimate is not None)
+    yield from ((estimate.method, estimate) for estimate in calibration.others)
+    for option, estimate in calibration.shares.items():
+        yield Message("share of {name}", name=option_title(option)), estimate
 
 
-def basis_of(one: Calibration, found: Estimate) -> Message:
-    """What an estimate rests on."""
-    rows = count_rows(found.count)
-    return rows if found is one.naive else Message("labels of {rows}", rows=rows)
+def basis_of(calibration: Calibration, estimate: Estimate) -> Message:
+    """Return the rows or labels that an estimate rests on."""
+    rows = count_rows(estimate.count)
+    return rows if estimate is calibration.naive else Message("labels of {rows}", rows=rows)
 
 
-def value_text(one: Estimate | None) -> str:
-    """An estimate as a number."""
-    return figure(one.value if one else None, 3)
+def value_text(estimate: Estimate | None) -> str:
+    """Return an estimate as a number."""
+    return figure(estimate.value if estimate else None, 3)
 
 
-def limits_text(one: Estimate) -> str:
-    """Where a number lies; without an interval, why there is none."""
-    if one.lower is None or one.upper is None:
-        return one.reason or "–"
+def limits_text(estimate: Estimate) -> str:
+    """Return an estimate's limits; without an interval, why there is none."""
+    if estimate.lower is None or estimate.upper is None:
+        return estimate.reason or "–"
     return Message(
-        "between {lower:.3f} and {upper:.3f}", lower=float(one.lower), upper=float(one.upper)
+        "between {lower:.3f} and {upper:.3f}",
+        lower=float(estimate.lower),
+        upper=float(estimate.upper),
     )
 
 
-def calibration_lines(one: Calibration) -> Iterator[str]:
-    """What stands behind a corrected number."""
-    each = (
+def calibration_lines(calibration: Calibration) -> Iterator[str]:
+    """Yield lines on the evidence of a corrected number."""
+    counts = (
         Message(
             "{option} {number} of {rows}",
             option=option_title(name),
-            number=one.labels_by_verdict.get(name, 0),
+            number=calibration.labels_by_verdict.get(name, 0),
             rows=rows,
         )
-        for name, rows in one.rows_by_verdict.items()
+        for name, rows in calibration.rows_by_verdict.items()
     )
-    yield Message("labelled rows: {each}", each=join(", ", each))
-    yield from _scope_lines(one)
+    yield Message("labelled rows: {each}", each=join(", ", counts))
+    yield from _scope_lines(calibration)
     shares = (
-        (Message("sensitivity"), one.confusion.sensitivity),
-        (Message("specificity"), one.confusion.specificity),
+        (Message("sensitivity"), calibration.confusion.sensitivity),
+        (Message("specificity"), calibration.confusion.specificity),
     )
     for name, share in shares:
         if share is not None:
@@ -82,75 +84,75 @@ def calibration_lines(one: Calibration) -> Iterator[str]:
                 limits=limits_text(share),
                 labels=count_labels(share.count),
             )
-    if one.distance:
-        yield distance_text(one.distance)
-    yield needed_text(one.needed, one.measure.range)
-    yield Message("judge identity {identity}", identity=one.lock or Message("not known"))
-    yield from one.notes
+    if calibration.distance:
+        yield distance_text(calibration.distance)
+    yield needed_text(calibration.needed, calibration.measure.range)
+    yield Message("judge identity {identity}", identity=calibration.lock or Message("not known"))
+    yield from calibration.notes
 
 
-def _scope_lines(one: Calibration) -> Iterator[Message]:
+def _scope_lines(calibration: Calibration) -> Iterator[Message]:
     """Say which rows the intervals are about, and which drawn rows have no label."""
-    rows = count_rows(one.rows)
+    rows = count_rows(calibration.rows)
     yield (
         Message("intervals are about exactly these {rows}, not about rows like them", rows=rows)
-        if one.these_rows
+        if calibration.these_rows
         else Message(
             "intervals are about rows like these; --these-rows gives those of exactly these {rows}",
             rows=rows,
         )
     )
-    if one.added:
+    if calibration.added:
         yield plural(
             "{count} row was added after the labels were drawn and could not be drawn: no number "
             "here is about it; label further rows to include it",
             "{count} rows were added after the labels were drawn and could not be drawn: no number "
             "here is about them; label further rows to include them",
-            one.added,
+            calibration.added,
         )
-    if one.skipped:
+    if calibration.skipped:
         yield plural(
             "{count} drawn row was skipped or marked unsure and has no label: the intervals hold "
             "whatever it is",
             "{count} drawn rows were skipped or marked unsure and have no label: the intervals "
             "hold whatever they are",
-            one.skipped,
+            calibration.skipped,
         )
-        if one.others:
+        if calibration.others:
             yield Message(
                 "but not those of {methods}: they leave such rows out",
-                methods=join(", ", (other.method for other in one.others)),
+                methods=join(", ", (estimate.method for estimate in calibration.others)),
             )
 
 
-def confusion_table(one: Calibration) -> tuple[list[str], list[list[str]]]:
-    """Headings, and a line for each thing that people say: how often the judge says what."""
-    table = one.confusion.table
-    said = list(dict.fromkeys(name for row in table.values() for name in row))
+def confusion_table(calibration: Calibration) -> tuple[list[str], list[list[str]]]:
+    """Return headings, and a line per answer of people: how often the judge gives each verdict."""
+    table = calibration.confusion.table
+    verdicts = list(dict.fromkeys(name for row in table.values() for name in row))
     headings: list[str] = [
         Message("people say"),
-        *(Message("judge says {option}", option=option_title(name)) for name in said),
+        *(Message("judge says {option}", option=option_title(name)) for name in verdicts),
     ]
     return headings, [
-        [option_title(truth), *(str(row.get(name, 0)) for name in said)]
+        [option_title(truth), *(str(row.get(name, 0)) for name in verdicts)]
         for truth, row in table.items()
     ]
 
 
-def distance_text(one: Distance) -> Message:
-    """How far people's answer may lie from the judge's."""
+def distance_text(distance: Distance) -> Message:
+    """Say how far people's answer may lie from the judge's."""
     values = {
-        "within": float(one.within),
-        "share": 100 * one.level,
-        "labels": count_labels(one.count),
+        "within": float(distance.within),
+        "share": 100 * distance.level,
+        "labels": count_labels(distance.count),
     }
-    if not one.options:
+    if not distance.options:
         return Message(
             "people's number lies within {within:.3g} of the judge's on {share:.0f}% of rows like "
             "these ({labels})",
             **values,
         )
-    if not one.within:
+    if not distance.within:
         return Message(
             "people choose the judge's option on {share:.0f}% of rows like these ({labels})",
             **values,
@@ -163,7 +165,7 @@ def distance_text(one: Distance) -> Message:
 
 
 def needed_text(needed: Needed, scale: tuple[float, float]) -> Message:
-    """How many labels an interval of the wanted width takes."""
+    """Say how many labels an interval of the wanted width takes."""
     width = (
         Message("an interval {width:g} wide", width=needed.target_width)
         if scale == (0, 1)
@@ -173,7 +175,7 @@ def needed_text(needed: Needed, scale: tuple[float, float]) -> Message:
         return capitalize(needed.reason)
     if not needed.more:
         return Message("{width}: the labels are enough", width=width)
-    among = (
+    by_verdict = (
         Message("{number} among {option}", number=number, option=option_title(verdict))
         for verdict, number in needed.by_verdict.items()
     )
@@ -184,7 +186,7 @@ def needed_text(needed: Needed, scale: tuple[float, float]) -> Message:
         more=needed.more,
     )
     if needed.by_verdict:
-        text = Message("{text} ({among})", text=text, among=join(", ", among))
+        text = Message("{text} ({among})", text=text, among=join(", ", by_verdict))
     if needed.labels_alone:
         text = Message(
             "{text}; without the judge it would take {labels}",
@@ -194,76 +196,80 @@ def needed_text(needed: Needed, scale: tuple[float, float]) -> Message:
     return text
 
 
-def agreement_title(found: AgreementReport) -> Message:
-    """Which rows judge and people are compared on."""
-    rows = count_rows(found.count)
+def agreement_title(report: AgreementReport) -> Message:
+    """Say which rows judge and people are compared on."""
+    rows = count_rows(report.count)
     title = (
         Message("agreement of judge and people on {rows} drawn at random", rows=rows)
-        if found.drawn
+        if report.drawn
         else Message(
             "agreement of judge and people on {rows} drawn with different chances: the figures are "
             "about those alone",
             rows=rows,
         )
-        if found.weighted
+        if report.weighted
         else Message(
             "agreement of judge and people on {rows} that somebody chose: the figures are about "
             "those alone",
             rows=rows,
         )
     )
-    if not found.left_out:
+    if not report.left_out:
         return title
-    return Message("{title}; {count} without a verdict left out", title=title, count=found.left_out)
+    return Message(
+        "{title}; {count} without a verdict left out", title=title, count=report.left_out
+    )
 
 
-def agreement_figures(found: AgreementReport) -> Iterator[tuple[str, Estimate]]:
-    """Each figure with its name: of all options, of judges that read nothing, of each option."""
-    for name, one in found.figures.items():
-        yield figure_title(name, found.alpha_level), one
-    for name, one in found.baselines.items():
-        yield Message("baseline {name}", name=figure_title(name)), one
-    for option, scores in found.classes.items():
-        for name, one in scores.items():
+def agreement_figures(report: AgreementReport) -> Iterator[tuple[str, Estimate]]:
+    """Yield each figure with its title: of all options, of constant baselines, of each option."""
+    for name, estimate in report.figures.items():
+        yield figure_title(name, report.alpha_level), estimate
+    for name, estimate in report.baselines.items():
+        yield Message("baseline {name}", name=figure_title(name)), estimate
+    for option, scores in report.classes.items():
+        for name, estimate in scores.items():
             yield (
                 Message(
                     "{figure} of {option}", figure=figure_title(name), option=option_title(option)
                 ),
-                one,
+                estimate,
             )
 
 
-def people_lines(found: AgreementReport) -> Iterator[Message]:
-    """How the judge agrees with each annotator, they with each other, and whether it may replace
-    one.
+def people_lines(report: AgreementReport) -> Iterator[Message]:
+    """Yield lines on the judge's agreement with each annotator, their agreement with each other,
+    and whether the judge may replace one.
     """
-    for name, pair in found.groups.items():
+    for name, pair in report.groups.items():
         yield Message("group {name}: {pair}", name=name or Message("(empty)"), pair=pair_text(pair))
-    for name, orders in found.orders.items():
+    for name, orders in report.orders.items():
         yield _both_orders(name, orders)
-    for name, pair in islice(found.annotators.items(), CROWD):
+    for name, pair in islice(report.annotators.items(), CROWD):
         yield Message("judge and {name}: {pair}", name=name, pair=pair_text(pair))
-    if (more := len(found.annotators) - CROWD) > 0:
+    if (more := len(report.annotators) - CROWD) > 0:
         yield plural(
             "… and {count} more annotator: --json has them",
             "… and {count} more annotators: --json has them",
             more,
         )
-    for (one, other), pair in found.people.items():
-        yield Message("{one} and {other}: {pair}", one=one, other=other, pair=pair_text(pair))
-    if found.people_alpha.value is not None:
+    for (annotator_a, annotator_b), pair in report.people.items():
+        yield Message(
+            "{one} and {other}: {pair}", one=annotator_a, other=annotator_b, pair=pair_text(pair)
+        )
+    if report.people_alpha.value is not None:
         yield Message(
             "people among themselves: Krippendorff's {alpha} {value:.3f}",
-            alpha=figure_title("alpha", found.alpha_level),
-            value=float(found.people_alpha.value),
+            alpha=figure_title("alpha", report.alpha_level),
+            value=float(report.people_alpha.value),
         )
-    test = found.alt_test
+    test = report.alt_test
     if test is None:
         return
     if test.winning_rate is None or test.advantage is None:
         yield Message("alternative annotator test: {reason}", reason=test.reason)
-        if found.raters:
-            yield _raters(found.raters)
+        if report.raters:
+            yield _raters(report.raters)
         return
     nearby = join(
         ", ",
@@ -293,66 +299,67 @@ def people_lines(found: AgreementReport) -> Iterator[Message]:
     )
 
 
-def kappa_matrix(found: AgreementReport) -> list[tuple[str, list[TwoRaters | None]]]:
-    """The judge first, then each annotator: how each two of them agree, None of one with itself.
-    Nothing where fewer than two people or a crowd labelled.
+def kappa_matrix(report: AgreementReport) -> list[tuple[str, list[TwoRaters | None]]]:
+    """Return a square matrix of kappas: the judge first, then each annotator.
+
+    The diagonal is None. Empty if fewer than two people labelled, or a crowd.
     """
-    if not found.people:
+    if not report.people:
         return []
-    judge, names = Message("the judge"), list(found.annotators)
-    pairs = {**found.people, **{(other, one): pair for (one, other), pair in found.people.items()}}
-    beside_judge: list[TwoRaters | None] = [None, *found.annotators.values()]
+    judge, names = Message("the judge"), list(report.annotators)
+    pairs = {**report.people, **{(b, a): pair for (a, b), pair in report.people.items()}}
+    beside_judge: list[TwoRaters | None] = [None, *report.annotators.values()]
     people = [
-        (one, [pair, *(pairs.get((one, other)) for other in names)])
-        for one, pair in found.annotators.items()
+        (row, [pair, *(pairs.get((row, column)) for column in names)])
+        for row, pair in report.annotators.items()
     ]
     return [(judge, beside_judge), *people]
 
 
-def _raters(found: RaterModel) -> Message:
-    if found.reason:
-        return Message("the judge as one more annotator (Dawid–Skene): {why}", why=found.reason)
-    each = (
+def _raters(model: RaterModel) -> Message:
+    if model.reason:
+        return Message("the judge as one more annotator (Dawid–Skene): {why}", why=model.reason)
+    shares = (
         Message(
             "{name} {share:.1f}%",
             name=name or Message("the judge"),
             share=100 * float(share),
         )
-        for name, share in islice(found.right.items(), CROWD)
+        for name, share in islice(model.right.items(), CROWD)
     )
     return Message(
         "the judge as one more annotator (Dawid–Skene, {rows}, {shared} of them with two people or "
         "more), right by what all of them say: {each}. This takes nobody for the truth; it holds "
         "if they err independently, and has no limits",
-        rows=count_rows(found.rows),
-        shared=found.shared,
-        each=join(", ", each),
+        rows=count_rows(model.rows),
+        shared=model.shared,
+        each=join(", ", shares),
     )
 
 
-def _both_orders(group: str, found: OrderAgreement) -> Message:
-    first, other = found.right
+def _both_orders(group: str, orders: OrderAgreement) -> Message:
+    right_first, right_swapped = orders.right
     about = Message("both orders, group {group}", group=group) if group else Message("both orders")
     shares = {
-        "votes": found.accuracy,
-        "first": first,
-        "other": other,
-        "both": found.both,
-        "mostly": found.mostly,
-        "alike": found.alike,
+        "votes": orders.accuracy,
+        "first": right_first,
+        "other": right_swapped,
+        "both": orders.both,
+        "mostly": orders.mostly,
+        "alike": orders.alike,
     }
     return Message(
         "{about}: {votes:.2f}% of votes right ({first:.2f}% and {other:.2f}%); {both:.2f}% of rows "
         "right in both, {mostly:.2f}% with more right votes than wrong; {alike:.2f}% of rows say "
         "the same in both ({rows})",
         about=about,
-        rows=count_rows(found.count),
+        rows=count_rows(orders.count),
         **{name: 100 * float(share) for name, share in shares.items()},
     )
 
 
 def pair_text(pair: TwoRaters) -> Message:
-    """Cohen's kappa of two, or why there is none."""
+    """Return Cohen's kappa of a pair, or why there is none."""
     kappa = (
         pair.kappa.reason
         if pair.kappa.value is None
@@ -367,45 +374,47 @@ def pair_text(pair: TwoRaters) -> Message:
     return Message("{agreed} ({rows})", agreed=join(", ", agreed), rows=count_rows(pair.count))
 
 
-def panel_title(found: PanelReport) -> Message:
+def panel_title(panel: PanelReport) -> Message:
     return Message(
         "panel of {models} models on labels of {rows}",
-        models=len(found.members),
-        rows=count_rows(found.labels),
+        models=len(panel.members),
+        rows=count_rows(panel.labels),
     )
 
 
-def panel_lines(found: PanelReport) -> Iterator[Message]:
-    """How often each member and the panel are right, and what weights would change."""
-    for name, right in found.members.items():
+def panel_lines(report: PanelReport) -> Iterator[Message]:
+    """Yield lines on how often each member and the panel are right, and what weights would
+    change.
+    """
+    for name, right in report.members.items():
         yield Message(
             "{name}: {right}; weight that the labels support {weight:g}",
             name=name,
             right=_right_text(right),
-            weight=float(found.usable[name]),
+            weight=float(report.usable[name]),
         )
-    panel = Message("the panel: {right}", right=_right_text(found.panel))
+    panel = Message("the panel: {right}", right=_right_text(report.panel))
     weighted = Message(
-        "with these weights {right} (same labels)", right=_right_text(found.weighted)
+        "with these weights {right} (same labels)", right=_right_text(report.weighted)
     )
-    worth = found.alike.effective
+    worth = report.alike.effective
     worth_text = (
         ()
         if worth is None
         else (Message("worth {number:.1f} independent members", number=float(worth)),)
     )
     yield join("; ", (panel, *worth_text, weighted))
-    if found.unseen is not None:
+    if report.unseen is not None:
         yield Message(
             "weights of four fifths of the labels, on the other fifth: {right}",
-            right=_right_text(found.unseen),
+            right=_right_text(report.unseen),
         )
-    if found.consensus:
-        yield _consensus_line(found.consensus)
+    if report.consensus:
+        yield _consensus_line(report.consensus)
 
 
 def _right_text(right: RightAnswers) -> Message:
-    """How often a member or the panel is right, and how many rows do not count."""
+    """Say how often a member or the panel is right, and how many rows do not count."""
     if right.share is None:
         return plural(
             "no readable vote on {count} row", "no readable vote on {count} rows", right.left_out
@@ -421,25 +430,27 @@ def _right_text(right: RightAnswers) -> Message:
     )
 
 
-def _consensus_line(found: ConsensusReport) -> Message:
-    if found.reason:
-        return Message("Dawid–Skene, which knows no labels: refused: {reason}", reason=found.reason)
+def _consensus_line(consensus: ConsensusReport) -> Message:
+    if consensus.reason:
+        return Message(
+            "Dawid–Skene, which knows no labels: refused: {reason}", reason=consensus.reason
+        )
     shares = join(
         ", ",
         (
             Message("{option} {share:.1f}%", option=option_title(option), share=100 * float(share))
-            for option, share in found.shares.items()
+            for option, share in consensus.shares.items()
         ),
     )
     text = Message(
         "Dawid–Skene, which knows no labels, on {rows}: {shares}",
-        rows=count_rows(found.rows),
+        rows=count_rows(consensus.rows),
         shares=shares,
     )
-    if found.accuracy is None:
+    if consensus.accuracy is None:
         return text
     return Message(
         "{text}; {share:.1f}% right of the labelled ones",
         text=text,
-        share=100 * float(found.accuracy),
+        share=100 * float(consensus.accuracy),
     )

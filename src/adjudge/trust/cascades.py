@@ -1,5 +1,5 @@
-"""From which confidence on each step of a cascade may be accepted, by people's labels; and what
-that would save.
+"""Learn from labels at which confidence each step of a cascade may be accepted, and what that
+saves.
 """
 
 from __future__ import annotations
@@ -34,9 +34,7 @@ _SHARE = Number(above=0, below=1)
 
 @dataclass(frozen=True, kw_only=True)
 class CascadeSettings(LabelSettings):
-    """What may be asked of thresholds; of each group of rows that belong
-    together one row counts.
-    """
+    """Settings of thresholds. Of each group of rows that belong together, one row counts."""
 
     risk: float = key(
         _SHARE,
@@ -51,7 +49,7 @@ class CascadeSettings(LabelSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class CascadeReport(JudgeCriterion):
-    """What labels say of a cascade's steps under one criteria."""
+    """Thresholds of a cascade's steps for one criterion."""
 
     thresholds: CascadeThresholds
     notes: tuple[str, ...] = ()
@@ -61,26 +59,26 @@ class CascadeReport(JudgeCriterion):
     @property
     def accepted(self) -> int:
         """Labelled rows that some step would decide."""
-        return sum(one.accepted for one in self.thresholds.steps)
+        return sum(step.accepted for step in self.thresholds.steps)
 
     @property
     def lines(self) -> Iterator[str]:
-        found = self.thresholds
+        thresholds = self.thresholds
         yield Message(
             "cascade {name}: at most {risk:.1%} of the accepted verdicts are wrong, except with "
             "probability {delta:g}; learnt from {source}",
             name=self.name,
-            risk=found.risk,
-            delta=found.delta,
-            source=found.source,
+            risk=thresholds.risk,
+            delta=thresholds.delta,
+            source=thresholds.source,
         )
-        for one in found.steps:
-            yield join(": ", (one.step, step_text(one)))
-        if found.labels:
+        for step in thresholds.steps:
+            yield join(": ", (step.step, step_text(step)))
+        if thresholds.labels:
             yield Message(
                 "of {labels} labelled rows the steps decide {accepted}; the rest is left to "
                 "'otherwise'",
-                labels=found.labels,
+                labels=thresholds.labels,
                 accepted=self.accepted,
             )
         yield from self.notes
@@ -93,26 +91,26 @@ class CascadeReport(JudgeCriterion):
         }
 
 
-def step_text(one: Threshold) -> str:
-    """Say from which confidence on a step is accepted, or why it never is."""
-    if one.confidence is None:
+def step_text(threshold: Threshold) -> str:
+    """Say from which confidence a step is accepted, or why it never is."""
+    if threshold.confidence is None:
         return (
-            one.reason
-            if one.reason.startswith("never")
-            else Message("never accept: {reason}", reason=one.reason)
+            threshold.reason
+            if threshold.reason.startswith("never")
+            else Message("never accept: {reason}", reason=threshold.reason)
         )
-    known = some_of(one, "confidence", "accepted", "rows", "errors")
-    if one.limit is None:
+    values = some_of(threshold, "confidence", "accepted", "rows", "errors")
+    if threshold.limit is None:
         return Message(
             "accept from a confidence of {confidence:.3f} on: {accepted} of {rows} labelled rows, "
             "{errors} of them wrong",
-            **known,
+            **values,
         )
     return Message(
         "accept from a confidence of {confidence:.3f} on: {accepted} of {rows} labelled rows, "
         "{errors} of them wrong, so at most {limit:.1%} are",
-        limit=one.limit,
-        **known,
+        limit=threshold.limit,
+        **values,
     )
 
 
@@ -126,80 +124,87 @@ def calibrate_cascades(
     criteria: str | None = None,
     settings: CascadeSettings = _SETTINGS,
 ) -> list[CascadeReport]:
-    """Thresholds for each cascade and each criterion of a run that has labels.
+    """Learn thresholds for each cascade and criterion of a run that has labels.
 
-    The run must have asked every step about every row: one of a cascade without a calibration.
+    The run must have asked every step about every row, so its cascade must have no calibration.
     ``labels``: instead of those in the run folder. ``criteria``: only these.
     """
-    given = list(LabelStore(folder).of_each_copy() if labels is None else labels)
+    all_labels = list(LabelStore(folder).of_each_copy() if labels is None else labels)
     return [
-        _learnt(one, settings)
-        for one in labelled_judges(folder, given, criteria)
-        if _is_cascade(one)
+        _learn_thresholds(judge, settings)
+        for judge in labelled_judges(folder, all_labels, criteria)
+        if _is_cascade(judge)
     ]
 
 
-def _is_cascade(one: LabelledJudge) -> bool:
-    """Whether it is a cascade; one that did not ask every step is refused."""
-    if not one.configuration.steps:
+def _is_cascade(judge: LabelledJudge) -> bool:
+    """Return True for a cascade; refuse one that did not ask every step."""
+    if not judge.configuration.steps:
         return False
     if any(
-        one.configuration.settings.get(name) is not None for name in ("calibration", "promised")
+        judge.configuration.settings.get(name) is not None for name in ("calibration", "promised")
     ):
         raise SetupError(
             "the cascade {judge!r} of {folder} had thresholds, so that not every step was "
             "asked about every row: take 'calibration' out of the eval file, run it into "
             "another folder and calibrate that",
-            judge=one.judge,
-            folder=one.folder,
+            judge=judge.judge,
+            folder=judge.folder,
         )
     return True
 
 
-def _learnt(judged: LabelledJudge, settings: CascadeSettings) -> CascadeReport:
-    used, criteria = judged.used(settings), judged.scale.name
-    with reading(judged.folder) as ledger:
-        contestants = Contestants.of_judge(ledger, judged.judge)
+def _learn_thresholds(judge: LabelledJudge, settings: CascadeSettings) -> CascadeReport:
+    used, criteria = judge.used(settings), judge.scale.name
+    with reading(judge.folder) as ledger:
+        contestants = Contestants.of_judge(ledger, judge.judge)
         rows = Rows(
-            judged.scale.scale,
+            judge.scale.scale,
             by_row(used.labels),
             settings.cluster,
             contestants=contestants,
         )
-        for record in records(ledger, judge=judged.judge):
+        for record in records(ledger, judge=judge.judge):
             rows.add(record)
-    kept, notes = drawn_rows(rows)
-    identities = step_identities(judged.configuration, criteria)
-    stages = [_stage(kept, step) for step in identities]
-    found = cascade_thresholds(stages, risk=settings.risk, doubt=settings.delta)
+    drawn, notes = drawn_rows(rows)
+    identities = step_identities(judge.configuration, criteria)
+    stages = [_stage(drawn, step) for step in identities]
+    learnt = cascade_thresholds(stages, risk=settings.risk, doubt=settings.delta)
     thresholds = CascadeThresholds(
         criteria=criteria,
         risk=settings.risk,
         delta=settings.delta,
-        labels=len(kept),
+        labels=len(drawn),
         date=label_date(used.labels),
         steps=tuple(
-            _threshold(step, identity, one)
-            for (step, identity), one in zip(identities.items(), found, strict=True)
+            replace(
+                threshold,
+                step=step,
+                identity=identity,
+                reason=_NO_CONFIDENCE
+                if threshold.confidence is None and not threshold.rows
+                else threshold.reason,
+            )
+            for (step, identity), threshold in zip(identities.items(), learnt, strict=True)
         ),
     )
     return CascadeReport(
-        judge=judged.judge,
+        judge=judge.judge,
         criteria=criteria,
         thresholds=thresholds,
-        notes=(*_said(used), *notes),
+        notes=(*([_MODEL_MADE] if used.model_made else []), *used.notes, *notes),
         refusal=_refusal(used, thresholds),
     )
 
 
 def drawn_rows(rows: Rows) -> tuple[list[LabelledRow], list[Message]]:
-    """Rows that were drawn among all rows, each text and each group once; and what is said of the
+    """Return rows that were drawn among all rows, each text and each group once, and notes on the
     others.
     """
     labelled = rows.labelled
-    drawn = [one for one in labelled if one.random]
-    decided = [one for one in drawn if isinstance(one.truth, str)]
-    kept = list(independent_rows(decided, rows.clusters))
+    drawn = [row for row in labelled if row.random]
+    decided = [row for row in drawn if isinstance(row.truth, str)]
+    independent = list(independent_rows(decided, rows.clusters))
     notes = nonzero(
         plural(
             "{count} labelled row was not drawn among all rows, and says nothing of a cascade's "
@@ -216,26 +221,21 @@ def drawn_rows(rows: Rows) -> tuple[list[LabelledRow], list[Message]]:
         plural(
             "{count} labelled row repeats a text or belongs to a group that is counted already",
             "{count} labelled rows repeat a text or belong to a group that is counted already",
-            len(decided) - len(kept),
+            len(decided) - len(independent),
         ),
     )
-    return kept, notes
+    return independent, notes
 
 
 def _stage(rows: Sequence[LabelledRow], step: str) -> Stage:
-    said = [next((one for one in row.steps if one.step == step), None) for row in rows]
-    right = [
-        (None if one is None else one.verdict) == row.truth
-        for one, row in zip(said, rows, strict=True)
+    step_records = [
+        next((reply for reply in row.steps if reply.step == step), None) for row in rows
     ]
-    return Stage([None if one is None else one.confidence for one in said], right)
-
-
-def _threshold(step: str, identity: str, found: Threshold) -> Threshold:
-    nobody = found.confidence is None and found.rows == 0
-    return replace(
-        found, step=step, identity=identity, reason=_NO_CONFIDENCE if nobody else found.reason
-    )
+    right = [
+        (None if record is None else record.verdict) == row.truth
+        for record, row in zip(step_records, rows, strict=True)
+    ]
+    return Stage([None if record is None else record.confidence for record in step_records], right)
 
 
 _NO_CONFIDENCE = Message(
@@ -244,23 +244,20 @@ _NO_CONFIDENCE = Message(
 )
 
 
-def _said(used: LabelsUsed) -> Iterator[str]:
-    if used.model_made:
-        yield Message(
-            "the labels were made by a model: a promise about another model, not about people"
-        )
-    yield from used.notes
+_MODEL_MADE = Message(
+    "the labels were made by a model: a promise about another model, not about people"
+)
 
 
-def _refusal(used: LabelsUsed, found: CascadeThresholds) -> Refusal | None:
+def _refusal(used: LabelsUsed, thresholds: CascadeThresholds) -> Refusal | None:
     if used.refusal:
         return used.refusal
-    if any(one.confidence is not None for one in found.steps):
+    if any(step.confidence is not None for step in thresholds.steps):
         return None
     return Refusal(
         "never_accept",
         Message(
             "the labels speak for no step at a risk of {risk:.1%}: label more rows, or allow more",
-            risk=found.risk,
+            risk=thresholds.risk,
         ),
     )

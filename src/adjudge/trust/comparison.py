@@ -1,6 +1,4 @@
-"""Whether one run is better than another over the rows that both judged: better, worse, or cannot
-tell.
-"""
+"""Compare two runs over the rows that both judged: better, worse, or cannot tell."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from typing import Literal, NamedTuple
 from adjudge.core.domain.frozen_mapping import nonempty, plain, some_of
 from adjudge.core.domain.html_repr import HtmlRepr
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.domain.judge_configuration import OptionScores, incomparable_because
+from adjudge.core.domain.judge_configuration import incomparable_because
 from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.core.domain.pairing import Pairing
 from adjudge.core.domain.slices import SliceNames, slice_names
@@ -51,7 +49,7 @@ LEAST_LABELS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonSettings:
-    """What may be asked of a comparison."""
+    """Settings of a comparison."""
 
     level: float = 0.95
     margin: float = 0.0
@@ -64,7 +62,7 @@ class ComparisonSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class RunComparison(JudgeCriterion, HtmlRepr):
-    """The second run less the first, by one judge and one criteria."""
+    """The second run minus the first, for one judge and one criterion."""
 
     first: float | None
     second: float | None
@@ -151,32 +149,39 @@ class RunComparison(JudgeCriterion, HtmlRepr):
 
     @property
     def without(self) -> int:
-        """Rows that could say anything: they have no number in one of the runs, or no counterpart
-        there. Rows that neither run judged are not among them.
+        """Rows without a number in one of the runs, or without a counterpart there: they could be
+        anything.
+
+        Rows that neither run judged are not included.
         """
         return self.missing + self.alone
 
     @property
     def is_unchanged(self) -> bool:
-        """Return True if both runs hold the same answers, all judged alike."""
-        known = bool(self.rows) and self.difference.estimate.value is not None
-        return known and not (self.changed or self.other_texts or self.without or self.open_votes)
+        """Return True if both runs hold the same answers with the same judgments."""
+        is_known = bool(self.rows) and self.difference.estimate.value is not None
+        return is_known and not (
+            self.changed or self.other_texts or self.without or self.open_votes
+        )
 
     @property
     def shown(self) -> Estimate:
-        """The difference that the outcome is of."""
+        """The difference that the outcome is based on."""
         return self.corrected or self.difference.estimate
 
     @property
     def largest_count_change(self) -> float:
-        """The change of a row that the limits of counts reckon with: the largest that was seen,
-        and at least 1. 0 if there are no such limits.
+        """The largest change of a row that the limits of counts allow for; 0 without such limits.
+
+        It is the largest change observed, and at least 1.
         """
         limits = self.difference.limits
         return limits.reach if limits is not None and math.isinf(self.reach) else 0.0
 
     def on_the_scale(self, limit: float) -> float:
-        """A limit as it is told: no two scores lie further apart than their scale is long."""
+        """Clip a limit for display: two scores cannot differ by more than the length of their
+        scale.
+        """
         return max(-self.reach, min(self.reach, limit))
 
     def to_dict(self) -> JsonDict:
@@ -205,86 +210,98 @@ class RunComparison(JudgeCriterion, HtmlRepr):
             "smallest_detectable": self.difference.smallest,
             "vote_noise": plain(self.noise),
             **some_of(self, "margin", "level", "notes"),
-            **nonempty(slices=[self._slice(one) for one in self.slices]),
+            **nonempty(slices=[self._slice(part) for part in self.slices]),
             **({"rows_in_another_slice": self.moved} if self.slices or self.moved else {}),
         }
 
-    def _slice(self, one: RunComparison) -> JsonDict:
+    def _slice(self, part: RunComparison) -> JsonDict:
         return {
-            "name": str(one.slice),
-            "outcome": one.outcome.value,
-            "means": [one.first, one.second],
-            "difference": one._data(one.shown),
-            "is_corrected": one.corrected is not None,
-            "rows": one.rows,
-            "labels": one.labels,
-            "level_of_each": one.level,
-            "pooled": one.pooled._asdict() if one.pooled else None,
+            "name": str(part.slice),
+            "outcome": part.outcome.value,
+            "means": [part.first, part.second],
+            "difference": part._data(part.shown),
+            "is_corrected": part.corrected is not None,
+            "rows": part.rows,
+            "labels": part.labels,
+            "level_of_each": part.level,
+            "pooled": part.pooled._asdict() if part.pooled else None,
         }
 
-    def _data(self, one: Estimate) -> JsonDict:
+    def _data(self, estimate: Estimate) -> JsonDict:
         lower, upper = (
-            None if limit is None else self.on_the_scale(limit) for limit in (one.lower, one.upper)
+            None if limit is None else self.on_the_scale(limit)
+            for limit in (estimate.lower, estimate.upper)
         )
-        return {"value": one.value, "lower": lower, "upper": upper, "reason": one.reason}
+        return {"value": estimate.value, "lower": lower, "upper": upper, "reason": estimate.reason}
 
 
 _SETTINGS = ComparisonSettings()
 
 
 def compare_runs(
-    one: str | Path, two: str | Path, found: RunDiff, settings: ComparisonSettings = _SETTINGS
+    old_folder: str | Path,
+    new_folder: str | Path,
+    found: RunDiff,
+    settings: ComparisonSettings = _SETTINGS,
 ) -> list[RunComparison]:
-    """A comparison for each judge and criteria that both runs have; ``found`` holds their rows,
-    joined. Where it names a column, the slices of each stand below it: the intervals of all slices
-    of all criteria hold together.
+    """Compare each judge and criterion that both runs have.
+
+    ``found`` holds the joined rows. If it names a column, each comparison has slices; the intervals
+    of all slices of all criteria hold together.
     """
-    sides = (ComparedRun.of(one), ComparedRun.of(two))
-    lines = [_Line(line, found, sides) for line in found.lines()]
+    sides = (ComparedRun.of(old_folder), ComparedRun.of(new_folder))
+    lines = [_Line(key, found, sides) for key in found.lines()]
     if settings.sequential:  # each criterion takes its part of the risk
         part = 1 - (1 - settings.level) / max(1, len(lines))
-        own = replace(settings, level=part)
-        return [replace(one.compare(own), level=settings.level) for one in lines]
+        part_settings = replace(settings, level=part)
+        return [replace(line.compare(part_settings), level=settings.level) for line in lines]
     names = slice_names(sum(found.slices(), Counter()), found.by) if found.by and lines else None
-    made = adjusted_for_all([one.compare(settings) for one in lines], settings)
+    comparisons = adjusted_for_all([line.compare(settings) for line in lines], settings)
     if names is None:
-        return made
-    each = [one.by_slice(names) for one in lines]
-    count = sum(own.scores.units >= FEWEST for parts in each for own, _ in parts.series.values())
-    apart = replace(settings, level=level_of_each(settings.level, count), noise=False)
+        return comparisons
+    sliced = [line.by_slice(names) for line in lines]
+    count = sum(
+        series.scores.units >= FEWEST for parts in sliced for series, _ in parts.series.values()
+    )
+    slice_settings = replace(settings, level=level_of_each(settings.level, count), noise=False)
     return [
         replace(
-            whole,
-            slices=_pooled(
-                whole,
+            comparison,
+            slices=_pool_slices(
+                comparison,
                 [
-                    replace(line.compare_series(series, pairing, apart), slice=name)
+                    replace(line.compare_series(series, pairing, slice_settings), slice=name)
                     for name, (series, pairing) in parts.series.items()
                 ],
             ),
-            slicing=(*names.notes, *_moved_note(parts.moves, names.column, whole.pairing.paired)),
+            slicing=(
+                *names.notes,
+                *_moved_note(parts.moves, names.column, comparison.pairing.paired),
+            ),
             moved=parts.moves.total(),
         )
-        for whole, line, parts in zip(made, lines, each, strict=True)
+        for comparison, line, parts in zip(comparisons, lines, sliced, strict=True)
     ]
 
 
 def compare_several(
     base: str | Path, others: Mapping[str, RunDiff], settings: ComparisonSettings = _SETTINGS
 ) -> list[list[RunComparison]]:
-    """Several runs with one: each folder → its rows, joined with those of ``base``. The intervals
-    of all criteria of all runs hold together, and what is called better or worse is so by them.
+    """Compare several runs with one base.
+
+    ``others``: folder → its rows, joined with those of ``base``. The intervals of all criteria of
+    all runs hold together, and so do the outcomes.
     """
-    first = ComparedRun.of(base)
-    runs = [(found, (first, ComparedRun.of(folder))) for folder, found in others.items()]
-    lines = [[_Line(line, found, sides) for line in found.lines()] for found, sides in runs]
+    base_run = ComparedRun.of(base)
+    runs = [(diff, (base_run, ComparedRun.of(folder))) for folder, diff in others.items()]
+    lines = [[_Line(key, diff, sides) for key in diff.lines()] for diff, sides in runs]
     level = level_of_each(settings.level, sum(map(len, lines)))
-    each = replace(settings, level=level, noise=False)
-    return [[line.compare(each) for line in own] for own in lines]
+    settings_of_each = replace(settings, level=level, noise=False)
+    return [[line.compare(settings_of_each) for line in lines_of_run] for lines_of_run in lines]
 
 
 class _SlicedSeries(NamedTuple):
-    """The rows of both runs by one judge and criteria, divided into slices."""
+    """Rows of both runs by one judge and criterion, divided into slices."""
 
     series: Mapping[str, tuple[PairedSeries, Pairing]]
     """Slice → its rows, the largest first."""
@@ -293,16 +310,20 @@ class _SlicedSeries(NamedTuple):
 
 
 class _Line:
-    """The rows of both runs by one judge and criteria."""
+    """Rows of both runs by one judge and criterion."""
 
-    def __init__(self, line: str, found: RunDiff, sides: tuple[ComparedRun, ComparedRun]) -> None:
-        self._line, self._found, self._sides = line, found, sides
+    def __init__(self, line: str, diff: RunDiff, sides: tuple[ComparedRun, ComparedRun]) -> None:
+        self._line, self._found, self._sides = line, diff, sides
         self._judge, self._criteria, self._answered_by = json.loads(line)
         self._measure = sides[0].measures.get(self._criteria)
-        both = [side.labels(self._judge, self._criteria) for side in sides]
-        self._labels = [labels for labels in both if labels]
+        labels_of_sides = [side.labels(self._judge, self._criteria) for side in sides]
+        self._labels = [run_labels for run_labels in labels_of_sides if run_labels]
         self._older = list(
-            dict.fromkeys(one.older for one in both if one is not None and one.older)
+            dict.fromkeys(
+                run_labels.older
+                for run_labels in labels_of_sides
+                if run_labels is not None and run_labels.older
+            )
         )
         self._is_count = sides[1].counts(self._judge, self._criteria)
 
@@ -325,14 +346,14 @@ class _Line:
         paired: Counter[str] = Counter()
         moves: Counter[tuple[str, str]] = Counter()
         for unit in self._found.units(self._line):
-            own = defaultdict(list)
+            rows_by_slice = defaultdict(list)
             for row in unit:
                 name = names.of(row.slice)
-                if isinstance(row, Pair) and (now := names.of(row.slice_after)) != name:
-                    moves[name, now] += 1
+                if isinstance(row, Pair) and (new_slice := names.of(row.slice_after)) != name:
+                    moves[name, new_slice] += 1
                 else:
-                    own[name].append(row)
-            for name, rows_of_unit in own.items():
+                    rows_by_slice[name].append(row)
+            for name, rows_of_unit in rows_by_slice.items():
                 series[name].add(rows_of_unit)
                 paired[name] += sum(isinstance(row, Pair) for row in rows_of_unit)
         rows: list[Counter[str]] = []
@@ -341,9 +362,9 @@ class _Line:
             for value, number in side.items():
                 counts[names.of(value)] += number
             rows.append(counts)
-        for (before, now), number in moves.items():
-            rows[0][before] -= number
-            rows[1][now] -= number
+        for (old_slice, new_slice), number in moves.items():
+            rows[0][old_slice] -= number
+            rows[1][new_slice] -= number
         return _SlicedSeries(
             {
                 name: (
@@ -358,29 +379,36 @@ class _Line:
     def compare_series(
         self, series: PairedSeries, pairing: Pairing, settings: ComparisonSettings
     ) -> RunComparison:
-        """What the rows of a series come to."""
+        """Compare the rows of a series."""
         scores, level = series.scores, settings.level
         sides, measure, criteria = self._sides, self._measure, self._criteria
         has_copies = len(series.texts) < len(series.labelled)
         clustered = self._found.cluster is not None or scores.units < scores.rows or has_copies
-        system, why = _system(*self._found.systems(self._line))
+        system, refusal = _system(*self._found.systems(self._line))
         judges = list(zip(sides, series.judges, strict=True))
-        other_scores = None if system or why else self._other_scores(series.judges)
-        why = why or other_scores or ""
+        other_scores = None if system or refusal else self._other_scores(series.judges)
+        refusal = refusal or other_scores or ""
         reach = 1.0 if measure is None else measure.range[1] - measure.range[0]
         reach = math.inf if self._is_count else reach
-        rows = 0 if why else scores.rows
+        rows = 0 if refusal else scores.rows
         if settings.sequential and self._is_count:
-            why = why or NO_BOUNDS
-        difference = _refused(scores, level, why) if why else _difference(scores, settings, reach)
-        refused = _uncorrected_because(series)
-        corrected = None if refused or why else _corrected(series, settings, clustered=clustered)
+            refusal = refusal or NO_BOUNDS
+        compare = scores.looked_at_often if settings.sequential else scores.compared
+        difference = (
+            _no_difference(scores, level, refusal)
+            if refusal
+            else compare(level=level, margin=settings.margin, reach=reach)
+        )
+        uncorrected = _why_uncorrected(series)
+        corrected = (
+            None if uncorrected or refusal else _correct(series, settings, clustered=clustered)
+        )
         locks = [side.lock(name, criteria) for side, name in judges]
         one_order = bool(system) and any(side.one_order(name) for side, name in judges)
         notes = [
             *_notes(series, difference, pairing, same_judge=locks[0] == locks[1]),
             *rows_without_group(self._found.without_group, self._found.cluster or ""),
-            *([refused] if refused else []),
+            *([uncorrected] if uncorrected else []),
             *(_correction_notes(series) if corrected else ()),
             *self._older,
             *self._changed_between(series.judges),
@@ -392,14 +420,14 @@ class _Line:
             if settings.noise and measure
             else None
         )
-        made = RunComparison(
+        comparison = RunComparison(
             judge=self._judge,
             criteria=criteria,
             first=_mean(scores.second, rows, is_count=self._is_count),
             second=_mean(scores.first, rows, is_count=self._is_count),
             difference=difference,
             corrected=corrected,
-            uncorrected_because=refused,
+            uncorrected_because=uncorrected,
             labels=len(series.labelled),
             added=series.added,
             skipped=len(series.skipped),
@@ -423,26 +451,48 @@ class _Line:
             notes=(*notes, ONE_ORDER) if one_order else tuple(notes),
         )
         if self._is_count:
-            made = replace(made, notes=(*made.notes, FEWER, *_count_limits(made)))
-        return replace(made, outcome=_outcome(made))
+            comparison = replace(comparison, notes=(*comparison.notes, FEWER))
+            if comparison.largest_count_change and comparison.changed:
+                limit_note = Message(
+                    "a count has no most: the interval holds if no row changes by more than "
+                    "{largest:g}",
+                    largest=comparison.largest_count_change,
+                )
+                comparison = replace(comparison, notes=(*comparison.notes, limit_note))
+        limits = comparison.shown
+        if limits.lower is None or limits.upper is None:
+            return comparison
+        # the limits hold whatever the rows without a number are
+        outcome = decide_outcome(Interval(limits.lower, limits.upper), comparison.margin)
+        return replace(comparison, outcome=outcome)
 
     def _other_scores(self, judges: tuple[str, str]) -> Message | None:
         """Return why scores of both runs do not mean the same; None if they do."""
         sides = zip(self._sides, judges, strict=True)
-        before, now = (side.option_scores(judge, self._criteria) for side, judge in sides)
+        old_scores, new_scores = (
+            side.option_scores(judge, self._criteria) for side, judge in sides
+        )
         if any(side.is_imported for side in self._sides):  # it need not hold every option
-            first, second = (_without_case(own) for own in (before, now))
-            if shared := first.keys() & second.keys():
-                before, now = ({name: own[name] for name in shared} for own in (first, second))
-        return incomparable_because(before, now)
+            # imports spell Yes and No their own way
+            old_folded, new_folded = (
+                {name.casefold(): score for name, score in scores.items()}
+                for scores in (old_scores, new_scores)
+            )
+            if shared := old_folded.keys() & new_folded.keys():
+                old_scores, new_scores = (
+                    {name: scores[name] for name in shared} for scores in (old_folded, new_folded)
+                )
+        return incomparable_because(old_scores, new_scores)
 
     def _changed_between(self, judges: tuple[str, str]) -> Iterator[Message]:
-        """A judge that was found changed after one run was started and before the other was."""
+        """Say that the judge changed after the start of one run and before the start of the
+        other.
+        """
         runs = [side.started for side in self._sides if side.started is not None]
         moments = {
             side.changed(judge) for side, judge in zip(self._sides, judges, strict=True) if judge
         }
-        for moment in sorted(one for one in moments if one is not None):
+        for moment in sorted(change for change in moments if change is not None):
             if len(runs) == 2 and min(runs) < moment <= max(runs):
                 yield Message(
                     "the judge was found changed on {date}, after one run and before the other: "
@@ -451,24 +501,10 @@ class _Line:
                 )
 
 
-def _without_case(scores: OptionScores) -> OptionScores:
-    """Return the scores with lower-case names: imports spell Yes and No their own way."""
-    return {name.casefold(): score for name, score in scores.items()}
-
-
 NO_BOUNDS = Message(
     "a count has no most: no interval for it holds at every look; compare without --sequential"
 )
 FEWER = Message("a count is better the lower it is: the difference says how many fewer there are")
-
-
-def _count_limits(found: RunComparison) -> Iterator[Message]:
-    """Say what the limits of a count rest on, if any are shown."""
-    if found.largest_count_change and found.changed:
-        yield Message(
-            "a count has no most: the interval holds if no row changes by more than {largest:g}",
-            largest=found.largest_count_change,
-        )
 
 
 def _mean(total: float, rows: int, *, is_count: bool) -> float | None:
@@ -478,9 +514,9 @@ def _mean(total: float, rows: int, *, is_count: bool) -> float | None:
 
 
 def _moved_note(moves: Counter[tuple[str, str]], column: str, paired: int) -> Iterator[Message]:
-    """Say how many pairs count in no slice, and where the most of them moved."""
+    """Say how many pairs count in no slice, and which move was most frequent."""
     if moves:
-        (before, now), most = moves.most_common(1)[0]
+        (old_slice, new_slice), most = moves.most_common(1)[0]
         yield plural(
             "{count:,} of {paired:,} rows changed its value in {column!r} between the runs and "
             "counts in no slice ({before} → {now}: {most:,})",
@@ -489,59 +525,58 @@ def _moved_note(moves: Counter[tuple[str, str]], column: str, paired: int) -> It
             moves.total(),
             paired=paired,
             column=column,
-            before=before,
-            now=now,
+            before=old_slice,
+            now=new_slice,
             most=most,
         )
 
 
-def _pooled(whole: RunComparison, slices: Sequence[RunComparison]) -> tuple[RunComparison, ...]:
-    """Each slice with its difference pulled towards that of all rows."""
-    expected = whole.shown.value
-    if expected is None or math.isinf(whole.reach):  # a count has no scale to pool on
+def _pool_slices(
+    comparison: RunComparison, slices: Sequence[RunComparison]
+) -> tuple[RunComparison, ...]:
+    """Return each slice with its difference pulled towards the difference of all rows."""
+    expected = comparison.shown.value
+    if expected is None or math.isinf(comparison.reach):  # a count has no scale to pool on
         return tuple(slices)
-    scale = 2 * whole.reach
-    own = [
+    scale = 2 * comparison.reach
+    values = [
         OwnValue(
-            None if one.shown.value is None else one.shown.value / scale,
+            None if part.shown.value is None else part.shown.value / scale,
             None
-            if (width := one.shown.width) is None
-            else width / 2 / z_two_sided(one.level) / scale,
+            if (width := part.shown.width) is None
+            else width / 2 / z_two_sided(part.level) / scale,
             expected / scale,
         )
-        for one in slices
+        for part in slices
     ]
     return tuple(
-        replace(one, pooled=best and best._replace(value=best.value * scale))
-        for one, best in zip(slices, pool(own), strict=True)
+        replace(part, pooled=best and best._replace(value=best.value * scale))
+        for part, best in zip(slices, pool(values), strict=True)
     )
 
 
-def _system(one: Sequence[tuple[str, ...]], two: Sequence[tuple[str, ...]]) -> tuple[str, str]:
-    """Whose win rate is compared, and why none can be; both empty where no responses are compared
-    with each other.
+def _system(
+    old_rows: Sequence[tuple[str, ...]], new_rows: Sequence[tuple[str, ...]]
+) -> tuple[str, str]:
+    """Return whose win rate is compared, and why none can be.
+
+    Both are empty if no responses are compared with each other.
     """
-    sides = [Contestants.of(own for own in side if own) for side in (one, two)]
-    before, now = (
-        side.names[0] if any(own) else "" for side, own in zip(sides, (one, two), strict=True)
+    sides = [Contestants.of(names for names in rows if names) for rows in (old_rows, new_rows)]
+    old_system, new_system = (
+        side.names[0] if any(rows) else ""
+        for side, rows in zip(sides, (old_rows, new_rows), strict=True)
     )
-    if not before or not now:
+    if not old_system or not new_system:
         return "", ""
     if refusal := sides[0].refusal or sides[1].refusal:
         return "", refusal.text
-    if before != now:
+    if old_system != new_system:
         return "", Message("another system stands first in either run")
-    return before, ""
+    return old_system, ""
 
 
-def _difference(scores: PairedScores, settings: ComparisonSettings, reach: float) -> Difference:
-    level, margin = settings.level, settings.margin
-    if settings.sequential:
-        return scores.looked_at_often(level=level, margin=margin, reach=reach)
-    return scores.compared(level=level, margin=margin, reach=reach)
-
-
-def _refused(scores: PairedScores, level: float, why: str) -> Difference:
+def _no_difference(scores: PairedScores, level: float, why: str) -> Difference:
     return Difference(
         Estimate(None, None, None, scores.rows, "paired", level, why),
         ComparisonOutcome.CANNOT_TELL,
@@ -551,23 +586,15 @@ def _refused(scores: PairedScores, level: float, why: str) -> Difference:
     )
 
 
-def _outcome(found: RunComparison) -> ComparisonOutcome:
-    """Return what the shown limits say; they hold whatever the rows without a number are."""
-    shown = found.shown
-    if shown.lower is None or shown.upper is None:
-        return ComparisonOutcome.CANNOT_TELL
-    return decide_outcome(Interval(shown.lower, shown.upper), found.margin)
-
-
-def _corrected(
+def _correct(
     series: PairedSeries, settings: ComparisonSettings, *, clustered: bool
 ) -> Estimate | None:
-    """PPI++ of the paired difference; of texts that differ, since people say the same of one text
-    in both runs. Where it is looked at often, the labels alone. None if there are no such labels.
+    """Correct the paired difference by PPI++; by the labels alone if the comparison is looked at
+    often. None without labels of both runs.
 
-    The limits hold whatever the rows are that have no number or were added after the labels were
-    drawn: half of the risk is for the share that they may have among rows like these, and they are
-    at the end that a limit looks at. The limits hold whatever skipped rows are, too.
+    Only texts that differ are labelled twice, since people say the same of one text in both runs.
+    The limits hold whatever skipped rows are, and whatever the rows are that have no number or were
+    added after the labels were drawn.
     """
     if not series.other_texts or not len(series.labelled):
         return None
@@ -575,29 +602,33 @@ def _corrected(
     level = (1 + settings.level) / 2 if unknown else settings.level
     apart = _Apart.of(series)
 
-    def estimate(end: Literal["lowest", "highest"] | None) -> Estimate:
-        labels = _Labels.of(apart.others, end)
+    def estimate(skipped_at: Literal["lowest", "highest"] | None) -> Estimate:
+        labels = _Labels.of(apart.others, skipped_at)
         if settings.sequential:
-            found = labels.looked_at_often(level)
+            estimate_of_rest = labels.looked_at_often(level)
         else:
             clusters = (labels.units, labels.rest_units) if clustered else (None, None)
-            found = corrected_difference(
+            estimate_of_rest = corrected_difference(
                 labels.values, labels.judged, labels.rest, level=level, clusters=clusters
             )
-        return apart.with_rows(found)
+        return apart.with_rows(estimate_of_rest)
 
-    found = estimate(None)
-    lower, upper = found.lower, found.upper
-    if found.value is None or lower is None or upper is None:
+    corrected = estimate(None)
+    lower, upper = corrected.lower, corrected.upper
+    if corrected.value is None or lower is None or upper is None:
         return None
     if len(apart.others.skipped):
         low, high = estimate("lowest").lower, estimate("highest").upper
         lower = lower if low is None else min(lower, low)
         upper = upper if high is None else max(upper, high)
+    # Half of the risk (see level) is for the share that lost rows may have among rows like these;
+    # they are at the end that a limit looks at.
     share = series.drawable.share_lost(level, sequential=settings.sequential) if unknown else 0.0
     lower, upper = lower - share * (1 + lower), upper + share * (1 - upper)
-    value, lower, upper = (one * (series.high - series.low) for one in (found.value, lower, upper))
-    return replace(found, value=value, lower=lower, upper=upper, level=settings.level)
+    value, lower, upper = (
+        number * (series.high - series.low) for number in (corrected.value, lower, upper)
+    )
+    return replace(corrected, value=value, lower=lower, upper=upper, level=settings.level)
 
 
 class _DrawnRows(NamedTuple):
@@ -609,12 +640,14 @@ class _DrawnRows(NamedTuple):
 
     @property
     def total(self) -> int:
-        """How many there are."""
+        """Return the number of rows."""
         return sum(map(len, self))
 
 
 class _Apart(NamedTuple):
-    """The rows of texts with so many copies that labels of other texts say nothing of them."""
+    """Rows divided into texts with so many copies that other labels say nothing about them, and the
+    rest.
+    """
 
     others: _DrawnRows
     """The other rows, which are estimated."""
@@ -627,39 +660,53 @@ class _Apart(NamedTuple):
         if not any(large):
             return cls(drawn, _DrawnRows(PairColumns(), PairColumns(), PairColumns()))
         parts = [columns.split(large) for columns in drawn]
-        return cls(_DrawnRows(*(one for one, _ in parts)), _DrawnRows(*(two for _, two in parts)))
+        return cls(
+            _DrawnRows(*(small_part for small_part, _ in parts)),
+            _DrawnRows(*(large_part for _, large_part in parts)),
+        )
 
     @property
     def unknown(self) -> int:
-        """Rows apart of which people could say more than one thing."""
+        """Count separate rows for which people could still give more than one answer."""
         return sum(
             low < high
             for columns in self.rows
             for low, high in zip(columns.lowest, columns.highest, strict=True)
         )
 
-    def with_rows(self, found: Estimate) -> Estimate:
-        """Return the estimate of the other rows with these: known if they are labelled, anything
-        that people could say if they are not. The value takes the latter for rows like the others.
+    def with_rows(self, estimate: Estimate) -> Estimate:
+        """Add these rows to the estimate of the other rows.
+
+        Labelled rows are known; others may be anything that people could say. The value takes those
+        for rows like the others.
         """
-        if not self.rows.total or found.value is None or found.lower is None or found.upper is None:
-            return found
-        others, total = self.others.total, self.others.total + self.rows.total
-        ends = [end for one in self.rows for end in zip(one.lowest, one.highest, strict=True)]
-        least, most = (sum(own) for own in zip(*ends, strict=True))
-        known = sum(low for low, high in ends if low == high)
-        value = known + (others + self.unknown) * found.value
+        if (
+            not self.rows.total
+            or estimate.value is None
+            or estimate.lower is None
+            or estimate.upper is None
+        ):
+            return estimate
+        count_others, total = self.others.total, self.others.total + self.rows.total
+        ends = [
+            end
+            for columns in self.rows
+            for end in zip(columns.lowest, columns.highest, strict=True)
+        ]
+        least, most = (sum(limits) for limits in zip(*ends, strict=True))
+        known_sum = sum(low for low, high in ends if low == high)
+        value = known_sum + (count_others + self.unknown) * estimate.value
         return replace(
-            found,
-            value=min(most + others, max(least - others, value)) / total,
-            lower=(least + others * found.lower) / total,
-            upper=(most + others * found.upper) / total,
+            estimate,
+            value=min(most + count_others, max(least - count_others, value)) / total,
+            lower=(least + count_others * estimate.lower) / total,
+            upper=(most + count_others * estimate.upper) / total,
         )
 
 
 @dataclass(frozen=True)
 class _Labels:
-    """The labels of a series, and the judge's differences of labelled and other rows."""
+    """Labels of a series, and the judge's differences of labelled and other rows."""
 
     values: list[float]
     judged: list[float]
@@ -669,26 +716,28 @@ class _Labels:
 
     @classmethod
     def of(cls, rows: _DrawnRows, end: Literal["lowest", "highest"] | None) -> _Labels:
-        """``end``: what skipped rows are taken for; None counts them as rows without a label."""
-        labelled, skipped, rest = rows
-        made = cls(
+        """Collect the labels. ``end``: the value of skipped rows; None counts them as
+        unlabelled.
+        """
+        labelled, skipped, unlabelled = rows
+        collected = cls(
             list(labelled.lowest),
             list(labelled.judged),
-            list(rest.judged),
+            list(unlabelled.judged),
             list(labelled.units),
-            list(rest.units),
+            list(unlabelled.units),
         )
         if end is None:
-            made.rest.extend(skipped.judged)
-            made.rest_units.extend(skipped.units)
+            collected.rest.extend(skipped.judged)
+            collected.rest_units.extend(skipped.units)
         else:
-            made.values.extend(skipped.lowest if end == "lowest" else skipped.highest)
-            made.judged.extend(skipped.judged)
-            made.units.extend(skipped.units)
-        return made
+            collected.values.extend(skipped.lowest if end == "lowest" else skipped.highest)
+            collected.judged.extend(skipped.judged)
+            collected.units.extend(skipped.units)
+        return collected
 
     def looked_at_often(self, level: float) -> Estimate:
-        """Estimate the difference by the labels alone, those of one unit as their mean."""
+        """Estimate the difference by the labels alone, with one mean per unit."""
         by_unit = sorted(zip(self.units, self.values, strict=True), key=itemgetter(0))
         scores = PairedScores()
         for _, labels in groupby(by_unit, itemgetter(0)):
@@ -696,9 +745,10 @@ class _Labels:
         return scores.looked_at_often(level=level).estimate
 
 
-def _uncorrected_because(series: PairedSeries) -> Message | None:
-    """Return why labels of both runs cannot correct a difference of texts; it depends on how many
-    there are and how they were drawn, not on what they say.
+def _why_uncorrected(series: PairedSeries) -> Message | None:
+    """Return why labels of both runs cannot correct a difference of texts.
+
+    It depends on the number of labels and how they were drawn, not on what they say.
     """
     if not series.labels or not series.other_texts:
         return None
@@ -761,13 +811,13 @@ def _correction_notes(series: PairedSeries) -> list[Message]:
 
 def _notes(
     series: PairedSeries,
-    found: Difference,
+    difference: Difference,
     pairing: Pairing,
     *,
     same_judge: bool,
 ) -> Iterator[str]:
-    if found.estimate.reason and pairing.paired:
-        yield found.estimate.reason
+    if difference.estimate.reason and pairing.paired:
+        yield difference.estimate.reason
     if series.missing:
         yield plural(
             "{count:,} of {rows:,} rows has no number in one of the runs",
@@ -816,50 +866,63 @@ def _notes(
 
 
 def adjusted_for_all(
-    found: list[RunComparison], settings: ComparisonSettings
+    comparisons: list[RunComparison], settings: ComparisonSettings
 ) -> list[RunComparison]:
-    """Over several criteria p-values are adjusted, so that all of them together are wrong no more
-    often than one alone.
+    """Adjust p-values over several criteria (Holm), so that all together are wrong no more often
+    than one alone.
     """
-    p_values = [_p_value(one) for one in found]
-    known = [place for place, value in enumerate(p_values) if value is not None]
-    adjusted = dict(zip(known, holm([p_values[place] or 0.0 for place in known]), strict=True))
-    return [_adjusted(one, adjusted.get(place), settings.level) for place, one in enumerate(found)]
+    p_values = [_p_value(comparison) for comparison in comparisons]
+    places = [place for place, value in enumerate(p_values) if value is not None]
+    adjusted = dict(zip(places, holm([p_values[place] or 0.0 for place in places]), strict=True))
+    return [
+        _adjust(comparison, adjusted.get(place), settings.level)
+        for place, comparison in enumerate(comparisons)
+    ]
 
 
-def _p_value(one: RunComparison) -> float | None:
-    """Of the difference that is shown; where there is a margin, of one as far beyond it between
-    runs that differ by no more.
+def _p_value(comparison: RunComparison) -> float | None:
+    """Return the p-value of the shown difference.
+
+    With a margin: the chance of a difference that far beyond it if the runs differ by no more than
+    the margin.
     """
-    limits = one.difference.limits
-    if one.shown.lower is None or (one.corrected is None and not (one.margin and limits)):
-        return one.difference.p_value
-    if one.corrected is None and limits is not None:
-        return limits.chance_within(one.margin)
-    middle, error, freedom = _corrected_spread(one.shown)
-    beyond = abs(middle) - one.margin
+    limits = comparison.difference.limits
+    if comparison.shown.lower is None or (
+        comparison.corrected is None and not (comparison.margin and limits)
+    ):
+        return comparison.difference.p_value
+    if comparison.corrected is None and limits is not None:
+        return limits.chance_within(comparison.margin)
+    middle, error, freedom = _corrected_spread(comparison.shown)
+    beyond = abs(middle) - comparison.margin
     if beyond <= 0:
         return 1.0
     return min(1.0, 2 * t_cdf(-beyond / error, freedom)) if error > 0 else 0.0
 
 
-def upper_limits(found: Sequence[RunComparison], margin: float, level: float) -> list[float | None]:
-    """The upper limit of each difference, by Holm's steps: all those below ``-margin`` together are
-    so by chance no oftener than one alone would be. None where a difference has no limits.
+def upper_limits(
+    comparisons: Sequence[RunComparison], margin: float, level: float
+) -> list[float | None]:
+    """Return the upper limit of each difference by Holm's steps; None for a difference without
+    limits.
+
+    All limits below ``-margin`` together are wrong no more often than one alone would be.
     """
-    known = [place for place, one in enumerate(found) if one.shown.lower is not None]
-    order = sorted(known, key=lambda place: _chance_below(found[place], -margin))
-    limits: list[float | None] = [None] * len(found)
+    places = [
+        place for place, comparison in enumerate(comparisons) if comparison.shown.lower is not None
+    ]
+    order = sorted(places, key=lambda place: _chance_below(comparisons[place], -margin))
+    limits: list[float | None] = [None] * len(comparisons)
     step, stopped = 0, False
     for place in order:
-        limit = _upper(found[place], 1 - (1 - level) / (len(order) - step))
+        limit = _upper_limit(comparisons[place], 1 - (1 - level) / (len(order) - step))
         limits[place], stopped = limit, stopped or limit >= -margin
         step += not stopped
     return limits
 
 
 def _corrected_spread(shown: Estimate) -> tuple[float, float, int]:
-    """The middle of a corrected interval, its standard error, and the degrees of freedom."""
+    """Return the middle of a corrected interval, its standard error, and the degrees of freedom."""
     lower, upper = shown.lower or 0.0, shown.upper or 0.0
     freedom = max(1, shown.count - 1)
     return (
@@ -869,28 +932,35 @@ def _corrected_spread(shown: Estimate) -> tuple[float, float, int]:
     )
 
 
-def _chance_below(one: RunComparison, bar: float) -> float:
-    """The p-value of a true difference that is not below ``bar``; one-sided."""
-    if one.corrected is None and one.difference.limits is not None:
-        return one.difference.limits.chance_above(bar)
-    middle, error, freedom = _corrected_spread(one.shown)
+def _chance_below(comparison: RunComparison, bar: float) -> float:
+    """Return the one-sided p-value of a true difference that is not below ``bar``."""
+    if comparison.corrected is None and comparison.difference.limits is not None:
+        return comparison.difference.limits.chance_above(bar)
+    middle, error, freedom = _corrected_spread(comparison.shown)
     return t_cdf((middle - bar) / error, freedom) if error > 0 else float(middle >= bar)
 
 
-def _upper(one: RunComparison, level: float) -> float:
-    if one.corrected is None and one.difference.limits is not None:
-        return one.difference.limits.upper(level)
-    middle, error, freedom = _corrected_spread(one.shown)
+def _upper_limit(comparison: RunComparison, level: float) -> float:
+    if comparison.corrected is None and comparison.difference.limits is not None:
+        return comparison.difference.limits.upper(level)
+    middle, error, freedom = _corrected_spread(comparison.shown)
     return middle + t_two_sided(level, freedom) * error
 
 
-def _adjusted(one: RunComparison, p_value: float | None, level: float) -> RunComparison:
-    if p_value is None or one.outcome is ComparisonOutcome.CANNOT_TELL or p_value <= 1 - level:
-        return replace(one, adjusted=p_value)
+def _adjust(comparison: RunComparison, p_value: float | None, level: float) -> RunComparison:
+    if (
+        p_value is None
+        or comparison.outcome is ComparisonOutcome.CANNOT_TELL
+        or p_value <= 1 - level
+    ):
+        return replace(comparison, adjusted=p_value)
     note = Message(
         "by itself it would be called different; over all criteria that were compared it cannot "
         "be (Holm)"
     )
     return replace(
-        one, adjusted=p_value, outcome=ComparisonOutcome.CANNOT_TELL, notes=(*one.notes, note)
+        comparison,
+        adjusted=p_value,
+        outcome=ComparisonOutcome.CANNOT_TELL,
+        notes=(*comparison.notes, note),
     )

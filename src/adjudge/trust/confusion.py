@@ -1,4 +1,4 @@
-"""What the judge said where people said what."""
+"""Confusion table of a judge's verdicts against labels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FAILED = "failed"
 
 @dataclass(frozen=True)
 class Confusion:
-    """Labelled rows by what people and judge say."""
+    """Counts of labelled rows, by label and verdict."""
 
     table: dict[str, dict[str, int]] = field(default_factory=dict)
     """What people say → what the judge says → rows."""
@@ -42,38 +42,38 @@ def confusion_of(
     clusters: Clusters,
     no_limits: Message | None,
 ) -> Confusion:
-    """Of rows with options; numbers have none.
+    """Return the confusion of rows with options; numbers have none.
 
     ``weights``: how many rows each labelled one stands for, by its place. ``clusters``: of every
     row of the judge, by its place; None: independent. ``no_limits``: why the shares have no limits,
-    if the labels are not a random sample of all rows; they are then weighted.
+    if the labels are not a random sample of all rows; the shares are weighted then.
     """
     if measure.is_number:
         return Confusion()
-    cells = Counter((truth, one.verdict) for one in rows if isinstance(truth := one.truth, str))
+    cells = Counter((truth, row.verdict) for row in rows if isinstance(truth := row.truth, str))
     table: dict[str, dict[str, int]] = defaultdict(dict)
     for (truth, verdict), count in sorted(cells.items(), key=str):
         table[truth][FAILED if verdict is None else verdict] = count
     if not measure.is_binary:
         return Confusion(dict(table))
     fail, good = measure.ends
-    found = [
+    shares = [
         _plain_share(rows, option, level, clusters)
         if no_limits is None
         else _weighted_share(rows, option, weights, level, no_limits)
         for option in (good, fail)
     ]
-    return Confusion(dict(table), *found)
+    return Confusion(dict(table), *shares)
 
 
 def _plain_share(
     rows: Sequence[LabelledRow], option: str, level: float, clusters: Clusters
 ) -> Estimate:
-    """Of the rows that people gave ``option``, the share that the judge gave it too."""
-    own = _decided(rows, option)
-    hits = [one.verdict == option for one in own]
-    groups = clusters_at(clusters, [one.place for one in own])
-    return share_of(hits, groups, level, _none_called(option))
+    """Return the share of rows labelled ``option`` that the judge gave ``option`` too."""
+    rows_of_option = _rows_of(rows, option)
+    hits = [row.verdict == option for row in rows_of_option]
+    groups = clusters_at(clusters, [row.place for row in rows_of_option])
+    return share_of(hits, groups, level, _no_row_text(option))
 
 
 def _weighted_share(
@@ -83,28 +83,26 @@ def _weighted_share(
     level: float,
     no_limits: Message,
 ) -> Estimate:
-    """Like _plain_share, but each row counts as the rows that it stands for, and there are no
-    limits.
-    """
-    own = _decided(rows, option)
-    of = sum(weights[one.place] for one in own)
-    if not of:
-        return undefined("share", 0, _none_called(option), level=level)
+    """Like _plain_share, but weights each row by the rows it stands for and gives no limits."""
+    rows_of_option = _rows_of(rows, option)
+    total = sum(weights[row.place] for row in rows_of_option)
+    if not total:
+        return undefined("share", 0, _no_row_text(option), level=level)
     return Estimate(
-        sum(weights[one.place] for one in own if one.verdict == option) / of,
+        sum(weights[row.place] for row in rows_of_option if row.verdict == option) / total,
         None,
         None,
-        len(own),
+        len(rows_of_option),
         "weighted by verdict",
         level,
         no_limits,
     )
 
 
-def _decided(rows: Sequence[LabelledRow], option: str) -> list[LabelledRow]:
-    """The rows with a verdict that people gave ``option``."""
-    return [one for one in rows if one.truth == option and one.verdict is not None]
+def _rows_of(rows: Sequence[LabelledRow], option: str) -> list[LabelledRow]:
+    """Return the rows with a verdict that people labelled ``option``."""
+    return [row for row in rows if row.truth == option and row.verdict is not None]
 
 
-def _none_called(option: str) -> Message:
+def _no_row_text(option: str) -> Message:
     return Message("no row with a verdict that people called {option}", option=option)

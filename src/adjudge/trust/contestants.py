@@ -1,6 +1,4 @@
-"""What is compared in the comparisons of a run: the same two systems whichever side they stand on,
-or more of them.
-"""
+"""The compared systems of a run: the same two on whichever side they stand, or more of them."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ _SYSTEMS = (
 
 @dataclass(frozen=True)
 class Contestants:
-    """The systems over all rows of a judge."""
+    """The compared systems over all rows of a judge."""
 
     names: tuple[str, ...] = ()
     """What they are called, the one whose win rate is told first; by their places where rows do not
@@ -35,41 +33,45 @@ class Contestants:
 
     @classmethod
     def of(cls, rows: Iterable[tuple[str, ...]]) -> Contestants:
-        """Of the names of each row, in the order of its responses."""
+        """Return the contestants of rows. Each row names its systems in the order of its
+        responses.
+        """
         orders = list(dict.fromkeys(rows))
-        known = {name for order in orders for name in order}
+        names = {name for order in orders for name in order}
         told_apart = all(len(set(order)) == len(order) for order in orders)
-        if orders and told_apart and (len(orders) == 1 or len(known) == 2):
-            return cls(orders[0], by_name=True, count=len(known))
-        return cls(place_names(max(map(len, orders), default=2)), count=len(known))
+        # Two systems are told apart by name even if they swap places; more of them only in one
+        # order.
+        if orders and told_apart and (len(orders) == 1 or len(names) == 2):
+            return cls(orders[0], by_name=True, count=len(names))
+        return cls(place_names(max(map(len, orders), default=2)), count=len(names))
 
     @classmethod
     def of_records(cls, records: Iterable[JudgmentRecord]) -> Contestants:
-        """Of judgments that are there."""
+        """Return the contestants of judgments in memory."""
         return cls.of(map(systems_of, records))
 
     @classmethod
     def of_judge(cls, ledger: sqlite3.Connection, judge: str) -> Contestants:
-        """Of all judgments of a judge, without reading their texts."""
-        found = (
-            (json.loads(named) if named else None, count)
-            for named, count, _ in ledger.execute(_SYSTEMS, (judge,))
+        """Return the contestants of a judge's judgments, without reading their texts."""
+        rows = (
+            (json.loads(names_json) if names_json else None, count)
+            for names_json, count, _ in ledger.execute(_SYSTEMS, (judge,))
             if count
         )
         return cls.of(
-            tuple(map(str, named)) if named and len(named) == count else place_names(count)
-            for named, count in found
+            tuple(map(str, names)) if names and len(names) == count else place_names(count)
+            for names, count in rows
         )
 
     def own(self, record: JudgmentRecord) -> Sequence[str]:
-        """What the responses of one judgment are called, in their order."""
-        own = systems_of(record)
-        return own if self.by_name else place_names(len(own))
+        """Return the names of the compared responses of one judgment, in their order."""
+        names = systems_of(record)
+        return names if self.by_name else place_names(len(names))
 
     @property
     def refusal(self) -> Refusal | None:
-        """Of several systems no one has a win rate: it would be that of a place, or hang on who
-        else was there.
+        """Refuse a win rate of more than two systems: it would be that of a place, or depend on the
+        opponents.
         """
         if self.count <= 2:
             return None
@@ -83,10 +85,10 @@ class Contestants:
 
 
 def systems_of(record: JudgmentRecord) -> tuple[str, ...]:
-    """What the compared responses of a judgment are called."""
+    """Return the names of the compared responses of a judgment."""
     return record.systems or place_names(2)
 
 
 def system_at(systems: Sequence[str], place: int) -> str:
-    """What the response at a place is called."""
+    """Return the name of the response at a place."""
     return systems[place] if place < len(systems) else place_names(place + 1)[place]

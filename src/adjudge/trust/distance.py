@@ -1,4 +1,4 @@
-"""How far people's answer lies from the judge's, where answers stand in an order."""
+"""Distance of people's answer from the judge's, for ordinal options and numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adjudge.trust.rows import LabelledRow, independent_rows
 
 @dataclass(frozen=True)
 class Distance:
-    """On a further row people's answer lies within ``within`` of the judge's, with probability
+    """On a further row people's answer is at most ``within`` from the judge's, with probability
     ``level``.
     """
 
@@ -33,27 +33,29 @@ class Distance:
 def distance_of(
     drawn: Sequence[LabelledRow], measure: Measure, level: float, clusters: Sequence[Hashable]
 ) -> Distance | None:
-    """None where answers have no order, or there are too few labels.
+    """Return the distance; None if answers have no order, or there are too few labels.
 
-    Of each text and each cluster one row counts. ``clusters``: by the place of a row.
+    One row counts per text and per cluster. ``clusters``: by the row's place.
     """
     if not measure.ordered or TIE in measure.options or len(measure.options) == 2:
         return None
-    found = [
-        one
+    distances = [
+        distance
         for row in independent_rows(drawn, clusters)
-        if row.random and (one := _between(row, measure)) is not None
+        if row.random and (distance := _distance(row, measure)) is not None
     ]
-    within = conformal_distance(found, level=level)
-    return None if within is None else Distance(within, level, len(found), not measure.is_number)
-
-
-def _between(row: LabelledRow, measure: Measure) -> float | None:
-    said, truth = row.said, row.truth
-    if isinstance(said, str) and isinstance(truth, str):
-        return float(abs(measure.options.index(said) - measure.options.index(truth)))
+    within = conformal_distance(distances, level=level)
     return (
-        abs(said - truth)
-        if isinstance(said, int | float) and isinstance(truth, int | float)
+        None if within is None else Distance(within, level, len(distances), not measure.is_number)
+    )
+
+
+def _distance(row: LabelledRow, measure: Measure) -> float | None:
+    answer, truth = row.judge_answer, row.truth
+    if isinstance(answer, str) and isinstance(truth, str):
+        return float(abs(measure.options.index(answer) - measure.options.index(truth)))
+    return (
+        abs(answer - truth)
+        if isinstance(answer, int | float) and isinstance(truth, int | float)
         else None
     )

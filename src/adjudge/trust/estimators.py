@@ -1,4 +1,4 @@
-"""Corrections of scores that are any number, and corrections that readers know by name."""
+"""Correct scores that are any number, and compute the well-known estimators."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ def corrected_score(
     these_rows: bool = False,
     apart: Collection[int] = (),
 ) -> Estimate:
-    """Return PPI++ with t of the rows that have a number, a label at each end of the scale added.
+    """Return PPI++ with t for rows that have a number, with a label added at each end of the scale.
 
-    Failed judgments are a part of their own: labelled, or between both ends. The interval holds
-    whatever skipped rows are. ``these_rows``: it is of exactly these rows. ``apart``: rows that are
-    not estimated by the labels of others.
+    Failed judgments are a separate part: labelled, or between both ends. The interval holds
+    whatever skipped rows are. ``these_rows``: the interval is of exactly these rows. ``apart``:
+    rows that labels of other rows do not estimate.
     """
-    labels = {one.place: one.value(rows.measure) for one in drawn}
-    found = _score(rows, labels, level, these_rows, apart)
-    if rows.skipped and found.lower is not None:
+    labels = {row.place: row.value(rows.measure) for row in drawn}
+    estimate = _score(rows, labels, level, these_rows, apart)
+    if rows.skipped and estimate.lower is not None:
         low, high = (
             _score(rows, {**labels, **dict.fromkeys(rows.skipped, end)}, level, these_rows, apart)
             for end in (0.0, 1.0)
         )
-        found = replace(found, lower=low.lower, upper=high.upper)
+        estimate = replace(estimate, lower=low.lower, upper=high.upper)
     if apart:
         of_apart = [(labels.get(place), None) for place in sorted(apart)]
-        rest = len(rows.verdicts) - len(apart)
-        found = with_rows_apart(found, rest, of_apart, these_rows=these_rows)
+        rows_of_others = len(rows.verdicts) - len(apart)
+        estimate = with_rows_apart(estimate, rows_of_others, of_apart, these_rows=these_rows)
     if not these_rows:
-        return found
-    return within_possible(found, [*labels.values()], len(rows.verdicts))
+        return estimate
+    return within_possible(estimate, [*labels.values()], len(rows.verdicts))
 
 
 def _score(
@@ -54,8 +54,8 @@ def _score(
     these_rows: bool,
     apart: Collection[int],
 ) -> Estimate:
-    """Return the corrected mean by ``labels``, from 0 to 1, by the place of their row; that of the
-    other rows than those ``apart``.
+    """Return the corrected mean by ``labels`` (place → value from 0 to 1), without the rows
+    ``apart``.
     """
     failed = [
         place
@@ -78,23 +78,25 @@ def _mean_of(
     level: float,
     these_rows: bool,
 ) -> Estimate:
-    own, beside, rest, clusters = series
-    found = ppi_plus_plus(
-        own,
-        beside,
-        rest,
+    labels, numbers, unlabelled_numbers, clusters = series
+    estimate = ppi_plus_plus(
+        labels,
+        numbers,
+        unlabelled_numbers,
         with_t=True,
         level=level,
         clusters=clusters,
         ends=(0.0, 1.0),
         these_rows=these_rows,
     )
-    if found.value is None and len(rest) < 2 and own:
-        of_rows = len(own) + len(rest) if these_rows else None
-        found = labels_only(own, level=level, clusters=clusters[0], of_rows=of_rows)
-    if not failed_share or found.value is None:
-        return found
-    return _with_failed(found, failed_share, failed_labels)
+    # Two unlabelled rows are the least that PPI++ can use; otherwise the labels alone estimate the
+    # mean.
+    if estimate.value is None and len(unlabelled_numbers) < 2 and labels:
+        of_rows = len(labels) + len(unlabelled_numbers) if these_rows else None
+        estimate = labels_only(labels, level=level, clusters=clusters[0], of_rows=of_rows)
+    if not failed_share or estimate.value is None:
+        return estimate
+    return _add_failed(estimate, failed_share, failed_labels)
 
 
 _Series = tuple[list[float], list[float], list[float], BothClusters]
@@ -105,13 +107,13 @@ def _series(rows: Rows, labels: Mapping[int, float], apart: Collection[int] = ()
     and the clusters of both.
     """
     numbers = dict(zip(rows.numbered, map(rows.measure.value, rows.numbers), strict=True))
-    own = [place for place in numbers if place in labels and place not in apart]
-    others = [place for place in numbers if place not in labels and place not in apart]
+    labelled = [place for place in numbers if place in labels and place not in apart]
+    unlabelled = [place for place in numbers if place not in labels and place not in apart]
     return (
-        [labels[place] for place in own],
-        [numbers[place] for place in own],
-        [numbers[place] for place in others],
-        _clusters(rows.together, own, others),
+        [labels[place] for place in labelled],
+        [numbers[place] for place in labelled],
+        [numbers[place] for place in unlabelled],
+        _clusters(rows.together, labelled, unlabelled),
     )
 
 
@@ -119,15 +121,16 @@ def _clusters(together: Clusters, labelled: Sequence[int], others: Sequence[int]
     return clusters_at(together, labelled), clusters_at(together, others)
 
 
-def _with_failed(found: Estimate, share: float, labels: Sequence[float]) -> Estimate:
-    level, value = found.level, found.value or 0.0
-    own = Interval(found.lower or 0.0, found.upper or 0.0, level)
+def _add_failed(estimate: Estimate, share: float, labels: Sequence[float]) -> Estimate:
+    level, value = estimate.level, estimate.value or 0.0
+    interval = Interval(estimate.lower or 0.0, estimate.upper or 0.0, level)
     if labels:
         mean = math.fsum(labels) / len(labels)
-        parts = [(1 - share, value, own), (share, mean, label_interval(labels, level=level))]
+        parts = [(1 - share, value, interval), (share, mean, label_interval(labels, level=level))]
         limits, total = mover(parts, variance=0.0, level=level), (1 - share) * value + share * mean
-        count = found.count + len(labels)
-        return Estimate(total, limits.lower, limits.upper, count, found.method, level)
+        count = estimate.count + len(labels)
+        return Estimate(total, limits.lower, limits.upper, count, estimate.method, level)
+    # without labels, failed judgments may be anything from 0 to 1
     low, high = (1 - share) * value, (1 - share) * value + share
     reason = Message(
         "failed judgments have no label: the mean lies between {low:.3f} and {high:.3f} of the "
@@ -135,8 +138,8 @@ def _with_failed(found: Estimate, share: float, labels: Sequence[float]) -> Esti
         low=low,
         high=high,
     )
-    lower, upper = (1 - share) * own.lower, (1 - share) * own.upper + share
-    return Estimate(None, lower, upper, found.count, found.method, level, reason)
+    lower, upper = (1 - share) * interval.lower, (1 - share) * interval.upper + share
+    return Estimate(None, lower, upper, estimate.count, estimate.method, level, reason)
 
 
 def needed_for_score(
@@ -148,30 +151,33 @@ def needed_for_score(
     these_rows: bool,
     of_scale: bool,
 ) -> Needed:
-    """Plan labels by the width that they will give: that of the same estimate if the labels there
-    are were repeated, and the judge's numbers stayed as they are.
+    """Plan labels by the expected width: that of the same estimate if the present labels were
+    repeated, and the judge's numbers stayed as they are.
     """
-    labels = {one.place: one.value(rows.measure) for one in drawn}
-    own, beside, rest, _ = _series(rows, labels)
-    pairs, numbers = sorted(zip(own, beside, strict=True)), sorted([*beside, *rest])
+    labels = {row.place: row.value(rows.measure) for row in drawn}
+    row_labels, labelled_numbers, unlabelled_numbers, _ = _series(rows, labels)
+    pairs, numbers = (
+        sorted(zip(row_labels, labelled_numbers, strict=True)),
+        sorted([*labelled_numbers, *unlabelled_numbers]),
+    )
     failed_labels = sorted(labels[place] for place in labels if rows.verdicts[place] is None)
     total, decided = len(rows.verdicts), len(numbers)
 
     def width(count: int) -> float:
         of_decided = min(decided, round(count * decided / total)) or 1
-        later = _repeated(pairs, of_decided)
+        later = _spread(pairs, of_decided)
         series = (
             [label for label, _ in later],
             [number for _, number in later],
-            _repeated(numbers, decided - of_decided),
+            _spread(numbers, decided - of_decided),
             (None, None),
         )
-        of_failed = _repeated(failed_labels, count - of_decided)
-        found = _mean_of(series, 1 - decided / total, of_failed, level, these_rows)
-        return 1.0 if found.width is None else found.width
+        of_failed = _spread(failed_labels, count - of_decided)
+        estimate = _mean_of(series, 1 - decided / total, of_failed, level, these_rows)
+        return 1.0 if estimate.width is None else estimate.width
 
     def width_alone(count: int) -> float:
-        some = _repeated(sorted(labels.values()), count)
+        some = _spread(sorted(labels.values()), count)
         return labels_only(some, level=level, of_rows=total if these_rows else None).width or 0.0
 
     if not pairs:
@@ -186,46 +192,55 @@ def needed_for_score(
 _Value = TypeVar("_Value")
 
 
-def _repeated(values: Sequence[_Value], count: int) -> list[_Value]:
+def _spread(values: Sequence[_Value], count: int) -> list[_Value]:
     """Return ``count`` of the values, each as often as the others, or once more."""
     return [values[(2 * place + 1) * len(values) // (2 * count)] for place in range(count)]
 
 
 def well_known(rows: Rows, drawn: Sequence[LabelledRow], level: float) -> list[Estimate]:
-    """PPI++ and, of passes and fails, Rogan and Gladen's.
+    """Return PPI++ and, for pass and fail, Rogan and Gladen's estimate.
 
-    Both take labels as drawn among all rows, and leave failed ones out.
+    Both assume labels drawn among all rows, and leave failed judgments out.
     """
     measure = rows.measure
-    own = [one for one in drawn if one.random and one.verdict is not None]
+    drawn_rows = [row for row in drawn if row.random and row.verdict is not None]
     if measure.is_number:
-        *series, clusters = _series(rows, {one.place: one.value(measure) for one in own})
+        *series, clusters = _series(rows, {row.place: row.value(measure) for row in drawn_rows})
         return [ppi_plus_plus(*series, level=level, clusters=clusters)]
-    labelled = {one.place for one in own}
+    labelled = {row.place for row in drawn_rows}
     places = [place for place in rows.decided if place not in labelled]
-    rest = [measure.value(said) for place in places if (said := rows.verdicts[place]) is not None]
-    labels = [one.value(measure) for one in own]
-    beside = [measure.value(one.verdict) for one in own if one.verdict is not None]
-    clusters = _clusters(rows.together, [one.place for one in own], places)
-    found = [ppi_plus_plus(labels, beside, rest, level=level, clusters=clusters)]
+    unlabelled_values = [
+        measure.value(verdict) for place in places if (verdict := rows.verdicts[place]) is not None
+    ]
+    label_values = [row.value(measure) for row in drawn_rows]
+    judge_values = [measure.value(row.verdict) for row in drawn_rows if row.verdict is not None]
+    clusters = _clusters(rows.together, [row.place for row in drawn_rows], places)
+    estimates = [
+        ppi_plus_plus(label_values, judge_values, unlabelled_values, level=level, clusters=clusters)
+    ]
     if not measure.is_binary:
-        return found
-    if not {*labels} <= {0.0, 1.0}:
+        return estimates
+    if not {*label_values} <= {0.0, 1.0}:
         return [
-            *found,
+            *estimates,
             undefined(
                 "Rogan–Gladen",
-                len(labels),
+                len(label_values),
                 Message("annotators are evenly split on some rows"),
                 level=level,
             ),
         ]
-    pairs = list(zip(labels, beside, strict=True))
-    passed = sum(beside) + sum(rest)
+    pairs = list(zip(label_values, judge_values, strict=True))
+    passed = sum(judge_values) + sum(unlabelled_values)
     counts = (
         pairs.count((1.0, 1.0)),
-        sum(y == 1 for y in labels),
+        sum(label == 1 for label in label_values),
         pairs.count((0.0, 0.0)),
-        sum(y == 0 for y in labels),
+        sum(label == 0 for label in label_values),
     )
-    return [*found, rogan_gladen(round(passed), len(beside) + len(rest), *counts, level=level)]
+    return [
+        *estimates,
+        rogan_gladen(
+            round(passed), len(judge_values) + len(unlabelled_values), *counts, level=level
+        ),
+    ]

@@ -1,4 +1,4 @@
-"""What a guideline should say more clearly, by where annotators differ."""
+"""Find what a guideline should say more clearly, from rows on which annotators differ."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class GuidelineProblem:
 
     @property
     def proposal(self) -> Message:
-        """Text for the guideline: its gaps are for people to fill."""
+        """Text for the guideline; people fill its gaps."""
         rows = ", ".join(self.examples)
         if self.options:
             return Message(
@@ -96,33 +96,29 @@ class GuidelineProblem:
 def guideline_problems(
     folder: str | Path, criteria: str | None = None, by: str | None = None
 ) -> list[GuidelineProblem]:
-    """The option pairs that annotators confuse, the commonest first; with ``by`` also the slices of
-    that column in which they differ more than elsewhere.
+    """Return the option pairs that annotators confuse, the most frequent first.
+
+    With ``by``: also the slices of that column in which they differ more than elsewhere.
     """
-    found: list[GuidelineProblem] = []
+    problems: list[GuidelineProblem] = []
     current = LabelStore(folder).current(criteria)
-    values = {one.identity: value_in(one, by) for one in records_of(folder)} if by else {}
-    for name, own in groupby(current, lambda label: label.criteria):
-        shared = _shared(own)
+    values = {record.identity: value_in(record, by) for record in records_of(folder)} if by else {}
+    for name, criterion_labels in groupby(current, lambda current_label: current_label.criteria):
+        labels_by_row: dict[str, list[Label]] = defaultdict(list)
+        for label in criterion_labels:
+            if label.state == "given" and label.score is None:
+                labels_by_row[label.row].append(label)
+        shared = {row: labels for row, labels in labels_by_row.items() if len(labels) > 1}
         if len(shared) < LEAST_SHARED:
             continue
-        found += _pairs(name, shared)
+        problems += _pairs(name, shared)
         if by:
-            found += _slices(name, shared, values, by)
-    return found
+            problems += _slices(name, shared, values, by)
+    return problems
 
 
-def _shared(labels: Iterator[Label]) -> dict[str, list[Label]]:
-    """Row → what annotators said of it, where several chose an option."""
-    each: dict[str, list[Label]] = defaultdict(list)
-    for label in labels:
-        if label.state == "given" and label.score is None:
-            each[label.row].append(label)
-    return {row: own for row, own in each.items() if len(own) > 1}
-
-
-def _said(labels: Sequence[Label]) -> list[str]:
-    """What was said, each once; compared responses by their letters."""
+def _distinct_answers(labels: Sequence[Label]) -> list[str]:
+    """Return the distinct answers; compared responses by their letters."""
     letters = letters_of(_MOST_RESPONSES)
     return sorted(
         {
@@ -139,7 +135,7 @@ def _name(row: str, labels: Sequence[Label]) -> str:
 def _pairs(criteria: str, shared: Mapping[str, Sequence[Label]]) -> Iterator[GuidelineProblem]:
     examples: dict[tuple[str, str], list[str]] = defaultdict(list)
     for row, labels in shared.items():
-        for pair in combinations(_said(labels), 2):
+        for pair in combinations(_distinct_answers(labels), 2):
             examples[pair].append(_name(row, labels))
     for pair, rows in sorted(examples.items(), key=lambda each: -len(each[1])):
         if len(rows) >= LEAST_TIMES:
@@ -153,7 +149,7 @@ def _slices(
 ) -> Iterator[GuidelineProblem]:
     rows = [row for row in shared if row in values]
     slicing = slice_rows([values[row] for row in rows], by)
-    differ = {row: len(_said(shared[row])) > 1 for row in rows}
+    differ = {row: len(_distinct_answers(shared[row])) > 1 for row in rows}
     of = Counter(slicing.of_rows)
     hits = Counter(name for row, name in zip(rows, slicing.of_rows, strict=True) if differ[row])
     total, hit = len(rows), sum(differ.values())
@@ -171,19 +167,19 @@ def _slices(
     )
     for name, p_value in sorted(zip(names, p_values, strict=True), key=lambda each: each[1]):
         if p_value <= RISK:
-            own = [
+            examples = [
                 _name(row, shared[row])
                 for row, slice in zip(rows, slicing.of_rows, strict=True)
                 if slice == name and differ[row]
             ]
             title = Message("{column} {value}", column=by, value=name)
             yield GuidelineProblem(
-                criteria, (), title, hits[name], of[name], tuple(own[:_EXAMPLES]), p_value
+                criteria, (), title, hits[name], of[name], tuple(examples[:_EXAMPLES]), p_value
             )
 
 
-def guideline_lines(found: Sequence[GuidelineProblem]) -> Iterator[Message]:
-    """Each problem and what to write about it."""
-    for one in found:
-        yield one.found
-        yield Message("  {line}", line=one.proposal)
+def guideline_lines(problems: Sequence[GuidelineProblem]) -> Iterator[Message]:
+    """Yield each problem and what to write about it."""
+    for problem in problems:
+        yield problem.found
+        yield Message("  {line}", line=problem.proposal)

@@ -1,4 +1,4 @@
-"""The judge as one more annotator, where people share too few rows for a test."""
+"""The judge as one more annotator, for rows that too few people share for a test."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ JUDGE = ""
 
 @dataclass(frozen=True)
 class RaterModel:
-    """How often each annotator is right, by Dawid and Skene's model of them and the judge."""
+    """Share of right answers per annotator, by Dawid and Skene's model of people and judge."""
 
     right: Mapping[str, float] = field(default_factory=dict)
     """Annotator → how often they are right; the judge under an empty name."""
@@ -43,15 +43,16 @@ class RaterModel:
 
 
 def judge_among_people(rows: Sequence[LabelledRow]) -> RaterModel:
-    """Of rows that were judged; nothing is taken for true, neither the judge nor any person.
+    """Fit the model on rows with a verdict. Neither the judge nor any person is taken for the
+    truth.
 
-    It holds if annotators err independently of each other, which the votes cannot show.
+    It assumes that annotators err independently of each other, which the votes cannot show.
     """
-    each = {one.unit: one for one in rows if one.verdict is not None}
-    shared = sum(len(one.answers) > 1 for one in each.values())
+    rows_by_unit = {row.unit: row for row in rows if row.verdict is not None}
+    shared = sum(len(row.answers) > 1 for row in rows_by_unit.values())
     if shared < LEAST_SHARED:
         return RaterModel(
-            rows=len(each),
+            rows=len(rows_by_unit),
             shared=shared,
             reason=Message(
                 "{shared} rows were labelled by two people; {least} are the fewest: label them "
@@ -61,22 +62,22 @@ def judge_among_people(rows: Sequence[LabelledRow]) -> RaterModel:
             ),
         )
     votes = [
-        MemberVote(row, name, str(said))
-        for row, one in each.items()
-        for name, said in ((JUDGE, one.verdict), *one.answers.items())
+        MemberVote(unit, name, str(answer))
+        for unit, row in rows_by_unit.items()
+        for name, answer in ((JUDGE, row.verdict), *row.answers.items())
     ]
     if len(votes) > MOST_VOTES:
         return RaterModel(
-            rows=len(each), shared=shared, reason=Message("more votes than it is made for")
+            rows=len(rows_by_unit), shared=shared, reason=Message("more votes than it is made for")
         )
-    found = dawid_skene(votes)
+    model = dawid_skene(votes)
     return RaterModel(
         {
             name: math.fsum(
-                share * own.get((true, true), 0.0) for true, share in found.priors.items()
+                share * cells.get((true, true), 0.0) for true, share in model.priors.items()
             )
-            for name, own in sorted(found.confusion.items())
+            for name, cells in sorted(model.confusion.items())
         },
-        len(each),
+        len(rows_by_unit),
         shared,
     )

@@ -1,6 +1,4 @@
-"""What the votes on labelled rows say of a judge beside its agreement: how steady, how sure, how
-dear, how slow it is.
-"""
+"""Figures of a judge from its votes on labelled rows: consistency, confidence, cost and latency."""
 
 from __future__ import annotations
 
@@ -22,21 +20,21 @@ from adjudge.trust.rows import LabelledRow, Votes, stated_probability, vote_opti
 
 @dataclass(frozen=True)
 class LabelledJudgment:
-    """A labelled row, and the judgment that it is about."""
+    """A labelled row and its judgment."""
 
     row: LabelledRow
     record: JudgmentRecord
 
     @property
     def right(self) -> bool | None:
-        """Whether the judge says what people say; None where either says nothing."""
-        said, truth = self.row.said, self.row.truth
-        return None if said is None or truth is None else said == truth
+        """True if the judge agrees with people; None if either has no answer."""
+        answer, truth = self.row.judge_answer, self.row.truth
+        return None if answer is None or truth is None else answer == truth
 
     @property
     def confidence(self) -> float | None:
-        """How sure the votes are of their verdict: by its probability, else by how many of several
-        agree.
+        """The votes' confidence in their verdict: its stated probability, or else the share of
+        votes that agree.
         """
         stated = stated_probability(self.row.votes, str(self.record.choice))
         if stated is None and self.record.votes_valid > 1:
@@ -45,7 +43,7 @@ class LabelledJudgment:
 
 
 def mean_of(values: Sequence[float], level: float, reason: str) -> Estimate:
-    """A mean of rows with its interval; without rows, why there is none."""
+    """Return the mean of rows with its interval; without rows, why there is none."""
     if not values:
         return undefined("rows", 0, reason, level=level)
     mean, count, limits = fmean(values), len(values), rows_interval(values, level=level)
@@ -56,55 +54,62 @@ def mean_of(values: Sequence[float], level: float, reason: str) -> Estimate:
 
 
 def consistency(rows: Sequence[LabelledJudgment], level: float) -> Estimate:
-    """How often two votes of one model on the same question agree, mean over the rows that were
-    asked more than once.
+    """Measure how often two votes of one model on the same question agree: the mean over rows that
+    were asked more than once.
     """
-    found = [share for one in rows if (share := _alike(one.row.votes)) is not None]
-    return mean_of(found, level, Message("one vote per row: ask for several with --votes"))
+    shares = [
+        share
+        for judgment in rows
+        if (share := _share_of_equal_votes(judgment.row.votes)) is not None
+    ]
+    return mean_of(shares, level, Message("one vote per row: ask for several with --votes"))
 
 
-def _alike(votes: Votes) -> float | None:
+def _share_of_equal_votes(votes: Votes) -> float | None:
+    # Only votes of one model in one order ask the same question.
     groups: dict[tuple[str, tuple[int, ...] | None], list[str]] = defaultdict(list)
     for vote in votes:
         if vote.option is not None:
             groups[vote.model, vote.order].append(vote.option)
-    pairs = [one == other for said in groups.values() for one, other in combinations(said, 2)]
+    pairs = [
+        option_a == option_b
+        for options in groups.values()
+        for option_a, option_b in combinations(options, 2)
+    ]
     return fmean(pairs) if pairs else None
 
 
 def order_effect(rows: Sequence[LabelledJudgment], level: float) -> Estimate:
-    """How often the verdict turns when the responses, or options, are listed
-    the other way round.
-    """
-    turned = [one.record.positional_bias for one in rows]
-    known = [float(one.detected) for one in turned if one and one.detected is not None]
-    return mean_of(known, level, Message("asked in one order: add --check-positional-bias"))
+    """Measure how often the verdict changes if responses, or options, are listed in reverse."""
+    biases = [judgment.record.positional_bias for judgment in rows]
+    flips = [float(bias.detected) for bias in biases if bias and bias.detected is not None]
+    return mean_of(flips, level, Message("asked in one order: add --check-positional-bias"))
 
 
 def vote_agreement(rows: Sequence[LabelledJudgment], level: float) -> Estimate:
-    """How often a single vote says what people say, mean over the rows: what pooling several adds
-    to, or takes from.
+    """Measure how often a single vote agrees with people: the mean over rows. It shows what pooling
+    votes gains or loses.
     """
-    found = []
-    for one in rows:
-        said = [
+    shares = []
+    for judgment in rows:
+        options = [
             option
-            for vote in one.row.votes
-            if (option := vote_option(vote, one.row.systems)) is not None
+            for vote in judgment.row.votes
+            if (option := vote_option(vote, judgment.row.systems)) is not None
         ]
-        if said and one.row.truth is not None:
-            found.append(fmean(option == one.row.truth for option in said))
-    return mean_of(found, level, Message("no vote with an option"))
+        if options and judgment.row.truth is not None:
+            shares.append(fmean(option == judgment.row.truth for option in options))
+    return mean_of(shares, level, Message("no vote with an option"))
 
 
 def confidence_figures(rows: Sequence[LabelledJudgment], level: float) -> dict[str, Estimate]:
-    """How far stated confidence is from being right: the calibration error (ECE), beside what
-    chance makes of it, and Brier's score.
+    """Compare stated confidence with correctness: the calibration error (ECE), next to the error
+    expected by chance, and Brier's score.
     """
     stated = [
         (sure, int(right))
-        for one in rows
-        if (right := one.right) is not None and (sure := one.confidence) is not None
+        for judgment in rows
+        if (right := judgment.right) is not None and (sure := judgment.confidence) is not None
     ]
     if not stated:
         reason = Message(
@@ -117,7 +122,9 @@ def confidence_figures(rows: Sequence[LabelledJudgment], level: float) -> dict[s
 
 @dataclass(frozen=True)
 class Effort:
-    """What it took to judge the labelled rows, each vote counted for every judge that uses it."""
+    """Calls, tokens and cost of judging the labelled rows. Each vote counts for every judge that
+    uses it.
+    """
 
     rows: int
     calls: int
@@ -130,21 +137,21 @@ class Effort:
 
     @property
     def usd_per_1000(self) -> float | None:
-        """What a thousand rows would cost."""
+        """Cost of a thousand rows."""
         return None if self.usd is None or not self.rows else 1000 * self.usd / self.rows
 
 
 def effort_of(rows: Sequence[LabelledJudgment], prices: PriceTable) -> Effort:
-    """By what the votes recorded."""
-    votes = [vote for one in rows for vote in one.row.votes]
+    """Sum up the recorded effort of the votes."""
+    votes = [vote for judgment in rows for vote in judgment.row.votes]
     used, seconds = usage_by_model(votes), sum(vote.latency for vote in votes)
-    costs = {model: prices.cost(model, one) for model, one in used.items()}
+    costs = {model: prices.cost(model, usage) for model, usage in used.items()}
     unpriced = tuple(model for model, cost in costs.items() if cost is None)
-    recorded = any(one.calls for one in used.values())
+    recorded = any(usage.calls for usage in used.values())
     return Effort(
         rows=len(rows),
-        calls=sum(one.calls for one in used.values()),
-        tokens=sum(one.tokens for one in used.values()),
+        calls=sum(usage.calls for usage in used.values()),
+        tokens=sum(usage.tokens for usage in used.values()),
         usd=None
         if unpriced or not recorded
         else sum(cost for cost in costs.values() if cost is not None),
@@ -154,6 +161,6 @@ def effort_of(rows: Sequence[LabelledJudgment], prices: PriceTable) -> Effort:
 
 
 def reasons_of(rows: Sequence[LabelledJudgment]) -> dict[str, int]:
-    """Why rows have no verdict, the most frequent first."""
-    failed = (one.record for one in rows if one.row.verdict is None)
-    return dict(Counter(one.reason or one.status for one in failed).most_common())
+    """Count why rows have no verdict, the most frequent reason first."""
+    failed = (judgment.record for judgment in rows if judgment.row.verdict is None)
+    return dict(Counter(record.reason or record.status for record in failed).most_common())

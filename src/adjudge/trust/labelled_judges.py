@@ -1,4 +1,4 @@
-"""The judges of a run that people's labels say something of."""
+"""Judges of a run that have labels."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from adjudge.messages import Message, plural
 from adjudge.runs.folder import reading
 from adjudge.runs.judge_changes import changed_at
 from adjudge.trust.labels.scales import JudgedScale, label_scales
-from adjudge.trust.usable_labels import LabelSettings, LabelsUsed, labels_used, nonzero
+from adjudge.trust.usable_labels import LabelSettings, LabelsUsed, nonzero, sort_labels
 
 _NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class LabelledJudge:
-    """A judge of a run under one criterion, and the labels of that."""
+    """A judge of a run under one criterion, with the labels of that criterion."""
 
     folder: str | Path
     judge: str
@@ -32,29 +32,31 @@ class LabelledJudge:
 
     @property
     def lock(self) -> str:
-        """The judge's identity under this criteria."""
+        """The judge's identity under this criterion."""
         return judge_identity(self.configuration, self.scale.name)
 
     def used(self, settings: LabelSettings) -> LabelsUsed:
-        """The labels by what may be done with them."""
-        found = labels_used(
+        """Sort the labels by how they may be used."""
+        sorted_labels = sort_labels(
             self.labels,
             self.lock,
             model_made=settings.labels_are_model_made,
-            since=found_changed(self.folder, self.configuration, settings.changes),
+            since=latest_change(self.folder, self.configuration, settings.changes),
             older=settings.labels_before_change,
         )
-        found, learned = self._without_learned_rows(found)
+        sorted_labels, learned = self._without_learned_rows(sorted_labels)
         return replace(
-            found, notes=(*found.notes, *learned, *self._of_an_earlier_run(found.labels))
+            sorted_labels,
+            notes=(*sorted_labels.notes, *learned, *self._of_an_earlier_run(sorted_labels.labels)),
         )
 
     def _without_learned_rows(self, used: LabelsUsed) -> tuple[LabelsUsed, list[Message]]:
         """Leave out labels that the judge learned from: it would measure itself."""
         learned = self.configuration.learned_rows
+        # learned rows are prefixes of identities
         length = max(map(len, learned), default=0)
-        rows = {one.row for one in used.labels if length and one.row[:length] in learned}
-        count = sum(one.row in rows for one in used.labels)
+        rows = {label.row for label in used.labels if length and label.row[:length] in learned}
+        count = sum(label.row in rows for label in used.labels)
         return used.without(rows), nonzero(
             plural(
                 "{count} label is of a row that the judge learned from, and does not count",
@@ -64,15 +66,17 @@ class LabelledJudge:
         )
 
     def _of_an_earlier_run(self, labels: Sequence[Label]) -> list[Message]:
-        """A judge need not say the same twice, and rows were drawn by what it said then."""
+        """Warn about labels of rows that were drawn by the verdicts of an earlier run: the judge
+        may have decided otherwise then.
+        """
         with reading(self.folder) as ledger:
             began = read_meta(ledger).get("started")
         count = sum(
-            one.design in ("random_within_verdict", "random_weighted")
-            and one.drawn_at is not None
+            label.design in ("random_within_verdict", "random_weighted")
+            and label.drawn_at is not None
             and isinstance(began, int | float)
-            and one.drawn_at < began
-            for one in labels
+            and label.drawn_at < began
+            for label in labels
         )
         return nonzero(
             plural(
@@ -85,17 +89,19 @@ class LabelledJudge:
         )
 
 
-def found_changed(
-    folder: str | Path, configuration: JudgeConfiguration, told: Mapping[str, float] = _NOTHING
+def latest_change(
+    folder: str | Path,
+    configuration: JudgeConfiguration,
+    stated_changes: Mapping[str, float] = _NOTHING,
 ) -> float | None:
-    """When a judge of a run was last found changed, as its runs or ``told`` say."""
+    """Return when a judge was last found changed, according to its runs or to ``told``."""
     identity = judge_identity(configuration)
-    found = (changed_at(folder, identity), told.get(identity))
-    return max((one for one in found if one is not None), default=None)
+    moments = (changed_at(folder, identity), stated_changes.get(identity))
+    return max((moment for moment in moments if moment is not None), default=None)
 
 
 def configurations(folder: str | Path) -> dict[str, JudgeConfiguration]:
-    """Judge → how it was set, as the run's ledger has it."""
+    """Return each judge's settings as the run's ledger has them."""
     with reading(folder) as ledger:
         return read_judges(ledger)
 
@@ -103,9 +109,9 @@ def configurations(folder: str | Path) -> dict[str, JudgeConfiguration]:
 def labelled_judges(
     folder: str | Path, labels: Sequence[Label], criteria: str | None
 ) -> Iterator[LabelledJudge]:
-    """Each judge under each criterion that has labels; ``criteria``: only under these."""
-    known = configurations(folder)
+    """Yield each judge under each criterion that has labels. ``criteria``: only under these."""
+    judges = configurations(folder)
     for scale in label_scales(folder):
-        own = [one for one in labels if one.criteria == scale.name]
-        for judge in scale.judges if own and criteria in (None, scale.name) else ():
-            yield LabelledJudge(folder, judge, known[judge], scale, own)
+        criterion_labels = [label for label in labels if label.criteria == scale.name]
+        for judge in scale.judges if criterion_labels and criteria in (None, scale.name) else ():
+            yield LabelledJudge(folder, judge, judges[judge], scale, criterion_labels)

@@ -1,4 +1,4 @@
-"""The labelled rows of a run, for whoever looks at them otherwise than a calibration does."""
+"""Labelled rows of a run, for analyses other than a calibration."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from adjudge.trust.rows import Rows, by_row
 
 
 def labelled_rows(folder: str | Path, judge: str) -> Iterator[Rows]:
-    """The rows of one judge by each of its criteria, with what people say of them."""
-    for judged in label_scales(folder):
-        labels = [one for one in LabelStore(folder).of_each_copy(judged.name) if one.is_by_person]
-        if judge not in judged.judges or not labels:
+    """Yield the judge's rows with their labels, for each of its labelled criteria."""
+    for scale in label_scales(folder):
+        labels = [
+            label for label in LabelStore(folder).of_each_copy(scale.name) if label.is_by_person
+        ]
+        if judge not in scale.judges or not labels:
             continue
         with reading(folder) as ledger:
             rows = Rows(
-                judged.scale, by_row(labels), contestants=Contestants.of_judge(ledger, judge)
+                scale.scale, by_row(labels), contestants=Contestants.of_judge(ledger, judge)
             )
             for record in records(ledger, judge=judge):
                 rows.add(record)

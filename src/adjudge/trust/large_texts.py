@@ -1,10 +1,10 @@
-"""Texts with so many copies that each is counted apart.
+"""Texts with so many copies that each forms a stratum of its own.
 
-The queue draws texts, each once, but the number is about rows. A canned reply that 60 of 200 rows
-hold is one text of 141: most samples miss it, and then nothing in them shows what these 60 rows
-are. How many copies a text has is known before anybody labels it, so such a text is a stratum of
-its own, as a survey does with its largest units. If it has a label, its rows are known; if not,
-they may be anything. The other texts that were drawn are a random sample of the other texts.
+The queue draws texts, each once, but the number is about rows. Suppose 60 of 200 rows hold one
+canned reply: that is one text of 141, and most samples miss it. Nothing in them shows then how
+these 60 rows fare. The number of copies is known before anyone labels, so such a text is a stratum
+of its own, as a survey does with its largest units. If it has a label, its rows are known; if not,
+they may be anything. The other drawn texts are a random sample of the other texts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ COMPARABLE = 5
 
 
 class RowsApart(NamedTuple):
-    """The rows of texts that are counted apart."""
+    """Rows of texts that are counted separately."""
 
     places: frozenset[int] = frozenset()
     undrawn_rows: int = 0
@@ -29,11 +29,11 @@ class RowsApart(NamedTuple):
 
 
 def rows_apart(rows: Rows, sample: Iterable[LabelledRow]) -> RowsApart:
-    """Return the rows of the texts that are too large to be estimated by ``sample``."""
+    """Return the rows of texts that are too large for ``sample`` to estimate."""
     sizes = rows.copies
     if not sizes:
         return RowsApart()
-    labelled = {rows.texts[one.place] for one in sample}
+    labelled = {rows.texts[row.place] for row in sample}
     skipped = {rows.texts[place] for place in rows.skipped}
     count = len(labelled | skipped)
     of_labelled = [sizes.get(text, 1) for text in labelled]
@@ -42,22 +42,23 @@ def rows_apart(rows: Rows, sample: Iterable[LabelledRow]) -> RowsApart:
     if not large:
         return RowsApart()
     places = frozenset(place for place, text in enumerate(rows.texts) if text in large)
-    known = {one.place for one in rows.labelled if one.counts} | rows.skipped.keys()
-    undrawn = places - known
+    settled = {row.place for row in rows.labelled if row.counts} | rows.skipped.keys()
+    undrawn = places - settled
     return RowsApart(places, len(undrawn), len({rows.texts[place] for place in undrawn}))
 
 
 def least_apart(
     sizes: Collection[int], of_labelled: Collection[int], rows: int, drawn: int
 ) -> float:
-    """Return the number of rows from which on a text is counted apart; infinity if none is.
+    """Return the number of rows from which a text is counted separately; infinity if none is.
 
-    A text is large if it has more rows than one of the ``drawn`` texts stands for. From the largest
-    text down, large ones are apart until enough labelled texts of about their size are left.
-    ``sizes``: those of all texts with copies. ``of_labelled``: those of labelled texts.
+    A text is large if it has more rows than one of the ``drawn`` texts stands for. Starting with
+    the largest text, large ones are separate until enough labelled texts of about their size are
+    left. ``sizes``: of all texts with copies. ``of_labelled``: of labelled texts.
     """
     ascending, least = sorted(of_labelled), float("inf")
     for size in sorted(set(sizes), reverse=True):
+        # "About the size": from half of it up to it.
         alike = bisect_right(ascending, size) - bisect_left(ascending, size / 2)
         if not drawn or size <= rows / drawn or alike >= COMPARABLE:
             break

@@ -1,6 +1,4 @@
-"""What a judge leans to, as far as a run shows it: the order things are shown in, the length of
-answers, who wrote them.
-"""
+"""Biases of a judge as far as a run shows them: order, length, and who wrote the answers."""
 
 from __future__ import annotations
 
@@ -30,10 +28,12 @@ class Leaning:
 
 
 def leanings_of(folder: str | Path, judge: str) -> Iterator[Leaning]:
-    """What the judgments of one judge show."""
+    """Yield the biases that the judgments of one judge show."""
     labelled = holds_labels(folder)
     yield _order(folder, judge)
-    if _compares(folder, judge):
+    with reading(folder) as ledger:
+        compares = any(record.systems for record in records(ledger, judge=judge, index=0))
+    if compares:
         yield Leaning(Message("first place"), first_place_text(folder, judge))
         yield Leaning(
             Message("better shown first"),
@@ -44,18 +44,17 @@ def leanings_of(folder: str | Path, judge: str) -> Iterator[Leaning]:
         yield _length(folder, judge)
         yield Leaning(Message("padding"), padding_text(folder, judge))
         yield from _halo(folder, judge)
-    yield Leaning(Message("self-preference"), _own_family(folder, judge))
-
-
-def _compares(folder: str | Path, judge: str) -> bool:
-    with reading(folder) as ledger:
-        return any(one.systems for one in records(ledger, judge=judge, index=0))
+    try:
+        own_family = self_preference_text(folder, judge)
+    except RunError:  # custom judges need not declare their criteria
+        own_family = Message("not measured: the run does not say what was asked")
+    yield Leaning(Message("self-preference"), own_family)
 
 
 def _halo(folder: str | Path, judge: str) -> Iterator[Leaning]:
     try:
         text = halo_text(folder, judge)
-    except RunError:  # a judge of one's own need not say what it asks
+    except RunError:  # custom judges need not declare their criteria
         return
     if text is not None:
         yield Leaning(Message("halo"), text)
@@ -91,32 +90,25 @@ def _order(folder: str | Path, judge: str) -> Leaning:
     )
 
 
-def _own_family(folder: str | Path, judge: str) -> str:
-    try:
-        return self_preference_text(folder, judge)
-    except RunError:  # a judge of one's own need not say what it asks
-        return Message("not measured: the run does not say what was asked")
-
-
 def _length(folder: str | Path, judge: str) -> Leaning:
-    """With labels: whether longer answers are judged better than they deserve."""
+    """Say whether longer answers are judged better than they deserve, if the run has labels."""
     if not holds_labels(folder):
         return Leaning(Message("length"), _UNLABELLED)
     errors, lengths = [], []
     for rows in labelled_rows(folder, judge):
         measure = rows.measure
-        for one in rows.labelled:
-            if one.said is not None and one.length:
-                errors.append(measure.value(one.said) - one.value(measure))
-                lengths.append(float(one.length))
+        for row in rows.labelled:
+            if row.judge_answer is not None and row.length:
+                errors.append(measure.value(row.judge_answer) - row.value(measure))
+                lengths.append(float(row.length))
     # a line through such points says nothing of what lies so far beyond them
     if lengths and max(lengths) < 2 * min(lengths):
         return Leaning(
             Message("length"),
             Message("not measured: no labelled answer is twice as long as another"),
         )
-    said = verbosity_slope(errors, lengths).say(
+    text = verbosity_slope(errors, lengths).say(
         Message("an answer twice as long gains {value:+.3f} of the scale ({limits})"),
         Message("{lower:+.3f} to {upper:+.3f}; {count} rows"),
     )
-    return Leaning(Message("length"), said)
+    return Leaning(Message("length"), text)

@@ -1,5 +1,5 @@
-"""The weights that labels support, as a panel takes them: with the labels they come from, bound to
-the panel's identity.
+"""Panel weights that the labels support, bound to the panel's identity and the labels they come
+from.
 """
 
 from __future__ import annotations
@@ -19,24 +19,30 @@ _TAKES_WEIGHTS = "AspectCritic"
 
 
 def learnt_weights(folder: str | Path, calibrations: Iterable[Calibration]) -> list[LearntWeights]:
-    """Of each panel of aspect critics: no other judge takes weights."""
+    """Return the weights of each panel of aspect critics. No other judge takes weights."""
     judges = run_info(folder).judge_configurations
-    return [made for one in calibrations if (made := _of_panel(one, judges[one.judge]))]
+    return [
+        weights
+        for calibration in calibrations
+        if (weights := _panel_weights(calibration, judges[calibration.judge]))
+    ]
 
 
-def _of_panel(one: Calibration, configuration: JudgeConfiguration) -> LearntWeights | None:
-    if one.panel is None or configuration.kind != _TAKES_WEIGHTS:
+def _panel_weights(
+    calibration: Calibration, configuration: JudgeConfiguration
+) -> LearntWeights | None:
+    if calibration.panel is None or configuration.kind != _TAKES_WEIGHTS:
         return None
     return LearntWeights(
-        criteria=one.criteria,
-        weights=one.panel.usable,
-        labels=one.panel.labels,
-        date=label_date(one.labels.labels),
-        identity=panel_identity(configuration, one.criteria),
+        criteria=calibration.criteria,
+        weights=calibration.panel.usable,
+        labels=calibration.panel.labels,
+        date=label_date(calibration.labels.labels),
+        identity=panel_identity(configuration, calibration.criteria),
     )
 
 
 def label_date(labels: Iterable[Label]) -> str:
-    """The day of the last of them."""
-    last = max((one.at for one in labels), default=0.0)
-    return datetime.fromtimestamp(last, UTC).date().isoformat() if last else "an unknown day"
+    """Return the day of the newest label."""
+    latest = max((label.at for label in labels), default=0.0)
+    return datetime.fromtimestamp(latest, UTC).date().isoformat() if latest else "an unknown day"

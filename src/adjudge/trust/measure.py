@@ -1,4 +1,4 @@
-"""What is estimated: how verdicts and labels become numbers from 0 to 1."""
+"""The estimated quantity: how verdicts and labels become numbers from 0 to 1."""
 
 from __future__ import annotations
 
@@ -31,36 +31,37 @@ class Measure:
 
     @property
     def is_number(self) -> bool:
-        """Whether a number is asked for, and no option."""
+        """True if the criterion asks for a number and has no options."""
         return not self.options
 
     @property
     def is_binary(self) -> bool:
-        """Whether something passes or fails: two options, the one worth nothing
-        and the other all.
-        """
+        """True for pass and fail: two options, worth 0 and 1."""
         return len(self.options) == 2 and sorted(self.values.values()) == [0.0, 1.0]
 
     @property
     def is_ordinal(self) -> bool:
-        """Whether more than two options stand in an order."""
+        """True if more than two options are ordered."""
         return self.ordered and len(self.options) > 2
 
     @property
     def ends(self) -> tuple[str, str]:
-        """The worst and the best option, wherever they stand: without points the measured one is
-        listed first.
+        """The worst and the best option by worth.
+
+        Their positions do not matter: without points the measured option is listed first.
         """
         return min(self.options, key=self.value), max(self.options, key=self.value)
 
-    def value(self, said: str | float) -> float:
-        """A verdict or a label, from 0 to 1."""
-        return self.values[said] if isinstance(said, str) else to_unit(said, self.range)
+    def value(self, answer: str | float) -> float:
+        """Return a verdict or label as a number from 0 to 1."""
+        return self.values[answer] if isinstance(answer, str) else to_unit(answer, self.range)
 
 
 def measure_of(scale: LabelScale, systems: Sequence[str] = ()) -> Measure:
-    """Of the criteria that people and judge were asked by; ``systems``: what is compared."""
-    # without options nobody said anything that would tell
+    """Return the measure of the criterion that people and judge were asked. ``systems``: the
+    compared ones.
+    """
+    # without options nothing says otherwise
     if scale.range or not (scale.compares or scale.criteria.options):
         return Measure("score", (), {}, scale.range or _UNIT)
     if scale.compares:
@@ -75,23 +76,26 @@ def measure_of(scale: LabelScale, systems: Sequence[str] = ()) -> Measure:
     return Measure(
         name,
         order,
-        {one: to_unit(score, (low, high)) for one, score in scores.items()},
+        {option_name: to_unit(score, (low, high)) for option_name, score in scores.items()},
         (low, high),
     )
 
 
 def _comparison(systems: Sequence[str]) -> Measure:
-    """Of two, the win rate of the first, to which a tie adds a half; of more, how often the first
-    is best.
+    """Return the win rate of the first of two systems, with half a win per tie; of more, how often
+    the first is best.
     """
     if len(systems) != 2:
         return _share_of((*systems, TIE))
-    first, second = systems
-    return Measure(first, (second, TIE, first), {second: 0.0, TIE: 0.5, first: 1.0})
+    system_a, system_b = systems
+    return Measure(system_a, (system_b, TIE, system_a), {system_b: 0.0, TIE: 0.5, system_a: 1.0})
 
 
 def _share_of(options: tuple[str, ...]) -> Measure:
-    """Options without scores: the share of the one listed first."""
+    """Return the share of the option listed first, for options without scores."""
     return Measure(
-        options[0], options, {one: float(one == options[0]) for one in options}, ordered=False
+        options[0],
+        options,
+        {option: float(option == options[0]) for option in options},
+        ordered=False,
     )

@@ -1,6 +1,4 @@
-"""What a judge of pairs goes by beside quality: the place that a response is shown at, and its
-length.
-"""
+"""Biases of a judge of pairs: the place that a response is shown at, and its length."""
 
 from __future__ import annotations
 
@@ -19,10 +17,8 @@ from adjudge.trust.rows import LabelledRow
 
 
 @dataclass(frozen=True)
-class _Shown:
-    """What was picked of two responses that were shown in one order; all of them by their places in
-    the row.
-    """
+class _Pick:
+    """The pick between two responses shown in one order. All responses are places in the row."""
 
     row: str
     first: int
@@ -31,43 +27,49 @@ class _Shown:
 
 
 def first_place_text(folder: str | Path, judge: str) -> str:
-    """How often the response that is shown first is picked, over pairs that were shown in both
-    orders.
-    """
-    both = list(_in_both_orders(list(_shown(folder, judge))))
-    if not both:
+    """Say how often the response shown first is picked, over pairs shown in both orders."""
+    picks = list(_in_both_orders(list(_picks(folder, judge))))
+    if not picks:
         return Message(
             "not measured: no pair was shown in both orders: judge with --check-positional-bias"
         )
-    found = first_rate(
-        [one.picked == one.first for one in both], clusters=[one.row for one in both]
+    rate = first_rate(
+        [pick.picked == pick.first for pick in picks], clusters=[pick.row for pick in picks]
     )
     limits = Message(
         "{lower:.3f} to {upper:.3f}; {count} pairs in both orders",
-        lower=found.lower,
-        upper=found.upper,
-        count=len({one.row for one in both}),
+        lower=rate.lower,
+        upper=rate.upper,
+        count=len({pick.row for pick in picks}),
     )
     return Message(
         "the response shown first is picked in {value:.3f} of verdicts, where half is fair "
         "({limits})",
-        value=found.value,
+        value=rate.value,
         limits=limits,
     )
 
 
 def better_first_text(folder: str | Path, judge: str) -> str:
-    """With labels: how much oftener the better response is found where it is shown first; of each
-    row and order one verdict.
+    """Say how much more often the better response is picked when it is shown first, by labels.
+
+    One verdict counts per row and order.
     """
-    truths = dict(_truths(folder, judge))
+    truths = {
+        row.identity: row.systems.index(str(row.truth))
+        for rows in labelled_rows(folder, judge)
+        for row in rows.labelled
+        if row.truth in row.systems
+    }
     right: dict[bool, list[bool]] = {True: [], False: []}
-    for one in {(one.row, one.first, one.second): one for one in _shown(folder, judge)}.values():
-        truth = truths.get(one.row)
-        if truth in (one.first, one.second):
-            right[truth == one.first].append(one.picked == truth)
-    found = first_advantage(right[True], right[False])
-    return found.say(
+    for pick in {
+        (pick.row, pick.first, pick.second): pick for pick in _picks(folder, judge)
+    }.values():
+        truth = truths.get(pick.row)
+        if truth in (pick.first, pick.second):
+            right[truth == pick.first].append(pick.picked == truth)
+    advantage = first_advantage(right[True], right[False])
+    return advantage.say(
         Message(
             "the better one is found {value:+.3f} more often where it is shown first ({limits})"
         ),
@@ -75,44 +77,36 @@ def better_first_text(folder: str | Path, judge: str) -> str:
     )
 
 
-def _truths(folder: str | Path, judge: str) -> Iterator[tuple[str, int]]:
-    """Row → the place of the better response, as people say."""
-    for rows in labelled_rows(folder, judge):
-        for one in rows.labelled:
-            if one.truth in one.systems:
-                yield one.identity, one.systems.index(str(one.truth))
-
-
-def _shown(folder: str | Path, judge: str) -> Iterator[_Shown]:
+def _picks(folder: str | Path, judge: str) -> Iterator[_Pick]:
     for record in records_of(folder, judge=judge, votes=True):
         for vote in (record.votes or ()) if record.systems else ():
             order, option = vote.order or (), vote.option or ""
             if len(order) == 2 and option.isdecimal() and int(option) in order:
-                yield _Shown(record.identity, *order, int(option))
+                yield _Pick(record.identity, *order, int(option))
 
 
-def _in_both_orders(shown: Sequence[_Shown]) -> Iterator[_Shown]:
-    """As many in one order as in the other, of each pair."""
-    orders: dict[tuple[str, int, int], list[_Shown]] = defaultdict(list)
-    for one in shown:
-        orders[one.row, one.first, one.second].append(one)
-    for (row, first, second), own in orders.items():
-        yield from own[: len(orders.get((row, second, first), ()))]
+def _in_both_orders(all_picks: Sequence[_Pick]) -> Iterator[_Pick]:
+    """Yield as many picks in one order as in the other, per pair."""
+    orders: dict[tuple[str, int, int], list[_Pick]] = defaultdict(list)
+    for pick in all_picks:
+        orders[pick.row, pick.first, pick.second].append(pick)
+    for (row, place_a, place_b), picks in orders.items():
+        yield from picks[: len(orders.get((row, place_b, place_a), ()))]
 
 
 def longer_text(folder: str | Path, judge: str) -> str:
-    """With labels: how much oftener the judge picks the longer of two responses than people do."""
+    """Say how much more often the judge picks the longer of two responses than people do."""
     pairs = [
-        (_picks_longer(one, one.verdict), _picks_longer(one, str(one.truth)))
+        (_picks_longer(row, row.verdict), _picks_longer(row, str(row.truth)))
         for rows in labelled_rows(folder, judge)
-        for one in rows.labelled
-        if one.longest
-        and one.verdict is not None
-        and one.truth is not None
-        and len(one.systems) == 2
+        for row in rows.labelled
+        if row.longest
+        and row.verdict is not None
+        and row.truth is not None
+        and len(row.systems) == 2
     ]
-    found = compare([said for said, _ in pairs], [truth for _, truth in pairs]).estimate
-    return found.say(
+    difference = compare([verdict for verdict, _ in pairs], [truth for _, truth in pairs]).estimate
+    return difference.say(
         Message(
             "of two responses the longer is picked {value:+.3f} more often than people pick it "
             "({limits})"
@@ -121,5 +115,5 @@ def longer_text(folder: str | Path, judge: str) -> str:
     )
 
 
-def _picks_longer(one: LabelledRow, said: str | None) -> float:
-    return 0.5 if said == TIE else float(said == one.longest)
+def _picks_longer(row: LabelledRow, answer: str | None) -> float:
+    return 0.5 if answer == TIE else float(answer == row.longest)

@@ -1,4 +1,4 @@
-"""The rows of two runs side by side, with what people say of them."""
+"""Paired rows of two runs, with their labels."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from adjudge.errors import RunError
 from adjudge.runs.diff import JudgmentSummary, LoneRow, OutcomeCount, Pair
 from adjudge.runs.folder import run_facts
 from adjudge.stats.difference import PairedScores, PairOfScores
-from adjudge.trust.labelled_judges import found_changed
+from adjudge.trust.labelled_judges import latest_change
 from adjudge.trust.labels.scales import label_scales
 from adjudge.trust.labels.store import LabelStore
 from adjudge.trust.large_texts import least_apart
 from adjudge.trust.measure import Measure, measure_of
-from adjudge.trust.rows import agreed_value, by_row, labels_of_copy
-from adjudge.trust.usable_labels import LabelsUsed, labels_used
+from adjudge.trust.rows import by_row, labels_of_copy, majority_value
+from adjudge.trust.usable_labels import LabelsUsed, sort_labels
 from adjudge.trust.vote_values import MOST_ROWS
 
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """What a comparison needs of a run beside its rows."""
+    """Data of a run that a comparison needs, apart from its rows."""
 
     folder: Path
     measures: dict[str, Measure]
@@ -45,16 +45,16 @@ class ComparedRun:
         try:
             scales = label_scales(folder)
         except RunError:
-            # a judge of one's own need not say what it asks: its scores are compared as they are
+            # custom judges need not declare their criteria: their scores are compared as they are
             scales = []
-        plain = {
-            one.name: measure_of(one.scale)
-            for one in scales
-            if not (one.scale.compares or one.scale.by_parts)
+        measures = {
+            judged.name: measure_of(judged.scale)
+            for judged in scales
+            if not (judged.scale.compares or judged.scale.by_parts)
         }
         return cls(
             Path(folder),
-            plain,
+            measures,
             dict(info.judge_configurations),
             float(started) if isinstance(started, int | float) else None,
             info.state == "imported",
@@ -70,35 +70,37 @@ class ComparedRun:
         return self._judge(judge).option_scores(criteria)
 
     def counts(self, judge: str, criteria: str) -> bool:
-        """Whether the score is a count: the fewer the better, and there is no most."""
-        known = self._judge(judge).criteria
-        own = next((one for one in known if one.get("name") == criteria), {})
-        return own.get("higher_is_better") is False and not own.get("options")
+        """Return True if the score is a count: lower is better, and there is no maximum."""
+        criteria_data = self._judge(judge).criteria
+        criterion = next((data for data in criteria_data if data.get("name") == criteria), {})
+        return criterion.get("higher_is_better") is False and not criterion.get("options")
 
     def one_order(self, judge: str) -> bool:
-        """Whether responses were compared as they stand alone."""
+        """Return True if responses were compared in their given order alone."""
         settings = self._judge(judge).settings
         return bool(settings) and not (
             settings.get("check_positional_bias") or settings.get("rotations")
         )
 
     def changed(self, judge: str) -> float | None:
-        """When the judge was last found changed; of one that is called otherwise here, any."""
-        own = [self.judges[judge]] if judge in self.judges else self.judges.values()
-        found = (found_changed(self.folder, one) for one in own)
-        return max((one for one in found if one is not None), default=None)
+        """Return when the judge was last found changed; if this run has no judge of that name, any
+        judge.
+        """
+        judges = [self.judges[judge]] if judge in self.judges else self.judges.values()
+        moments = (latest_change(self.folder, configuration) for configuration in judges)
+        return max((moment for moment in moments if moment is not None), default=None)
 
     def labels(self, judge: str, criteria: str) -> RunLabels | None:
-        """Return what people said of the rows; None if such a criterion cannot be labelled."""
+        """Return the labels of the rows; None if such a criterion cannot be labelled."""
         measure = self.measures.get(criteria)
         if measure is None:
             return None
-        known = LabelStore(self.folder).of_each_copy(criteria)
-        return RunLabels(measure, labels_used(known, None, since=self.changed(judge)))
+        all_labels = LabelStore(self.folder).of_each_copy(criteria)
+        return RunLabels(measure, sort_labels(all_labels, None, since=self.changed(judge)))
 
 
 class RunLabels:
-    """The labels of a run by one criterion, of rows that were drawn among all rows."""
+    """Labels of a run by one criterion, of rows that were drawn among all rows."""
 
     def __init__(self, measure: Measure, used: LabelsUsed) -> None:
         self._measure = measure
@@ -109,7 +111,9 @@ class RunLabels:
         }
         self._skipped = {row for row, of_all in used.skipped.items() if of_all}
         self._drawn_of = used.drawn_of
-        self.draws_texts = any(one.is_of_text for one in used.labels if one.is_random)
+        self.draws_texts = any(
+            used_label.is_of_text for used_label in used.labels if used_label.is_random
+        )
         """True if labels count for all copies of a text, which was drawn once."""
         self.older = used.older
         """A note about labels that are older than a change of the judge, which are left out."""
@@ -118,22 +122,27 @@ class RunLabels:
         return bool(self._by_row)
 
     def draw(self, number: int) -> int | None:
-        """Return the first draw that could take the row in this place; None if all draws were
-        before the row was added.
+        """Return the first draw that could take the row; None if all draws were before it was
+        added.
         """
         draw = bisect_right(self._drawn_of, number)
         return None if draw == len(self._drawn_of) else draw
 
     def limits(self, identity: str, id: str | None) -> tuple[float, float] | None:
-        """Return the least and the most that people's answer may be worth, from 0 to 1; equal if
-        they labelled the row. None if the row was not drawn.
+        """Return the lowest and highest worth of people's answer, from 0 to 1; equal if the row is
+        labelled. None if the row was not drawn.
         """
         labels = labels_of_copy(self._by_row.get(identity, ()), id) or ()
-        answers = [said for one in labels if (said := _answer(one, self._measure)) is not None]
+        answers = [
+            answer
+            for copy_label in labels
+            if (answer := _answer(copy_label, self._measure)) is not None
+        ]
+        # a row that was skipped may be anything
         if not answers or not any(label.design == "random" for label in labels):
             is_skipped = not self._skipped.isdisjoint({(identity, None), (identity, id)})
             return (0.0, 1.0) if is_skipped else None
-        value = agreed_value(answers, self._measure)
+        value = majority_value(answers, self._measure)
         return value, value
 
     def is_of_text(self, identity: str, id: str | None) -> bool:
@@ -149,7 +158,7 @@ class RunLabels:
 
 
 def _answer(label: Label, measure: Measure) -> str | float | None:
-    """What a label says, where it can be said by this criteria."""
+    """Return a label's answer, or None if it is not an option of this criterion."""
     if measure.is_number:
         return label.score
     return label.option if label.option in measure.values else None
@@ -157,7 +166,7 @@ def _answer(label: Label, measure: Measure) -> str | float | None:
 
 @dataclass
 class PairColumns:
-    """What the correction needs of pairs, a few bytes for each."""
+    """Columns of pairs for the correction: a few bytes per pair."""
 
     lowest: array[float] = field(default_factory=lambda: array("d"))
     """The least that people's difference may be."""
@@ -185,19 +194,19 @@ class PairColumns:
             column.append(text)
 
     def split(self, large: tuple[Set[int], Set[int]]) -> tuple[PairColumns, PairColumns]:
-        """Return the pairs of which no text is large, and the others."""
+        """Return the pairs without a large text, and the others."""
         parts = PairColumns(), PairColumns()
         columns = (self.lowest, self.highest, self.judged, self.units, *self.texts)
-        for low, high, judged, unit, first, second in zip(*columns, strict=True):
-            is_apart = first in large[0] or second in large[1]
-            parts[is_apart].add((low, high), judged, unit, (first, second))
+        for low, high, judge_value, unit, old_text, new_text in zip(*columns, strict=True):
+            is_apart = old_text in large[0] or new_text in large[1]
+            parts[is_apart].add((low, high), judge_value, unit, (old_text, new_text))
         return parts
 
 
 @dataclass
 class PairedSeries:
-    """What a comparison keeps of the rows of both runs: sums, and where there are labels what may
-    correct it.
+    """Sums over the rows of both runs and, if there are labels, the columns that may correct
+    them.
     """
 
     low: float
@@ -241,7 +250,9 @@ class PairedSeries:
 
     @property
     def is_grown(self) -> bool:
-        """True if rows were added between two draws: their chances to be drawn differ."""
+        """True if rows were added between two draws, so that rows had different chances to be
+        drawn.
+        """
         return len(self.draws) > 1
 
     def add(self, unit: Iterable[Pair | LoneRow]) -> None:
@@ -262,38 +273,48 @@ class PairedSeries:
         self, outcomes: Sequence[OutcomeCount], places: Callable[[], list[tuple[int, int]]]
     ) -> bool:
         """Add all pairs of a comparison without labels at once, if each is a unit of its own.
+
         Return False, and add nothing, if the sums could differ from those of ``add`` in their last
         digit. ``places``: returns the places of the first pairs.
         """
-        numbers = [(number_of(one.before), number_of(one.after)) for one in outcomes]
-        if not outcomes or not all(map(_is_exact, (number for both in numbers for number in both))):
+        numbers = [(number_of(outcome.before), number_of(outcome.after)) for outcome in outcomes]
+        # sums of whole numbers and halves are exact, in any order
+        if not outcomes or not all(
+            number is None or (abs(number) < _LARGEST_EXACT and float(2 * number).is_integer())
+            for summaries in numbers
+            for number in summaries
+        ):
             return False
-        both = [summary for one in outcomes for summary in (one.before, one.after)]
+        summaries = [summary for outcome in outcomes for summary in (outcome.before, outcome.after)]
+        # ``places`` would not leave out rows with a verdict but no number
         has_verdicts_alone = any(
-            one.status == "scored" and number_of(one) is None for one in both
-        )  # whose rows ``places`` would not leave out
-        if has_verdicts_alone or len({one.judges for one in outcomes}) > 1:
+            summary.status == "scored" and number_of(summary) is None for summary in summaries
+        )
+        if has_verdicts_alone or len({outcome.judges for outcome in outcomes}) > 1:
             return False
         self.judges = outcomes[0].judges
-        for counted, (one, two) in zip(outcomes, numbers, strict=True):
-            if one is None or two is None:
+        for counted, (old_number, new_number) in zip(outcomes, numbers, strict=True):
+            if old_number is None or new_number is None:
                 if counted.before.was_skipped and counted.after.was_skipped:
                     self.unjudged += counted.times
                 else:
                     self.missing += counted.times
                     self.scores.add_units(None, counted.times)
                 continue
-            self.changed += counted.times * (one != two)
+            self.changed += counted.times * (old_number != new_number)
             self.other_texts += counted.other_texts
-            self.scores.add_units((-two, -one) if self.is_count else (two, one), counted.times)
+            self.scores.add_units(
+                (-new_number, -old_number) if self.is_count else (new_number, old_number),
+                counted.times,
+            )
         self.places = places()
         return True
 
     def _numbers(
         self, unit: Iterable[Pair | LoneRow]
     ) -> Iterator[tuple[PairOfScores | None, bool]]:
-        """Yield the numbers of each row in the second run and the first, and whether the row could
-        be drawn to be labelled.
+        """Yield each row's numbers in the second run and the first, and whether the row could be
+        drawn.
         """
         for pair in unit:
             if isinstance(pair, LoneRow):
@@ -301,47 +322,56 @@ class PairedSeries:
                 yield None, False
                 continue
             self.judges = (pair.before.judge, pair.after.judge)
-            one, two = number_of(pair.before.summary), number_of(pair.after.summary)
-            if one is None or two is None:
+            old_number, new_number = number_of(pair.before.summary), number_of(pair.after.summary)
+            if old_number is None or new_number is None:
                 skipped = pair.before.summary.was_skipped and pair.after.summary.was_skipped
                 self.unjudged += skipped
                 self.missing += not skipped
                 if not skipped:
                     yield None, False
                 continue
-            self.changed += one != two
+            self.changed += old_number != new_number
             self.other_texts += pair.identities[0] != pair.identities[1]
             if len(self.places) < MOST_ROWS:
                 self.places.append((pair.before.row, pair.after.row))
             is_drawable = bool(self.labels) and self._keep(
-                pair, (two - one) / (self.high - self.low)
+                pair, (new_number - old_number) / (self.high - self.low)
             )
-            numbers = (-two, -one) if self.is_count else (two, one)
-            yield (*numbers, *_ends(pair, one, two)), is_drawable
+            numbers = (-new_number, -old_number) if self.is_count else (new_number, old_number)
+            yield (*numbers, *_ends(pair, old_number, new_number)), is_drawable
 
     def _keep(self, pair: Pair, judged: float) -> bool:
-        """Keep what the correction needs of a pair; return False if the pair could not be drawn."""
-        first, second = (
-            own.draw(number) for own, number in zip(self.labels, pair.numbers, strict=True)
+        """Record what the correction needs of a pair. Return False if the pair could not be
+        drawn.
+        """
+        old_draw, new_draw = (
+            run_labels.draw(number)
+            for run_labels, number in zip(self.labels, pair.numbers, strict=True)
         )
-        if first is None or second is None:
+        if old_draw is None or new_draw is None:
             self.added += 1
             return False
-        self.draws.add((first, second))
+        self.draws.add((old_draw, new_draw))
         rows = list(zip(self.labels, pair.identities, pair.names, strict=True))
-        self.contradicted += any(own.is_contradicted(row, id) for own, row, id in rows)
-        before, after = (own.limits(row, id) for own, row, id in rows)
+        self.contradicted += any(
+            run_labels.is_contradicted(row, id) for run_labels, row, id in rows
+        )
+        old_limits, new_limits = (run_labels.limits(row, id) for run_labels, row, id in rows)
         unit = self.scores.units
-        ends = _difference_ends(before or (0.0, 1.0), after or (0.0, 1.0))
+        (old_low, old_high), (new_low, new_high) = (
+            old_limits or (0.0, 1.0),
+            new_limits or (0.0, 1.0),
+        )
+        ends = (new_low - old_high, new_high - old_low)
         if pair.identities[0] == pair.identities[1] and ends[0] < ends[1]:
             ends = (0.0, 0.0)  # people say the same of one text
-        if before is None or after is None:
+        if old_limits is None or new_limits is None:
             self.rest.add(ends, judged, unit, self._texts_of(pair))
             return True
-        is_of_text = any(own.is_of_text(row, id) for own, row, id in rows)
+        is_of_text = any(run_labels.is_of_text(row, id) for run_labels, row, id in rows)
         if pair.is_alone and is_of_text:  # the label of copies counts once
             unit = self._units_of_texts.setdefault(pair.identities, unit)
-        if before[0] < before[1] or after[0] < after[1]:
+        if old_limits[0] < old_limits[1] or new_limits[0] < new_limits[1]:
             self.skipped.add(ends, judged, unit, self._texts_of(pair))
             return True
         self.labelled.add(ends, judged, unit, self._texts_of(pair))
@@ -350,16 +380,16 @@ class PairedSeries:
 
     def _texts_of(self, pair: Pair) -> tuple[int, int]:
         """Return numbers for both texts; for the row, if rows were drawn and not texts."""
-        first, second = (
+        old_text, new_text = (
             hash(text if labels.draws_texts else (text, name))
             for labels, text, name in zip(self.labels, pair.identities, pair.names, strict=True)
         )
-        return first, second
+        return old_text, new_text
 
     def large_texts(self) -> tuple[Set[int], Set[int]]:
         """Return the texts of either run that are too large to be estimated by labels of others."""
         rows = len(self.labelled) + len(self.skipped) + len(self.rest)
-        found: list[Set[int]] = []
+        large: list[Set[int]] = []
         for side in (0, 1):
             labelled = set(self.labelled.texts[side])
             sizes = Counter(self.rest.texts[side])
@@ -369,40 +399,30 @@ class PairedSeries:
             copies = {text: size for text, size in sizes.items() if size > 1}
             of_labelled = [sizes[text] for text in labelled]
             least = least_apart(copies.values(), of_labelled, rows, drawn)
-            found.append({text for text, size in copies.items() if size >= least})
-        return found[0], found[1]
+            large.append({text for text, size in copies.items() if size >= least})
+        return large[0], large[1]
 
 
-def _difference_ends(
-    before: tuple[float, float], after: tuple[float, float]
-) -> tuple[float, float]:
-    return after[0] - before[1], after[1] - before[0]
+def _ends(pair: Pair, old_number: float, new_number: float) -> tuple[()] | tuple[float, float]:
+    """Return the lowest and highest difference of a pair with the votes that panels lost; nothing
+    if they could not change it.
 
-
-def _ends(pair: Pair, before: float, after: float) -> tuple[()] | tuple[float, float]:
-    """Return the least and the most that the difference of a pair would be with the votes that
-    panels lost; nothing if they could not change it. Models that did not count in either run are
-    taken to say the same of the same text.
+    Models that did not count in either run are taken to give the same answer to the same text.
     """
-    one, two = pair.before.summary, pair.after.summary
+    old_summary, new_summary = pair.before.summary, pair.after.summary
     is_same_text = pair.identities[0] == pair.identities[1]
-    if is_same_text and before == after and one.left_out == two.left_out:
+    if is_same_text and old_number == new_number and old_summary.left_out == new_summary.left_out:
         return ()
-    least, most = one.possible or (before, before)
-    low, high = two.possible or (after, after)
+    least, most = old_summary.possible or (old_number, old_number)
+    low, high = new_summary.possible or (new_number, new_number)
     return (low - most, high - least) if least < most or low < high else ()
-
-
-def _is_exact(number: float | None) -> bool:
-    """Return True if sums of many such numbers are exact, in any order: whole numbers, halves."""
-    return number is None or (abs(number) < _LARGEST_EXACT and float(2 * number).is_integer())
 
 
 _LARGEST_EXACT = 1e6
 
 
 def number_of(summary: JudgmentSummary) -> float | None:
-    """The score; of two compared responses 1 where the first won and a half for a tie."""
+    """Return the score. Of two compared responses: 1 if the first won, a half for a tie."""
     if summary.status != "scored":
         return None
     if summary.score is not None:

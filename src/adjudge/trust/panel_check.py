@@ -1,5 +1,5 @@
-"""A panel of models against people: whether it is worth more than its best member, and which
-weights labels support.
+"""Compare a panel of models with people: is it better than its best member, and which weights do
+labels support?
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ NO_WORSE = 0.005
 
 @dataclass(frozen=True)
 class ConsensusReport:
-    """What the panel says together by Dawid and Skene's model, which knows no labels."""
+    """Consensus of the panel by Dawid and Skene's model, which uses no labels."""
 
     rows: int
     accuracy: float | None
@@ -62,7 +62,7 @@ class ConsensusReport:
 
 @dataclass(frozen=True)
 class PanelReport:
-    """What labels say of a panel."""
+    """A panel of models measured by labels."""
 
     labels: int
     panel: RightAnswers
@@ -88,22 +88,22 @@ class PanelReport:
 
     @property
     def usable(self) -> dict[str, float]:
-        """The weights as judges take them: none below 0, the largest 1."""
+        """Weights as judges take them: none below 0, the largest 1."""
         raw = {name: max(0.0, self.weights.by_member[name]) for name in self.members}
         most = max(raw.values(), default=0.0)
         return {name: round(weight / most, 3) if most else 1.0 for name, weight in raw.items()}
 
     @property
     def warnings(self) -> list[Message]:
-        """What a user of the panel should know."""
-        found = (
+        """Warnings for users of the panel."""
+        messages = (
             [Message("warning: {warning}", warning=self.check.warning)]
             if self.check.warning
             else []
         )
         if self.unseen_and_best and self.unseen_and_best[0] < self.unseen_and_best[1] - NO_WORSE:
             unseen, its_share, count = self.unseen_and_best
-            found.append(
+            messages.append(
                 Message(
                     "warning: on labels that they have not seen the weights give {unseen:.1%}, "
                     "and {best} alone {its_share:.1%} (of {count} rows): this panel is no better "
@@ -116,7 +116,7 @@ class PanelReport:
             )
         effective = self.alike.effective
         if effective < LEAST_EFFECTIVE:
-            found.append(
+            messages.append(
                 Message(
                     "warning: the members err together: {members} of them are worth "
                     "{effective:.1f}",
@@ -124,7 +124,7 @@ class PanelReport:
                     effective=effective,
                 )
             )
-        return found
+        return messages
 
     def to_dict(self) -> JsonDict:
         return {
@@ -158,82 +158,94 @@ def panel_of(
     said_of_all: Sequence[MemberVote] | None = None,
     missing: Missing = "drop",
 ) -> PanelReport | None:
-    """None where one model judged, or nothing was labelled.
+    """Measure a panel by labels; None if a single model judged, or nothing was labelled.
 
     ``said_of_all``: the votes on all rows, for a consensus. ``missing``: what a member without a
     readable vote, and a panel without a verdict, counts as.
     """
-    judged = [one for one in rows if isinstance(one.truth, str) and one.votes]
-    models = list(dict.fromkeys(vote.model for one in judged for vote in one.votes))
+    labelled = [row for row in rows if isinstance(row.truth, str) and row.votes]
+    models = list(dict.fromkeys(vote.model for row in labelled for vote in row.votes))
     if measure.is_number or len(models) < 2:
         return None
-    said = [members_say(one.votes, measure.options) for one in judged]
-    if not any(said):
+    member_votes = [members_say(row.votes, measure.options) for row in labelled]
+    if not any(member_votes):
         return None
-    votes = {model: [each.get(model) for each in said] for model in models}
-    truth = [str(one.truth) for one in judged]
+    votes = {model: [row_votes.get(model) for row_votes in member_votes] for model in models}
+    truth = [str(row.truth) for row in labelled]
     weights = weights_from_labels(votes, truth, measure.options)
     alike = alikeness(votes, truth)
     stand_in, drop = TIE if missing == "tie" else None, missing == "drop"
 
     def right(answers: Sequence[str | None]) -> RightAnswers:
-        return right_answers([one or stand_in for one in answers], truth, drop_missing=drop)
+        return right_answers([answer or stand_in for answer in answers], truth, drop_missing=drop)
 
-    panel = [one.verdict or stand_in for one in judged]
-    members = {model: [one or stand_in for one in own] for model, own in votes.items()}
+    panel = [row.verdict or stand_in for row in labelled]
+    members = {
+        model: [vote or stand_in for vote in model_votes] for model, model_votes in votes.items()
+    }
     check = against_best_member(
         panel,
         members,
         truth,
         level=level,
         drop_missing=drop,
-        clusters=[one.unit for one in judged],
+        clusters=[row.unit for row in labelled],
     )
-    unseen = _unseen(votes, truth, [one.identity for one in judged], measure.options)
+    unseen = _unseen(votes, truth, [row.identity for row in labelled], measure.options)
     return PanelReport(
-        len(judged),
+        len(labelled),
         right(panel),
-        {model: right(own) for model, own in members.items()},
+        {model: right(answers) for model, answers in members.items()},
         alike,
         check,
         weights,
-        right([_weighed(votes, place, weights) for place in range(len(truth))]),
+        right([_weighted_answer(votes, place, weights) for place in range(len(truth))]),
         None if unseen is None else right(unseen),
         None
         if unseen is None
-        else _on_both([one or stand_in for one in unseen], members[check.best], truth, drop),
-        None if said_of_all is None else _consensus(said_of_all, judged, alike.effective),
+        else _on_both([vote or stand_in for vote in unseen], members[check.best], truth, drop),
+        None if said_of_all is None else _consensus(said_of_all, labelled, alike.effective),
     )
 
 
 def _unseen(
     votes: Votes, truth: Sequence[str], identities: Sequence[str], options: Sequence[str]
 ) -> list[str | None] | None:
-    """Return what the panel says of each row with weights of the other parts; None if labels are
-    few. Copies of one text are in one part.
+    """Return the panel's answer to each row, with weights learnt from the other parts; None if
+    labels are few.
     """
     if len(truth) < ENOUGH_LABELS:
         return None
+    # Copies of one text are in one part: otherwise weights would be tested on texts that they have
+    # seen.
     order = {identity: place for place, identity in enumerate(dict.fromkeys(identities))}
     parts = [order[identity] % _PARTS for identity in identities]
-    made = [
+    weights_without = [
         weights_from_labels(
             votes,
-            [None if own == part else true for own, true in zip(parts, truth, strict=True)],
+            [
+                None if row_part == part else true
+                for row_part, true in zip(parts, truth, strict=True)
+            ],
             options,
         )
         for part in range(_PARTS)
     ]
-    return [_weighed(votes, place, made[part]) for place, part in enumerate(parts)]
+    return [
+        _weighted_answer(votes, place, weights_without[part]) for place, part in enumerate(parts)
+    ]
 
 
 def _on_both(
-    one: Sequence[str | None], other: Sequence[str | None], truth: Sequence[str], drop: bool
+    answers_a: Sequence[str | None],
+    answers_b: Sequence[str | None],
+    truth: Sequence[str],
+    drop: bool,
 ) -> tuple[float, float, int] | None:
     """Return how often each is right on the rows that count for both, and how many these are."""
     right = [
         (a == true, b == true)
-        for a, b, true in zip(one, other, truth, strict=True)
+        for a, b, true in zip(answers_a, answers_b, truth, strict=True)
         if not drop or (a is not None and b is not None)
     ]
     if not right:
@@ -241,26 +253,31 @@ def _on_both(
     return fmean(a for a, _ in right), fmean(b for _, b in right), len(right)
 
 
-def _weighed(votes: Votes, place: int, weights: Weights) -> str | None:
-    return weighted_vote({model: own[place] for model, own in votes.items()}, weights)
+def _weighted_answer(votes: Votes, place: int, weights: Weights) -> str | None:
+    return weighted_vote(
+        {model: model_votes[place] for model, model_votes in votes.items()}, weights
+    )
 
 
 def _consensus(
-    said: Sequence[MemberVote], judged: Sequence[LabelledRow], effective: float
+    member_votes: Sequence[MemberVote], labelled: Sequence[LabelledRow], effective: float
 ) -> ConsensusReport:
-    found = dawid_skene(said, effective=effective)
-    if found.reason:
-        return ConsensusReport(len({one.row for one in said}), None, {}, found.reason)
+    model = dawid_skene(member_votes, effective=effective)
+    if model.reason:
+        return ConsensusReport(len({vote.row for vote in member_votes}), None, {}, model.reason)
     right = [
-        found.option(one.place) == one.truth for one in judged if one.place in found.probabilities
+        model.option(row.place) == row.truth for row in labelled if row.place in model.probabilities
     ]
-    return ConsensusReport(len(found.probabilities), fmean(right) if right else None, found.priors)
+    return ConsensusReport(len(model.probabilities), fmean(right) if right else None, model.priors)
 
 
 def members_say(votes: Iterable[VoteRecord], options: Sequence[str]) -> dict[str, str]:
-    """Model → what most of its votes say; a tie is the lowest of the tied options."""
+    """Return each model's most frequent option; in a tie, the lowest of the tied options."""
     counts: dict[str, Counter[str]] = {}
     for vote in votes:
         if vote.option is not None and vote.option in options:
             counts.setdefault(vote.model, Counter())[vote.option] += 1
-    return {model: max(options, key=lambda option: own[option]) for model, own in counts.items()}
+    return {
+        model: max(options, key=lambda option: counts_of_model[option])
+        for model, counts_of_model in counts.items()
+    }

@@ -1,4 +1,4 @@
-"""What a wanted precision or power takes in rows, labels and dollars."""
+"""Plan the rows, labels and dollars that a wanted precision or power takes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from adjudge.trust.calibration import LEVEL, LEVEL_HELP, CalibrationSettings, ca
 
 @dataclass(frozen=True, kw_only=True)
 class PlanSettings:
-    """What is planned: the rate that is expected, and one of ``width``, ``difference``, ``bar``."""
+    """Settings of a plan: the expected rate, and one of ``width``, ``difference``, ``bar``."""
 
     rate: float = key(Number(), "The rate that you expect.")
     width: float | None = key(
@@ -56,7 +56,7 @@ class PlanSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedJudge:
-    """A judge that a plan reckons with, and what it costs."""
+    """A judge that a plan uses, and its cost."""
 
     quality: JudgeQuality
     rows: int
@@ -68,7 +68,7 @@ class PlannedJudge:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How many rows and labels it takes."""
+    """Rows and labels that a plan takes."""
 
     what: str
     """rate, comparison or gate."""
@@ -82,11 +82,11 @@ class Plan:
     usd: float | None = None
 
     def sentences(self) -> list[Message]:
-        """What it takes, and how sure that is."""
+        """Return what the plan takes, and how sure that is."""
         return list(self._sentences())
 
     def _sentences(self) -> Iterator[Message]:
-        yield self._taken() if self.size.count is not None else self._out_of_reach()
+        yield self._needed_text() if self.size.count is not None else self._out_of_reach_text()
         if self.usd is not None:
             yield Message("The judge costs about {usd} for that.", usd=dollars(self.usd))
         if self.alone and self.alone.count is not None:
@@ -104,15 +104,17 @@ class Plan:
                 **some_of(self.judge.measured, "sensitivity", "specificity"),
             )
         if self.size.count is not None:
-            found = some_of(self.size, "reached", "error")
+            simulated = some_of(self.size, "reached", "error")
             yield (
-                Message("Simulated: the median width is {reached:.3f} ± {error:.3f}.", **found)
+                Message("Simulated: the median width is {reached:.3f} ± {error:.3f}.", **simulated)
                 if self.what == "rate"
-                else Message("Simulated: decided in {reached:.3f} ± {error:.3f} of draws.", **found)
+                else Message(
+                    "Simulated: decided in {reached:.3f} ± {error:.3f} of draws.", **simulated
+                )
             )
 
-    def _taken(self) -> Message:
-        wanted, level = self.settings, f"{100 * self.settings.level:g}"
+    def _needed_text(self) -> Message:
+        settings, level = self.settings, f"{100 * self.settings.level:g}"
         if self.what == "rate":
             return Message(
                 "{labels} labels, drawn at random among {rows} rows: the {level}% interval "
@@ -120,30 +122,30 @@ class Plan:
                 labels=self.labels,
                 rows=self.rows,
                 level=level,
-                rate=wanted.rate,
-                width=wanted.width,
+                rate=settings.rate,
+                width=settings.width,
             )
         if self.what == "gate":
             return Message(
                 "{rows} rows: a gate at {bar:g} is then decided at {level}% in {power:g} of runs "
                 "with a true rate of {rate:g}.",
                 rows=self.rows,
-                bar=wanted.bar,
+                bar=settings.bar,
                 level=level,
-                power=wanted.power,
-                rate=wanted.rate,
+                power=settings.power,
+                rate=settings.rate,
             )
         return Message(
             "{rows} rows, answered by both systems: rates of {rate:g} and {other:g} are then told "
             "apart at {level}% in {power:g} of comparisons.",
             rows=self.rows,
-            rate=wanted.rate,
-            other=round(wanted.rate + (wanted.difference or 0.0), 9),
+            rate=settings.rate,
+            other=round(settings.rate + (settings.difference or 0.0), 9),
             level=level,
-            power=wanted.power,
+            power=settings.power,
         )
 
-    def _out_of_reach(self) -> Message:
+    def _out_of_reach_text(self) -> Message:
         if self.what == "rate":
             return Message(
                 "A width of {width:g} is out of reach: with all {rows} rows labelled it would be "
@@ -159,10 +161,19 @@ class Plan:
         )
 
     def to_dict(self) -> JsonDict:
-        named = ("rate", "width", "difference", "bar", "power", "level", "sequential", "seed")
+        setting_names = (
+            "rate",
+            "width",
+            "difference",
+            "bar",
+            "power",
+            "level",
+            "sequential",
+            "seed",
+        )
         return {
             "what": self.what,
-            **some_of(self.settings, *named),
+            **some_of(self.settings, *setting_names),
             **some_of(self, "rows", "labels", "usd"),
             "labels_alone": self.alone.count if self.alone else None,
             **some_of(self.size, "reached", "error"),
@@ -171,14 +182,14 @@ class Plan:
             "measured": some_of(self.judge.measured, "sensitivity", "specificity")
             if self.judge and self.judge.measured
             else None,
-            "sentences": [str(one) for one in self.sentences()],
+            "sentences": [str(sentence) for sentence in self.sentences()],
         }
 
 
 def plan(settings: PlanSettings, judge: PlannedJudge | None = None) -> Plan:
-    """What it takes, by simulation of the estimates that are shown later."""
-    wanted = [settings.width, settings.difference, settings.bar]
-    if sum(one is not None for one in wanted) != 1:
+    """Plan by simulating the estimates that a report shows later."""
+    aims = [settings.width, settings.difference, settings.bar]
+    if sum(aim is not None for aim in aims) != 1:
         raise SetupError(
             "say what is wanted: a width (one rate), a difference (a comparison) or a bar (a gate)"
         )
@@ -270,19 +281,24 @@ def _rate_plan(settings: PlanSettings, width: float, judge: PlannedJudge | None)
 def _rows_plan(
     what: str, settings: PlanSettings, size: SampleSize, judge: PlannedJudge | None, times: int
 ) -> Plan:
-    """A plan of judged rows; each is judged ``times`` times."""
+    """Plan judged rows; each is judged ``times`` times."""
     price = judge.usd_per_row if judge else None
     usd = None if price is None or size.count is None else price * size.count * times
     return Plan(what=what, settings=settings, size=size, rows=size.count, usd=usd)
 
 
 def planned_judge(folder: str | Path) -> PlannedJudge:
-    """Return the judge of a run that has labels. One more label of each kind that it got wrong is
-    added to those there are, so that a judge without a mistake so far is not taken for one that
-    makes none.
+    """Return the judge of a run that has labels.
+
+    One more label of each kind that it got wrong is added, so that a judge without a mistake so far
+    does not count as perfect.
     """
-    found = calibrate_run(folder, settings=CalibrationSettings(agreement=None))
-    fit = [one for one in found if one.confusion.sensitivity and one.confusion.specificity]
+    calibrations = calibrate_run(folder, settings=CalibrationSettings(agreement=None))
+    fit = [
+        result
+        for result in calibrations
+        if result.confusion.sensitivity and result.confusion.specificity
+    ]
     if len(fit) != 1:
         raise SetupError(
             "{folder} has {count} judges or systems with labels of pass and fail: a plan needs "
@@ -290,11 +306,15 @@ def planned_judge(folder: str | Path) -> PlannedJudge:
             folder=folder,
             count=len(fit),
         )
-    shares = [one for one in (fit[0].confusion.sensitivity, fit[0].confusion.specificity) if one]
-    quality = JudgeQuality(*((one.value or 0.0) * one.count / (one.count + 1) for one in shares))
+    shares = [
+        share for share in (fit[0].confusion.sensitivity, fit[0].confusion.specificity) if share
+    ]
+    quality = JudgeQuality(
+        *((share.value or 0.0) * share.count / (share.count + 1) for share in shares)
+    )
     return PlannedJudge(
         quality=quality,
-        measured=JudgeQuality(*(one.value or 0.0 for one in shares)),
+        measured=JudgeQuality(*(share.value or 0.0 for share in shares)),
         rows=fit[0].rows,
         usd_per_row=_usd_per_row(run_info(folder)),
         labels=fit[0].count,
@@ -302,12 +322,11 @@ def planned_judge(folder: str | Path) -> PlannedJudge:
 
 
 def _usd_per_row(info: RunInfo) -> float | None:
-    """Of the one judge of a run: what several cost by themselves is not kept. Replies that were
-    kept from earlier runs cost as much as those that were asked for.
-    """
+    """Return the cost per row of a run with a single judge; costs are not recorded per judge."""
+    # replies reused from earlier runs are priced like new ones: votes / calls
     calls = sum(used.calls for used in info.usage.values())
     costs = [info.prices.cost(model, used) for model, used in info.usage.items()]
-    known = [one for one in costs if one is not None]
-    if len(info.judges) != 1 or len(known) < len(costs) or not calls or not info.rows:
+    known_costs = [cost for cost in costs if cost is not None]
+    if len(info.judges) != 1 or len(known_costs) < len(costs) or not calls or not info.rows:
         return None
-    return sum(known) / info.rows * max(1.0, info.votes / calls)
+    return sum(known_costs) / info.rows * max(1.0, info.votes / calls)

@@ -1,5 +1,5 @@
-"""How far a model's probabilities may be trusted, by people's labels: a temperature that corrects
-them, and the confidence from which on its verdicts keep a promise.
+"""Calibrate a model's probabilities by labels: a temperature, and the confidence at which verdicts
+may be accepted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from adjudge.trust.usable_labels import nonzero
 
 @dataclass(frozen=True, kw_only=True)
 class ProbabilityReport(JudgeCriterion):
-    """What labels say of one model's probabilities under one criterion."""
+    """Temperature and threshold of one model's probabilities under one criterion."""
 
     model: str
     temperature: Temperature
@@ -51,22 +51,26 @@ class ProbabilityReport(JudgeCriterion):
     @property
     def lines(self) -> Iterator[str]:
         """The report in sentences."""
-        found = self.temperature
+        temperature = self.temperature
         yield Message(
             "probabilities {name}, of {model}: {count} labelled rows",
             name=self.name,
             model=self.model,
-            count=found.rows,
+            count=temperature.rows,
         )
-        if found.value is None or found.before is None or found.after is None:
-            yield found.reason
+        if temperature.value is None or temperature.before is None or temperature.after is None:
+            yield temperature.reason
         else:
             yield Message(
                 "temperature {value:.2f}; expected calibration error on rows it was not fitted "
                 "to: {before} before, {after} after",
-                value=found.value,
-                before=_interval(found.before.value, found.before.lower, found.before.upper),
-                after=_interval(found.after.value, found.after.lower, found.after.upper),
+                value=temperature.value,
+                before=_interval(
+                    temperature.before.value, temperature.before.lower, temperature.before.upper
+                ),
+                after=_interval(
+                    temperature.after.value, temperature.after.lower, temperature.after.upper
+                ),
             )
         yield Message(
             "promise: at most {risk:.1%} of the accepted verdicts are wrong, except with "
@@ -79,7 +83,7 @@ class ProbabilityReport(JudgeCriterion):
 
     @property
     def thresholds(self) -> CascadeThresholds:
-        """The threshold as a cascade of this one step uses it."""
+        """The threshold for a cascade with this model as its only step."""
         return CascadeThresholds(
             criteria=self.criteria,
             risk=self.risk,
@@ -91,7 +95,7 @@ class ProbabilityReport(JudgeCriterion):
 
     @property
     def learnt_temperature(self) -> LearntTemperature | None:
-        """The temperature for a file, if there is one."""
+        """The temperature to store in a file, if there is one."""
         value = self.temperature.value
         if value is None:
             return None
@@ -105,7 +109,7 @@ class ProbabilityReport(JudgeCriterion):
         )
 
     def to_dict(self) -> JsonDict:
-        """This report as JSON-ready data."""
+        """Return this report as JSON-ready data."""
         return {
             **some_of(self, "judge", "criteria", "model", "identity", "risk", "delta"),
             "rows": self.temperature.rows,
@@ -130,57 +134,62 @@ def calibrate_probabilities(
     criteria: str | None = None,
     settings: CascadeSettings | None = None,
 ) -> list[ProbabilityReport]:
-    """A report for each judge of one model and each criterion of a run that has labels."""
-    wanted = settings or CascadeSettings()
-    given = list(LabelStore(folder).of_each_copy() if labels is None else labels)
-    judges = labelled_judges(folder, given, criteria)
-    return [_report(judge, wanted) for judge in judges if _has_one_model(judge)]
+    """Report on each judge with a single model, and each criterion that has labels."""
+    cascade_settings = settings or CascadeSettings()
+    all_labels = list(LabelStore(folder).of_each_copy() if labels is None else labels)
+    judges = labelled_judges(folder, all_labels, criteria)
+    return [_report(judge, cascade_settings) for judge in judges if _has_one_model(judge)]
 
 
-def _has_one_model(judged: LabelledJudge) -> bool:
+def _has_one_model(judge: LabelledJudge) -> bool:
     """Return True if the verdict is that of one model, with options that labels name as it does."""
-    configuration = judged.configuration
-    if configuration.steps or judged.scale.scale.compares:
+    configuration = judge.configuration
+    if configuration.steps or judge.scale.scale.compares:
         return False
     return len(configuration.models) == 1
 
 
-def _report(judged: LabelledJudge, settings: CascadeSettings) -> ProbabilityReport:
-    used = judged.used(settings)
-    (model,) = judged.configuration.models
-    with reading(judged.folder) as ledger:
+def _report(judge: LabelledJudge, settings: CascadeSettings) -> ProbabilityReport:
+    used = judge.used(settings)
+    (model,) = judge.configuration.models
+    with reading(judge.folder) as ledger:
         rows = Rows(
-            judged.scale.scale,
+            judge.scale.scale,
             by_row(used.labels),
             settings.cluster,
             read_votes=lambda record: record.votes or (),
         )
-        for record in records(ledger, judge=judged.judge, votes=True):
+        for record in records(ledger, judge=judge.judge, votes=True):
             rows.add(record)
-    kept, notes = drawn_rows(rows)
-    stated = [pair for row in kept if (pair := _stated(row)) is not None]
-    without = len(kept) - len(stated)
-    if kept and not stated:
+    drawn, notes = drawn_rows(rows)
+    stated = [pair for row in drawn if (pair := _mean_probabilities(row)) is not None]
+    without = len(drawn) - len(stated)
+    if drawn and not stated:
         raise SetupError(
             "{model} gave no probabilities for {name!r}: they come from decision models and from "
             "mode: likelihood",
             model=model,
-            name=judged.scale.name,
+            name=judge.scale.name,
         )
-    found = threshold(
+    accepted_from = threshold(
         [max(shares.values()) for shares, _ in stated],
-        [_choice(shares) == label for shares, label in stated],
+        [max(shares, key=shares.__getitem__) == label for shares, label in stated],
         risk=settings.risk,
         doubt=settings.delta,
     )
+    refusal = (
+        Refusal("never_accept", join(": ", (Message("no threshold"), accepted_from.reason)))
+        if accepted_from.confidence is None
+        else None
+    )
     return ProbabilityReport(
-        judge=judged.judge,
-        criteria=judged.scale.name,
+        judge=judge.judge,
+        criteria=judge.scale.name,
         model=model,
         temperature=calibrate(stated),
-        threshold=found,
-        identity=judged.lock,
-        step_identity=_step_identity(judged),
+        threshold=accepted_from,
+        identity=judge.lock,
+        step_identity=_step_identity(judge),
         date=label_date(used.labels) if used.labels else "",
         risk=settings.risk,
         delta=settings.delta,
@@ -195,34 +204,28 @@ def _report(judged: LabelledJudge, settings: CascadeSettings) -> ProbabilityRepo
                 )
             ),
         ),
-        refusal=used.refusal or _refusal(found),
+        refusal=used.refusal or refusal,
     )
 
 
-def _step_identity(judged: LabelledJudge) -> str:
-    """The identity of the judge as a step, where an aspect's criterion is listed, too."""
-    configuration, name = judged.configuration, judged.scale.name
+def _step_identity(judge: LabelledJudge) -> str:
+    """Return the judge's identity as a step of a cascade."""
+    configuration, name = judge.configuration, judge.scale.name
     definition = configuration.settings.get("definition")
+    # A step lists the criterion of an aspect, too; the judge alone does not.
     if not configuration.criteria and isinstance(definition, str):
-        own = plain(aspect_criteria(name, definition))
-        configuration = replace(configuration, criteria=(object_in(own),))
+        aspect = plain(aspect_criteria(name, definition))
+        configuration = replace(configuration, criteria=(object_in(aspect),))
     return judge_identity(configuration, name)
 
 
-def _refusal(found: Threshold) -> Refusal | None:
-    if found.confidence is not None:
-        return None
-    return Refusal("never_accept", join(": ", (Message("no threshold"), found.reason)))
-
-
-def _choice(shares: Shares) -> str:
-    return max(shares, key=lambda name: shares[name])
-
-
-def _stated(row: LabelledRow) -> tuple[Shares, str] | None:
-    """The mean probabilities of the row's votes, and what people say."""
+def _mean_probabilities(row: LabelledRow) -> tuple[Shares, str] | None:
+    """Return the mean probabilities of the row's votes, and the label."""
     shares: Sequence[Shares] = [vote.distribution for vote in row.votes if vote.distribution]
     if not shares or row.verdict is None or not isinstance(row.truth, str):
         return None
-    mean = {name: sum(one.get(name, 0.0) for one in shares) / len(shares) for name in shares[0]}
+    mean = {
+        name: sum(vote_shares.get(name, 0.0) for vote_shares in shares) / len(shares)
+        for name in shares[0]
+    }
     return (mean, row.truth) if row.truth in mean else None

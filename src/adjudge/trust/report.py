@@ -1,6 +1,4 @@
-"""The corrected number of a run as reports print it: in the headline, with its labels; or why there
-is none.
-"""
+"""The corrected number of a run as reports print it, or why there is none."""
 
 from __future__ import annotations
 
@@ -16,56 +14,62 @@ if TYPE_CHECKING:
     from adjudge.trust.calibration import Calibration
 
 
-def trust_sentence(one: Calibration) -> Message:
-    """The corrected number with its labels and the uncorrected one beside it; or the refusal in its
-    place.
-    """
-    return Message("{said}.", said=trust_clause(one))
+def trust_sentence(calibration: Calibration) -> Message:
+    """Return the corrected number with its labels and the uncorrected number; or the refusal."""
+    return Message("{said}.", said=trust_clause(calibration))
 
 
-def trust_clause(one: Calibration) -> Message:
-    """Like trust_sentence, but without its full stop, for a sentence that says more."""
-    clause = _clause(one)
-    if not one.added:
+def trust_clause(calibration: Calibration) -> Message:
+    """Like trust_sentence, but without its full stop, to be continued by the caller."""
+    clause = _clause(calibration)
+    if not calibration.added:
         return clause
     return Message(
         "{clause}; left out: {rows} added since the labels were drawn",
         clause=clause,
-        rows=count_rows(one.added),
+        rows=count_rows(calibration.added),
     )
 
 
-def _clause(one: Calibration) -> Message:
-    found, what, naive = one.corrected, _what(one), figure(one.naive.value, 3)
-    labels = count_labels(one.count)
-    if one.labels.model_made:
+def _clause(calibration: Calibration) -> Message:
+    corrected, what, naive = (
+        calibration.corrected,
+        _number_title(calibration),
+        figure(calibration.naive.value, 3),
+    )
+    labels = count_labels(calibration.count)
+    if calibration.labels.model_made:
         labels = Message("{labels} that a model made", labels=labels)
-    if one.refusal:
-        shown = (
-            naive if one.naive.value is None else Message("{what} {value}", what=what, value=naive)
+    if calibration.refusal:
+        uncorrected = (
+            naive
+            if calibration.naive.value is None
+            else Message("{what} {value}", what=what, value=naive)
         )
         return Message(
             "{name}: no corrected number by {labels}; uncorrected {figure}. {why}",
-            name=titled(one),
+            name=titled(calibration),
             labels=labels,
-            figure=shown,
-            why=capitalize(one.refusal.text),
+            figure=uncorrected,
+            why=capitalize(calibration.refusal.text),
         )
     values = {
-        "name": titled(one),
+        "name": titled(calibration),
         "what": what,
         "labels": labels,
-        "value": figure(found.value if found else None, 3),
-        "lower": figure(found.lower if found else None, 3),
-        "upper": figure(found.upper if found else None, 3),
+        "value": figure(corrected.value if corrected else None, 3),
+        "lower": figure(corrected.lower if corrected else None, 3),
+        "upper": figure(corrected.upper if corrected else None, 3),
         "level": Message(
-            "{level}, exactly these {rows}", level=level_text(one.level), rows=count_rows(one.rows)
+            "{level}, exactly these {rows}",
+            level=level_text(calibration.level),
+            rows=count_rows(calibration.rows),
         )
-        if one.these_rows
-        else level_text(one.level),
+        if calibration.these_rows
+        else level_text(calibration.level),
         "naive": naive,
     }
-    if found is None or found.value is None:
+    if corrected is None or corrected.value is None:
         return Message(
             "{name}: {what} {lower} to {upper} at {level}, corrected by {labels}; uncorrected "
             "{naive}",
@@ -78,28 +82,27 @@ def _clause(one: Calibration) -> Message:
     )
 
 
-def titled(one: Calibration) -> str:
-    """The criteria, and which judge where several of the run judge by it."""
-    name = of_system(one.criteria or one.judge, one.system)
+def titled(calibration: Calibration) -> str:
+    """Return the criterion, and the judge if several judges of the run use it."""
+    name = of_system(calibration.criteria or calibration.judge, calibration.system)
     return (
-        Message("{name} (judge {judge})", name=name, judge=one.judge)
-        if one.one_of_several
+        Message("{name} (judge {judge})", name=name, judge=calibration.judge)
+        if calibration.one_of_several
         else name
     )
 
 
-def _what(one: Calibration) -> Message:
-    if one.measure.name == "score":
+def _number_title(calibration: Calibration) -> Message:
+    if calibration.measure.name == "score":
         return Message("mean score")
-    if one.is_comparison:
-        return Message("win rate of {name}", name=one.measure.name)
-    return Message("share of {name}", name=one.measure.name)
+    if calibration.is_comparison:
+        return Message("win rate of {name}", name=calibration.measure.name)
+    return Message("share of {name}", name=calibration.measure.name)
 
 
 def calibrations_of(folder: str | Path, by: str | None = None) -> tuple[Calibration, ...]:
-    """The numbers of a run folder that holds labels, apart for the slices of a column; nothing
-    where it holds none, and nothing more is loaded for that.
-    """
+    """Return the corrected numbers of a run folder, split by a column if one is named."""
+    # loading a calibration is slow; most runs have no labels
     from adjudge.core.ledger.file import holds_labels
 
     if not holds_labels(folder):

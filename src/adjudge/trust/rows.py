@@ -1,4 +1,4 @@
-"""The rows of one judge under one criterion, with what people said of some of them."""
+"""Rows of one judge under one criterion, with the labels of some of them."""
 
 from __future__ import annotations
 
@@ -64,59 +64,69 @@ class LabelledRow:
 
     @property
     def unit(self) -> str:
-        """What was drawn to be labelled: the text with all its copies, or this row alone."""
+        """The drawn unit: the text with all its copies, or this row alone."""
         return self.identity if self.id is None else f"{self.identity} {self.id}"
 
     @property
-    def said(self) -> Answer | None:
-        """The judge's verdict on the row."""
+    def judge_answer(self) -> Answer | None:
+        """The judge's answer: its number if it gave one, otherwise its verdict."""
         return self.number if self.verdict is not None and self.number is not None else self.verdict
 
     @property
     def truth(self) -> Answer | None:
-        """What most annotators say; of numbers their mean. None where they are evenly split."""
-        return agreed(list(self.answers.values()))
+        """The answer of most annotators, of numbers their mean. None if they are evenly split."""
+        return majority(list(self.answers.values()))
 
     @property
     def true_step(self) -> int | None:
-        """The step that most of those name; None where nobody does, or they are evenly split."""
-        found = agreed([str(one) for one in self.steps_named]) if self.steps_named else None
-        return None if found is None else int(found)
+        """The wrong step that most annotators name. None if nobody names one, or they are evenly
+        split.
+        """
+        step = majority([str(number) for number in self.steps_named]) if self.steps_named else None
+        return None if step is None else int(step)
 
     @property
     def option_weights(self) -> Mapping[str, float]:
-        """The weight of each option that annotators chose, 1 in sum: all of it for the answer of
-        most of them, or, like ``value``, the share of each answer if they are evenly split.
+        """Return the weight of each option that annotators chose; weights sum to 1.
+
+        The answer of most annotators has all the weight. If they are evenly split, each answer has
+        its share, as in ``value``.
         """
         truth = self.truth
         answers = list(self.answers.values()) if truth is None else [truth]
-        return {str(one): count / len(answers) for one, count in Counter(answers).items()}
+        return {str(answer): count / len(answers) for answer, count in Counter(answers).items()}
 
     def value(self, measure: Measure) -> float:
-        """What people say, from 0 to 1; where they are evenly split, the mean of what they say."""
-        return agreed_value(list(self.answers.values()), measure)
+        """Return people's answer from 0 to 1; if they are evenly split, the mean of their
+        answers.
+        """
+        return majority_value(list(self.answers.values()), measure)
 
 
-def agreed(answers: Sequence[Answer]) -> Answer | None:
-    """What most annotators say; of numbers their mean. None where they are evenly split."""
-    numbers = [one for one in answers if not isinstance(one, str)]
+def majority(answers: Sequence[Answer]) -> Answer | None:
+    """Return the answer of most annotators, of numbers their mean. None if they are evenly
+    split.
+    """
+    numbers = [answer for answer in answers if not isinstance(answer, str)]
     if numbers:
         return fmean(numbers)
-    best = Counter(one for one in answers if isinstance(one, str)).most_common(2)
+    best = Counter(answer for answer in answers if isinstance(answer, str)).most_common(2)
     return best[0][0] if len(best) == 1 or best[0][1] > best[1][1] else None
 
 
-def agreed_value(answers: Sequence[Answer], measure: Measure) -> float:
-    """The same from 0 to 1; where they are evenly split, the mean of what they say."""
-    truth = agreed(answers)
+def majority_value(answers: Sequence[Answer], measure: Measure) -> float:
+    """Return the majority's answer from 0 to 1; if annotators are evenly split, the mean of their
+    answers.
+    """
+    truth = majority(answers)
     return fmean(map(measure.value, answers)) if truth is None else measure.value(truth)
 
 
 @dataclass
 class Rows:
-    """All rows of one judge under one criteria.
+    """All rows of one judge under one criterion.
 
-    Memory grows by a few bytes a row beside those that are labelled.
+    Memory grows by a few bytes per row, and more for labelled rows.
     """
 
     scale: LabelScale
@@ -195,13 +205,16 @@ class Rows:
     """Row identity → the first draw that could take the text, if there were several draws."""
 
     def add(self, record: JudgmentRecord, number: int = 0) -> None:
-        """Add a judgment, unless it is by another criterion. ``number``: the place of its row,
-        from 0, among the rows that the judge judged by this criterion for any system.
+        """Add a judgment, unless it is by another criterion.
+
+        ``number``: the place of its row, from 0, among the rows that the judge judged by this
+        criterion for any system.
         """
         verdict = verdict_of(record, self.scale.name)
         if verdict is None:
             return
         draw = bisect_right(self.drawn_of, number)
+        # Rows after the last draw could not be drawn, so nothing here is about them.
         if self.drawn_of and draw == len(self.drawn_of):
             self._add_late(record, verdict)
             if self.labels and record.identity in self.labels:
@@ -209,36 +222,36 @@ class Rows:
             return
         self.draws.append(self._draws_of(record, draw))
         place = len(self.verdicts)
-        said = None if verdict == FAILED else self._named(record, verdict)
-        score = record.score if self.scale.range and said is not None else None
+        answer = None if verdict == FAILED else self._verdict_by_name(record, verdict)
+        score = record.score if self.scale.range and answer is not None else None
         if score is not None:
             self.numbers.append(score)
             self.numbered.append(place)
-        self._check(record, said)
-        self.verdicts.append(said)
+        self._check(record, answer)
+        self.verdicts.append(answer)
         if (
             self.scale.compares
-            and said is not None
+            and answer is not None
             and (rates := _stated_rates(record, self._systems(record)))
         ):
             self.stated[place] = rates
         self.units.append(self._unit_of(record))
         if self._label_kinds[0]:
+            # A hash, not the text, bounds the memory per row.
             self.texts.append(hash(record.identity))
         if self.weighting is not None:
-            own = "" if said is None else self.weighting.kind(record)
-            self.kinds.append(own and self.first_kinds.setdefault(record.identity, own))
+            kind = "" if answer is None else self.weighting.kind(record)
+            self.kinds.append(kind and self.first_kinds.setdefault(record.identity, kind))
         if self.group:
             self.groups.append(value_in(record, self.group))
         if self.all_votes is not None:
             self.all_votes.append(self._votes(record))
-        if given := self._answers(record):
-            self.labelled.append(self._row(record, place, said, score, given))
+        if labels := self._answers(record):
+            self.labelled.append(self._row(record, place, answer, score, labels))
         elif self.skipped_rows:
-            self._add_skipped(record, place)
+            self._note_skipped(record, place)
 
-    def _add_skipped(self, record: JudgmentRecord, place: int) -> None:
-        """Note whether the row or its text was skipped."""
+    def _note_skipped(self, record: JudgmentRecord, place: int) -> None:
         units = {None: record.identity, record.name: f"{record.identity} {record.name}"}
         for id, unit in units.items():
             is_random = self.skipped_rows.get((record.identity, id))
@@ -250,50 +263,56 @@ class Rows:
         self.late += 1
         if self.group:
             self.late_groups.append(value_in(record, self.group))
-            said = None if verdict == FAILED else self._named(record, verdict)
-            self.late_answers.append(record.score if said and self.scale.range else said)
+            answer = None if verdict == FAILED else self._verdict_by_name(record, verdict)
+            self.late_answers.append(record.score if answer and self.scale.range else answer)
 
     def _draws_of(self, record: JudgmentRecord, draw: int) -> tuple[int, int]:
         if len(self.drawn_of) < 2:
             return draw, draw
-        first = draw
+        text_draw = draw
         if self._label_kinds[0]:
-            first = self._first_draws.setdefault(record.identity, draw)
-        return first, draw if self._label_kinds[1] else first
+            text_draw = self._first_draws.setdefault(record.identity, draw)
+        return text_draw, draw if self._label_kinds[1] else text_draw
 
     @cached_property
     def _label_kinds(self) -> tuple[bool, bool]:
         """Return whether there are drawn labels of texts, and of single rows."""
-        drawn = {one.is_of_text for own in self.labels.values() for one in own if one.is_random}
+        drawn = {
+            label.is_of_text
+            for labels in self.labels.values()
+            for label in labels
+            if label.is_random
+        }
         return True in drawn, False in drawn
 
     @cached_property
     def is_grown(self) -> bool:
-        """True if rows were added between two draws: labels are then random within the rows of each
-        draw alone, and not among all rows.
+        """True if rows were added between two draws.
+
+        Labels are then random within the rows of each draw alone, and not among all rows.
         """
         return len(set(self.draws)) > 1
 
     @property
     def drawn(self) -> list[LabelledRow]:
-        """The labelled rows that were drawn at random; none among all rows if there were fewer of
-        them at some draw.
+        """Labelled rows that were drawn at random. If rows were added between draws, none counts as
+        drawn among all rows.
         """
-        drawn = [one for one in self.labelled if one.counts]
-        return [replace(one, random=False) for one in drawn] if self.is_grown else drawn
+        drawn = [row for row in self.labelled if row.counts]
+        return [replace(row, random=False) for row in drawn] if self.is_grown else drawn
 
     @property
     def compared(self) -> list[LabelledRow]:
-        """The labelled rows that figures of agreement are about: those drawn among all rows.
+        """Labelled rows for the figures of agreement: those drawn among all rows.
 
-        Rows that topped up a verdict or had chances of their own would bias the figures: they
-        count only if no row was drawn among all rows, and chosen rows only if no row was drawn.
-        None of them if rows were added between two draws.
+        Rows that topped up a verdict or had different chances would bias the figures. They count
+        only if no row was drawn among all rows; chosen rows count only if no row was drawn. Empty
+        if rows were added between two draws.
         """
-        drawn = [one for one in self.labelled if one.counts]
+        drawn = [row for row in self.labelled if row.counts]
         if drawn and self.is_grown:
             return []
-        return [one for one in drawn if one.random] or drawn or self.labelled
+        return [row for row in drawn if row.random] or drawn or self.labelled
 
     def _unit_of(self, record: JudgmentRecord) -> Unit:
         if self.cluster:
@@ -305,43 +324,47 @@ class Rows:
         self,
         record: JudgmentRecord,
         place: int,
-        said: str | None,
+        verdict: str | None,
         number: float | None,
-        given: Sequence[Label],
+        labels: Sequence[Label],
     ) -> LabelledRow:
-        texts, own = record.fields.get(self.scale.criteria.to_evaluate_field), self._systems(record)
+        texts, systems = (
+            record.fields.get(self.scale.criteria.to_evaluate_field),
+            self._systems(record),
+        )
         return LabelledRow(
-            identity=given[0].row,
+            identity=labels[0].row,
             place=place,
-            verdict=said,
+            verdict=verdict,
             number=number,
-            answers={one.annotator: self._answer(one, own) for one in given},
-            random=any(one.design == "random" for one in given),
-            counts=any(one.is_random for one in given),
-            weighted=all(one.design == "random_weighted" for one in given if one.is_random),
-            longest=None if names_only(record.input) else self._longest(texts, own),
-            systems=own,
+            answers={label.annotator: self._answer(label, systems) for label in labels},
+            random=any(label.design == "random" for label in labels),
+            counts=any(label.is_random for label in labels),
+            weighted=all(label.design == "random_weighted" for label in labels if label.is_random),
+            longest=None if names_only(record.input) else self._longest(texts, systems),
+            systems=systems,
             length=len(texts) if isinstance(texts, str) else 0,
             votes=self._votes(record),
             steps=record.steps,
             wrong_step=record.detail.blamed_step,
-            steps_named=[one.step for one in given if one.step is not None],
-            id=None if any(one.is_of_text for one in given) else given[0].id,
+            steps_named=[label.step for label in labels if label.step is not None],
+            id=None if any(label.is_of_text for label in labels) else labels[0].id,
         )
 
     def _votes(self, record: JudgmentRecord) -> Votes:
         return self.read_votes(record) if self.read_votes and not self.scale.by_parts else ()
 
     def _answers(self, record: JudgmentRecord) -> Sequence[Label]:
-        known = labels_of_copy(self.labels.get(record.identity, ()), record.name)
-        if known is None:
+        copy_labels = labels_of_copy(self.labels.get(record.identity, ()), record.name)
+        if copy_labels is None:
             self.contradicted += 1
             return ()
         responses = len(self._systems(record))
-        fit = [one for one in known if self._fits(one, responses)]
-        self.unfit += len(known) - len(fit)
+        # a label of another wording, or of another number of responses, may name no option
+        fit = [label for label in copy_labels if self._fits(label, responses)]
+        self.unfit += len(copy_labels) - len(fit)
         self.reworded += sum(
-            one.criteria_identity not in (None, self.scale.criteria.identity) for one in fit
+            label.criteria_identity not in (None, self.scale.criteria.identity) for label in fit
         )
         return fit
 
@@ -357,28 +380,28 @@ class Rows:
             )
         return label.option in self.scale.criteria.option_names
 
-    def _check(self, record: JudgmentRecord, said: str | None) -> None:
-        """A judge of one's own may say anything."""
-        if said is None or self.scale.range:
+    def _check(self, record: JudgmentRecord, verdict: str | None) -> None:
+        # custom judges may return anything
+        if verdict is None or self.scale.range:
             return
-        known = (
+        options = (
             (*self._systems(record), TIE)
             if self.scale.compares
             else self.scale.criteria.option_names
         )
-        if said not in known:
+        if verdict not in options:
             raise RunError(
                 "row {name} got the verdict {said!r}, which is not an option of {scale_name!r}: "
                 "{known}",
                 name=record.name,
-                said=said,
+                said=verdict,
                 scale_name=self.scale.name,
-                known=", ".join(known),
+                known=", ".join(options),
             )
 
-    def _named(self, record: JudgmentRecord, verdict: str) -> str:
-        """Compared responses by the names of the row's own systems: which of them stands first may
-        change from row to row.
+    def _verdict_by_name(self, record: JudgmentRecord, verdict: str) -> str:
+        """Name the winning response by its system, since systems may swap places from row to
+        row.
         """
         if not self.scale.compares:
             return verdict
@@ -400,15 +423,15 @@ class Rows:
         return system_at(systems, lengths.index(max(lengths)))
 
     def label_values(self, drawn: Iterable[LabelledRow]) -> list[float | None]:
-        """What people say of each row, from 0 to 1; None where nobody labelled it."""
+        """Return people's answer for each row, from 0 to 1; None without a label."""
         values: list[float | None] = [None] * len(self.verdicts)
-        for one in drawn:
-            values[one.place] = one.value(self.measure)
+        for row in drawn:
+            values[row.place] = row.value(self.measure)
         return values
 
     def judged_values(self) -> list[float]:
-        """What the judge says of each row with a verdict, from 0 to 1: the stated win rate, else
-        what the verdict is worth.
+        """Return the judge's value of each row with a verdict, from 0 to 1: the stated win rate, or
+        else the verdict's worth.
         """
         measure = self.measure
         return [
@@ -419,94 +442,96 @@ class Rows:
 
     @cached_property
     def copies(self) -> dict[int, int]:
-        """The texts that several rows have (see ``texts``), and how many."""
+        """Texts that several rows have (see ``texts``) → number of rows."""
         return {text: count for text, count in Counter(self.texts).items() if count > 1}
 
     @cached_property
-    def repeated(self) -> set[int]:
-        """The places of rows whose text an earlier row has, if texts were drawn to be labelled."""
+    def repeated_places(self) -> set[int]:
+        """Places of rows whose text an earlier row has, if texts were drawn to be labelled."""
         return set(repeats(dict(enumerate(self.texts)))) if self.copies else set()
 
     @property
     def decided(self) -> list[int]:
-        """The places of the rows with a verdict."""
+        """Places of the rows with a verdict."""
         return [place for place, verdict in enumerate(self.verdicts) if verdict is not None]
 
     @property
     def slicing(self) -> Slicing | None:
-        """The rows by the column ``group``; those that were added after the last draw at the
-        end.
-        """
+        """The rows by the column ``group``; rows added after the last draw come last."""
         if not self.group or not self.groups:
             return None
         return slice_rows([*self.groups, *self.late_groups], self.group)
 
     @property
     def verdict_groups(self) -> list[str | None]:
-        """The verdict of each row; numbers are one group, failed judgments None."""
-        return ["scored" if one and self.scale.range else one for one in self.verdicts]
+        """The verdict of each row. Numbers are one group; failed judgments are None."""
+        return ["scored" if verdict and self.scale.range else verdict for verdict in self.verdicts]
 
     @property
     def strata(self) -> tuple[Sequence[str | None], Sequence[str]]:
-        """The group within which the label of each row is a random one, and the order of these
-        groups: its verdict, its kind if kinds were drawn apart, and the rows whose texts were there
-        at the same draws if rows were added between draws.
+        """The group within which each row's label is random, and the order of the groups.
+
+        A group is a verdict; with its kind, if kinds were drawn separately; and with the draws that
+        could take the row, if rows were added between draws.
         """
         options = ("scored",) if self.scale.range else self.measure.options
-        said = self.verdict_groups
-        kinds = self.kinds or [""] * len(said)
+        verdicts = self.verdict_groups
+        kinds = self.kinds or [""] * len(verdicts)
         if self.is_grown:
-            named = {draws: self._rows_of_draws(*draws) for draws in set(self.draws)}
+            names_of_draws = {draws: self._rows_of_draws(*draws) for draws in set(self.draws)}
             kinds = [
-                f"{kind}, {named[draws]}" if kind else named[draws]
+                f"{kind}, {names_of_draws[draws]}" if kind else names_of_draws[draws]
                 for kind, draws in zip(kinds, self.draws, strict=True)
             ]
         elif self.weighting is None:
-            return said, options
+            return verdicts, options
         names = [
             None if verdict is None else kind_name(verdict, kind)
-            for verdict, kind in zip(said, kinds, strict=True)
+            for verdict, kind in zip(verdicts, kinds, strict=True)
         ]
-        known = sorted(set(kinds))
-        return names, [kind_name(verdict, kind) for verdict in options for kind in known]
+        sorted_kinds = sorted(set(kinds))
+        return names, [kind_name(verdict, kind) for verdict in options for kind in sorted_kinds]
 
     def _rows_of_draws(self, text: int, row: int) -> str:
-        own = self._rows_of_draw(row)
-        return own if text == row else f"{own} = {self._rows_of_draw(text)}"
+        row_numbers = self._rows_of_draw(row)
+        return row_numbers if text == row else f"{row_numbers} = {self._rows_of_draw(text)}"
 
     def _rows_of_draw(self, draw: int) -> str:
         """Return the numbers, from 1, of the rows that a draw was the first to find."""
-        first = int(self.drawn_of[draw - 1]) + 1 if draw else 1
-        last = self.drawn_of[draw]
-        return f"{first}–{'' if math.isinf(last) else int(last)}"
+        lowest = int(self.drawn_of[draw - 1]) + 1 if draw else 1
+        highest = self.drawn_of[draw]
+        return f"{lowest}–{'' if math.isinf(highest) else int(highest)}"
 
     @cached_property
     def measure(self) -> Measure:
-        """What is estimated of them."""
+        """The quantity that is estimated."""
         return measure_of(self.scale, self.contestants.names)
 
     @cached_property
     def clusters(self) -> list[Hashable]:
-        """The cluster of each row; a row alone has its own place."""
+        """The cluster of each row; a row on its own has its place as cluster."""
         return clusters_of(self.units) or list(range(len(self.units)))
 
     @cached_property
     def row_clusters(self) -> list[Hashable] | None:
-        """The cluster of each row; None if all are independent. Reports and gates have the same:
-        rows belong together by the column, or if they answer one question. Copies of one text are
-        rows of their own.
+        """The cluster of each row; None if all are independent.
+
+        Reports and gates use the same clusters: rows belong together by the column, or if they
+        answer one question. Copies of one text are separate rows.
         """
         distinct = not self.cluster and len(set(self.clusters)) == len(self.clusters)
         return None if distinct else self.clusters
 
     @cached_property
     def together(self) -> list[Hashable] | None:
-        """Like row_clusters, but for labels: copies of one text share one label, which counts
-        once, and those of a text that was skipped lack one label.
+        """Like row_clusters, but for labels.
+
+        Copies of one text share one label, which counts once. Copies of a skipped text lack one
+        label.
         """
         if self.row_clusters is not None:
             return self.row_clusters
-        units = {**self.skipped_units, **{one.place: one.unit for one in self.labelled}}
+        units = {**self.skipped_units, **{row.place: row.unit for row in self.labelled}}
         if len(set(units.values())) == len(units):
             return None
         together = list(self.clusters)
@@ -518,52 +543,62 @@ class Rows:
 def independent_rows(
     rows: Iterable[LabelledRow], clusters: Sequence[Hashable]
 ) -> Iterator[LabelledRow]:
-    """Yield the first row of each text and of each cluster; ``clusters``: by the place of a row."""
+    """Yield the first row of each text and of each cluster. ``clusters``: by the row's place."""
     texts: set[str] = set()
-    seen: set[Hashable] = set()
+    seen_clusters: set[Hashable] = set()
     for row in rows:
         cluster = clusters[row.place]
-        if row.unit not in texts and cluster not in seen:
+        if row.unit not in texts and cluster not in seen_clusters:
             texts.add(row.unit)
-            seen.add(cluster)
+            seen_clusters.add(cluster)
             yield row
 
 
 def kind_name(verdict: str, kind: str) -> str:
-    """What rows of a verdict and a kind are called."""
+    """Return the name of a stratum: verdict and kind."""
     return f"{verdict} ({kind})" if kind else verdict
 
 
 def _stated_rates(record: JudgmentRecord, systems: Sequence[str]) -> dict[str, float]:
-    """The win rates of two responses that are not whole wins or ties; nothing where they are."""
-    each = record.detail.system_results
-    known = [one.winrate for one in each if one.winrate is not None] if len(each) == 2 else []
+    """Return the win rates of two responses, unless they are plain wins or ties."""
+    results = record.detail.system_results
+    rates = (
+        [result.winrate for result in results if result.winrate is not None]
+        if len(results) == 2
+        else []
+    )
     return (
-        dict(zip(systems, known, strict=True))
-        if len(known) == 2 and known[0] not in (0.0, 0.5, 1.0)
+        dict(zip(systems, rates, strict=True))
+        if len(rates) == 2 and rates[0] not in (0.0, 0.5, 1.0)
         else {}
     )
 
 
 def labels_of_copy(labels: Sequence[Label], id: str | None) -> list[Label] | None:
-    """Return the labels of the row that has this id, one per annotator: the label that they gave
-    to the row, or to its text without an id, or else to other copies of the text, if these labels
-    count for all copies (``Label.is_of_text``) and say the same.
+    """Return the labels of the row with this id, one per annotator.
 
-    None if nobody labelled the row and its copies were labelled differently: which of them it is
-    like is unknown.
+    That is the label that the annotator gave to the row, or to its text without an id, or else to
+    other copies of the text, if these labels count for all copies (``Label.is_of_text``) and agree.
+
+    None if nobody labelled the row and its copies were labelled differently: it may be like either.
     """
-    own: dict[str, Label] = {}
+    by_annotator: dict[str, Label] = {}
     for label in labels:
-        if label.id == id or (label.id is None and label.annotator not in own):
-            own[label.annotator] = label
-    others = [label for label in labels if label.is_of_text and label.annotator not in own]
-    if not own and len({_agreed_label(copy) for copy in _group(others, "id")}) > 1:
+        if label.id == id or (label.id is None and label.annotator not in by_annotator):
+            by_annotator[label.annotator] = label
+    of_copies = [
+        label for label in labels if label.is_of_text and label.annotator not in by_annotator
+    ]
+    answers_by_copy = [
+        [str(label.answer) if label.score is None else label.score for label in copy]
+        for copy in _group(of_copies, "id")
+    ]
+    if not by_annotator and len(set(map(majority, answers_by_copy))) > 1:
         return None
-    for said in _group(others, "annotator"):
-        if len({label.answer for label in said}) == 1:
-            own[said[-1].annotator] = said[-1]
-    return list(own.values())
+    for annotator_labels in _group(of_copies, "annotator"):
+        if len({label.answer for label in annotator_labels}) == 1:
+            by_annotator[annotator_labels[-1].annotator] = annotator_labels[-1]
+    return list(by_annotator.values())
 
 
 def _group(labels: Iterable[Label], by: Literal["id", "annotator"]) -> Iterable[list[Label]]:
@@ -573,18 +608,14 @@ def _group(labels: Iterable[Label], by: Literal["id", "annotator"]) -> Iterable[
     return groups.values()
 
 
-def _agreed_label(labels: Iterable[Label]) -> Answer | None:
-    return agreed([str(one.answer) if one.score is None else one.score for one in labels])
-
-
 def repeats(units: Mapping[int, Hashable]) -> list[int]:
-    """Return the places of rows whose unit an earlier one has: place → unit."""
-    first: dict[Hashable, int] = {}
-    return [place for place, one in units.items() if first.setdefault(one, place) != place]
+    """Return the places of rows whose unit (place → unit) occurs earlier."""
+    first_places: dict[Hashable, int] = {}
+    return [place for place, unit in units.items() if first_places.setdefault(unit, place) != place]
 
 
 def vote_option(vote: VoteRecord, systems: Sequence[str]) -> str | None:
-    """What a vote says, by the name that labels have for it; None where it says nothing."""
+    """Return a vote's option by the name that labels use; None without an option."""
     option = vote.option
     if option is None:
         return None
@@ -592,15 +623,15 @@ def vote_option(vote: VoteRecord, systems: Sequence[str]) -> str | None:
 
 
 def stated_probability(votes: Votes, option: str) -> float | None:
-    """What votes say of an option's probability, their mean; None where none of them says it."""
+    """Return the mean probability that votes state for an option; None if none states it."""
     stated = [(vote.distribution or {}).get(option) for vote in votes]
-    known = [one for one in stated if one is not None]
-    return fmean(known) if known else None
+    numbers = [probability for probability in stated if probability is not None]
+    return fmean(numbers) if numbers else None
 
 
 def by_row(labels: Iterable[Label]) -> dict[str, list[Label]]:
-    """Row identity → its labels."""
-    found: dict[str, list[Label]] = defaultdict(list)
+    """Group labels by row identity."""
+    labels_by_row: dict[str, list[Label]] = defaultdict(list)
     for label in labels:
-        found[label.row].append(label)
-    return found
+        labels_by_row[label.row].append(label)
+    return labels_by_row

@@ -1,4 +1,4 @@
-"""A corrected number apart for each slice of the rows."""
+"""Corrected numbers per slice of the rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from adjudge.trust.rows import Answer, LabelledRow, Rows, repeats
 
 @dataclass(frozen=True)
 class CorrectedSlice:
-    """The rows that hold one value, and what their number is."""
+    """The rows with one value of the column, and their corrected number."""
 
     name: str
     rows: int
@@ -72,9 +72,9 @@ class SliceReport:
 def slices_of(
     rows: Rows, drawn: Sequence[LabelledRow], level: float, *, these_rows: bool = False
 ) -> SliceReport | None:
-    """Return the corrected number of each slice; None if no column tells rows apart.
+    """Return the corrected number of each slice; None if no column divides the rows.
 
-    How many intervals there are depends on how many labels there are, and not on what they say.
+    The number of intervals depends on the number of labels, not on their answers.
     """
     slicing = rows.slicing
     if slicing is None:
@@ -87,70 +87,69 @@ def slices_of(
     added: dict[str, list[Answer | None]] = {}
     for name, answer in zip(slicing.of_rows[drawable:], rows.late_answers, strict=True):
         added.setdefault(name, []).append(answer)
-    identities = {one.place: one.unit for one in drawn}
+    identities = {row.place: row.unit for row in drawn}
     apart = rows_apart(rows, drawn).places
     parts = [
-        _Part(rows, name, own, labels, identities, these_rows, apart)
-        for name, own in places.items()
+        _Part(rows, name, slice_places, labels, identities, these_rows, apart)
+        for name, slice_places in places.items()
     ]
-    each = level_of_each(level, sum(not one.missing for one in parts))
+    level_of_slice = level_of_each(level, sum(not part.missing for part in parts))
     means = _means_by_verdict(rows, labels)
-    owns = [one.own_value(each, means) for one in parts]
-    said = _said(rows)
-    found = {
-        one.name: one.corrected(each, said, rows.measure, best)
-        for one, best in zip(parts, pool(owns), strict=True)
+    own_values = [part.own_value(level_of_slice, means) for part in parts]
+    judge_values = (
+        dict(zip(rows.numbered, map(rows.measure.value, rows.numbers), strict=True))
+        if rows.measure.is_number
+        else dict(zip(rows.decided, rows.judged_values(), strict=True))
+    )
+    slices = {
+        part.name: part.correct(level_of_slice, judge_values, rows.measure, best)
+        for part, best in zip(parts, pool(own_values), strict=True)
     }
     for name, answers in added.items():
-        found[name] = (
-            replace(found[name], rows=found[name].rows + len(answers), added=len(answers))
-            if name in found
-            else _added_slice(name, answers, rows.measure, each)
+        slices[name] = (
+            replace(slices[name], rows=slices[name].rows + len(answers), added=len(answers))
+            if name in slices
+            else _added_slice(name, answers, rows.measure, level_of_slice)
         )
     return SliceReport(
         slicing.column,
-        tuple(found[name] for name in slicing.names),
+        tuple(slices[name] for name in slicing.names),
         level,
-        each,
+        level_of_slice,
         slicing.notes,
     )
 
 
 def _means_by_verdict(rows: Rows, labels: Sequence[float | None]) -> dict[str | None, float]:
-    """Return the mean label of each verdict on all rows. Labels that were drawn within a slice
-    count as the rows that they stand for: by themselves they say nothing of other slices.
+    """Return the mean label of each verdict on all rows.
+
+    Labels that were drawn within a slice count as the rows that they stand for: on their own they
+    say nothing about other slices.
     """
     keys, order = rows.strata
-    means = {one.verdict: one.mean for one in stratify(keys, labels, order)}
+    means = {stratum.verdict: stratum.mean for stratum in stratify(keys, labels, order)}
     of_rows: defaultdict[str | None, list[float]] = defaultdict(list)
     for verdict, key in zip(rows.verdict_groups, keys, strict=True):
         if (mean := means[key]) is not None:
             of_rows[verdict].append(mean)
-    return {verdict: fmean(each) for verdict, each in of_rows.items()}
+    return {verdict: fmean(row_means) for verdict, row_means in of_rows.items()}
 
 
 def _added_slice(
     name: str, answers: Sequence[Answer | None], measure: Measure, level: float
 ) -> CorrectedSlice:
-    """Return a slice whose rows were all added after the draw: no label speaks for them."""
-    judged = [measure.value(answer) for answer in answers if answer is not None]
+    """Return a slice whose rows were all added after the draw: it has no labels."""
+    judge_values = [measure.value(answer) for answer in answers if answer is not None]
     why = Message("not corrected: added after the draw")
     return CorrectedSlice(
         name,
         len(answers),
         0,
-        from_scale(fmean(judged), measure.range) if judged else None,
+        from_scale(fmean(judge_values), measure.range) if judge_values else None,
         undefined(METHOD, 0, why, level=level),
         0,
         added=len(answers),
     )
-
-
-def _said(rows: Rows) -> dict[int, float]:
-    """Place of a row → what the judge says of it, from 0 to 1."""
-    if rows.measure.is_number:
-        return dict(zip(rows.numbered, map(rows.measure.value, rows.numbers), strict=True))
-    return dict(zip(rows.decided, rows.judged_values(), strict=True))
 
 
 class _Part:
@@ -192,22 +191,28 @@ class _Part:
         )
 
     def own_value(self, level: float, means: Mapping[str | None, float]) -> OwnValue:
-        """``means``: of the labels on all rows, by verdict."""
-        found = self._estimate(level)
-        error = None if found.width is None else found.width / 2 / z_two_sided(level)
+        """Estimate the slice by its own labels. ``means``: of the labels on all rows, by
+        verdict.
+        """
+        estimate = self._estimate(level)
+        error = None if estimate.width is None else estimate.width / 2 / z_two_sided(level)
         usual = fmean(means.values()) if means else 0.5
         expected = fmean(means.get(verdict, usual) for verdict in self._verdicts)
-        return OwnValue(found.value, error, expected)
+        return OwnValue(estimate.value, error, expected)
 
-    def corrected(
-        self, level: float, said: Mapping[int, float], measure: Measure, best: PooledValue | None
+    def correct(
+        self,
+        level: float,
+        judge_values: Mapping[int, float],
+        measure: Measure,
+        best: PooledValue | None,
     ) -> CorrectedSlice:
-        found = self._estimate(level)
+        estimate = self._estimate(level)
         if self.missing:
-            texts = sum(one.texts for one in self._strata)
+            texts = sum(stratum.texts for stratum in self._strata)
             why = (
                 Message("too few labels here: {more} more", more=self.missing)
-                if texts == found.count
+                if texts == estimate.count
                 else Message(
                     "too few labels here: {more} more (labels of {texts} different texts; copies "
                     "count once)",
@@ -215,14 +220,14 @@ class _Part:
                     texts=texts,
                 )
             )
-            found = undefined(found.method, found.count, why, level=level)
-        judged = [said[at] for at in self._places if at in said]
+            estimate = undefined(estimate.method, estimate.count, why, level=level)
+        values = [judge_values[at] for at in self._places if at in judge_values]
         return CorrectedSlice(
             self.name,
             len(self._places),
-            found.count,
-            from_scale(fmean(judged), measure.range) if judged else None,
-            from_unit(found, measure.range),
+            estimate.count,
+            from_scale(fmean(values), measure.range) if values else None,
+            from_unit(estimate, measure.range),
             self.missing,
             best and best._replace(value=from_scale(best.value, measure.range)),
         )

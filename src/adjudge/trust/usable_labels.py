@@ -1,4 +1,4 @@
-"""Which labels may correct a judge's number, and what is said of the others."""
+"""Sort out which labels may correct a judge's number, with notes on the others."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MODEL_MADE = Refusal(
 
 @dataclass(frozen=True, kw_only=True)
 class LabelSettings:
-    """What may be said of labels, whatever they are used for."""
+    """Settings of labels, whatever they are used for."""
 
     cluster: str | None = key(
         Text(),
@@ -50,7 +50,7 @@ class LabelSettings:
 
 @dataclass(frozen=True)
 class LabelsUsed:
-    """Labels by what may be done with them."""
+    """Labels sorted by how they may be used."""
 
     labels: tuple[Label, ...]
     """All that are looked at; those of chosen rows correct nothing."""
@@ -76,109 +76,124 @@ class LabelsUsed:
         return Weighting.read(self.drawn_by) if self.drawn_by else None
 
     def without(self, rows: Collection[str]) -> LabelsUsed:
-        """Those of other rows than these."""
-        return replace(self, labels=tuple(one for one in self.labels if one.row not in rows))
+        """Return these labels without those of ``rows``."""
+        return replace(self, labels=tuple(label for label in self.labels if label.row not in rows))
 
     @property
     def designs(self) -> dict[str, int]:
-        return dict(Counter(one.design for one in self.labels))
+        return dict(Counter(label.design for label in self.labels))
 
     @property
     def annotators(self) -> list[str]:
-        return sorted({one.annotator for one in self.labels})
+        return sorted({label.annotator for label in self.labels})
 
     @property
     def kind(self) -> str | None:
-        """What the annotators are; several kinds are joined."""
-        return " + ".join(sorted({one.kind for one in self.labels})) or None
+        """The kind of the annotators; several kinds are joined."""
+        return " + ".join(sorted({label.kind for label in self.labels})) or None
 
 
-def labels_used(
-    given: Iterable[Label],
+def sort_labels(
+    labels: Iterable[Label],
     lock: str | None,
     *,
     model_made: bool = False,
     since: float | None = None,
     older: bool = False,
 ) -> LabelsUsed:
-    """Sort labels out for the judge whose identity is ``lock``.
+    """Sort labels for the judge whose identity is ``lock``.
 
-    ``model_made``: labels that models made may count. ``since``: those given before do not, since
-    the judge was found changed then; with ``older`` they do, and that is said.
+    ``model_made``: labels made by models may count. ``since``: earlier labels do not count, because
+    the judge was found changed then; with ``older`` they do, and a note says so.
     """
-    known = list(given)
-    answered = [one for one in known if one.state == "given"]
-    people = [one for one in answered if one.kind != "model"]
-    kept = answered if model_made else people
-    refusal = MODEL_MADE if answered and not kept else None
-    before = [] if since is None else [one for one in kept if one.at < since]
-    if since is not None and before and not older:
-        refusal = refusal or (_all_older(len(kept), since) if before == kept else None)
-        kept = [one for one in kept if one.at >= since]
-    kept, foreign = _of_this_judge(kept, lock)
-    chosen = sum(not one.is_random for one in kept) - foreign
-    if kept and chosen + foreign == len(kept):
-        refusal = refusal or _none_drawn(foreign, chosen)
-    notes = _notes(known, kept, chosen, foreign, 0 if model_made else len(answered) - len(people))
-    ways = sorted({str(one.drawn_by) for one in kept if one.design == "random_weighted"})
+    all_labels = list(labels)
+    answered = [label for label in all_labels if label.state == "given"]
+    people = [label for label in answered if label.kind != "model"]
+    usable = answered if model_made else people
+    refusal = MODEL_MADE if answered and not usable else None
+    older_labels = [] if since is None else [label for label in usable if label.at < since]
+    if since is not None and older_labels and not older:
+        refusal = refusal or (
+            _all_older_refusal(len(usable), since) if older_labels == usable else None
+        )
+        usable = [label for label in usable if label.at >= since]
+    usable, foreign = _of_this_judge(usable, lock)
+    count_chosen = sum(not label.is_random for label in usable) - foreign
+    if usable and count_chosen + foreign == len(usable):
+        refusal = refusal or _none_drawn_refusal(foreign, count_chosen)
+    notes = _notes(
+        all_labels, usable, count_chosen, foreign, 0 if model_made else len(answered) - len(people)
+    )
+    ways = sorted({str(label.drawn_by) for label in usable if label.design == "random_weighted"})
     if len(ways) > 1:
-        refusal = refusal or _drawn_twice(ways)
+        refusal = refusal or _two_draws_refusal(ways)
     from_before = None
-    if before and since is not None:
-        from_before = _as_it_was(since) if older else _some_older(len(before), since)
+    if older_labels and since is not None:
+        from_before = (
+            Message(
+                "labels count that are older than {date}, when the judge was found changed: the "
+                "corrected number is that of the judge as it was, not as it is now",
+                date=moment_text(since),
+            )
+            if older
+            else _some_older(len(older_labels), since)
+        )
         notes.append(from_before)
     return LabelsUsed(
-        tuple(kept),
+        tuple(usable),
         tuple(notes),
         refusal,
-        any(one.kind == "model" for one in kept),
+        any(label.kind == "model" for label in usable),
         ways[0] if len(ways) == 1 else None,
         from_before,
-        _skipped_rows(known, kept, lock),
-        draw_sizes(kept),
+        _skipped_rows(all_labels, usable, lock),
+        draw_sizes(usable),
     )
 
 
 def draw_sizes(labels: Iterable[Label]) -> tuple[float, ...]:
-    """Return how many rows the run had at each draw of labelled rows, in ascending order; infinity
-    for labels that do not say it.
+    """Return how many rows the run had at each draw of labelled rows, ascending; infinity if a
+    label does not say.
     """
-    drawn = (one.drawn_of for one in labels if one.is_random)
+    drawn = (label.drawn_of for label in labels if label.is_random)
     return tuple(sorted({math.inf if size is None else size for size in drawn}))
 
 
 def _skipped_rows(
-    labels: Iterable[Label], kept: Iterable[Label], lock: str | None
+    labels: Iterable[Label], usable: Iterable[Label], lock: str | None
 ) -> dict[tuple[str, str | None], bool]:
-    """Return the drawn rows that annotators skipped or were unsure about and nobody labelled: they
-    may be the bad ones. A row that one of them skipped and another labelled is labelled.
+    """Return drawn rows that annotators skipped or were unsure about and nobody labelled.
+
+    These may be the bad ones. A row that one annotator skipped and another labelled is labelled.
     """
-    labelled = {one.about for one in kept}
+    labelled = {label.about for label in usable}
     passed_over, _ = _of_this_judge(
-        [one for one in labels if one.state in ("skipped", "unsure")], lock
+        [label for label in labels if label.state in ("skipped", "unsure")], lock
     )
-    found: dict[tuple[str, str | None], bool] = {}
-    for one in passed_over:
-        if one.is_random and one.kind != "model" and one.about not in labelled:
-            found[one.about] = found.get(one.about, False) or one.design == "random"
-    return found
+    skipped: dict[tuple[str, str | None], bool] = {}
+    for label in passed_over:
+        if label.is_random and label.kind != "model" and label.about not in labelled:
+            skipped[label.about] = skipped.get(label.about, False) or label.design == "random"
+    return skipped
 
 
 def _of_this_judge(labels: Sequence[Label], lock: str | None) -> tuple[list[Label], int]:
-    """Rows that were drawn by another judge's verdicts are no random ones for this judge."""
+    """Mark rows that were drawn by another judge's verdicts as chosen: they are not random for this
+    judge.
+    """
     foreign = [
-        one.design in ("random_within_verdict", "random_weighted")
-        and (lock is None or one.drawn_under != lock)
-        for one in labels
+        label.design in ("random_within_verdict", "random_weighted")
+        and (lock is None or label.drawn_under != lock)
+        for label in labels
     ]
-    kept = [
-        replace(one, design="chosen") if other else one
-        for one, other in zip(labels, foreign, strict=True)
+    labels_here = [
+        replace(label, design="chosen") if is_foreign else label
+        for label, is_foreign in zip(labels, foreign, strict=True)
     ]
-    return kept, sum(foreign)
+    return labels_here, sum(foreign)
 
 
-def _drawn_twice(ways: Sequence[str]) -> Refusal:
+def _two_draws_refusal(ways: Sequence[str]) -> Refusal:
     return Refusal(
         "two_draws",
         Message(
@@ -189,7 +204,7 @@ def _drawn_twice(ways: Sequence[str]) -> Refusal:
     )
 
 
-def _all_older(count: int, since: float) -> Refusal:
+def _all_older_refusal(count: int, since: float) -> Refusal:
     return Refusal(
         "older_than_change",
         plural(
@@ -212,19 +227,11 @@ def _some_older(count: int, since: float) -> Message:
     )
 
 
-def _as_it_was(since: float) -> Message:
-    return Message(
-        "labels count that are older than {date}, when the judge was found changed: the corrected "
-        "number is that of the judge as it was, not as it is now",
-        date=moment_text(since),
-    )
-
-
 def moment_text(moment: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
 
 
-def _none_drawn(foreign: int, chosen: int) -> Refusal:
+def _none_drawn_refusal(foreign: int, chosen: int) -> Refusal:
     if foreign:
         return Refusal(
             "another_judge",
@@ -248,7 +255,11 @@ def _none_drawn(foreign: int, chosen: int) -> Refusal:
 
 
 def _notes(
-    known: Sequence[Label], kept: Sequence[Label], chosen: int, foreign: int, models: int
+    all_labels: Sequence[Label],
+    usable: Sequence[Label],
+    count_chosen: int,
+    foreign: int,
+    models: int,
 ) -> list[Message]:
     return nonzero(
         plural(
@@ -256,7 +267,7 @@ def _notes(
             "move the corrected number",
             "{count} labels of chosen rows: they help to write better criteria; they do not "
             "move the corrected number",
-            chosen,
+            count_chosen,
         ),
         plural(
             "{count} label of a row drawn within the verdicts of another judge: it does not "
@@ -273,23 +284,26 @@ def _notes(
         plural(
             "{count} label unsure, left out",
             "{count} labels unsure, left out",
-            sum(one.state == "unsure" for one in known),
+            sum(label.state == "unsure" for label in all_labels),
         ),
         plural(
             "{count} label does not say how many rows the run had when its row was drawn: the "
             "number is not about rows that were added since",
             "{count} labels do not say how many rows the run had when their rows were drawn: the "
             "number is not about rows that were added since",
-            sum(one.is_random and one.seed is not None and one.drawn_of is None for one in kept),
+            sum(
+                label.is_random and label.seed is not None and label.drawn_of is None
+                for label in usable
+            ),
         ),
         plural(
             "{count} label given with the judge's verdict in sight, which draws people towards it",
             "{count} labels given with the judge's verdict in sight, which draws people towards it",
-            sum(one.judge_visible for one in kept),
+            sum(label.judge_visible for label in usable),
         ),
     )
 
 
 def nonzero(*notes: Message) -> list[Message]:
-    """Those that count anything."""
-    return [one for one in notes if cast("int", one.values["count"]) > 0]
+    """Return the notes whose count is not 0."""
+    return [note for note in notes if cast("int", note.values["count"]) > 0]

@@ -1,5 +1,5 @@
-"""What votes are worth, one by one: how much of an interval is only that a model does not always
-answer alike.
+"""The value of single votes: how much of an interval is due to a model answering differently each
+time.
 """
 
 from __future__ import annotations
@@ -27,25 +27,35 @@ def noise_of_difference(
     judges: Sequence[str],
     places: Sequence[tuple[int, int]],
     measure: Measure,
-    found: Difference,
+    difference: Difference,
 ) -> VoteNoise | None:
-    """How much of the width of a difference between two runs is vote noise; None where no row was
-    asked twice.
+    """Return how much of the width of a difference between two runs is vote noise; None if no row
+    was asked twice.
 
-    ``places``: of both runs the rows whose votes are looked at, from 1.
+    ``places``: rows of both runs whose votes are read, from 1.
     """
-    limits, rows = found.of_scored, found.estimate.count
+    limits, rows = difference.of_scored, difference.estimate.count
     if limits is None or limits.upper <= limits.lower:
         return None
-    seen = [_votes(folder, judge, [pair[side] for pair in places], measure)
-            for side, (folder, judge) in enumerate(zip(folders, judges, strict=True))]  # fmt: skip
-    if not any(len(row) > 1 for votes in seen for row in votes):
+    votes_of_runs = []
+    for side, (folder, judge) in enumerate(zip(folders, judges, strict=True)):
+        with reading(folder) as ledger:
+            votes_of_runs.append([_values(ledger, judge, pair[side], measure) for pair in places])
+    if not any(len(row) > 1 for votes in votes_of_runs for row in votes):
         return None
     low, high = measure.range
-    within = [_within(votes) * (high - low) ** 2 for votes in seen]
-    noise = sum(one * _per_vote(votes) for one, votes in zip(within, seen, strict=True)) / rows
+    within = [_variance_within_rows(votes) * (high - low) ** 2 for votes in votes_of_runs]
+    # a mean of n votes has 1/n of the variance of one vote
+    per_vote = [
+        fmean(1 / len(row) for row in votes if row) if any(votes) else 0.0
+        for votes in votes_of_runs
+    ]
+    noise = (
+        sum(row_variance * share for row_variance, share in zip(within, per_vote, strict=True))
+        / rows
+    )
     half = (limits.upper - limits.lower) / 2
-    critical = t_two_sided(found.estimate.level, max(1, found.units - 1))
+    critical = t_two_sided(difference.estimate.level, max(1, difference.units - 1))
     total = (half / critical) ** 2
     between = max(0.0, total - noise)
     widths = {
@@ -54,27 +64,18 @@ def noise_of_difference(
     return VoteNoise(min(1.0, noise / total), half, widths)
 
 
-def _within(votes: Sequence[Sequence[float]]) -> float:
-    repeated = [variance(row) for row in votes if len(row) > 1]
-    return fmean(repeated) if repeated else 0.0
-
-
-def _per_vote(votes: Sequence[Sequence[float]]) -> float:
-    return fmean(1 / len(row) for row in votes if row) if any(votes) else 0.0
-
-
-def _votes(folder: Path, judge: str, rows: Sequence[int], measure: Measure) -> list[list[float]]:
-    with reading(folder) as ledger:
-        return [_values(ledger, judge, row, measure) for row in rows]
+def _variance_within_rows(votes: Sequence[Sequence[float]]) -> float:
+    variances = [variance(row) for row in votes if len(row) > 1]
+    return fmean(variances) if variances else 0.0
 
 
 def _values(ledger: sqlite3.Connection, judge: str, row: int, measure: Measure) -> list[float]:
-    found = (vote_value(vote, measure) for vote in votes_of(ledger, judge, row - 1))
-    return [value for value in found if value is not None]
+    values = (vote_value(vote, measure) for vote in votes_of(ledger, judge, row - 1))
+    return [value for value in values if value is not None]
 
 
 def vote_value(vote: VoteRecord, measure: Measure) -> float | None:
-    """What one vote says, from 0 to 1; None where it says nothing."""
+    """Return a vote's value from 0 to 1; None without an option or number."""
     if measure.is_number:
         return None if vote.number is None else measure.value(float(vote.number))
     option = vote.option

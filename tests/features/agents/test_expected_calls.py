@@ -14,7 +14,7 @@ from adjudge.features.agents.expectation import (
     ExpectedCall,
     read_calls,
     read_cell,
-    read_expected,
+    read_expectations,
     read_pairs,
     read_patterns,
 )
@@ -151,7 +151,7 @@ yaml:
 """,
         encoding="utf-8",
     )
-    found = read_expected(path)
+    found = read_expectations(path)
     cities = OneOf((Is("Paris"), Is("Paris, FR")))
     assert found["weather-1"] == (
         ExpectedCall("get_weather", {"city": cities}),
@@ -195,7 +195,7 @@ def test_a_wrong_file_is_said_with_file_task_and_call(
     path = tmp_path / name
     path.write_text(content, encoding="utf-8")
     with pytest.raises(SetupError) as caught:
-        read_expected(path)
+        read_expectations(path)
     assert said in str(caught.value)
     assert str(path) in str(caught.value)
 
@@ -203,6 +203,6 @@ def test_a_wrong_file_is_said_with_file_task_and_call(
 def test_a_json_file_is_read_as_it_stands(tmp_path: Path) -> None:
     path = tmp_path / "expected.json"
     path.write_text('{"t": [{"a": {"x": "no", "y": "010"}}]}', encoding="utf-8")
-    assert read_expected(path)["t"] == (ExpectedCall("a", {"x": Is("no"), "y": Is("010")}),)
+    assert read_expectations(path)["t"] == (ExpectedCall("a", {"x": Is("no"), "y": Is("010")}),)
     with pytest.raises(SetupError, match="No such file"):
-        read_expected(tmp_path / "absent.yaml")
+        read_expectations(tmp_path / "absent.yaml")

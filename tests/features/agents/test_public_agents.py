@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.features.agents.expectation import Expectations, read_expected
+from adjudge.features.agents.expectation import Expectations, read_expectations
 from adjudge.features.agents.rules import measure
 from adjudge.features.agents.trajectory import Trajectory
 
@@ -126,5 +126,5 @@ def test_a_number_inside_another_is_no_hit() -> None:
 def test_what_bfcl_expects_is_read_as_it_is() -> None:
     if not BFCL.exists():
         pytest.skip(f"{BFCL} is not here")
-    found = read_expected(BFCL)
+    found = read_expectations(BFCL)
     assert (len(found), sum(map(len, found.values()))) == (200, 1142)

@@ -184,7 +184,7 @@ def test_any_beginning_of_the_queue_is_a_beginning_of_each_kind(made: Path) -> N
 
 def _by_lot(run: Path, seed: int) -> list[QueuedRow]:
     with row_index(run, label_scale(run, None), seed) as index:
-        return index._drawn(ROWS)
+        return index._draw_random(ROWS)
 
 
 def test_the_same_command_goes_on_and_two_annotators_have_one_sample(run: Path) -> None:

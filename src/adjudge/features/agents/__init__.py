@@ -1,4 +1,4 @@
-"""Agents judged: rules over a trajectory, questions with evidence in its steps."""
+"""Judge agents: rules over a trajectory, and questions with evidence in its steps."""
 
 USES = ("evidence",)
 """The features that this one may import."""

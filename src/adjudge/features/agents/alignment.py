@@ -1,4 +1,4 @@
-"""Two lists put side by side: the largest one-to-one matching, the longest common order, the best
+"""Align two lists: the largest one-to-one matching, the longest common order, the best
 assignment.
 """
 
@@ -10,13 +10,16 @@ from math import inf
 
 
 def match_most(options: Sequence[Sequence[int]], rights: int) -> list[int | None]:
-    """The right of each left in a matching of the most pairs: left ``i`` may have any right of
-    ``options[i]``, and nobody shares. Never the first that fits: by augmenting paths.
+    """Match as many pairs as possible by augmenting paths; return the right of each left.
+
+    Left ``i`` may have any right of ``options[i]``, and nobody shares. Taking the first that fits
+    would not find the largest matching.
     """
     right_of: list[int | None] = [None] * len(options)
     left_of: list[int | None] = [None] * rights
-    for left, wanted in enumerate(options):
-        right = next((right for right in wanted if left_of[right] is None), None)
+    # A greedy start leaves few lefts for the search.
+    for left, candidates in enumerate(options):
+        right = next((right for right in candidates if left_of[right] is None), None)
         if right is not None:
             right_of[left], left_of[right] = right, left
     given_up: set[int] = set()
@@ -33,9 +36,7 @@ def _augment(
     left_of: list[int | None],
     given_up: set[int],
 ) -> None:
-    """Look for a path to a free right. What a search in vain has reached leads nowhere for any
-    later one, and is given up.
-    """
+    """Look for a path from an unmatched left to a free right, and shift the pairs along it."""
     came_from: dict[int, int] = {}
     waiting = [start]
     for left in waiting:
@@ -48,6 +49,7 @@ def _augment(
                 _shift(right, came_from, right_of, left_of)
                 return
             waiting.append(owner)
+    # what this search has reached leads nowhere for any later one either
     given_up.update(came_from)
 
 
@@ -61,19 +63,21 @@ def _shift(
     following: int | None = right
     while following is not None:
         left = came_from[following]
-        before = right_of[left]
+        freed_right = right_of[left]
         right_of[left], left_of[following] = following, left
-        following = before
+        following = freed_right
 
 
 def match_in_order(options: Sequence[Sequence[int]]) -> list[int | None]:
-    """The right of each left in the longest matching that keeps both orders; ``options`` are in
-    rising order.
+    """Return the right of each left in the longest matching that keeps both orders.
+
+    ``options`` are ascending.
     """
     ends: list[int] = []
     """The smallest right that a chain of so many pairs ends with."""
     chains: list[_Pair] = []
     for left, rights in enumerate(options):
+        # descending, so that one left does not extend its own chain
         for right in reversed(rights):
             length = bisect_left(ends, right)
             pair = (left, right, chains[length - 1] if length else None)
@@ -83,9 +87,9 @@ def match_in_order(options: Sequence[Sequence[int]]) -> list[int | None]:
             elif right < ends[length]:
                 ends[length], chains[length] = right, pair
     right_of: list[int | None] = [None] * len(options)
-    last = chains[-1] if chains else None
-    while last is not None:
-        left, right, last = last
+    link = chains[-1] if chains else None
+    while link is not None:
+        left, right, link = link
         right_of[left] = right
     return right_of
 
@@ -94,7 +98,9 @@ _Pair = tuple[int, int, "_Pair | None"]
 
 
 def assign_best(worth: Sequence[Sequence[float]]) -> list[int | None]:
-    """The column of each row, as many as there can be, of the greatest worth together."""
+    """Return the column of each row, for as many rows as possible, with the greatest total
+    worth.
+    """
     if not worth or not worth[0]:
         return [None] * len(worth)
     if len(worth) <= len(worth[0]):
@@ -107,7 +113,8 @@ def assign_best(worth: Sequence[Sequence[float]]) -> list[int | None]:
 
 
 def _assign(cost: Sequence[Sequence[float]]) -> list[int]:
-    """The column of each row at the least cost; there are at least as many columns as rows.
+    """Return the column of each row at the least total cost. There are at least as many columns as
+    rows.
 
     Rows come in one by one along the cheapest path of exchanges (Kuhn, Munkres; Jonker, Volgenant).
     """
@@ -117,31 +124,31 @@ def _assign(cost: Sequence[Sequence[float]]) -> list[int]:
     """Rows and columns count from 1 here; column 0 holds the row that comes in."""
     for row in range(1, len(cost) + 1):
         row_in[0], column = row, 0
-        slack, before = [inf] * (columns + 1), [0] * (columns + 1)
+        slack, previous_column = [inf] * (columns + 1), [0] * (columns + 1)
         done = [False] * (columns + 1)
         while row_in[column]:
             done[column] = True
             at, step, following = row_in[column], inf, 0
-            for other in range(1, columns + 1):
-                if done[other]:
+            for next_column in range(1, columns + 1):
+                if done[next_column]:
                     continue
-                reduced = cost[at - 1][other - 1] - row_price[at] - column_price[other]
-                if reduced < slack[other]:
-                    slack[other], before[other] = reduced, column
-                if slack[other] < step:
-                    step, following = slack[other], other
-            for other in range(columns + 1):
-                if done[other]:
-                    row_price[row_in[other]] += step
-                    column_price[other] -= step
+                reduced = cost[at - 1][next_column - 1] - row_price[at] - column_price[next_column]
+                if reduced < slack[next_column]:
+                    slack[next_column], previous_column[next_column] = reduced, column
+                if slack[next_column] < step:
+                    step, following = slack[next_column], next_column
+            for next_column in range(columns + 1):
+                if done[next_column]:
+                    row_price[row_in[next_column]] += step
+                    column_price[next_column] -= step
                 else:
-                    slack[other] -= step
+                    slack[next_column] -= step
             column = following
         while column:
-            row_in[column] = row_in[before[column]]
-            column = before[column]
-    found = [0] * len(cost)
+            row_in[column] = row_in[previous_column[column]]
+            column = previous_column[column]
+    column_of = [0] * len(cost)
     for column in range(1, columns + 1):
         if row_in[column]:
-            found[row_in[column] - 1] = column - 1
-    return found
+            column_of[row_in[column] - 1] = column - 1
+    return column_of

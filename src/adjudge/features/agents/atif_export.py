@@ -1,4 +1,4 @@
-"""The trajectories of a run as ATIF files, one a row, with what was said of them."""
+"""Export the trajectories of a run as ATIF files, one per row, with their judgments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.errors import SetupError
 from adjudge.features.agents.report import trajectory_of
 from adjudge.features.agents.traces.row import present
-from adjudge.features.agents.trajectory import Step, ToolCall, ToolDefinition, Trajectory
+from adjudge.features.agents.trajectory import Step, ToolCall, Trajectory
 from adjudge.runs.earlier_rows import places_of_run
 from adjudge.runs.exporters.files import text_file
 
@@ -21,29 +21,30 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 
 def to_atif(run: Path, target: Path) -> int:
-    """One file a trajectory in the folder ``target``. Says how many there are."""
+    """Write one file per trajectory into the folder ``target``; return their number."""
     if target.exists() and not target.is_dir():
         raise SetupError("{target} is a file: ATIF is written to a folder", target=target)
-    said: dict[tuple[str, int], list[JsonValue]] = {}
+    judgments: dict[tuple[str, int], list[JsonValue]] = {}
     for record, place in places_of_run(run):
-        shown = some_of(record, "judge", "criterion", "score", "explanation")
-        said.setdefault(place, []).append(shown)
-    written: set[tuple[str, int]] = set()
+        judgment = some_of(record, "judge", "criterion", "score", "explanation")
+        judgments.setdefault(place, []).append(judgment)
+    # judgments first: a file is written as soon as its trajectory is read
+    written_places: set[tuple[str, int]] = set()
     for record, place in places_of_run(run):
-        if place in written or (trajectory := trajectory_of(record)) is None:
+        if place in written_places or (trajectory := trajectory_of(record)) is None:
             continue
         target.mkdir(parents=True, exist_ok=True)
-        written.add(place)
+        written_places.add(place)
         id = record.id or str(place[1] + 1)
         name = _UNSAFE.sub("-", id).strip("-.")[:80] or "row"
-        whole = atif_of(trajectory, id, record.input, said[place])
-        with text_file(target / f"{len(written):04}-{name}.json") as out:
-            out.write(json.dumps(whole, ensure_ascii=False, indent=1))
-    if not written:
+        document = atif_of(trajectory, id, record.input, judgments[place])
+        with text_file(target / f"{len(written_places):04}-{name}.json") as out:
+            out.write(json.dumps(document, ensure_ascii=False, indent=1))
+    if not written_places:
         raise SetupError(
             "{run} holds no trajectories, so there is nothing to write as ATIF", run=run
         )
-    return len(written)
+    return len(written_places)
 
 
 def atif_of(
@@ -52,16 +53,33 @@ def atif_of(
     row: JsonObject = NOTHING,
     judgments: Sequence[JsonValue] = (),
 ) -> JsonDict:
-    agents = [step.actor for step in trajectory.steps if step.actor not in ("user", "system")]
+    """Return a trajectory as an ATIF document; facts that ATIF has no key for are under
+    ``extra``.
+    """
+    agents = [
+        actor_step.actor
+        for actor_step in trajectory.steps
+        if actor_step.actor not in ("user", "system")
+    ]
     steps = [
-        {"step_id": number, **said}
-        for number, said in enumerate(_steps(trajectory, agents[0] if agents else ""), 1)
+        {"step_id": number, **step_data}
+        for number, step_data in enumerate(_steps(trajectory, agents[0] if agents else ""), 1)
     ]
     agent: JsonDict = {"name": agents[0] if agents else "unknown", "version": "unknown"}
     if trajectory.tools:
-        agent["tool_definitions"] = [_definition(tool) for tool in trajectory.tools]
-    kept = present(ended=trajectory.ended, seconds=trajectory.seconds)
-    extra = {**row, **nonempty(adjudge={**nonempty(judgments=list(judgments)), **kept})}
+        agent["tool_definitions"] = [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    **nonempty(description=tool.description),
+                    **present(parameters=tool.schema),
+                },
+            }
+            for tool in trajectory.tools
+        ]
+    facts = present(ended=trajectory.ended, seconds=trajectory.seconds)
+    extra = {**row, **nonempty(adjudge={**nonempty(judgments=list(judgments)), **facts})}
     metrics = _totals(trajectory, len(steps))
     return {
         "schema_version": VERSION,
@@ -72,20 +90,15 @@ def atif_of(
     }
 
 
-def _definition(tool: ToolDefinition) -> JsonDict:
-    about = {**nonempty(description=tool.description), **present(parameters=tool.schema)}
-    return {"type": "function", "function": {"name": tool.name, **about}}
-
-
 def _steps(trajectory: Trajectory, agent: str) -> Iterator[JsonDict]:
     if trajectory.system:
         yield {"source": "system", "message": trajectory.system}
     for step in trajectory.steps:
         by_agent = step.actor not in ("user", "system")
         source = "agent" if by_agent else step.actor
-        said: JsonDict = {"source": source, "message": "" if step.kind == "thought" else step.text}
+        entry: JsonDict = {"source": source, "message": "" if step.kind == "thought" else step.text}
         if step.kind == "thought" and by_agent:
-            said["reasoning_content"] = step.text
+            entry["reasoning_content"] = step.text
         extra: JsonDict = {}
         if by_agent and step.actor != agent:
             extra["actor"] = step.actor
@@ -94,13 +107,13 @@ def _steps(trajectory: Trajectory, agent: str) -> Iterator[JsonDict]:
         extra |= nonempty(depth=step.depth)
         extra |= present(seconds=step.seconds, started=step.started, missing=step.missing)
         if step.call is not None:
-            said |= {"source": "agent", "message": ""} | _call(step.call, step.number)
+            entry |= {"source": "agent", "message": ""} | _call(step.call, step.number)
             extra |= {"actor": step.actor} if not by_agent else {}
             extra |= present(error=step.call.error)
             extra |= nonempty(unparsed=step.call.unparsed)
         if metrics := _metrics(step):
-            said["metrics"] = metrics
-        yield {**said, **nonempty(extra=extra)}
+            entry["metrics"] = metrics
+        yield {**entry, **nonempty(extra=extra)}
 
 
 def _call(call: ToolCall, number: int) -> JsonDict:
@@ -108,32 +121,32 @@ def _call(call: ToolCall, number: int) -> JsonDict:
     arguments: JsonValue = (
         {"input": call.arguments} if isinstance(call.arguments, str) else dict(call.arguments)
     )
-    made: JsonDict = {
+    entry: JsonDict = {
         "tool_calls": [{"tool_call_id": id, "function_name": call.name, "arguments": arguments}]
     }
     if call.result is not None:
-        made["observation"] = {"results": [{"source_call_id": id, "content": call.result}]}
-    return made
+        entry["observation"] = {"results": [{"source_call_id": id, "content": call.result}]}
+    return entry
 
 
 def _metrics(step: Step) -> JsonDict:
-    usage, found = step.usage, {}
+    usage, metrics = step.usage, {}
     if usage is not None and (usage.prompt_tokens or usage.completion_tokens):
-        found = {
+        metrics = {
             "prompt_tokens": usage.prompt_tokens,
             "completion_tokens": usage.completion_tokens,
             **nonempty(cached_tokens=usage.cached_tokens),
         }
-    return {**found, **present(cost_usd=step.usd)}
+    return {**metrics, **present(cost_usd=step.usd)}
 
 
 def _totals(trajectory: Trajectory, steps: int) -> JsonDict:
     usage = trajectory.usage
-    found: JsonDict = {}
+    totals: JsonDict = {}
     if usage is not None and (usage.prompt_tokens or usage.completion_tokens):
-        found |= {
+        totals |= {
             "total_prompt_tokens": usage.prompt_tokens,
             "total_completion_tokens": usage.completion_tokens,
         }
-    found |= present(total_cost_usd=trajectory.usd)
-    return {**found, "total_steps": steps} if found else {}
+    totals |= present(total_cost_usd=trajectory.usd)
+    return {**totals, "total_steps": steps} if totals else {}

@@ -1,4 +1,4 @@
-"""``adjudge agent``: what agents did, by rules and by questions to a model."""
+"""``adjudge agent``: judge agents by rules and by questions to a model."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _OTHER = {
 
 @light_dataclass(frozen=True, kw_only=True)
 class AgentOptions:
-    """What ``adjudge agent`` can be told."""
+    """Options of ``adjudge agent``."""
 
     file: Path = positional("A file or a folder of traces, or a run folder.", type=PATH)
     format: str | None = option(
@@ -124,12 +124,12 @@ def agent(options: AgentOptions, flags: Flags) -> int:
     if flags.dry_run:
         show_estimate(estimated(outcome), as_json=options.as_json)
         return ExitCode.OK
-    judged = judge_all(
+    judgments = judge_all(
         RunDisplay(
             outcome, quiet=flags.quiet or options.as_json, listeners=flags.listeners, keeps=True
         )
     )
-    return finish(outcome, judged, options.output, as_json=options.as_json)
+    return finish(outcome, judgments, options.output, as_json=options.as_json)
 
 
 def _most(text: str) -> tuple[str, float]:
@@ -143,7 +143,7 @@ def _most(text: str) -> tuple[str, float]:
 
 
 def _show(file: EvalFile, number: int, budget: int | None) -> int:
-    """Print one trajectory as it is shown to a judge."""
+    """Print one trajectory as a judge sees it."""
     from adjudge.core.domain.instance import STEPS
     from adjudge.core.prompts.fence import fence_steps
     from adjudge.features.agents.item import trajectory_in
@@ -153,20 +153,22 @@ def _show(file: EvalFile, number: int, budget: int | None) -> int:
     def tell(odd: OddRows) -> None:
         echo(Message("skipped {row}", row=str(odd)), err=True)
 
-    found = next(islice(RowReader(file).read(tell), number - 1, None), None)
-    if found is None:
+    row = next(islice(RowReader(file).read(tell), number - 1, None), None)
+    if row is None:
         raise UsageError(Message("there are fewer than {number} trajectories", number=number))
-    run = trajectory_in(found)
-    shown = show_within(run, budget or UNKNOWN_WINDOW, tools=True, language=file.language)
-    echo(Message("trajectory {number}: {id}", number=number, id=found.id or "–"))
-    beside = {name: run.fields[name] for name in ("user_input", "response") if name in run.fields}
-    for part in fence_steps({**beside, STEPS: shown.steps}, STEPS):
+    run = trajectory_in(row)
+    trajectory = show_within(run, budget or UNKNOWN_WINDOW, tools=True, language=file.language)
+    echo(Message("trajectory {number}: {id}", number=number, id=row.id or "–"))
+    texts = {name: run.fields[name] for name in ("user_input", "response") if name in run.fields}
+    for part in fence_steps({**texts, STEPS: trajectory.steps}, STEPS):
         echo(part)
     echo(
         Message(
-            "steps: {steps:,}; tokens: about {tokens:,}", steps=len(run.steps), tokens=shown.tokens
+            "steps: {steps:,}; tokens: about {tokens:,}",
+            steps=len(run.steps),
+            tokens=trajectory.tokens,
         )
     )
-    if shown.note:
-        echo(shown.note)
+    if trajectory.note:
+        echo(trajectory.note)
     return ExitCode.OK

@@ -1,4 +1,4 @@
-"""Runs of several systems on the same tasks, compared by two."""
+"""Compare several systems on the same tasks, in pairs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from adjudge.runs.results.systems import SystemDifference, SystemsTally
 def compare_systems(
     evaluator: AgentEvaluator, systems: Mapping[str, Given], *, run: RunLike | None = None
 ) -> tuple[SystemDifference, ...]:
-    """Every two systems by every measure of the evaluator. ``systems``: the runs of each, as a
-    file or a folder of traces, or a list; tasks are known by ``task_id``, else by their id, and
-    what a program gave by its place. ``run``: a folder in which every answer is kept.
+    """Compare every two systems by every measure of the evaluator.
+
+    ``systems``: the runs of each system, as a file or a folder of traces, or a list. Tasks are
+    matched by ``task_id``, else by their id; runs from a program by their place. ``run``: a folder
+    in which every answer is stored.
     """
-    rows = ((name, row) for name, given in systems.items() for row in instances_of(given))
-    made = [one for task in by_task(rows) for one in runs_in(task)]
+    rows = ((name, row) for name, runs in systems.items() for row in instances_of(runs))
+    instances = [instance for task in by_task(rows) for instance in runs_in(task)]
     tally, judge = SystemsTally(), type(evaluator).__name__
-    for index, result in enumerate(evaluator.evaluate(made, run=run)):
-        for one in result.results.values():
-            tally.add(one.record(judge, index))
+    for index, result in enumerate(evaluator.evaluate(instances, run=run)):
+        for measure_result in result.results.values():
+            tally.add(measure_result.record(judge, index))
     return tally.summary()

@@ -1,4 +1,4 @@
-"""Two runs of one task compared: which reached the goal better."""
+"""Compare two runs of one task: which one reached the goal better?"""
 
 from __future__ import annotations
 
@@ -49,60 +49,65 @@ class RunContest(PairwiseJudge):
 
     @cached_property
     def budget(self) -> StepsBudget:
-        """How many tokens of steps the models can be shown."""
+        """The number of tokens of steps that the models can be shown."""
         windows = {name: model.window for name, model in self.panel.items()}
         return StepsBudget(self.steps_tokens, windows)
 
     def rows(self, instance: Instance) -> list[Case]:
-        """Every two runs of a task by different systems."""
+        """Return a case for every two runs of a task by different systems."""
         return [self._case(*pair) for pair in pairs_in(instance)]
 
-    def _case(self, one: Instance, two: Instance) -> Case:
-        runs = trajectory_in(one), trajectory_in(two)
+    def _case(self, run_a: Instance, run_b: Instance) -> Case:
+        runs = trajectory_in(run_a), trajectory_in(run_b)
         goal = next((run.goal for run in runs if run.goal), "")
-        beside = [goal, *(run.answer or "" for run in runs)]
-        shown = [self._shown(run, self.budget.of_steps(beside) // 2) for run in runs]
-        notes = [note for _, note in shown if note]
-        columns = {name: one.input[name] for name in (ANSWERED_ROW, TRIAL) if name in one.input}
-        task, trial = str(one.input[ANSWERED_ROW]), one.input.get(TRIAL)
-        systems = tuple(str(each.input[SYSTEM]) for each in (one, two))
-        named = " – ".join(systems) + (f" #{trial}" if trial is not None else "")
+        # both runs share the room that goal and answers leave
+        other_texts = [goal, *(run.answer or "" for run in runs)]
+        shown_runs = [self._render(run, self.budget.of_steps(other_texts) // 2) for run in runs]
+        notes = [note for _, note in shown_runs if note]
+        columns = {name: run_a.input[name] for name in (ANSWERED_ROW, TRIAL) if name in run_a.input}
+        task, trial = str(run_a.input[ANSWERED_ROW]), run_a.input.get(TRIAL)
+        systems = tuple(str(instance.input[SYSTEM]) for instance in (run_a, run_b))
+        title = " – ".join(systems) + (f" #{trial}" if trial is not None else "")
         return Case(
             PairwiseInstance(
                 {
                     "user_input": goal or Message("(none)").render(self.language),
-                    RUNS: [text for text, _ in shown],
+                    RUNS: [text for text, _ in shown_runs],
                 },
-                f"{task} [{named}]",
+                f"{task} [{title}]",
                 {"systems": systems, "row": columns, _SHORTENED: notes},
             ),
             self.criterion,
         )
 
-    def _shown(self, run: Trajectory, budget: int) -> tuple[str, Message | None]:
-        """The steps with headers that no text can forge, and the answer behind them."""
-        found = show_within(run, budget, language=self.language)
-        blocks = map(numbered_text, found.steps)
+    def _render(self, run: Trajectory, budget: int) -> tuple[str, Message | None]:
+        """Render the steps, with headers that no text can forge, and then the answer."""
+        trajectory = show_within(run, budget, language=self.language)
+        blocks = map(numbered_text, trajectory.steps)
         steps = [f"[{_label(numbers)}] {_safe(text)}" for numbers, text in blocks]
         none = Message("(none)").render(self.language)
         answer = Message("final answer: {text}", text=_safe(run.answer or none))
-        return "\n".join((*steps, f"[{answer.render(self.language)}]")), found.note
+        return "\n".join((*steps, f"[{answer.render(self.language)}]")), trajectory.note
 
     def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:
-        """Also how much of the runs was not shown."""
-        said = item.instance.metadata.get(_SHORTENED)
-        return (*super().notes(item, votes), *(said if isinstance(said, list) else ()))
+        """Add how much of the runs was not shown."""
+        shortened = item.instance.metadata.get(_SHORTENED)
+        return (*super().notes(item, votes), *(shortened if isinstance(shortened, list) else ()))
 
     def plan_all(self, item: Case) -> Sequence[Ballot]:
-        """All that may be asked; what is too long to be shown will not be."""
-        return [one for one in self.ballots(item) if self.budget.reason_against(one) is None]
+        """Return all ballots that may be asked, without those too long to be shown."""
+        return [
+            ballot for ballot in self.ballots(item) if self.budget.reason_against(ballot) is None
+        ]
 
     def failing_ballots(self, item: Case) -> Sequence[tuple[Ballot, str]]:
-        """The votes that will fail before anybody is asked: what is too long, with its size."""
+        """Return the votes that fail without a request, because they are too long, with their
+        size.
+        """
         return self.budget.too_long(self.ballots(item))
 
     async def ask(self, ballot: Ballot) -> Vote:
-        """One vote; what is too long to be shown is a failed one."""
+        """Ask one vote; a ballot that is too long to be shown is a failed vote."""
         reason = self.budget.reason_against(ballot)
         if reason is not None:
             return Vote(ballot=ballot, outcome=Outcome.MODEL_ERROR, reason=reason)
@@ -115,10 +120,12 @@ class RunContest(PairwiseJudge):
         run: RunLike | None = None,
         budget: Budget | None = None,
     ) -> list[PairwiseInstanceResult]:
-        """A result for every two runs of one task. ``systems``: the runs of each, as a file or a
-        folder of traces, or a list; tasks are known by ``task_id``, else by their id.
+        """Return a result for every two runs of one task.
+
+        ``systems``: the runs of each system, as a file or a folder of traces, or a list. Tasks are
+        matched by ``task_id``, else by their id.
         """
-        rows = ((name, row) for name, given in systems.items() for row in instances_of(given))
+        rows = ((name, row) for name, runs in systems.items() for row in instances_of(runs))
         items = [case for task in by_task(rows) for case in self.rows(task)]
         return await self.judge_items(items, run=run, budget=budget)
 

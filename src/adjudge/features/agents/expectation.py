@@ -1,5 +1,6 @@
-"""What an agent was expected to do: calls by task, calls that must and must not be, in files and
-columns of the usual shapes.
+"""Expected calls of an agent: calls per task, and calls that must or must not occur.
+
+They are read from files and columns in the usual formats.
 """
 
 from __future__ import annotations
@@ -83,28 +84,33 @@ class ExpectedCall:
 
     @property
     def line(self) -> str:
-        """The call as it is shown."""
+        """The call as text."""
         if self.arguments is None:
             return self.name
         arguments = {name: shown(matcher) for name, matcher in sorted(self.arguments.items())}
-        named = [arguments] if arguments or not self.unnamed else []
-        written = [*map(shown, self.unnamed), *named]
-        return f"{self.name}({', '.join(map(_compact, written))})"
+        named_arguments = [arguments] if arguments or not self.unnamed else []
+        parts = [*map(shown, self.unnamed), *named_arguments]
+        texts = (json.dumps(part, ensure_ascii=False, separators=(",", ":")) for part in parts)
+        return f"{self.name}({', '.join(texts)})"
 
     def with_names(self, parameters: Sequence[str]) -> ExpectedCall:
-        """This call with the names of all arguments; a ValueError where they are too few, or one is
-        there already.
+        """Return this call with all arguments named.
+
+        Raise a ValueError if there are too few names, or an argument is already named.
         """
-        first = dict(zip(parameters, self.unnamed, strict=False))
-        given = self.arguments or {}
-        if len(first) < len(self.unnamed) or first.keys() & given.keys():
+        first_arguments = dict(zip(parameters, self.unnamed, strict=False))
+        named_arguments = self.arguments or {}
+        if (
+            len(first_arguments) < len(self.unnamed)
+            or first_arguments.keys() & named_arguments.keys()
+        ):
             raise ValueError
-        return ExpectedCall(self.name, {**first, **given})
+        return ExpectedCall(self.name, {**first_arguments, **named_arguments})
 
 
 @dataclass(frozen=True)
 class Expectations:
-    """What rules measure a trajectory by."""
+    """The expected calls and rules that a trajectory is measured by."""
 
     calls: Mapping[str, tuple[ExpectedCall, ...]] = field(default_factory=lambda: NOTHING)
     """By task, of a file; a row may have them in a column instead."""
@@ -116,20 +122,21 @@ class Expectations:
     comparison: ValueComparison = ValueComparison()
 
     def of(self, columns: JsonObject) -> tuple[ExpectedCall, ...] | None:
-        """The calls that are expected of a row; None where nothing says so. A WrongValue where its
-        column cannot be read.
+        """Return the calls expected of a row; None if nothing says so.
+
+        Raise a WrongValue if its column cannot be read.
         """
         for name in TASK_COLUMNS:
             task = columns.get(name)
-            if task is not None and (found := self.calls.get(str(task))) is not None:
-                return found
-        given = columns.get(COLUMN)
-        return None if given is None else read_cell(given, COLUMN)
+            if task is not None and (calls := self.calls.get(str(task))) is not None:
+                return calls
+        cell = columns.get(COLUMN)
+        return None if cell is None else read_cell(cell, COLUMN)
 
 
-def read_expected(path: Path) -> Mapping[str, tuple[ExpectedCall, ...]]:
-    """The expected calls by task of a YAML or JSON file; or of lines of BFCL, each with ``id`` and
-    ``ground_truth``.
+def read_expectations(path: Path) -> Mapping[str, tuple[ExpectedCall, ...]]:
+    """Read the expected calls by task from a YAML or JSON file, or from lines of BFCL with ``id``
+    and ``ground_truth``.
     """
     place = Place(str(path), Message("the file"))
     content = text_in(path)
@@ -156,12 +163,12 @@ def _read_lines(content: str, name: str) -> Iterator[tuple[str, tuple[ExpectedCa
             yield str(row["id"]), read_calls(row.get("ground_truth"), place.at(str(row["id"])))
 
 
-def read_cell(given: JsonValue, column: str) -> tuple[ExpectedCall, ...]:
-    """The expected calls in a column: a list, or one as JSON text."""
+def read_cell(cell: JsonValue, column: str) -> tuple[ExpectedCall, ...]:
+    """Read the expected calls of a column: a list, or one as JSON text."""
     place = Place(Message("the column {name}", name=column))
-    if isinstance(given, str):
-        given = _load_json(given, place).value
-    return read_calls(given, place)
+    if isinstance(cell, str):
+        cell = _load_json(cell, place).value
+    return read_calls(cell, place)
 
 
 def _load_json(content: str, place: Place) -> Place:
@@ -174,25 +181,29 @@ def _load_json(content: str, place: Place) -> Place:
     return replace(place, value=value)
 
 
-def read_calls(given: JsonValue, place: Place) -> tuple[ExpectedCall, ...]:
-    """A list of calls, each in any of the usual shapes, or of such lists, one a turn; an empty one
-    expects no call at all.
+def read_calls(items: JsonValue, place: Place) -> tuple[ExpectedCall, ...]:
+    """Read a list of calls in any of the usual formats, or a list of such lists, one per turn.
+
+    An empty list expects no call at all.
     """
-    if not isinstance(given, list | tuple):
-        raise place.wrong("must be a list of calls, not {what}", what=what(given))
+    if not isinstance(items, list | tuple):
+        raise place.wrong("must be a list of calls, not {what}", what=what(items))
     calls: list[ExpectedCall] = []
-    for number, one in enumerate(given, 1):
+    for number, entry in enumerate(items, 1):
         at = place.item(number)
-        calls += read_calls(one, at) if isinstance(one, list | tuple) else [read_call(one, at)]
+        calls += (
+            read_calls(entry, at) if isinstance(entry, list | tuple) else [read_call(entry, at)]
+        )
     return tuple(calls)
 
 
 def read_call(given: JsonValue, place: Place) -> ExpectedCall:
-    """``name``, ``{name: {argument: value}}``, ``{name: …, arguments: {…}}``, an action of
-    tau-bench, a tool call of a chat, or Python such as ``sort('a.txt', reverse=True)``.
+    """Read a call.
 
-    Matchers are read where people write them: in the second and third shape. What others recorded
-    is taken as it stands.
+    A call is ``name``, ``{name: {argument: value}}``, ``{name: …, arguments: {…}}``, an action of
+    tau-bench, a tool call of a chat, or Python such as ``sort('a.txt', reverse=True)``. Matchers
+    are read in the second and third form, which people write. Recorded calls of other tools are
+    taken literally.
     """
     if isinstance(given, str):
         return (
@@ -207,10 +218,10 @@ def read_call(given: JsonValue, place: Place) -> ExpectedCall:
         inner = given.get(wrapper)
         if isinstance(inner, Mapping) and isinstance(inner.get("name"), str):
             _check_keys(given, (wrapper,), place)
-            return _read_named(inner, "name", place.at(wrapper), literal=True)
+            return _read_named_call(inner, "name", place.at(wrapper), literal=True)
     key = next((key for key in _NAMES if isinstance(given.get(key), str)), None)
     if key is not None:
-        return _read_named(given, key, place, literal=False)
+        return _read_named_call(given, key, place, literal=False)
     if len(given) != 1:
         raise place.wrong(
             "must have one key, the name of the tool, or the keys name and arguments; it has "
@@ -224,7 +235,7 @@ def read_call(given: JsonValue, place: Place) -> ExpectedCall:
     return ExpectedCall(_read_name(name, place), _read_arguments(arguments, at, literal=False))
 
 
-def _read_named(given: JsonObject, key: str, place: Place, *, literal: bool) -> ExpectedCall:
+def _read_named_call(given: JsonObject, key: str, place: Place, *, literal: bool) -> ExpectedCall:
     name = _read_name(given[key], place.at(key))
     _check_keys(given, (key, *_ARGUMENTS), place)
     there = [word for word in _ARGUMENTS if given.get(word) is not None]
@@ -240,39 +251,38 @@ def _read_named(given: JsonObject, key: str, place: Place, *, literal: bool) -> 
 
 
 def _check_keys(given: JsonObject, known: Sequence[str], place: Place) -> None:
-    """Refuse what could be arguments under a name that nobody knows: without them any would do."""
+    """Refuse keys that may be arguments under an unknown name: ignoring them would accept any
+    arguments.
+    """
     for key, value in given.items():
         if value is not None and key not in known and key not in _BESIDE:
             hint = nearest(str(key), known)
             raise place.at_key(str(key)).wrong("is not a key here; {hint}", hint=hint)
 
 
-def _read_python(written: str, place: Place) -> ExpectedCall:
-    """A call as Python writes it; nothing of it is run."""
+def _read_python(text: str, place: Place) -> ExpectedCall:
+    """Read a call in Python syntax. Nothing of it is executed."""
     try:
         with warnings.catch_warnings():
+            # Python warns of odd literals and escapes in the text.
             warnings.simplefilter("ignore")
-            call = ast.parse(written.strip()[:_LONGEST_PYTHON], mode="eval").body
+            call = ast.parse(text.strip()[:_LONGEST_PYTHON], mode="eval").body
         if not isinstance(call, ast.Call) or any(word.arg is None for word in call.keywords):
             raise ValueError
-        unnamed = tuple(Is(_literal(one)) for one in call.args)
-        named = {str(word.arg): Is(_literal(word.value)) for word in call.keywords}
+        unnamed = tuple(Is(_literal(argument)) for argument in call.args)
+        named_arguments = {str(word.arg): Is(_literal(word.value)) for word in call.keywords}
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         raise place.wrong(
             "must be a call such as sort(file='a.txt'), with plain values, not {what}",
-            what=what(written),
+            what=what(text),
         ) from error
-    return ExpectedCall(ast.unparse(call.func), named, unnamed)
+    return ExpectedCall(ast.unparse(call.func), named_arguments, unnamed)
 
 
 def _literal(node: ast.expr) -> JsonValue:
-    """A value of Python as JSON has it: a tuple is a list."""
-    found: JsonValue = json.loads(json.dumps(ast.literal_eval(node)))
-    return found
-
-
-def _compact(value: JsonValue) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """Return a Python value as JSON has it: a tuple becomes a list."""
+    literal: JsonValue = json.loads(json.dumps(ast.literal_eval(node)))
+    return literal
 
 
 def _read_name(value: JsonValue, place: Place) -> str:
@@ -287,15 +297,17 @@ def _read_arguments(value: JsonValue, place: Place, *, literal: bool) -> Mapping
         value = _load_json(value, place).value
     if not isinstance(value, Mapping):
         raise place.wrong("must be the arguments by their names, not {what}", what=what(value))
-    given = {str(name): _as_json(below) for name, below in value.items()}
+    arguments = {str(name): _as_json(below) for name, below in value.items()}
     if literal:
-        return {name: Is(below) for name, below in given.items()}
-    return {name: read_matcher(below, place.at(name)) for name, below in given.items()}
+        return {name: Is(below) for name, below in arguments.items()}
+    return {name: read_matcher(below, place.at(name)) for name, below in arguments.items()}
 
 
 def _as_json(value: JsonValue) -> JsonValue:
-    """A value of a YAML file as JSON has it. Only what JSON, too, takes for a number, true or false
-    is one: ``no``, ``12:30``, ``010`` and dates are texts.
+    """Return a value of a YAML file as JSON would have it.
+
+    Only what JSON too takes for a number, true or false is one: ``no``, ``12:30``, ``010`` and
+    dates are texts.
     """
     if isinstance(value, Mapping):
         return {str(name): _as_json(below) for name, below in value.items()}
@@ -303,18 +315,18 @@ def _as_json(value: JsonValue) -> JsonValue:
         return [_as_json(below) for below in value]
     if not isinstance(value, Scalar):
         return value
-    written, meant = str(value), value.meant
-    if isinstance(meant, bool):
-        return meant if written.lower() in ("true", "false") else written
-    if isinstance(meant, int | float):
-        return json.loads(written) if _NUMBER.fullmatch(written) else written
-    return written
+    text, parsed = str(value), value.meant
+    if isinstance(parsed, bool):
+        return parsed if text.lower() in ("true", "false") else text
+    if isinstance(parsed, int | float):
+        return json.loads(text) if _NUMBER.fullmatch(text) else text
+    return text
 
 
-def read_patterns(given: JsonValue, place: Place) -> tuple[ExpectedCall, ...]:
-    """Calls that are required or forbidden; one by itself needs no list."""
-    given = given if isinstance(given, list | tuple) else [given]
-    return tuple(_read_pattern(one, place.item(number)) for number, one in enumerate(given, 1))
+def read_patterns(items: JsonValue, place: Place) -> tuple[ExpectedCall, ...]:
+    """Read required or forbidden calls; a single one needs no list."""
+    items = items if isinstance(items, list | tuple) else [items]
+    return tuple(_read_pattern(entry, place.item(number)) for number, entry in enumerate(items, 1))
 
 
 def _read_pattern(given: JsonValue, place: Place) -> ExpectedCall:
@@ -324,14 +336,16 @@ def _read_pattern(given: JsonValue, place: Place) -> ExpectedCall:
     return call
 
 
-def read_pairs(given: JsonValue, place: Place) -> tuple[tuple[ExpectedCall, ExpectedCall], ...]:
-    """Pairs of calls of which the first must come before the second; one pair by itself, too."""
-    if not isinstance(given, list | tuple) or not given:
-        raise place.wrong("must be pairs such as [confirm, pay], not {what}", what=what(given))
-    if not isinstance(given[0], list | tuple):
-        given = [given]
+def read_pairs(items: JsonValue, place: Place) -> tuple[tuple[ExpectedCall, ExpectedCall], ...]:
+    """Read pairs of calls of which the first must come before the second; a single pair needs no
+    list.
+    """
+    if not isinstance(items, list | tuple) or not items:
+        raise place.wrong("must be pairs such as [confirm, pay], not {what}", what=what(items))
+    if not isinstance(items[0], list | tuple):
+        items = [items]
     pairs = []
-    for number, pair in enumerate(given, 1):
+    for number, pair in enumerate(items, 1):
         at = place.item(number)
         if not isinstance(pair, list | tuple) or len(pair) != 2:
             raise at.wrong("must be a pair such as [confirm, pay], not {what}", what=what(pair))
@@ -340,7 +354,7 @@ def read_pairs(given: JsonValue, place: Place) -> tuple[tuple[ExpectedCall, Expe
 
 
 def shown(matcher: Matcher) -> JsonValue:  # noqa: PLR0911 - one for each kind
-    """A matcher as it is written."""
+    """Return a matcher as it is written."""
     match matcher:
         case Is(value):
             return value

@@ -1,4 +1,4 @@
-"""One trajectory and the measure it is looked at by."""
+"""One trajectory and one of its measures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from adjudge.messages import Message
 
 @dataclass
 class RowWork:
-    """What several measures of one trajectory need, worked out once."""
+    """Results that several measures of one trajectory share."""
 
     shown: dict[tuple[object, ...], ShownTrajectory] = field(default_factory=dict)
     known: str | None = None
@@ -44,29 +44,29 @@ class AgentItem:
 
     @property
     def columns(self) -> JsonObject:
-        own = nonempty(id=self.instance.id)
-        return {**own, **self.instance.input}
+        id_column = nonempty(id=self.instance.id)
+        return {**id_column, **self.instance.input}
 
     def column(self, *names: str) -> str | None:
-        """The first of the columns, or fields, that holds a text."""
-        held = {**self.instance.fields, **self.instance.input}
-        found = (held.get(name) for name in names)
-        return next((one for one in found if isinstance(one, str) and one.strip()), None)
+        """Return the first of these columns or fields that holds text."""
+        cells = {**self.instance.fields, **self.instance.input}
+        values = (cells.get(name) for name in names)
+        return next((text for text in values if isinstance(text, str) and text.strip()), None)
 
     @property
     def points(self) -> tuple[str, ...]:
-        """The checklist of the row: a list, or a text with one point a line."""
-        given = self.instance.input.get("checklist", self.instance.fields.get("checklist"))
-        if isinstance(given, str):
-            given = given.splitlines()
-        if not isinstance(given, Sequence):
+        """The checklist of the row: a list, or a text with one point per line."""
+        checklist = self.instance.input.get("checklist", self.instance.fields.get("checklist"))
+        if isinstance(checklist, str):
+            checklist = checklist.splitlines()
+        if not isinstance(checklist, Sequence):
             return ()
-        return tuple(one.strip() for one in map(str, given) if one.strip())
+        return tuple(point.strip() for point in map(str, checklist) if point.strip())
 
     def shown(
         self, budget: int, language: str, *, tools: bool = False, results: bool = True
     ) -> ShownTrajectory:
-        """The steps as a judge is shown them; worked out once."""
+        """Return the steps as a judge is shown them; cached per row."""
         key = (budget, language, tools, results)
         if key not in self.work.shown:
             run = self.trajectory if results else _without_results(self.trajectory)
@@ -75,8 +75,9 @@ class AgentItem:
 
     @property
     def light(self) -> Instance:
-        """What is kept of the row with a number that a rule gives: the steps are with the first
-        measure of the row, and here is by what they are known.
+        """The row without its steps, for results of rules.
+
+        The steps are stored with the first measure of the row; the others have their hash.
         """
         fields = {
             name: value
@@ -85,26 +86,26 @@ class AgentItem:
         }
         if self.work.known is None:
             self.work.known = steps_identity([step.canonical for step in self.trajectory.steps])
-        beside = {
+        metadata = {
             name: value for name, value in self.instance.metadata.items() if name != TRAJECTORY
         }
-        known = {**fields, TRAJECTORY: self.work.known}
-        return replace(self.instance, fields=known, metadata=beside)
+        light_fields = {**fields, TRAJECTORY: self.work.known}
+        return replace(self.instance, fields=light_fields, metadata=metadata)
 
 
 def trajectory_in(instance: Instance) -> Trajectory:
-    """What the agent did in a row; a SetupError where it holds no trajectory."""
-    found = instance.metadata.get(TRAJECTORY)
-    if not isinstance(found, Trajectory):
+    """Return the trajectory of a row; raise a SetupError if it has none."""
+    trajectory = instance.metadata.get(TRAJECTORY)
+    if not isinstance(trajectory, Trajectory):
         raise SetupError(
             "{id} holds no trajectory: give a file of traces, messages, or a Trajectory",
             id=instance.id or Message("the row"),
         )
-    return found
+    return trajectory
 
 
 def as_instance(trajectory: Trajectory, number: int, columns: Mapping[str, object]) -> Instance:
-    """A trajectory of a program's, as something to judge."""
+    """Wrap a trajectory from a program as an instance."""
     id = columns.get("id")
     return Instance(
         trajectory.fields or {"response": ""},
@@ -114,7 +115,7 @@ def as_instance(trajectory: Trajectory, number: int, columns: Mapping[str, objec
 
 
 def _without_results(run: Trajectory) -> Trajectory:
-    """A conversation: what was said, and calls as lines."""
+    """Return the run as a conversation: its messages, and calls without results."""
 
     def line(step: Step) -> Step:
         call = step.call

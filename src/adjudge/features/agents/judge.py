@@ -1,4 +1,6 @@
-"""The agent evaluator: trajectories by rules, which cost nothing, and by questions to models."""
+"""The agent evaluator: judge trajectories by rules, which cost nothing, and by questions to
+models.
+"""
 
 from __future__ import annotations
 
@@ -40,10 +42,16 @@ Given = str | Path | Trajectory | Instance | Sequence[Trajectory | Instance | Se
 
 @dataclass(frozen=True)
 class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
-    """Measures what an agent did.
+    """Measures an agent's trajectory.
 
-    Rules come first: they ask nobody, and say which call at which step. What needs a model is one
-    question each, answered with steps and quotes that a program looks for.
+    Rules come first: they need no model, and name the call and the step. Every other measure is
+    one question to a model, answered with steps and quotes that are checked against the trace.
+
+    Example::
+
+        judge = AgentEvaluator("openai/gpt-4o-mini", measures=["errors", "steps", "goal"])
+        for result in judge.evaluate("runs.jsonl"):
+            print(result.id, result.scores, result.options["goal"])
     """
 
     _points: dict[str, asyncio.Task[Vote]] = field(
@@ -56,12 +64,12 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
         check_mode(self.mode, self.panel)
 
     def check_settings(self) -> None:
-        """Raise a SetupError when the fields cannot be."""
+        """Raise a SetupError if the fields do not fit together."""
         super().check_settings()
-        self.check_measured()
+        self.check_agent_settings()
 
     def open_models(self) -> ModelPanel:
-        """The models, ready to be asked; rules need none."""
+        """Open the models; rules need none."""
         return ModelPanel.of(self.models) if self.asks else NO_MODELS
 
     @property
@@ -71,21 +79,23 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
 
     @property
     def max_in_flight(self) -> int:
-        """How many measures are under way at the same time."""
+        """The number of measures in progress at the same time."""
         return super().max_in_flight or _WITHOUT_MODELS
 
     def criteria_of(self, items: Sequence[AgentItem]) -> list[Criteria]:  # noqa: ARG002
-        """What is asked, whatever the rows."""
+        """Return the criteria, which do not depend on the rows."""
         return list(self.criteria)
 
     # -- rows ----------------------------------------------------------------
 
     def rows(self, instance: Instance) -> list[AgentItem]:
-        """What is looked at of a row, or of all runs of a task, one for each result."""
+        """Return an item per result: of one row, or of all runs of a task."""
         return [
-            AgentItem(own, part, name, first=place == 0, judged_step=step, work=work)
+            AgentItem(instance_part, part, name, first=place == 0, judged_step=step, work=work)
             for run in runs_in(instance)
-            for own, part, step in parts_of(run, trajectory_in(run), self.per, self.picked)
+            for instance_part, part, step in parts_of(
+                run, trajectory_in(run), self.per, self.picked
+            )
             for work in [RowWork()]
             for place, name in enumerate(self.measures)
         ]
@@ -129,24 +139,26 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
         ``budget``: what may be spent, an ``adjudge.Budget``; at its limit BudgetSpent is raised.
         ``progress``: True shows a bar, a function is called with each result as it comes.
         """
-        items = [item for one in instances_of(trajectories, format) for item in self.rows(one)]
+        items = [item for row in instances_of(trajectories, format) for item in self.rows(row)]
         results = await self.judge_items(items, run=run, budget=budget, progress=progress)
         width = len(self.measures)
-        found = [
+        trajectory_results = [
             TrajectoryResult(
                 items[start].instance,
                 items[start].trajectory,
-                {one.measure: one for one in results[start : start + width]},
+                {result.measure: result for result in results[start : start + width]},
             )
             for start in range(0, len(items), width)
         ]
         is_one = isinstance(trajectories, Trajectory | Instance) and self.per == "trajectory"
-        return found[0] if is_one and len(found) == 1 else found
+        return (
+            trajectory_results[0] if is_one and len(trajectory_results) == 1 else trajectory_results
+        )
 
     evaluate = sync_edge(aevaluate)
 
     def check(self, item: AgentItem) -> None:
-        """Whatever a trajectory lacks is a result, not an error."""
+        """Accept any item: what a trajectory lacks is a result, not an error."""
 
     # -- plan and pool ---------------------------------------------------------
 
@@ -157,7 +169,7 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
 
     @cached_property
     def budget(self) -> StepsBudget:
-        """How many tokens of steps the models can be shown."""
+        """The number of tokens of steps that the models can be shown."""
         windows = {name: model.window for name, model in self.panel.items()}
         return StepsBudget(self.steps_tokens, windows)
 
@@ -171,26 +183,32 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
         ]
 
     def plan(self, item: AgentItem, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """What the conditions need first, then the question itself."""
+        """Return the ballots that the conditions need, then those of the question itself."""
         return self.measuring.plan(item, votes)
 
     def plan_all(self, item: AgentItem) -> Sequence[Ballot]:
-        """All that may be asked; what is too long to be shown will not be."""
-        found = self.measuring.plan_all(item)
-        return [ballot for ballot in found if self.budget.reason_against(ballot) is None]
+        """Return all ballots that may be asked, without those too long to be shown."""
+        ballots = self.measuring.plan_all(item)
+        return [ballot for ballot in ballots if self.budget.reason_against(ballot) is None]
 
     def failing_ballots(self, item: AgentItem) -> Sequence[tuple[Ballot, str]]:
-        """The votes that will fail before anybody is asked: what is too long, with its size."""
+        """Return the votes that fail without a request, because they are too long, with their
+        size.
+        """
         return self.budget.too_long(self.measuring.plan_all(item))
 
     def pool(self, item: AgentItem, votes: Sequence[Vote]) -> MeasureResult:
-        """The number of a rule, or what the votes come to."""
-        found = self.measuring.pool(item, votes)
-        return replace(found, trajectory=item.trajectory) if item.first else found
+        """Return the number of a rule, or pool the votes."""
+        result = self.measuring.pool(item, votes)
+        return replace(result, trajectory=item.trajectory) if item.first else result
 
     def fallback_result(self, result: MeasureResult, choice: random.Random) -> MeasureResult:
-        """A random option where there are some; the status stays what it was."""
-        options = [one for one in result.criteria.options if one.points is not None]
+        """Return a random option, if there are options; the status stays as it is."""
+        options = [
+            criteria_option
+            for criteria_option in result.criteria.options
+            if criteria_option.points is not None
+        ]
         if not options:
             return result
         option = choice.choice(options)
@@ -199,51 +217,63 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
     # -- asking ----------------------------------------------------------------
 
     async def ask(self, ballot: Ballot) -> Vote:
-        """One vote; a failure is a vote too, and so is what is too long to be shown."""
+        """Ask one vote. A failure is a vote too, and so is a ballot that is too long to be
+        shown.
+        """
         reason = self.budget.reason_against(ballot)
         if reason is not None:
             return Vote(ballot=ballot, outcome=Outcome.MODEL_ERROR, reason=reason)
         if ballot.template != POINTS:
             return await super().ask(ballot)
-        # once for all runs of a task, so that they are measured by the same list
-        known = self._points.get(ballot.id)
-        if known is None or (known.done() and not _answered(known)):
-            known = self._points[ballot.id] = asyncio.ensure_future(super().ask(ballot))
-        return await asyncio.shield(known)
+        # once for all runs of a task, so that they are measured by the same list; shielded, since
+        # other runs wait for the same task
+        points_task = self._points.get(ballot.id)
+        has_failed = (
+            points_task is not None
+            and points_task.done()
+            and (
+                points_task.cancelled()
+                or points_task.exception() is not None
+                or not points_task.result().valid
+            )
+        )
+        if points_task is None or has_failed:
+            points_task = self._points[ballot.id] = asyncio.ensure_future(super().ask(ballot))
+        return await asyncio.shield(points_task)
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
-        """With the wording of the questions about steps."""
-        made = super().configuration(criteria or self.criteria)
+        """Return the configuration with the wording of the questions about steps."""
+        configuration_data = super().configuration(criteria or self.criteria)
         if not self.asks:
-            return made
+            return configuration_data
         return with_wording(
-            made, self.language, sentences=REPORTED in self.measuring.questions, others=ABOUT_STEPS
+            configuration_data,
+            self.language,
+            sentences=REPORTED in self.measuring.questions,
+            others=ABOUT_STEPS,
         )
 
     def recorded_settings(self) -> dict[str, object]:
-        """What is set; files by what stands in them."""
-        found = super().recorded_settings()
-        return {**found, "policy": self.policy_text, "expect": repr(self.expectations.calls)}
+        """Return the settings; files by their contents."""
+        recorded = super().recorded_settings()
+        return {**recorded, "policy": self.policy_text, "expect": repr(self.expectations.calls)}
 
 
-def instances_of(given: Given, format: str | None = None) -> Iterator[Instance]:
-    """What a program gave, as rows with a trajectory each."""
+def instances_of(source: Given, format: str | None = None) -> Iterator[Instance]:
+    """Yield trajectories from a file, a folder or a program as rows."""
     from adjudge.features.agents.traces.files import placed_traces
 
-    if isinstance(given, str | Path):
-        yield from (row.instance(place) for place, row in placed_traces(given, format))
+    if isinstance(source, str | Path):
+        yield from (row.instance(place) for place, row in placed_traces(source, format))
         return
-    if isinstance(given, Trajectory | Instance):
-        given = [given]
-    if given and all(isinstance(one, Mapping) for one in given):
-        given = [Trajectory.of(given)]
-    for number, one in enumerate(given, 1):
-        if isinstance(one, Instance):
-            yield one
+    if isinstance(source, Trajectory | Instance):
+        source = [source]
+    # a list of mappings is one chat, a list of lists several
+    if source and all(isinstance(entry, Mapping) for entry in source):
+        source = [Trajectory.of(source)]
+    for number, entry in enumerate(source, 1):
+        if isinstance(entry, Instance):
+            yield entry
         else:
-            run = one if isinstance(one, Trajectory) else Trajectory.of(one)
+            run = entry if isinstance(entry, Trajectory) else Trajectory.of(entry)
             yield as_instance(run, number, {})
-
-
-def _answered(known: asyncio.Task[Vote]) -> bool:
-    return not known.cancelled() and known.exception() is None and known.result().valid

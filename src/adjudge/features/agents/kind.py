@@ -1,4 +1,4 @@
-"""The kind ``agent`` of judges in eval files: its settings, and how a judge is made of them."""
+"""The judge kind ``agent`` of eval files: its settings, and the judges made from them."""
 
 from __future__ import annotations
 
@@ -123,8 +123,8 @@ class AgentEntry(JudgeEntry):
         from adjudge.features.agents.measures import BETTER, JUDGED
 
         # without measures, policy: measures the policy
-        named = self.measures or (("policy",) if self.policy else ())
-        return not any(name in (*JUDGED, BETTER) for name in (*named, *dict(self.only)))
+        measures = self.measures or (("policy",) if self.policy else ())
+        return not any(name in (*JUDGED, BETTER) for name in (*measures, *dict(self.only)))
 
     @property
     def reads_traces(self) -> bool:
@@ -141,16 +141,16 @@ class AgentEntry(JudgeEntry):
         return FieldsRead()
 
     def check_per(self) -> None:
-        """Every part of a trajectory can be judged; ``_make`` refuses conversations."""
+        """Accept any part of a trajectory; ``_make`` refuses conversations."""
 
 
 def _compares_systems(file: EvalFile) -> bool:
-    """Return True if the runs of a task are put side by side. Then nothing else can be judged."""
-    agents = [one for one in file.judges if isinstance(one, AgentEntry)]
-    others = [one for one in file.judges if one not in agents]
-    compares = any(one.compare is not None for one in agents)
-    if compares and others:
-        raise Place(str(file.path), line=others[0].line).wrong(
+    """Return True if runs of a task are compared. Then no other judge is possible."""
+    agents = [entry for entry in file.judges if isinstance(entry, AgentEntry)]
+    other_judges = [entry for entry in file.judges if entry not in agents]
+    compares = any(entry.compare is not None for entry in agents)
+    if compares and other_judges:
+        raise Place(str(file.path), line=other_judges[0].line).wrong(
             "where compare: systems puts runs side by side, all judges are of kind agent: use a "
             "file for each"
         )
@@ -164,11 +164,18 @@ def _make(file: EvalFile, entry: AgentEntry, models: Models) -> list[ReadyJudge]
     if entry.per == "conversation":
         raise SetupError("an agent is judged per trajectory, per turn or per step")
     if entry.compare and BETTER in entry.measures:
-        rest = measures_with_rules(
+        other_measures = measures_with_rules(
             tuple(name for name in entry.measures if name != BETTER), dict(entry.only), vars(entry)
         )
         contest = _contest(file, entry, models)
-        return [*(_make(file, replace(entry, measures=rest), models) if rest else []), contest]
+        return [
+            *(
+                _make(file, replace(entry, measures=other_measures), models)
+                if other_measures
+                else []
+            ),
+            contest,
+        ]
     settings = kind_settings(file, entry, but=("arguments", "compare"))
     judge = AgentEvaluator(
         models,
@@ -186,7 +193,7 @@ def _make(file: EvalFile, entry: AgentEntry, models: Models) -> list[ReadyJudge]
 
 
 def _contest(file: EvalFile, entry: AgentEntry, models: Models) -> ReadyJudge:
-    """Which of two runs of a task is better."""
+    """Return the judge that compares two runs of a task."""
     from adjudge.features.agents.contest import RunContest
     from adjudge.features.agents.measures import BETTER
 

@@ -1,4 +1,4 @@
-"""Values compared as JSON, by matchers where the expected one has them, with parts left out."""
+"""Compare values as JSON, with matchers in the expected value and ignored paths."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class SetOf:
 
 @dataclass(frozen=True, slots=True)
 class Anything:
-    """Any value, null too; but there must be one."""
+    """Any value, null included; but there must be one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ Matcher: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class ValueComparison:
-    """When two values are the same."""
+    """Rules by which two values are equal."""
 
     types: Types = "strict"
     """``loose``: "1" is 1, and "true" is true."""
@@ -117,17 +117,17 @@ class ValueComparison:
     def ignores(self, path: str) -> bool:
         return any(fnmatchcase(path, pattern) for pattern in self.ignore)
 
-    def kept(self, given: Mapping[str, object], path: str = "") -> list[str]:
-        """The keys of the arguments that count."""
+    def keys_that_count(self, arguments: Mapping[str, object], path: str = "") -> list[str]:
+        """Return the keys of the arguments that are not ignored."""
         if not self.ignore:
-            return [*given]
-        return [name for name in given if not self.ignores(_below(path, name))]
+            return [*arguments]
+        return [name for name in arguments if not self.ignores(_below(path, name))]
 
     def normal(  # noqa: PLR0911 - one for each type
         self, value: JsonValue, path: str = ""
     ) -> Hashable:
-        """Equal for values that are the same."""
-        match self._meant(value):
+        """Return a key that is equal for equal values."""
+        match self._parse_loosely(value):
             case None:
                 return ("null",)
             case bool() as truth:
@@ -138,22 +138,25 @@ class ValueComparison:
                 return ("number", "nan" if math.isnan(number) else number)
             case str() as text:
                 return ("text", self._fold(text))
-            case Mapping() as given:
-                names = sorted(self.kept(given, path))
+            case Mapping() as mapping_value:
+                names = sorted(self.keys_that_count(mapping_value, path))
                 return (
                     "object",
-                    *((name, self.normal(given[name], _below(path, name))) for name in names),
+                    *(
+                        (name, self.normal(mapping_value[name], _below(path, name)))
+                        for name in names
+                    ),
                 )
             case items:
                 counted = ((_below(path, str(place)), item) for place, item in enumerate(items))
-                kept = (self.normal(item, at) for at, item in counted if not self.ignores(at))
-                return ("list", *kept)
+                counting = (self.normal(item, at) for at, item in counted if not self.ignores(at))
+                return ("list", *counting)
 
     def matches(  # noqa: PLR0911 - one for each kind
-        self, wanted: Matcher, value: JsonValue, path: str = ""
+        self, matcher: Matcher, value: JsonValue, path: str = ""
     ) -> bool:
-        """Whether ``value`` is what is wanted; CannotMatch where nobody can tell."""
-        match wanted:
+        """Return True if ``value`` matches; raise CannotMatch if that cannot be decided."""
+        match matcher:
             case Is(exact):
                 return self.normal(exact, path) == self.normal(value, path)
             case Anything():
@@ -166,14 +169,16 @@ class ValueComparison:
                 pattern = _fold_pattern(pattern) if folded else pattern
                 return text is not None and _fits(pattern, self._fold(text), folded)
             case Near(number, within):
-                found = self._number(value)
-                return found is not None and abs(_exact(found) - _exact(number)) <= _exact(within)
+                number_value = self._number(value)
+                return number_value is not None and abs(
+                    _exact(number_value) - _exact(number)
+                ) <= _exact(within)
             case Between(above, below):
-                found = self._number(value)
+                number_value = self._number(value)
                 return (
-                    found is not None
-                    and (above is None or found > above)
-                    and (below is None or found < below)
+                    number_value is not None
+                    and (above is None or number_value > above)
+                    and (below is None or number_value < below)
                 )
             case Containing(parts):
                 return all(self._contains(part, value, path) for part in parts)
@@ -182,10 +187,12 @@ class ValueComparison:
                 return (
                     found_items is not None
                     and all(
-                        any(self.matches(item, one, path) for item in items) for one in found_items
+                        any(self.matches(item, element, path) for item in items)
+                        for element in found_items
                     )
                     and all(
-                        any(self.matches(item, one, path) for one in found_items) for item in items
+                        any(self.matches(item, element, path) for element in found_items)
+                        for item in items
                     )
                 )
             case ListOf(items):
@@ -193,29 +200,37 @@ class ValueComparison:
             case ObjectOf(keys):
                 return isinstance(value, Mapping) and self.same_keys(dict(keys), value, path)
 
-    def same_keys(self, wanted: Mapping[str, Matcher], given: JsonObject, path: str = "") -> bool:
-        """Whether both have the same keys, each with a value that is wanted."""
-        as_many = len(self.kept(wanted, path)) == len(self.kept(given, path))
-        return as_many and self.has_keys(wanted, given, path)
+    def same_keys(
+        self, matchers: Mapping[str, Matcher], arguments: JsonObject, path: str = ""
+    ) -> bool:
+        """Return True if both have the same keys, each with a matching value."""
+        count = len(self.keys_that_count(matchers, path))
+        is_equal = count == len(self.keys_that_count(arguments, path))
+        return is_equal and self.has_keys(matchers, arguments, path)
 
-    def has_keys(self, wanted: Mapping[str, Matcher], given: JsonObject, path: str = "") -> bool:
-        """Whether all wanted keys are there, each with a value that is wanted."""
-        return all(self.has_key(wanted, name, given, path) for name in self.kept(wanted, path))
+    def has_keys(
+        self, matchers: Mapping[str, Matcher], arguments: JsonObject, path: str = ""
+    ) -> bool:
+        """Return True if all expected keys are present, each with a matching value."""
+        names = self.keys_that_count(matchers, path)
+        return all(self.has_key(matchers, name, arguments, path) for name in names)
 
     def has_key(
-        self, wanted: Mapping[str, Matcher], name: str, given: JsonObject, path: str = ""
+        self, matchers: Mapping[str, Matcher], name: str, arguments: JsonObject, path: str = ""
     ) -> bool:
-        return name in given and self.matches(wanted[name], given[name], _below(path, name))
+        return name in arguments and self.matches(
+            matchers[name], arguments[name], _below(path, name)
+        )
 
     def _matches_list(self, items: Sequence[Matcher], value: JsonValue, path: str) -> bool:
-        found = _items(value)
-        if found is None:
+        elements = _items(value)
+        if elements is None:
             return False
-        wanted = [(at, one) for at, one in _numbered(items, path) if not self.ignores(at)]
-        given = [(at, one) for at, one in _numbered(found, path) if not self.ignores(at)]
-        return len(wanted) == len(given) and all(
-            self.matches(matcher, one, at)
-            for (at, matcher), (_, one) in zip(wanted, given, strict=True)
+        matchers = [(at, item) for at, item in _with_paths(items, path) if not self.ignores(at)]
+        values = [(at, item) for at, item in _with_paths(elements, path) if not self.ignores(at)]
+        return len(matchers) == len(values) and all(
+            self.matches(matcher, item, at)
+            for (at, matcher), (_, item) in zip(matchers, values, strict=True)
         )
 
     def _contains(self, part: Matcher, value: JsonValue, path: str) -> bool:
@@ -225,12 +240,12 @@ class ValueComparison:
             text = self._text(part.value)
             return text is not None and self._fold(text) in self._fold(value)
         if isinstance(value, Mapping):
-            wanted = keys_of(part)
-            return wanted is not None and self.has_keys(wanted, value, path)
+            matchers = keys_of(part)
+            return matchers is not None and self.has_keys(matchers, value, path)
         items = _items(value)
         return items is not None and any(self.matches(part, item, path) for item in items)
 
-    def _meant(self, value: JsonValue) -> JsonValue:
+    def _parse_loosely(self, value: JsonValue) -> JsonValue:
         if self.types == "strict" or not isinstance(value, str):
             return value
         text = value.strip()
@@ -244,10 +259,10 @@ class ValueComparison:
             return value
 
     def _number(self, value: JsonValue) -> float | None:
-        meant = self._meant(value)
-        if isinstance(meant, bool) or not isinstance(meant, int | float):
+        parsed = self._parse_loosely(value)
+        if isinstance(parsed, bool) or not isinstance(parsed, int | float):
             return None
-        return meant if _is_finite(meant) else None
+        return parsed if _is_finite(parsed) else None
 
     def _text(self, value: JsonValue) -> str | None:
         if isinstance(value, str):
@@ -260,12 +275,12 @@ class ValueComparison:
 
 
 def _exact(number: float) -> Fraction:
-    """As it is written: 1.1 is 11/10, so that 1.1 is within 0.1 of 1."""
+    """Return a number as it is written: 1.1 is 11/10, so that 1.1 is within 0.1 of 1."""
     return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
 
 
 def _is_finite(number: float) -> bool:
-    """Also of whole numbers that no float can hold."""
+    # math.isfinite fails on whole numbers that no float can hold
     return isinstance(number, int) or math.isfinite(number)
 
 
@@ -277,12 +292,12 @@ def _items(value: JsonValue) -> Sequence[JsonValue] | None:
     return value if isinstance(value, list | tuple) else None
 
 
-def _numbered(items: Sequence[_T], path: str) -> list[tuple[str, _T]]:
+def _with_paths(items: Sequence[_T], path: str) -> list[tuple[str, _T]]:
     return [(_below(path, str(place)), item) for place, item in enumerate(items)]
 
 
 def keys_of(part: Matcher) -> Mapping[str, Matcher] | None:
-    """What is wanted under each key of an object; None of anything else."""
+    """Return the matcher of each key of an object; None for any other value."""
     if isinstance(part, ObjectOf):
         return dict(part.keys)
     if isinstance(part, Is) and isinstance(part.value, Mapping):
@@ -292,15 +307,17 @@ def keys_of(part: Matcher) -> Mapping[str, Matcher] | None:
 
 @lru_cache(maxsize=256)
 def _fold_pattern(pattern: str) -> str:
-    r"""A regular expression for folded texts. Letters that match in either case stay: ``\S`` is not
-    ``\s``.
-    """
-    letters = (one if one.casefold() == one.lower() else one.casefold() for one in pattern)
+    """Return a regular expression for folded texts."""
+    # letters that match in either case stay: ``\S`` is not ``\s``
+    letters = (
+        letter if letter.casefold() == letter.lower() else letter.casefold() for letter in pattern
+    )
     folded = _BLANKS.sub(" ", "".join(letters)).lstrip()
     return folded if folded.endswith("\\ ") else folded.rstrip()
 
 
 def _fits(pattern: str, text: str, folded: bool) -> bool:
+    # long texts would fill the cache
     find = _find_whole if len(text) <= _KEPT_TEXT else _find_whole.__wrapped__
     return find(pattern, text, folded)
 
@@ -311,8 +328,10 @@ def _find_whole(pattern: str, text: str, folded: bool) -> bool:
 
 
 def read_matcher(value: JsonValue, place: Place) -> Matcher:
-    """What a value of an expected call asks for: an object whose keys are those of a matcher is
-    one, at any depth; ``{is: …}`` quotes an object that only looks like it.
+    """Read a value of an expected call.
+
+    An object whose keys are those of a matcher is one, at any depth. ``{is: …}`` quotes an object
+    that only looks like a matcher.
     """
     if isinstance(value, Mapping):
         for keys, read in _READERS:

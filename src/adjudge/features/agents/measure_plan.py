@@ -1,4 +1,4 @@
-"""Measures of a trajectory: what is planned, and what rules and votes come to."""
+"""Plan the measures of a trajectory, and pool rules and votes into results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MOST_SAID = 5
 
 @dataclass(frozen=True)
 class Measuring:
-    """All measures of an evaluation: rules, and questions that are asked of models."""
+    """All measures of an evaluation: rules, and questions to models."""
 
     settings: AgentSettings
     budget: StepsBudget
@@ -42,7 +42,7 @@ class Measuring:
 
     @cached_property
     def questions(self) -> Mapping[str, Questioning]:
-        """The measures that a model is asked about, by name."""
+        """The measures that need a model, by name."""
         names = [name for name in (*self.settings.measures, *self.settings.only) if name in JUDGED]
         return {name: self._question(name) for name in dict.fromkeys(names)}
 
@@ -75,11 +75,11 @@ class Measuring:
         )
 
     def plan(self, item: AgentItem, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """What the conditions need first, then the question itself."""
+        """Return the ballots that the conditions need, then those of the question itself."""
         for name, cast in self._votes_by_measure(item, votes).items():
-            asked = self.questions.get(name)
-            if asked is not None and asked.reason_against(item) is None:
-                ballots = asked.plan(item, cast)
+            question = self.questions.get(name)
+            if question is not None and question.reason_against(item) is None:
+                ballots = question.plan(item, cast)
                 if ballots:
                     return ballots
             if name != item.measure and self._refusal(item, votes) is not None:
@@ -87,75 +87,87 @@ class Measuring:
         return []
 
     def plan_all(self, item: AgentItem) -> Sequence[Ballot]:
-        """All that may be asked, and what is too long to be."""
+        """Return all ballots that may be asked, including those that are too long."""
         return [
             ballot
-            for name in self._needed(item)
-            if (asked := self.questions.get(name)) and asked.reason_against(item) is None
-            for ballot in asked.plan_all(item)
+            for name in self._measures_behind(item)
+            if (question := self.questions.get(name)) and question.reason_against(item) is None
+            for ballot in question.plan_all(item)
         ]
 
-    def _needed(self, item: AgentItem) -> list[str]:
-        """The measures behind an item, its own last."""
-        return [*(one.measure for one in self.settings.conditions), item.measure]
+    def _measures_behind(self, item: AgentItem) -> list[str]:
+        """Return the measures that an item depends on, its own last."""
+        return [*(condition.measure for condition in self.settings.conditions), item.measure]
 
     def _votes_by_measure(
         self, item: AgentItem, votes: Sequence[Vote]
     ) -> Mapping[str, Sequence[Vote]]:
-        """The votes of each measure that is needed, in the order they are asked."""
-        needed = self._needed(item)
-        if len(needed) == 1:
+        """Group votes by the measures that are needed, in the order they are asked."""
+        names = self._measures_behind(item)
+        if len(names) == 1:
             return {item.measure: votes}
         return {
             name: [vote for vote in votes if _measure_of(vote) == name]
-            for name in dict.fromkeys(needed)
+            for name in dict.fromkeys(names)
         }
 
     def _refusal(self, item: AgentItem, votes: Sequence[Vote]) -> Message | None:
-        """Which condition does not hold; None where all do that can be told so far."""
+        """Return which condition does not hold; None if all hold, as far as is known."""
         cast = self._votes_by_measure(item, votes)
-        for one in self.settings.conditions:
-            found = self._measured(replace(item, measure=one.measure), cast.get(one.measure, ()))
-            if not one.holds(found):
-                said = found.option or (found.reason if found.score is None else f"{found.score:g}")
+        for condition in self.settings.conditions:
+            result = self._result(
+                replace(item, measure=condition.measure), cast.get(condition.measure, ())
+            )
+            if not condition.holds(result):
+                answer = result.option or (
+                    result.reason if result.score is None else f"{result.score:g}"
+                )
                 return Message(
-                    "not judged: {measure} is {said}", measure=one.measure, said=said or "–"
+                    "not judged: {measure} is {said}", measure=condition.measure, said=answer or "–"
                 )
         return None
 
     def pool(self, item: AgentItem, votes: Sequence[Vote]) -> MeasureResult:
-        """The number of a rule, or what the votes come to."""
+        """Return the number of a rule, or pool the votes."""
         refusal = self._refusal(item, votes) if self.settings.conditions else None
         if refusal is not None:
-            return self._skipped(item, refusal)
-        return self._measured(item, self._votes_by_measure(item, votes)[item.measure])
+            return self._skipped_result(item, refusal)
+        return self._result(item, self._votes_by_measure(item, votes)[item.measure])
 
-    def _measured(self, item: AgentItem, votes: Sequence[Vote]) -> MeasureResult:
+    def _result(self, item: AgentItem, votes: Sequence[Vote]) -> MeasureResult:
         if item.measure in RULES:
             return self._by_rule(item)
-        asked = self.questions[item.measure]
-        reason = asked.reason_against(item)
-        return self._skipped(item, reason) if reason is not None else asked.pool(item, votes)
+        question = self.questions[item.measure]
+        reason = question.reason_against(item)
+        return (
+            self._skipped_result(item, reason) if reason is not None else question.pool(item, votes)
+        )
 
     def _by_rule(self, item: AgentItem) -> MeasureResult:
-        found = measure(item.measure, item.trajectory, self.settings.expectations, item.columns)
-        if found.value is None:
-            reason = found.reason or Message("there is nothing to measure")
-            skipped = self._skipped(item, reason)
-            return replace(skipped, status=Status.ABSTAINED) if found.untold else skipped
-        verdict = (PASS if found.value else FAIL) if isinstance(found.value, bool) else None
-        parts = tuple(MeasuredPart(text=one.sentence, step=one.step) for one in found.parts)
+        measurement = measure(
+            item.measure, item.trajectory, self.settings.expectations, item.columns
+        )
+        if measurement.value is None:
+            reason = measurement.reason or Message("there is nothing to measure")
+            skipped = self._skipped_result(item, reason)
+            return replace(skipped, status=Status.ABSTAINED) if measurement.untold else skipped
+        verdict = (
+            (PASS if measurement.value else FAIL) if isinstance(measurement.value, bool) else None
+        )
+        parts = tuple(
+            MeasuredPart(text=part.sentence, step=part.step) for part in measurement.parts
+        )
         return MeasureResult(
             instance=item.light,
             criteria=measure_criteria(item.measure, self.settings.language),
             measure=item.measure,
-            score=float(found.value),
+            score=float(measurement.value),
             option=verdict,
             parts=parts,
-            explanation=join("; ", [one.text for one in parts[:_MOST_SAID]]) if parts else None,
+            explanation=join("; ", [said.text for said in parts[:_MOST_SAID]]) if parts else None,
         )
 
-    def _skipped(self, item: AgentItem, reason: Message) -> MeasureResult:
+    def _skipped_result(self, item: AgentItem, reason: Message) -> MeasureResult:
         return MeasureResult(
             instance=item.light,
             criteria=measure_criteria(item.measure, self.settings.language, self.settings.kinds),
@@ -166,7 +178,7 @@ class Measuring:
 
 
 def _measure_of(vote: Vote) -> str:
-    """The measure that a vote belongs to."""
+    """Return the measure that a vote belongs to."""
     name, template = vote.ballot.criteria.name, vote.ballot.template
     if template.startswith("evidence") or template == "claims":
         return REPORTED

@@ -1,4 +1,4 @@
-"""Which measures there are: rules, and questions to a model."""
+"""Names of the measures: rules, and questions to a model."""
 
 from __future__ import annotations
 
@@ -51,35 +51,35 @@ _TRUTH = (CriteriaOption(PASS, score=1.0), CriteriaOption(FAIL, score=0.0))
 
 
 def measures_with_rules(
-    named: Sequence[str], only: Iterable[str], settings: Mapping[str, object]
+    measures: Sequence[str], only: Iterable[str], settings: Mapping[str, object]
 ) -> tuple[str, ...]:
-    """Return the named measures and those of the rules in ``settings``: a rule that is written is
-    checked, also if ``measures`` does not name it.
+    """Return the named measures and those of the rules in ``settings``.
 
-    ``only`` are the measures of conditions, which use a rule too. Raise a SetupError for ``expect``
-    and ``policy`` if nothing uses them: several measures could be meant, or a model would be asked.
+    A rule that is set is checked even if ``measures`` does not name it. ``only``: the measures of
+    conditions, which use a rule too. Raise a SetupError for ``expect`` and ``policy`` if nothing
+    uses them: several measures could be meant, or a model would be asked.
     """
-    written = [name for name in BY_SETTING if settings.get(name)]
-    if named is DEFAULT:
-        return (*DEFAULT, *(BY_SETTING[name] for name in written))
-    used = {*named, *only}
-    if "expect" in written and used.isdisjoint(_COMPARED_WITH_EXPECTED):
+    rule_settings = [name for name in BY_SETTING if settings.get(name)]
+    if measures is DEFAULT:
+        return (*DEFAULT, *(BY_SETTING[name] for name in rule_settings))
+    used = {*measures, *only}
+    if "expect" in rule_settings and used.isdisjoint(_COMPARED_WITH_EXPECTED):
         raise SetupError(
             "expect is given, but no measure compares calls with it: add one of {measures} to "
             "measures, or remove expect",
             measures=", ".join(_COMPARED_WITH_EXPECTED),
         )
-    if "policy" in written and "policy" not in used:
+    if "policy" in rule_settings and "policy" not in used:
         raise SetupError(
             "policy is given, but the measure policy is not named: add policy to measures, or "
             "remove the setting"
         )
-    rules = [name for name in ("required", "forbidden", "before") if name in written]
-    return (*named, *(name for name in rules if name not in used))
+    rules = [name for name in ("required", "forbidden", "before") if name in rule_settings]
+    return (*measures, *(name for name in rules if name not in used))
 
 
 def check_measures(names: Sequence[str]) -> None:
-    """Say so when a name is no measure, or stands there twice."""
+    """Refuse unknown and repeated names."""
     for place, name in enumerate(names):
         if name == BETTER:
             raise SetupError("better compares two runs of a task: add compare: systems")
@@ -92,12 +92,12 @@ def check_measures(names: Sequence[str]) -> None:
 
 
 def own_criteria(name: str, language: str) -> Criteria:
-    """What is asked beside the criteria of the catalogue."""
-    return next(one for one in _own(language) if one.name == name)
+    """Return criteria of this feature, which are not in the catalog."""
+    return next(criterion for criterion in _load_criteria(language) if criterion.name == name)
 
 
 @cache
-def _own(language: str) -> tuple[Criteria, ...]:
+def _load_criteria(language: str) -> tuple[Criteria, ...]:
     name = f"{language}.yaml"
     path = Path(__file__).parent / "data" / name
     entries = parse_entries(path.read_text(encoding="utf-8"), name, language)
@@ -105,13 +105,13 @@ def _own(language: str) -> tuple[Criteria, ...]:
 
 
 def blame_criteria(kinds: Sequence[str], language: str) -> Criteria:
-    """What is asked of a run that failed; ``kinds``: of mistakes, where they are other ones."""
-    found = own_criteria(BLAME, language)
-    return replace(found, options=[CriteriaOption(kind) for kind in kinds]) if kinds else found
+    """Return the criteria for a run that failed. ``kinds``: custom kinds of mistakes."""
+    blame = own_criteria(BLAME, language)
+    return replace(blame, options=[CriteriaOption(kind) for kind in kinds]) if kinds else blame
 
 
 def measure_criteria(name: str, language: str, kinds: Sequence[str] = ()) -> Criteria:
-    """What a measure asks, or a rule counts: what its results are results of."""
+    """Return the criteria of a measure: the question to a model, or what a rule counts."""
     if name in QUESTIONS:
         return criteria(name, language)
     if name == BLAME:

@@ -1,4 +1,4 @@
-"""Measures by a model: what is asked about a trajectory, and what the votes come to."""
+"""Measures by a model: the questions about a trajectory, and the pooling of votes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ MakeBallots = Callable[[Criteria, Instance, Choice, str, int], list[Ballot]]
 
 @dataclass(frozen=True)
 class Questioning(ABC):
-    """One measure that is asked of a model."""
+    """One measure that a model is asked about."""
 
     name: str
     language: str
@@ -61,30 +61,30 @@ class Questioning(ABC):
     ballots: MakeBallots
 
     def reason_against(self, item: AgentItem) -> Message | None:  # noqa: ARG002 - most have none
-        """Why there is nothing to ask; None where there is."""
+        """Return why there is nothing to ask; None if there is."""
         return None
 
     @abstractmethod
     def plan(self, item: AgentItem, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """The ballots to ask next."""
+        """Return the ballots to ask next."""
 
     def plan_all(self, item: AgentItem) -> Sequence[Ballot]:
-        """All ballots that may be asked."""
+        """Return all ballots that may be asked."""
         return self.plan(item, ())
 
     @abstractmethod
     def pool(self, item: AgentItem, votes: Sequence[Vote]) -> MeasureResult:
-        """The votes as one result."""
+        """Pool the votes into one result."""
 
-    def beside(self, item: AgentItem) -> Sequence[str]:
-        """The texts that are shown beside the steps."""
+    def other_texts(self, item: AgentItem) -> Sequence[str]:
+        """Return the texts that are shown in addition to the steps."""
         run, columns = item.trajectory, map(item.column, ("task", "reference"))
         return [text for text in (run.goal, run.answer, *columns) if text]
 
     def shown(self, item: AgentItem) -> ShownTrajectory:
-        """The steps as they are shown."""
+        """Return the steps as they are shown."""
         return item.shown(
-            self.budget.of_steps(self.beside(item)),
+            self.budget.of_steps(self.other_texts(item)),
             self.language,
             tools=self.name == "tool_choice",
             results=self.name not in CONVERSATIONS,
@@ -93,7 +93,7 @@ class Questioning(ABC):
     def _absent(self) -> str:
         return Message("(none)").render(self.language)
 
-    def _asked_and_answered(self, item: AgentItem) -> Shown:
+    def _goal_and_answer(self, item: AgentItem) -> Shown:
         run = item.trajectory
         return {
             "user_input": run.goal or self._absent(),
@@ -103,7 +103,7 @@ class Questioning(ABC):
 
 @dataclass(frozen=True)
 class CriteriaQuestioning(Questioning):
-    """One of the options of criteria, with its evidence."""
+    """A question with the options of a criterion, answered with evidence."""
 
     criteria: Criteria
     policy: str | None = None
@@ -115,9 +115,9 @@ class CriteriaQuestioning(Questioning):
             return Message("the trace holds no system prompt that says the role")
         return None if item.trajectory.steps else Message("there are no steps")
 
-    def beside(self, item: AgentItem) -> Sequence[str]:
-        own = {"policy": self._policy(item), "in_role": item.trajectory.system}
-        return [*super().beside(item), own.get(self.name, "")]
+    def other_texts(self, item: AgentItem) -> Sequence[str]:
+        text_by_measure = {"policy": self._policy(item), "in_role": item.trajectory.system}
+        return [*super().other_texts(item), text_by_measure.get(self.name, "")]
 
     def plan(self, item: AgentItem, votes: Sequence[Vote]) -> Sequence[Ballot]:
         return [] if votes else self._ballots(item)
@@ -127,8 +127,8 @@ class CriteriaQuestioning(Questioning):
         criteria = replace(self.criteria, context_fields=[name for name in fields if name != STEPS])
         if item.judged_step is not None:
             criteria = replace(criteria, description=self._about_step(item.judged_step))
-        asked: tuple[PlaceName, ...] = ("paragraph",) if self.name == "policy" else ()
-        question = StepsQuestion(criteria.option_names, criteria.points, asked=asked)
+        places: tuple[PlaceName, ...] = ("paragraph",) if self.name == "policy" else ()
+        question = StepsQuestion(criteria.option_names, criteria.points, asked=places)
         return self.ballots(criteria, Instance(fields), question, AGENT, self.votes)
 
     def _about_step(self, number: int) -> str:
@@ -136,18 +136,18 @@ class CriteriaQuestioning(Questioning):
         return f"{self.criteria.description} {about.render(self.language)}"
 
     def _fields(self, item: AgentItem) -> Shown:
-        run, shown = item.trajectory, self.shown(item)
-        known: Shown = {
-            **self._asked_and_answered(item),
+        run, steps = item.trajectory, self.shown(item)
+        texts: Shown = {
+            **self._goal_and_answer(item),
             "policy": self._policy(item),
             "system": run.system,
-            "tools": shown.tools or self._absent(),
+            "tools": steps.tools or self._absent(),
         }
-        fields = {name: known[name] for name in self.criteria.context_fields or ()}
+        fields = {name: texts[name] for name in self.criteria.context_fields or ()}
         if self.name in ("goal", "solved"):
-            beside = {"task": item.column("task"), "reference": item.column("reference")}
-            fields |= {name: text for name, text in beside.items() if text}
-        return {**fields, STEPS: shown.steps}
+            optional_texts = {"task": item.column("task"), "reference": item.column("reference")}
+            fields |= {name: text for name, text in optional_texts.items() if text}
+        return {**fields, STEPS: steps.steps}
 
     def _policy(self, item: AgentItem) -> str:
         return "\n\n".join(
@@ -160,15 +160,16 @@ class CriteriaQuestioning(Questioning):
         return [part.strip() for part in parts if part.strip()]
 
     def pool(self, item: AgentItem, votes: Sequence[Vote]) -> MeasureResult:
-        said = [vote.verdict.option for vote in votes if vote.verdict]
-        won = majority(said, self.criteria)
+        options = [vote.verdict.option for vote in votes if vote.verdict]
+        won = majority(options, self.criteria)
         option = won.option if won else None
-        result = pooled(self, item, votes, option, self.criteria)
+        result = base_result(self, item, votes, option, self.criteria)
         if won is None:
             return result
         place = result.place
-        known = len(self._paragraphs(item)) if self.name == "policy" else 0
-        if place["paragraph"] is not None and not 1 <= place["paragraph"] <= known:
+        # a model may cite a paragraph that does not exist
+        count_paragraphs = len(self._paragraphs(item)) if self.name == "policy" else 0
+        if place["paragraph"] is not None and not 1 <= place["paragraph"] <= count_paragraphs:
             place = NOWHERE
         return replace(
             result,
@@ -184,48 +185,54 @@ class CriteriaQuestioning(Questioning):
         for vote in votes:
             if vote.verdict:
                 by_model.setdefault(vote.model, []).append(vote.verdict.option)
-        found = {model: majority(said, self.criteria) for model, said in by_model.items()}
-        points = {model: self.criteria.points_of[one.option] for model, one in found.items() if one}
-        return FrozenDict({model: one for model, one in points.items() if one is not None})
+        majorities = {
+            model: majority(options_of_model, self.criteria)
+            for model, options_of_model in by_model.items()
+        }
+        points = {
+            model: self.criteria.points_of[won.option] for model, won in majorities.items() if won
+        }
+        return FrozenDict({model: score for model, score in points.items() if score is not None})
 
 
-def pooled(
-    asked: Questioning,
+def base_result(
+    question: Questioning,
     item: AgentItem,
     votes: Sequence[Vote],
     option: str | None,
     criteria: Criteria,
 ) -> MeasureResult:
-    """What every measure by a model has: evidence of the first vote that agrees, what was counted
-    of quotes, and how much was not shown.
+    """Return the part of a result that all measures by a model share.
+
+    Evidence is that of the first vote that agrees; quotes are counted over all votes.
     """
     agreeing = [vote.verdict for vote in votes if vote.verdict and vote.verdict.option == option]
-    first = next((one for one in agreeing if isinstance(one, Cited)), None)
-    shown = asked.shown(item)
+    cited = next((verdict for verdict in agreeing if isinstance(verdict, Cited)), None)
+    trajectory = question.shown(item)
     return MeasureResult(
         instance=item.instance,
         criteria=criteria,
         status=status_of(votes, option is not None),
         votes=tuple(votes),
-        measure=asked.name,
+        measure=question.name,
         option=option,
         explanation=agreeing[0].explanation if agreeing else None,
-        evidence=first.evidence if first else (),
-        place=first.place if first else NOWHERE,
-        invented=_counted(votes, INVENTED),
-        moved=_counted(votes, MOVED),
-        shortened=shown.shortened,
-        notes=(shown.note,) if shown.note else (),
+        evidence=cited.evidence if cited else (),
+        place=cited.place if cited else NOWHERE,
+        invented=_count_by_model(votes, INVENTED),
+        moved=_count_by_model(votes, MOVED),
+        shortened=trajectory.shortened,
+        notes=(trajectory.note,) if trajectory.note else (),
     )
 
 
-def _counted(votes: Sequence[Vote], name: str) -> Mapping[str, int]:
-    found: Counter[str] = Counter()
+def _count_by_model(votes: Sequence[Vote], name: str) -> Mapping[str, int]:
+    counts: Counter[str] = Counter()
     for vote in votes:
         count = vote.metadata.get(name)
         if isinstance(count, int):
-            found[vote.model] += count
-    return FrozenDict(found)
+            counts[vote.model] += count
+    return FrozenDict(counts)
 
 
 # -- checklist ---------------------------------------------------------------------
@@ -233,7 +240,9 @@ def _counted(votes: Sequence[Vote], name: str) -> Mapping[str, int]:
 
 @dataclass(frozen=True)
 class ChecklistQuestioning(Questioning):
-    """Which points of a list are met: given with the row, or derived once for each task."""
+    """The points of a checklist that are met. The list is given with the row, or derived once per
+    task.
+    """
 
     derive: bool
 
@@ -246,14 +255,14 @@ class ChecklistQuestioning(Questioning):
     def criteria(self) -> Criteria:
         return own_criteria(CHECKLIST, self.language)
 
-    def beside(self, item: AgentItem) -> Sequence[str]:
-        return [*super().beside(item), *item.points]
+    def other_texts(self, item: AgentItem) -> Sequence[str]:
+        return [*super().other_texts(item), *item.points]
 
     def plan(self, item: AgentItem, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        points = item.points or self._derived(votes)
+        points = item.points or self._derived_points(votes)
         if points:
-            asked = any(vote.ballot.template == CHECKED for vote in votes)
-            return [] if asked else self._ballots(item, points)
+            is_asked = any(vote.ballot.template == CHECKED for vote in votes)
+            return [] if is_asked else self._ballots(item, points)
         return [] if votes else self._points_ballots(item)
 
     def plan_all(self, item: AgentItem) -> Sequence[Ballot]:
@@ -262,7 +271,9 @@ class ChecklistQuestioning(Questioning):
         return [*self._points_ballots(item), *self._ballots(item, ["…"])]
 
     def _points_ballots(self, item: AgentItem) -> list[Ballot]:
-        """Of the task alone, so that every run of it is measured by the same list."""
+        """Ask for the points by the task alone, so that every run of it is measured by the same
+        list.
+        """
         task = item.column("task") or item.trajectory.goal or self._absent()
         criteria = own_criteria("points", self.language)
         return self.ballots(criteria, Instance({"task": task}), PointsQuestion(()), POINTS, 1)[:1]
@@ -270,38 +281,44 @@ class ChecklistQuestioning(Questioning):
     def _ballots(self, item: AgentItem, points: Sequence[str]) -> list[Ballot]:
         criteria = self.criteria
         fields: Shown = {
-            **self._asked_and_answered(item),
+            **self._goal_and_answer(item),
             "points": list(points),
             STEPS: self.shown(item).steps,
         }
         question = ChecklistQuestion(criteria.option_names, criteria.points, count=len(points))
         return self.ballots(criteria, Instance(fields), question, CHECKED, self.votes)
 
-    def _derived(self, votes: Sequence[Vote]) -> tuple[str, ...]:
-        made = [vote.verdict for vote in votes if vote.ballot.template == POINTS and vote.verdict]
-        return tuple(json.loads(made[0].option)) if made else ()
+    def _derived_points(self, votes: Sequence[Vote]) -> tuple[str, ...]:
+        verdicts = [
+            vote.verdict for vote in votes if vote.ballot.template == POINTS and vote.verdict
+        ]
+        return tuple(json.loads(verdicts[0].option)) if verdicts else ()
 
     def pool(self, item: AgentItem, votes: Sequence[Vote]) -> MeasureResult:
-        points = item.points or self._derived(votes)
+        points = item.points or self._derived_points(votes)
         checked = [vote for vote in votes if vote.ballot.template == CHECKED]
-        said = [split_options(vote.verdict) for vote in checked if isinstance(vote.verdict, Chosen)]
-        result = pooled(self, item, votes, None, self.criteria)
-        if not said or not points:
+        answers_of_votes = [
+            split_options(vote.verdict) for vote in checked if isinstance(vote.verdict, Chosen)
+        ]
+        result = base_result(self, item, votes, None, self.criteria)
+        if not answers_of_votes or not points:
             return result
-        each = [majority(options, self.criteria) for options in zip(*said, strict=True)]
-        found = tuple(
-            PointRecord(text=text, met=_MET.get(one.option) if one else None)
-            for text, one in zip(points, each, strict=True)
+        majorities = [
+            majority(options, self.criteria) for options in zip(*answers_of_votes, strict=True)
+        ]
+        records = tuple(
+            PointRecord(text=text, met=_MET.get(won.option) if won else None)
+            for text, won in zip(points, majorities, strict=True)
         )
-        told = [point.met for point in found if point.met is not None]
-        missed = [point.text for point in found if not point.met]
+        decided = [point.met for point in records if point.met is not None]
+        missing_points = [point.text for point in records if not point.met]
         return replace(
             result,
-            status=Status.SCORED if told else Status.ABSTAINED,
-            score=sum(told) / len(told) if told else None,
-            agreement=sum(one.agreement for one in each if one) / len(each),
-            points=found,
-            explanation="; ".join(missed) if missed else None,
+            status=Status.SCORED if decided else Status.ABSTAINED,
+            score=sum(decided) / len(decided) if decided else None,
+            agreement=sum(won.agreement for won in majorities if won) / len(majorities),
+            points=records,
+            explanation="; ".join(missing_points) if missing_points else None,
         )
 
 
@@ -313,7 +330,7 @@ _MET = {"met": True, "missed": False}
 
 @dataclass(frozen=True)
 class ReportedQuestioning(Questioning):
-    """Whether the answer says what the results say, sentence by sentence."""
+    """Does the answer agree with the results, sentence by sentence?"""
 
     judge: EvidenceJudge
     criteria: Criteria
@@ -324,17 +341,17 @@ class ReportedQuestioning(Questioning):
         return None if self._sources(item) else Message("no step has a result to compare with")
 
     def _sources(self, item: AgentItem) -> list[tuple[int, str]]:
-        """(step, text) of what was not the agent's own saying, as shown."""
-        known = {
+        """Return (step, text) of everything that the agent did not say itself, as shown."""
+        source_steps = {
             step.number
             for step in item.trajectory.steps
             if step.actor == "user" or step.kind == "retrieved" or step.call is not None
         }
-        shown = [numbered_text(block) for block in self.shown(item).steps]
+        blocks = [numbered_text(block) for block in self.shown(item).steps]
         return [
             (numbers[0], text)
-            for numbers, text in shown
-            if len(numbers) == 1 and numbers[0] in known
+            for numbers, text in blocks
+            if len(numbers) == 1 and numbers[0] in source_steps
         ]
 
     def _instance(self, item: AgentItem) -> Instance:
@@ -354,34 +371,34 @@ class ReportedQuestioning(Questioning):
         return self.judge.plan_all(self._instance(item))
 
     def pool(self, item: AgentItem, votes: Sequence[Vote]) -> MeasureResult:
-        found = self.judge.pool(self._instance(item), votes)
+        evidence_result = self.judge.pool(self._instance(item), votes)
         numbers = [number for number, _ in self._sources(item)]
         return replace(
-            pooled(self, item, votes, None, self.criteria),
-            status=found.status,
-            option=found.verdict if found.status is Status.SCORED else None,
-            score=found.score if found.status is Status.SCORED else None,
-            explanation=found.explanation,
-            agreement=found.agreement,
-            sentences=_by_step(found.evidence(), numbers),
-            invented=found.invented,
+            base_result(self, item, votes, None, self.criteria),
+            status=evidence_result.status,
+            option=evidence_result.verdict if evidence_result.status is Status.SCORED else None,
+            score=evidence_result.score if evidence_result.status is Status.SCORED else None,
+            explanation=evidence_result.explanation,
+            agreement=evidence_result.agreement,
+            sentences=_by_step(evidence_result.evidence(), numbers),
+            invented=evidence_result.invented,
         )
 
 
 def _by_step(record: EvidenceRecord, numbers: Sequence[int]) -> EvidenceRecord:
-    """The same, with the numbers of steps in place of those of fragments."""
+    """Replace the numbers of fragments by those of steps."""
 
     def at_step(quote: KeptQuote) -> KeptQuote:
         return {**quote, "fragment": numbers[quote["fragment"] - 1]}
 
-    def moved(one: SentenceRecord) -> SentenceRecord:
+    def renumber(sentence: SentenceRecord) -> SentenceRecord:
         return replace(
-            one,
-            evidence=tuple(map(at_step, one.evidence)),
-            claims=None if one.claims is None else tuple(map(moved, one.claims)),
+            sentence,
+            evidence=tuple(map(at_step, sentence.evidence)),
+            claims=None if sentence.claims is None else tuple(map(renumber, sentence.claims)),
         )
 
-    return replace(record, sentences=tuple(map(moved, record.sentences)))
+    return replace(record, sentences=tuple(map(renumber, record.sentences)))
 
 
 # -- who is to blame ----------------------------------------------------------------
@@ -391,7 +408,7 @@ _FEWEST_AT_ONCE = 2
 
 @dataclass(frozen=True)
 class BlameQuestioning(Questioning):
-    """The first step that made a run fail, who made it, and what kind of mistake it was."""
+    """The first step that made a run fail, who made it, and the kind of mistake."""
 
     kinds: Sequence[str]
     method: BlameMethod
@@ -404,14 +421,16 @@ class BlameQuestioning(Questioning):
         return None if item.trajectory.steps else Message("there are no steps")
 
     def plan(self, item: AgentItem, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """At once, twice, and step by step where the votes differ; or as the method says."""
+        """Plan by the method: halves, step by step, or at once, twice, and then step by step if the
+        votes differ.
+        """
         if self.method == "halves":
             return self._halve(item, votes)
         at_once = [vote for vote in votes if vote.ballot.criteria.name == BLAME]
         if self.method == "at once":
             if not votes:
                 return self._ask(item, self.criteria, ("step", "agent"), self._at_once)
-            if len(set(_steps_said(at_once))) < 2:
+            if len(set(_steps_named(at_once))) < 2:
                 return []
         return self._next_step(item, [vote for vote in votes if vote.ballot.criteria.name != BLAME])
 
@@ -420,21 +439,21 @@ class BlameQuestioning(Questioning):
         return max(self.votes, _FEWEST_AT_ONCE)
 
     def plan_all(self, item: AgentItem) -> Sequence[Ballot]:
-        """As if no two votes agreed."""
+        """Return the ballots that are asked if no two votes agree."""
         numbers = self._candidates(item)
         if self.method == "halves":
             return self._halve(item, ()) * max(1, len(numbers).bit_length())
-        each = [ballot for number in numbers for ballot in self._ask_step(item, number)]
+        step_ballots = [ballot for number in numbers for ballot in self._ask_step(item, number)]
         at_once = self._ask(item, self.criteria, ("step", "agent"), self._at_once)
-        return at_once if self.method == "at once" else each
+        return at_once if self.method == "at once" else step_ballots
 
     def _candidates(self, item: AgentItem) -> list[int]:
-        """The steps that can be a mistake: not those of the user."""
-        shown = {number for block in self.shown(item).steps for number in numbered_text(block)[0]}
+        """Return the steps that can be a mistake: not those of the user."""
+        visible = {number for block in self.shown(item).steps for number in numbered_text(block)[0]}
         return [
             step.number
             for step in item.trajectory.steps
-            if step.actor != "user" and step.number in shown
+            if step.actor != "user" and step.number in visible
         ]
 
     def _fields(self, item: AgentItem, last: int | None = None) -> Shown:
@@ -445,7 +464,7 @@ class BlameQuestioning(Questioning):
         ]
         reference = item.column("reference")
         return {
-            **self._asked_and_answered(item),
+            **self._goal_and_answer(item),
             **({"reference": reference} if reference else {}),
             STEPS: blocks,
         }
@@ -454,30 +473,34 @@ class BlameQuestioning(Questioning):
         self,
         item: AgentItem,
         criteria: Criteria,
-        asked: tuple[PlaceName, ...],
+        places: tuple[PlaceName, ...],
         votes: int,
         fields: Shown | None = None,
     ) -> list[Ballot]:
-        shown = fields or self._fields(item)
-        question = StepsQuestion(criteria.option_names, criteria.points, asked=asked)
-        criteria = replace(criteria, context_fields=[name for name in shown if name != STEPS])
-        return self.ballots(criteria, Instance(shown), question, AGENT, votes)
+        shown_fields = fields or self._fields(item)
+        question = StepsQuestion(criteria.option_names, criteria.points, asked=places)
+        criteria = replace(
+            criteria, context_fields=[name for name in shown_fields if name != STEPS]
+        )
+        return self.ballots(criteria, Instance(shown_fields), question, AGENT, votes)
 
     def _ask_step(self, item: AgentItem, number: int) -> list[Ballot]:
-        own = own_criteria("blame_step", self.language)
-        criteria = replace(own, options=[*own.options, *self.criteria.options])
+        step_criteria = own_criteria("blame_step", self.language)
+        criteria = replace(step_criteria, options=[*step_criteria.options, *self.criteria.options])
         return self._ask(item, criteria, (), 1, self._fields(item, number))[:1]
 
     def _next_step(self, item: AgentItem, votes: Sequence[Vote]) -> list[Ballot]:
-        """The next step in their order, until one is the mistake."""
+        """Ask about the next step in order, until one is the mistake."""
         if _first_mistake(votes) is not None:
             return []
-        left = self._candidates(item)[len(votes) :]
-        return self._ask_step(item, left[0]) if left else []
+        remaining = self._candidates(item)[len(votes) :]
+        return self._ask_step(item, remaining[0]) if remaining else []
 
     def _halve(self, item: AgentItem, votes: Sequence[Vote]) -> list[Ballot]:
-        """Which half it is in, until one step is left; then what kind of mistake it is."""
-        numbers = self._halved(item, votes)
+        """Ask which half the mistake is in, until one step is left; then ask for the kind of
+        mistake.
+        """
+        numbers = self._remaining_steps(item, votes)
         if numbers is None or any(vote.ballot.criteria.name == "blame_step" for vote in votes):
             return []
         if len(numbers) == 1:
@@ -490,8 +513,8 @@ class BlameQuestioning(Questioning):
         criteria = own_criteria("blame_half", self.language)
         return self._ask(item, criteria, (), 1, {**parts, **self._fields(item)})[:1]
 
-    def _halved(self, item: AgentItem, votes: Sequence[Vote]) -> list[int] | None:
-        """The steps that are left; None where a vote failed."""
+    def _remaining_steps(self, item: AgentItem, votes: Sequence[Vote]) -> list[int] | None:
+        """Return the steps that can still be the mistake; None if a vote failed."""
         numbers = self._candidates(item)
         for vote in votes:
             if vote.ballot.criteria.name != "blame_half":
@@ -505,26 +528,28 @@ class BlameQuestioning(Questioning):
     def pool(self, item: AgentItem, votes: Sequence[Vote]) -> MeasureResult:
         at_once = [vote for vote in votes if vote.ballot.criteria.name == BLAME]
         by_step = [vote for vote in votes if vote.ballot.criteria.name == "blame_step"]
-        found = _first_mistake(by_step)
-        if found is None and self.method == "halves":
-            found = next((vote for vote in by_step if vote.verdict), None)
-        said = _steps_said(at_once)
-        if found is not None:
+        mistake = _first_mistake(by_step)
+        if mistake is None and self.method == "halves":
+            mistake = next((vote for vote in by_step if vote.verdict), None)
+        steps_named = _steps_named(at_once)
+        if mistake is not None:
             number = max(
-                n for block in found.ballot.instance.fields[STEPS] for n in numbered_text(block)[0]
+                n
+                for block in mistake.ballot.instance.fields[STEPS]
+                for n in numbered_text(block)[0]
             )
-            kind = found.verdict.option if found.verdict else None
-            chosen = [found]
-        elif len(set(said)) == 1 or (said and self.method == "at once"):
-            number = Counter(said).most_common(1)[0][0]
-            chosen = [vote for vote in at_once if _step_of(vote) == number]
-            kinds = [vote.verdict.option for vote in chosen if vote.verdict]
+            kind = mistake.verdict.option if mistake.verdict else None
+            deciding_votes = [mistake]
+        elif len(set(steps_named)) == 1 or (steps_named and self.method == "at once"):
+            number = Counter(steps_named).most_common(1)[0][0]
+            deciding_votes = [vote for vote in at_once if _step_of(vote) == number]
+            kinds = [vote.verdict.option for vote in deciding_votes if vote.verdict]
             won = majority(kinds, self.criteria)
             kind = won.option if won else None
         else:
-            return pooled(self, item, votes, None, self.criteria)
+            return base_result(self, item, votes, None, self.criteria)
         kind = None if kind == NO_MISTAKE else kind
-        result = pooled(self, item, chosen, kind, self.criteria)
+        result = base_result(self, item, deciding_votes, kind, self.criteria)
         actors = {step.number: step.actor for step in item.trajectory.steps}
         place: KeptPlace = {"step": number, "agent": actors.get(number), "paragraph": None}
         return replace(
@@ -532,7 +557,7 @@ class BlameQuestioning(Questioning):
             status=Status.SCORED,
             votes=tuple(votes),
             place=place,
-            agreement=said.count(number) / len(said) if said else None,
+            agreement=steps_named.count(number) / len(steps_named) if steps_named else None,
         )
 
 
@@ -540,7 +565,7 @@ def _step_of(vote: Vote) -> int | None:
     return vote.verdict.place["step"] if isinstance(vote.verdict, Cited) else None
 
 
-def _steps_said(votes: Sequence[Vote]) -> list[int]:
+def _steps_named(votes: Sequence[Vote]) -> list[int]:
     return [step for vote in votes if (step := _step_of(vote)) is not None]
 
 

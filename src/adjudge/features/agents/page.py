@@ -1,6 +1,4 @@
-"""What the pages of other rows show of an agent's row: its steps in place of its texts, filters by
-them in the list, and steps to label.
-"""
+"""Agent rows on the web pages: steps instead of texts, filters in lists, and steps to label."""
 
 from __future__ import annotations
 
@@ -65,26 +63,35 @@ def _row_data(row: RowContext) -> JsonDict:
     """Return the other trials of the same task."""
     if not _is_judged_agent(row.record) or not row.is_small:
         return {"trials": []}
-    own = next(one for one in row.group if one.index == row.record.index)
-    trials = trials_in(row.connection, row.group, own)
-    return {"trials": [some_of(one, "row", "id") for one in trials]}
+    this_row = next(entry for entry in row.group if entry.index == row.record.index)
+    trials = trials_in(row.connection, row.group, this_row)
+    return {"trials": [some_of(trial, "row", "id") for trial in trials]}
 
 
-def _page_data(site: Site, request: Request, place: RunPlace, found: JudgmentRecord) -> JsonDict:
-    """Return the first steps; of many, the address from which the browser fetches them."""
-    if not _has_steps(found):
+def _page_data(site: Site, request: Request, place: RunPlace, record: JudgmentRecord) -> JsonDict:
+    """Return the first steps. If there are many, return the address from which the browser fetches
+    them.
+    """
+    if not _has_steps(record):
         return {"steps": None}
     with reading(place.folder) as connection:
-        long = is_long(connection, found.judge, found.index)
-        kept = None if long else steps_of(connection, found.judge, found.index)
-        own = judged_row(connection, found.judge, found.index)
-    assert own is not None
-    shown = StepsPlace(place, own, kept or KeptSteps(()))
-    runs = [one.link for one in site.library.scan()[:_MOST_RUNS]]
+        long = is_long(connection, record.judge, record.index)
+        stored_steps = None if long else steps_of(connection, record.judge, record.index)
+        row = judged_row(connection, record.judge, record.index)
+    assert row is not None
+    steps_place = StepsPlace(place, row, stored_steps or KeptSteps(()))
+    runs = [other_run.link for other_run in site.library.scan()[:_MOST_RUNS]]
     if long:
-        later: JsonDict = {"address": shown.address(request.scope["root_path"]), "later": True}
+        later: JsonDict = {
+            "address": steps_place.address(request.scope["root_path"]),
+            "later": True,
+        }
         return {"steps": later, "runs_beside": runs}
-    return {**steps_data(site, request, shown), "runs_beside": runs} if kept else {"steps": None}
+    return (
+        {**steps_data(site, request, steps_place), "runs_beside": runs}
+        if stored_steps
+        else {"steps": None}
+    )
 
 
 def _copier(
@@ -93,43 +100,45 @@ def _copier(
     steps = StepsOfReport(language, _ROOM)
 
     def draw(connection: sqlite3.Connection, record: JudgmentRecord) -> Mapping[str, object]:
-        kept = steps_of(connection, record.judge, record.index)
-        drawn = steps.steps(record, kept.window(0, len(kept))) if kept else None
+        stored_steps = steps_of(connection, record.judge, record.index)
+        drawn = (
+            steps.steps(record, stored_steps.window(0, len(stored_steps))) if stored_steps else None
+        )
         why = steps.why(record, drawn or Markup(""))
-        return {"why": why, "drawn": drawn, "step_count": len(kept or ())}
+        return {"why": why, "drawn": drawn, "step_count": len(stored_steps or ())}
 
     return draw
 
 
 def _steps_to_label(request: Request, fields: GivenFields, identity: str) -> JsonDict | None:
-    """Return a stretch of the steps, by their texts alone."""
-    asked, kept = request.query_params, steps_in(fields)
-    if kept is None:
+    """Return a window of the steps, by their texts alone."""
+    query, stored_steps = request.query_params, steps_in(fields)
+    if stored_steps is None:
         return None
-    is_this = asked.get("of", "") in ("", identity)
-    first = (whole(asked.get("from", "")) or 0) if is_this else 0
-    steps = kept.window(first, WINDOW)
-    beyond = {**dict(asked), "from": first + len(steps), "of": identity}
+    is_this = query.get("of", "") in ("", identity)
+    start = (whole(query.get("from", "")) or 0) if is_this else 0
+    steps = stored_steps.window(start, WINDOW)
+    beyond = {**dict(query), "from": start + len(steps), "of": identity}
     root, path = request.scope["root_path"], str(request.url.path)
     address = f"{root}{path.removeprefix(root).removesuffix('/steps')}/steps"
     frame = StepsFrame(
-        counts=kept.counts,
+        counts=stored_steps.counts,
         pick=True,
         more=f"{address}?{urlencode(beyond)}",
-        left=max(0, len(kept) - first - len(steps)),
+        left=max(0, len(stored_steps) - start - len(steps)),
     )
     return {
-        "count": len(kept),
-        "first": first + 1,
-        "failed": len(kept.counts.errors),
+        "count": len(stored_steps),
+        "first": start + 1,
+        "failed": len(stored_steps.counts.errors),
         "drawn": steps_html(steps, frame, site_of(request).language_of(request)),
     }
 
 
-def _rows_asked(
-    library: Library, place: RunPlace, judge: str, asked: Mapping[str, str]
+def _filtered_rows(
+    library: Library, place: RunPlace, judge: str, query: Mapping[str, str]
 ) -> frozenset[int] | None:
-    picks = step_filters(asked)
+    picks = step_filters(query)
     if not picks.keys() - {"criteria"}:
         return None
     return rows_that_fit(facts_by_row(library, place, judge), picks)
@@ -139,17 +148,17 @@ def _filter_data(
     library: Library,
     place: RunPlace,
     judge: str,
-    asked: Mapping[str, str],
-    left: Callable[[], Collection[int] | None],
+    query: Mapping[str, str],
+    remaining_rows: Callable[[], Collection[int] | None],
 ) -> JsonDict:
-    """Return how many rows each filter would show; None if no row is a trajectory."""
+    """Count the rows that each filter would show; None if no row is a trajectory."""
     facts = facts_by_row(library, place, judge)
     if not facts:
         return {"of_steps": None}
-    rows = left()
+    rows = remaining_rows()
     if rows is not None:
-        facts = {row: one for row, one in facts.items() if row in rows}
-    return {"of_steps": facets(facts, step_filters(asked))}
+        facts = {row: row_facts for row, row_facts in facts.items() if row in rows}
+    return {"of_steps": facets(facts, step_filters(query))}
 
 
 PAGE = Page(
@@ -176,7 +185,7 @@ PAGE = Page(
     ),
     rows=ListPart(
         queries=["tool", "errors", "steps"],
-        rows=_rows_asked,
+        rows=_filtered_rows,
         filters="agents/step_filters.html.jinja",
         filter_data=_filter_data,
     ),

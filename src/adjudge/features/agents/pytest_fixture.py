@@ -1,6 +1,4 @@
-"""What the ``judged_agent`` fixture gives back: the measures of one run, and what may be asserted
-of them.
-"""
+"""The value of the ``judged_agent`` fixture: the measures of one run, and assertions on them."""
 
 from __future__ import annotations
 
@@ -24,7 +22,13 @@ Wanted = str | float | Sequence[str]
 
 @dataclass(frozen=True)
 class JudgedAgent:
-    """What an agent did, measured."""
+    """A measured agent run.
+
+    Example::
+
+        run = judged_agent(agent.run("Cancel order 4711."), "goal", "errors")
+        run.must(goal="Reached", errors=0)
+    """
 
     results: Mapping[str, MeasureResult]
     _undecided: Callable[[str], None] = field(repr=False, compare=False)
@@ -34,12 +38,13 @@ class JudgedAgent:
         return self.results[measure]
 
     def must(self, **wanted: Wanted) -> None:
-        """Fail the test unless each measure is what is wanted: an option, one of several, the least
-        that a share must be, or the most that a count may be. What nobody could tell decides
-        nothing.
+        """Fail the test unless each measure is as expected.
+
+        An expectation is an option, one of several options, the lowest accepted share, or the
+        highest accepted count. Measures without a result decide nothing.
         """
         __tracebackhide__ = True
-        for name, one in wanted.items():
+        for name, expected in wanted.items():
             if name not in self.results:
                 raise SetupError(
                     "{name!r} was not measured; {near}",
@@ -49,8 +54,8 @@ class JudgedAgent:
             result = self.results[name]
             if result.status is not Status.SCORED:
                 self._undecided(join(": ", (name, result.reason or result.status.value)))
-            elif not _holds(result, one):
-                raise AssertionError(self._render(_failure(result, one)))
+            elif not _holds(result, expected):
+                raise AssertionError(self._render(_failure(result, expected)))
 
 
 def _holds(result: MeasureResult, wanted: Wanted) -> bool:
@@ -63,45 +68,47 @@ def _holds(result: MeasureResult, wanted: Wanted) -> bool:
 
 
 def _failure(result: MeasureResult, wanted: Wanted) -> Message:
-    found = result.option or f"{result.score:g}"
+    answer = result.option or f"{result.score:g}"
     lines: list[str] = [
         Message(
             "{name}: expected {wanted}, got {found}",
             name=result.measure,
             wanted=wanted if isinstance(wanted, str) else repr(wanted),
-            found=found,
+            found=answer,
         )
     ]
     if result.explanation:
         lines.append(result.explanation)
     lines += [
-        Message("step {step}: “{quote}”", step=one.step, quote=one.quote)
-        for one in result.evidence
-        if one.proven
+        Message("step {step}: “{quote}”", step=citation.step, quote=citation.quote)
+        for citation in result.evidence
+        if citation.proven
     ]
     return join("\n", lines)
 
 
 def agent_entry(measures: Sequence[str], settings: Mapping[str, object]) -> AgentEntry:
-    """The judge of kind agent that a test asks for."""
-    given: dict[str, Any] = dict(settings)
-    if "strictness" in given:  # the older name
-        given["votes"] = given.pop("strictness")
+    """Return the judge of kind agent for a test's settings."""
+    values: dict[str, Any] = dict(settings)
+    if "strictness" in values:  # the older name
+        values["votes"] = values.pop("strictness")
     try:
-        return AgentEntry(kind="agent", measures=tuple(measures), **given)
+        return AgentEntry(kind="agent", measures=tuple(measures), **values)
     except TypeError:
-        known = [one for one in keys_of(AgentEntry) if one not in ("kind", "measures")]
-        wrong = next(one for one in settings if one not in known)
+        names = [name for name in keys_of(AgentEntry) if name not in ("kind", "measures")]
+        wrong = next(name for name in settings if name not in names)
         raise SetupError(
-            "judged_agent has no setting {name!r}; {near}", name=wrong, near=nearest(wrong, known)
+            "judged_agent has no setting {name!r}; {near}", name=wrong, near=nearest(wrong, names)
         ) from None
 
 
 def agent_row(run: object, columns: Mapping[str, JsonValue]) -> Instance:
-    """One run of an agent as a row."""
+    """Return one run of an agent as a row."""
     rows = list(instances_of(run))  # type: ignore[arg-type]  # whatever it is, it is read
     if len(rows) != 1:
         raise SetupError("give one run of an agent, not {count}", count=len(rows))
     row = rows[0].metadata.get("row")
-    known = row if isinstance(row, Mapping) else {}
-    return Instance(rows[0].fields, rows[0].id, {**rows[0].metadata, "row": {**known, **columns}})
+    row_columns = row if isinstance(row, Mapping) else {}
+    return Instance(
+        rows[0].fields, rows[0].id, {**rows[0].metadata, "row": {**row_columns, **columns}}
+    )

@@ -1,4 +1,4 @@
-"""What an agent did, measured or judged by one measure, as a record."""
+"""The record of one measure of a trajectory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from adjudge.features.evidence.record import EvidenceRecord
 
 @light_dataclass(frozen=True, kw_only=True)
 class MeasuredPart:
-    """One thing behind a number: which call was missing, and at which step."""
+    """One detail behind a number, such as a missing call and its step."""
 
     text: str
     step: Annotated[int | None, "the step it is about; null: none"] = None
@@ -31,7 +31,7 @@ class PointRecord:
 
 @light_dataclass(frozen=True, kw_only=True)
 class Shortened:
-    """How much of the steps a judge was not shown."""
+    """The part of the steps that a judge was not shown."""
 
     characters: int
     of: int
@@ -72,17 +72,17 @@ class AgentDetail(Detail):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """What a missing score could be, at least and at most; a count has no most."""
+        """The lowest and highest possible score, if it is missing; a count has no highest."""
         return 0.0, math.inf if self.is_count else 1.0
 
     @property
     def is_count(self) -> bool:
-        """Whether the score is a count."""
+        """True if the score is a count."""
         return bool(self.count)
 
     @property
     def is_shortened(self) -> bool:
-        """Whether the judge was shown less than there is."""
+        """True if the judge was not shown all of the steps."""
         return self.shortened is not None
 
     def possible_scores(
@@ -99,5 +99,5 @@ class AgentDetail(Detail):
 
 
 def agent_detail(record: JudgmentRecord) -> AgentDetail | None:
-    """Return what a record says of an agent; None of another kind of judgment."""
+    """Return the agent detail of a record; None for other kinds of judgments."""
     return record.detail if isinstance(record.detail, AgentDetail) else None

@@ -1,4 +1,4 @@
-"""The rows of judges of kind ``agent``: trajectories, from traces or from an earlier run."""
+"""Rows of judges of kind ``agent``: trajectories from traces or from an earlier run."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def read_trajectories(
     compares_systems: bool,
 ) -> Iterator[Instance]:
     """Yield the trajectories of the file's data; with ``compares_systems``, the runs of each task
-    side by side.
+    together.
 
-    ``tell`` is called with those that cannot be read, unless they stop the run.
+    ``tell`` is called with rows that cannot be read, unless they stop the run.
     """
     source = file.local_source
     if holds_run(source):
@@ -44,21 +44,25 @@ def read_trajectories(
     rows = islice(
         _flat_enough(trace_instances(source, file.data.as_, (), tell_bad), tell_bad), limit
     )
-    first = next(rows, None)
-    if first is None:
+    first_row = next(rows, None)
+    if first_row is None:
         raise NothingToJudge("{path} holds no trajectory that can be read", path=source)
-    yield first
+    yield first_row
     yield from rows
 
 
 def _by_system(
     file: EvalFile, tell_bad: Callable[[OddRows], None] | None
 ) -> Iterator[tuple[str, Instance]]:
-    """Yield every run with the system that made it: the name of its file or folder, if the data is
-    a folder of several.
+    """Yield every run with its system: the name of the file or folder, if the data is a folder of
+    several.
     """
     folder = file.local_source
-    parts = sorted(one for one in folder.iterdir() if one.name[0] != ".") if folder.is_dir() else []
+    parts = (
+        sorted(entry for entry in folder.iterdir() if entry.name[0] != ".")
+        if folder.is_dir()
+        else []
+    )
     for path in parts or [folder]:
         name = (path.name.partition(".")[0] if path.is_file() else path.name) if parts else ""
         rows = trace_instances(path, file.data.as_, (), tell_bad)
@@ -68,7 +72,7 @@ def _by_system(
 def _flat_enough(
     rows: Iterable[Instance], tell_bad: Callable[[OddRows], None] | None
 ) -> Iterator[Instance]:
-    """Yield the rows that can be kept and compared; others are bad ones."""
+    """Yield the rows that are not nested too deep to be stored and compared; report the others."""
     for row in rows:
         run = trajectory_in(row)
         arguments = [step.call.arguments for step in run.steps if step.call is not None]
@@ -82,13 +86,13 @@ def _flat_enough(
 
 
 def _trajectories_of_run(folder: Path) -> Iterator[Instance]:
-    """Yield what agents did, as a run keeps it with the first measure of each row."""
-    seen: set[tuple[str, int]] = set()
+    """Yield the trajectories that a run stores with the first measure of each row."""
+    seen_places: set[tuple[str, int]] = set()
     for record, place in places_of_run(folder):
         detail = agent_detail(record)
         run = detail.trajectory if detail else None
-        if run is None or place in seen:
+        if run is None or place in seen_places:
             continue
-        seen.add(place)
+        seen_places.add(place)
         about = {"place": record.name, "row": record.input, TRAJECTORY: run}
         yield Instance(run.fields or {"response": ""}, record.id, about)

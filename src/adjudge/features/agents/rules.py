@@ -1,6 +1,6 @@
-"""Rules over a trajectory: no model, no cost, the same every time.
+"""Rules over a trajectory: deterministic, without a model and without cost.
 
-Each gives a number with its parts, or nothing and the reason where there is nothing to measure.
+Each returns a number with its parts, or a reason if there is nothing to measure.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _LINE = 200
 
 @dataclass(frozen=True, slots=True)
 class RulePart:
-    """One call, or one place, that makes a measure what it is."""
+    """One call or place that contributes to a measure."""
 
     kind: PartKind
     what: str
@@ -65,7 +65,7 @@ class RulePart:
 
     @property
     def sentence(self) -> Message:
-        """What is the matter, on one line."""
+        """The problem in one line."""
         what = {"call": self.what, "path": self.what}
         text = Message(_SENTENCES[self.kind], step=self.step, other=self.other, **what)
         return join(": ", (text, self.detail)) if self.detail else text
@@ -99,11 +99,11 @@ class RuleResult:
 
 
 class Unmeasurable(AdjudgeError):
-    """There is no value: nothing to measure, or (``Untold``) nobody can tell."""
+    """There is no value: nothing to measure, or it cannot be decided (``Untold``)."""
 
 
 class Untold(Unmeasurable):
-    """There is a value, and nobody can tell which: it may be a breach."""
+    """There is a value, but it cannot be decided: it may be a violation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ Found = tuple[float | bool, Sequence[RulePart]]
 
 
 class RuleCase:
-    """A trajectory beside what was expected of it."""
+    """A trajectory with its expectations."""
 
     def __init__(
         self, trajectory: Trajectory, expectations: Expectations, columns: JsonObject
@@ -158,7 +158,7 @@ class RuleCase:
         return tuple(self._with_names(call) for call in expected)
 
     def _with_names(self, call: ExpectedCall) -> ExpectedCall:
-        """The call with the names that the schema of its tool has for arguments without one."""
+        """Name the arguments of a call that has none, by the schema of its tool."""
         if not call.unnamed:
             return call
         schemas = (tool.schema for tool in self.trajectory.tools if tool.name == call.name)
@@ -174,8 +174,8 @@ class RuleCase:
 
     @cached_property
     def keys(self) -> tuple[Hashable, ...]:
-        """Equal for calls of the same tool with the same arguments."""
-        return tuple(self.key_of(made.call) for made in self.made)
+        """Keys of the calls that were made: equal for the same tool with the same arguments."""
+        return tuple(self.key_of(made_call.call) for made_call in self.made)
 
     def key_of(self, call: ToolCall) -> Hashable:
         if isinstance(call.arguments, str):
@@ -184,7 +184,8 @@ class RuleCase:
 
     @cached_property
     def options(self) -> list[list[int]]:
-        """For each expected call the places of the calls that are it, in rising order."""
+        """For each expected call, the places of the calls that match it, in ascending order."""
+        # Equal calls are compared once, by one of them.
         alike: dict[Hashable, list[int]] = {}
         for place, key in enumerate(self.keys):
             alike.setdefault(key, []).append(place)
@@ -198,20 +199,20 @@ class RuleCase:
         ]
         if sum(map(len, candidates)) > _MOST_COMPARISONS:
             raise _too_many(len(self.expected), len(self.made))
-        found = [
+        options_by_call = [
             self._fitting(expected, groups) if key is None else alike.get(key, [])
             for expected, key, groups in zip(self.expected, keys, candidates, strict=True)
         ]
-        if sum(map(len, found)) > _MOST_PAIRS:
+        if sum(map(len, options_by_call)) > _MOST_PAIRS:
             raise _too_many(len(self.expected), len(self.made))
-        return found
+        return options_by_call
 
     def _fitting(self, expected: ExpectedCall, groups: Iterable[Sequence[int]]) -> list[int]:
         fitting = (places for places in groups if self.is_call(expected, self.made[places[0]].call))
         return sorted(place for places in fitting for place in places)
 
     def _literal_key(self, expected: ExpectedCall) -> Hashable | None:
-        """The key of a call without matchers."""
+        """Return the key of a call without matchers; None with matchers."""
         if expected.arguments is None:
             return None
         literal: dict[str, JsonValue] = {}
@@ -222,7 +223,7 @@ class RuleCase:
         return (expected.name, self.comparison.normal(literal))
 
     def is_call(self, expected: ExpectedCall, call: ToolCall) -> bool:
-        """Whether a call is the expected one, with all its arguments and no others."""
+        """Return True if a call is the expected one, with all its arguments and no others."""
         if expected.name != call.name:
             return False
         if expected.arguments is None:
@@ -232,8 +233,8 @@ class RuleCase:
         )
 
     def fits(self, pattern: ExpectedCall, call: ToolCall) -> bool:
-        """Whether a call is what is required or forbidden; arguments that are not named may be
-        anything.
+        """Return True if a call matches a required or forbidden one; arguments that are not named
+        may be anything.
         """
         if not fnmatchcase(call.name, pattern.name):
             return False
@@ -245,7 +246,7 @@ class RuleCase:
 
     @cached_property
     def matching(self) -> list[int | None]:
-        """For each expected call the place of its own."""
+        """For each expected call, the place of its match."""
         return match_most(self.options, len(self.made))
 
     @property
@@ -255,7 +256,7 @@ class RuleCase:
     def unmatched(
         self, places: Sequence[int | None], *kinds: Literal["missing", "extra"]
     ) -> tuple[RulePart, ...]:
-        """The expected calls without one that was made, and those made without an expected one."""
+        """Return the expected calls without a match, and the calls made that match none."""
         taken = {place for place in places if place is not None}
         missing = (
             RulePart("missing", short(expected.line, _LINE))
@@ -263,8 +264,8 @@ class RuleCase:
             if place is None and "missing" in kinds
         )
         extra = (
-            made.part("extra")
-            for place, made in enumerate(self.made)
+            made_call.part("extra")
+            for place, made_call in enumerate(self.made)
             if place not in taken and "extra" in kinds
         )
         return (*missing, *extra)
@@ -293,8 +294,9 @@ def _verdict(parts: Sequence[RulePart]) -> Found:
 
 
 def _out_of_order(case: RuleCase, *kinds: Literal["missing", "extra"]) -> tuple[RulePart, ...]:
-    """What keeps the expected calls from being the ones made, in their order. A call that is there
-    at another place is out of order, and neither missing nor extra.
+    """Return what differs between the expected calls and the calls made, in order.
+
+    A call that was made at another place is out of order, and neither missing nor extra.
     """
     in_order = match_in_order(case.options)
     parts = case.unmatched(in_order, *kinds)
@@ -334,14 +336,14 @@ def _arguments(case: RuleCase) -> Found:
     by_name: dict[str, tuple[list[Mapping[str, Matcher]], list[MadeCall]]] = {}
     for expected in case.expected:
         by_name.setdefault(expected.name, ([], []))[0].append(expected.arguments or {})
-    for made in case.made:
-        if made.call.name in by_name:
-            by_name[made.call.name][1].append(made)
+    for made_call in case.made:
+        if made_call.call.name in by_name:
+            by_name[made_call.call.name][1].append(made_call)
     right = total = 0
     parts: list[RulePart] = []
-    for wanted, calls in by_name.values():
-        for arguments, call in _pair_best(case, wanted, calls):
-            names = case.comparison.kept(arguments)
+    for expected_arguments, calls in by_name.values():
+        for arguments, call in _pair_best(case, expected_arguments, calls):
+            names = case.comparison.keys_that_count(arguments)
             wrong = _wrong_arguments(case, arguments, call.call)
             right, total = right + len(names) - len(wrong), total + len(names)
             if wrong:
@@ -352,38 +354,42 @@ def _arguments(case: RuleCase) -> Found:
 
 
 def _wrong_arguments(case: RuleCase, arguments: Mapping[str, Matcher], call: ToolCall) -> list[str]:
-    names = case.comparison.kept(arguments)
-    given = call.arguments
-    if isinstance(given, str):
+    names = case.comparison.keys_that_count(arguments)
+    made_arguments = call.arguments
+    if isinstance(made_arguments, str):
         return names
-    return [name for name in names if not case.comparison.has_key(arguments, name, given)]
+    return [name for name in names if not case.comparison.has_key(arguments, name, made_arguments)]
 
 
 def _pair_best(
-    case: RuleCase, wanted: Sequence[Mapping[str, Matcher]], calls: Sequence[MadeCall]
+    case: RuleCase, expected: Sequence[Mapping[str, Matcher]], calls: Sequence[MadeCall]
 ) -> Iterator[tuple[Mapping[str, Matcher], MadeCall]]:
-    """As many pairs as there can be, of those the ones in which the most arguments are right, of
-    those the ones in which the fewest are wrong.
+    """Pair as many calls as possible, with the most right arguments, and among those the fewest
+    wrong.
     """
-    if len(wanted) * len(calls) > _MOST_COMPARISONS:
-        raise _too_many(len(wanted), len(calls))
-    counts = [len(case.comparison.kept(arguments)) for arguments in wanted]
+    if len(expected) * len(calls) > _MOST_COMPARISONS:
+        raise _too_many(len(expected), len(calls))
+    counts = [len(case.comparison.keys_that_count(arguments)) for arguments in expected]
+    # one right argument outweighs any number of wrong ones
     most = sum(counts) + 1
     columns: dict[tuple[int, ...], list[int]] = {}
-    for place, made in enumerate(calls):
+    for place, made_call in enumerate(calls):
         worth = tuple(
-            (count - len(_wrong_arguments(case, arguments, made.call))) * most - count
-            for arguments, count in zip(wanted, counts, strict=True)
+            (count - len(_wrong_arguments(case, arguments, made_call.call))) * most - count
+            for arguments, count in zip(expected, counts, strict=True)
         )
         columns.setdefault(worth, []).append(place)
-    kept = [(worth, place) for worth, places in columns.items() for place in places[: len(wanted)]]
-    small, large = sorted((len(wanted), len(kept)))
+    # of calls with equal worth, more than there are expected calls are never needed
+    columns_kept = [
+        (worth, place) for worth, places in columns.items() for place in places[: len(expected)]
+    ]
+    small, large = sorted((len(expected), len(columns_kept)))
     if small * small * large > _MOST_EXCHANGES:
-        raise _too_many(len(wanted), len(calls))
-    table = [[worth[row] for worth, _ in kept] for row in range(len(wanted))]
-    for arguments, column in zip(wanted, assign_best(table), strict=True):
+        raise _too_many(len(expected), len(calls))
+    table = [[worth[row] for worth, _ in columns_kept] for row in range(len(expected))]
+    for arguments, column in zip(expected, assign_best(table), strict=True):
         if column is not None:
-            yield arguments, calls[kept[column][1]]
+            yield arguments, calls[columns_kept[column][1]]
 
 
 def _required(case: RuleCase) -> Found:
@@ -394,7 +400,7 @@ def _required(case: RuleCase) -> Found:
         [
             RulePart("missing", short(pattern.line, _LINE))
             for pattern in patterns
-            if not any(case.fits(pattern, made.call) for made in case.made)
+            if not any(case.fits(pattern, made_call.call) for made_call in case.made)
         ]
     )
 
@@ -404,25 +410,25 @@ def _forbidden(case: RuleCase) -> Found:
     if not patterns:
         raise Unmeasurable("no call is forbidden")
     parts = [
-        made.part("forbidden")
-        for made in case.made
-        if any(case.fits(pattern, made.call) for pattern in patterns)
+        made_call.part("forbidden")
+        for made_call in case.made
+        if any(case.fits(pattern, made_call.call) for pattern in patterns)
     ]
     if not parts:
         for pattern in patterns:
-            _check_read(case.made, pattern)
+            _check_readable(case.made, pattern)
     return _verdict(parts)
 
 
-def _check_read(calls: Iterable[MadeCall], pattern: ExpectedCall) -> None:
-    """Unmeasurable where a call may be one that must not be, and its arguments cannot be read."""
-    for made in calls:
-        may_be = pattern.arguments and fnmatchcase(made.call.name, pattern.name)
-        if may_be and made.call.unparsed:
+def _check_readable(calls: Iterable[MadeCall], pattern: ExpectedCall) -> None:
+    """Raise Untold if a call may be a forbidden one, and its arguments cannot be read."""
+    for made_call in calls:
+        may_be = pattern.arguments and fnmatchcase(made_call.call.name, pattern.name)
+        if may_be and made_call.call.unparsed:
             raise Untold(
                 "the arguments of step {step} cannot be read, so nobody can tell whether it is "
                 "{call}",
-                step=made.step.number,
+                step=made_call.step.number,
                 call=short(pattern.line, _LINE),
             )
 
@@ -431,49 +437,54 @@ def _before(case: RuleCase) -> Found:
     pairs = case.expectations.before
     if not pairs:
         raise Unmeasurable("no call has to come before another")
-    early = [(first, second, list(_until(case, first))) for first, second in pairs]
+    early = [
+        (required_call, later_call, list(_until(case, required_call)))
+        for required_call, later_call in pairs
+    ]
     parts = [
-        made.part(
-            "too early", detail=Message("{call} has to come first", call=short(first.line, _LINE))
+        made_call.part(
+            "too early",
+            detail=Message("{call} has to come first", call=short(required_call.line, _LINE)),
         )
-        for first, second, calls in early
-        for made in calls
-        if case.fits(second, made.call)
+        for required_call, later_call, calls in early
+        for made_call in calls
+        if case.fits(later_call, made_call.call)
     ]
     if not parts:
-        for _, second, calls in early:
-            _check_read(calls, second)
+        for _, later_call, calls in early:
+            _check_readable(calls, later_call)
     return _verdict(parts)
 
 
-def _until(case: RuleCase, first: ExpectedCall) -> Iterator[MadeCall]:
-    """The calls that do not come after one that has to be first; one that failed opens nothing."""
-    for made in case.made:
-        yield made
-        if made.call.error is None and case.fits(first, made.call):
+def _until(case: RuleCase, required_call: ExpectedCall) -> Iterator[MadeCall]:
+    """Yield the calls up to the one that has to come first; a failed call does not count as it."""
+    for made_call in case.made:
+        yield made_call
+        if made_call.call.error is None and case.fits(required_call, made_call.call):
             return
 
 
 def _repeats(case: RuleCase) -> Found:
     times = Counter(case.keys)
-    first: dict[Hashable, int] = {}
+    first_steps: dict[Hashable, int] = {}
     parts = []
-    for key, made in zip(case.keys, case.made, strict=True):
-        if times[key] > 1 and not _has_outcome(made.call):
+    for key, made_call in zip(case.keys, case.made, strict=True):
+        if times[key] > 1 and not _has_outcome(made_call.call):
             raise Untold(
                 "a call was made twice, and what came of it is not recorded each time, so "
                 "nobody can tell whether it repeats another"
             )
-        whole = (key, made.call.result, made.call.error)
-        if whole in first:
-            parts.append(made.part("repeated", other=first[whole]))
+        # asking again after another result is not a repetition
+        call_and_outcome = (key, made_call.call.result, made_call.call.error)
+        if call_and_outcome in first_steps:
+            parts.append(made_call.part("repeated", other=first_steps[call_and_outcome]))
         else:
-            first[whole] = made.step.number
+            first_steps[call_and_outcome] = made_call.step.number
     return float(len(parts)), parts
 
 
 def _has_outcome(call: ToolCall) -> bool:
-    """Whether the trace says what came of a call."""
+    """Return True if the trace records the outcome of a call."""
     return call.result is not None or call.error is not None
 
 
@@ -483,7 +494,7 @@ def _loops(case: RuleCase) -> Found:
     longest = (0, 0, 0)
     """The length, the pattern and where the loop starts."""
     for pattern in range(1, _LONGEST_PATTERN + 1):
-        for length, start in _runs(ids, pattern):
+        for length, start in _repetitions(ids, pattern):
             if length > longest[0]:
                 longest = (length, pattern, start)
     length, pattern, start = longest
@@ -492,14 +503,16 @@ def _loops(case: RuleCase) -> Found:
     if not length:
         return 0.0, ()
     run = case.made[start : start + length]
-    call = ", ".join(made.line for made in run[:pattern])
+    call = ", ".join(made_call.line for made_call in run[:pattern])
     part = RulePart("looped", call, run[0].step.number, run[-1].step.number)
     return float(length), [part]
 
 
-def _runs(ids: Sequence[int], pattern: int) -> Iterator[tuple[int, int]]:
-    """The length and start of every stretch that repeats a pattern of so many calls often enough;
-    only whole repetitions count.
+def _repetitions(ids: Sequence[int], pattern: int) -> Iterator[tuple[int, int]]:
+    """Yield the length and start of every stretch that repeats a pattern of this length often
+    enough.
+
+    Only whole repetitions count.
     """
     same = 0
     for place in range(pattern, len(ids) + 1):
@@ -513,7 +526,7 @@ def _runs(ids: Sequence[int], pattern: int) -> Iterator[tuple[int, int]]:
 
 
 def _errors(case: RuleCase) -> Found:
-    parts = [_failure(made) for made in case.made if made.call.error is not None]
+    parts = [_failure(made_call) for made_call in case.made if made_call.call.error is not None]
     return float(len(parts)), parts
 
 
@@ -522,28 +535,32 @@ def _unrecovered(case: RuleCase) -> Found:
     succeeded: set[str] = set()
     unknown: dict[str, int] = {}
     """Tool → a later step without a recorded result: it may have failed as well."""
-    for made in reversed(case.made):
-        name = made.call.name
-        if made.call.error is not None:
+    for made_call in reversed(case.made):
+        name = made_call.call.name
+        if made_call.call.error is not None:
             if name not in succeeded:
-                parts.append(_failure(made, unknown.get(name)))
-        elif _has_outcome(made.call):
+                parts.append(_failure(made_call, unknown.get(name)))
+        elif _has_outcome(made_call.call):
             succeeded.add(name)
         else:
-            unknown[name] = made.step.number
+            unknown[name] = made_call.step.number
     return float(len(parts)), parts[::-1]
 
 
-def _failure(made: MadeCall, unknown: int | None = None) -> RulePart:
-    said = [short(made.call.error or "", _LINE)]
+def _failure(made_call: MadeCall, unknown: int | None = None) -> RulePart:
+    reasons = [short(made_call.call.error or "", _LINE)]
     if unknown is not None:
-        said.append(Message("the result of step {step} is not recorded", step=unknown))
-    return made.part("failed", detail=join("; ", [one for one in said if one]) or None)
+        reasons.append(Message("the result of step {step} is not recorded", step=unknown))
+    return made_call.part(
+        "failed", detail=join("; ", [reason for reason in reasons if reason]) or None
+    )
 
 
 def _unknown_tools(case: RuleCase) -> Found:
     names = {tool.name for tool in _tools(case)}
-    parts = [made.part("unknown") for made in case.made if made.call.name not in names]
+    parts = [
+        made_call.part("unknown") for made_call in case.made if made_call.call.name not in names
+    ]
     return float(len(parts)), parts
 
 
@@ -551,19 +568,19 @@ def _invalid_arguments(case: RuleCase) -> Found:
     schemas = {tool.name: tool.schema for tool in _tools(case) if tool.schema is not None}
     if not schemas:
         raise Unmeasurable("the trace has no schemas of its tools")
-    checked = [made for made in case.made if made.call.name in schemas]
+    checked = [made_call for made_call in case.made if made_call.call.name in schemas]
     if case.made and not checked:
         raise Unmeasurable("no tool that was called has a schema")
     parts = []
-    for made in checked:
+    for made_call in checked:
         try:
-            problem = problem_with(made.call.arguments, schemas[made.call.name])
+            problem = problem_with(made_call.call.arguments, schemas[made_call.call.name])
         except SchemaProblem as error:
             raise Untold(
-                "the schema of {tool}: {reason}", tool=made.call.name, reason=error.message
+                "the schema of {tool}: {reason}", tool=made_call.call.name, reason=error.message
             ) from error
         if problem is not None:
-            parts.append(made.part("invalid", detail=problem))
+            parts.append(made_call.part("invalid", detail=problem))
     return float(len(parts)), parts
 
 
@@ -581,30 +598,34 @@ def _model_calls(case: RuleCase) -> Found:
     run = case.trajectory
     usages = [step.usage for step in run.steps if step.usage]
     total = run.usage.calls if run.usage else 0
-    return _recorded(case, "model_calls", [one.calls or 1 for one in usages], total or None)
+    return _recorded_total(
+        case, "model_calls", [usage.calls or 1 for usage in usages], total or None
+    )
 
 
 def _tokens(case: RuleCase) -> Found:
     run = case.trajectory
     counts = [step.usage.tokens for step in run.steps if step.usage]
     total = run.usage.tokens if run.usage else 0
-    # no call takes no tokens: where there are none, nobody counted them
-    return _recorded(case, "tokens", [one for one in counts if one], total or None)
+    # every call takes tokens, so 0 means that they were not counted
+    return _recorded_total(case, "tokens", [count for count in counts if count], total or None)
 
 
 def _usd(case: RuleCase) -> Found:
     run = case.trajectory
-    return _recorded(case, "usd", [one.usd for one in run.steps if one.usd is not None], run.usd)
+    return _recorded_total(
+        case, "usd", [step.usd for step in run.steps if step.usd is not None], run.usd
+    )
 
 
 def _seconds(case: RuleCase) -> Found:
     run = case.trajectory
     lasted = list(_times(run.steps)) if run.seconds is None else [run.seconds]
-    return _recorded(case, "seconds", lasted, None)
+    return _recorded_total(case, "seconds", lasted, None)
 
 
 def _times(steps: Iterable[Step]) -> Iterator[float]:
-    """What steps took; the time of a step that started other agents holds theirs."""
+    """Yield the time of each step. The time of a step that started other agents includes theirs."""
     within: int | None = None
     for step in steps:
         if within is not None and step.depth > within:
@@ -615,13 +636,13 @@ def _times(steps: Iterable[Step]) -> Iterator[float]:
             yield step.seconds
 
 
-def _recorded(case: RuleCase, column: str, values: Sequence[float], total: float | None) -> Found:
-    """What a column of the row says of the whole run, else the sum over its steps, else what the
-    trace says of the whole.
-    """
-    whole = number_of(case.columns.get(column))
-    if whole is not None:
-        return whole, ()
+def _recorded_total(
+    case: RuleCase, column: str, values: Sequence[float], total: float | None
+) -> Found:
+    """Return a column of the row, else the sum over the steps, else the total of the trace."""
+    cell = number_of(case.columns.get(column))
+    if cell is not None:
+        return cell, ()
     if values:
         return float(sum(values)), ()
     if total is not None:
@@ -636,36 +657,37 @@ def _ended(case: RuleCase) -> Found:
 def _final_state(case: RuleCase) -> Found:
     state, reference = (_state(case, name) for name in ("state", "reference_state"))
     try:
-        wanted = read_matcher(
+        expected_state = read_matcher(
             reference, Place(Message("the column {name}", name="reference_state"))
         )
     except SetupError as error:
         raise Unmeasurable(error.message) from error
-    if case.comparison.matches(wanted, state):
+    if case.comparison.matches(expected_state, state):
         return True, ()
-    return False, list(_differences(case, wanted, state))
+    return False, list(_differences(case, expected_state, state))
 
 
 def _state(case: RuleCase, column: str) -> JsonValue:
-    found = case.columns.get(column)
-    if found is None:
+    cell = case.columns.get(column)
+    if cell is None:
         raise Unmeasurable("there is no column {name}", name=column)
-    if isinstance(found, str):
+    if isinstance(cell, str):
         try:
-            read: JsonValue = json.loads(found)
+            read: JsonValue = json.loads(cell)
         except ValueError:
-            return found
+            return cell
         return read
-    return found
+    return cell
 
 
-def _differences(case: RuleCase, wanted: Matcher, state: JsonValue) -> Iterator[RulePart]:
-    """The keys of the state that are not as expected."""
-    keys = keys_of(wanted)
+def _differences(case: RuleCase, expected_state: Matcher, state: JsonValue) -> Iterator[RulePart]:
+    """Yield the keys of the state that are not as expected."""
+    keys = keys_of(expected_state)
     if not keys or not isinstance(state, Mapping):
         yield RulePart("different", Message("the state"))
         return
-    for name in dict.fromkeys((*case.comparison.kept(keys), *case.comparison.kept(state))):
+    counted = case.comparison.keys_that_count
+    for name in dict.fromkeys((*counted(keys), *counted(state))):
         if name not in keys or not case.comparison.has_key(keys, name, state):
             yield RulePart("different", name)
 
@@ -715,8 +737,10 @@ RULES: Mapping[str, Rule] = {
 def measure(
     name: str, trajectory: Trajectory, expectations: Expectations, columns: JsonObject
 ) -> RuleResult:
-    """One rule on one trajectory. ``columns`` are the row's: ``task_id`` or ``id``,
-    ``reference_calls``, ``state``, ``reference_state``, ``usd``, …
+    """Apply one rule to one trajectory.
+
+    ``columns``: of the row: ``task_id`` or ``id``, ``reference_calls``, ``state``,
+    ``reference_state``, ``usd``, …
     """
     try:
         value, parts = RULES[name].find(RuleCase(trajectory, expectations, columns))

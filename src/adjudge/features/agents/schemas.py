@@ -1,5 +1,6 @@
-"""Arguments against the JSON schema of their tool. Both come from a trace, which anybody may have
-written: nothing is fetched, and nothing takes for ever.
+"""Check arguments against the JSON schema of their tool.
+
+Both come from a trace, which anyone may have written: nothing is fetched, and nothing runs forever.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ class SchemaProblem(AdjudgeError):
 
 
 def problem_with(arguments: JsonObject | str, schema: JsonObject) -> Message | None:
-    """What is wrong with the arguments, or None; a SchemaProblem where that cannot be told."""
+    """Return what is wrong with the arguments, or None; raise a SchemaProblem if that cannot be
+    decided.
+    """
     if isinstance(arguments, str):
         return Message("they are not a JSON object")
     validator = _validator(json.dumps(schema, sort_keys=True, default=str))
@@ -44,7 +47,8 @@ def problem_with(arguments: JsonObject | str, schema: JsonObject) -> Message | N
     _LOOKED_AT.count = 0
     try:
         errors = islice(validator.iter_errors(arguments), _MOST_ERRORS)
-        found = min(errors, key=lambda one: len(one.path), default=None)
+        # the error nearest to the root says most
+        first_error = min(errors, key=lambda error: len(error.path), default=None)
     except Unresolvable as error:
         raise SchemaProblem(
             "a reference leads nowhere: {reason}", reason=short(str(error), 120)
@@ -53,9 +57,11 @@ def problem_with(arguments: JsonObject | str, schema: JsonObject) -> Message | N
         raise SchemaProblem("it is nested too deep to be read") from error
     except CannotMatch as error:
         raise SchemaProblem(error.message) from error
-    if found is None:
+    if first_error is None:
         return None
-    return Message("{path}: {problem}", path=found.json_path, problem=short(found.message, 120))
+    return Message(
+        "{path}: {problem}", path=first_error.json_path, problem=short(first_error.message, 120)
+    )
 
 
 @lru_cache(maxsize=256)
@@ -67,7 +73,7 @@ def _validator(text: str) -> Validator:
     from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
 
     schema = json.loads(text)
-    if _holds(schema, "patternProperties"):
+    if _has_key(schema, "patternProperties"):
         raise SchemaProblem("it uses patternProperties, which are not checked")
     kind = validator_for(schema)
     try:
@@ -78,22 +84,22 @@ def _validator(text: str) -> Validator:
         ) from error
     except RecursionError as error:
         raise SchemaProblem("it is nested too deep to be read") from error
-    own: dict[str, Check] = {"pattern": _check_pattern, "uniqueItems": _check_unique}
-    own = {name: _counted(check) for name, check in {**kind.VALIDATORS, **own}.items()}
-    extended = extend(kind, own)  # type: ignore[no-untyped-call]
+    checks: dict[str, Check] = {"pattern": _check_pattern, "uniqueItems": _check_unique}
+    checks = {name: _with_limit(check) for name, check in {**kind.VALIDATORS, **checks}.items()}
+    extended = extend(kind, checks)  # type: ignore[no-untyped-call]
     bounded: Validator = extended(schema, registry=REGISTRY)
     return bounded
 
 
-def _holds(value: JsonValue, name: str) -> bool:
-    waiting = [value]
-    for one in waiting:
-        if isinstance(one, dict):
-            if name in one:
+def _has_key(value: JsonValue, name: str) -> bool:
+    nodes = [value]
+    for node in nodes:
+        if isinstance(node, dict):
+            if name in node:
                 return True
-            waiting += one.values()
-        elif isinstance(one, list):
-            waiting += one
+            nodes += node.values()
+        elif isinstance(node, list):
+            nodes += node
     return False
 
 
@@ -109,20 +115,20 @@ def _check_pattern(
 
 
 def _check_unique(
-    _: Validator, wanted: JsonValue, value: JsonValue, __: JsonObject
+    _: Validator, must_be_unique: JsonValue, value: JsonValue, __: JsonObject
 ) -> Iterator[ValidationError]:
     from jsonschema.exceptions import ValidationError
 
-    items = value if wanted is True and isinstance(value, list) else []
+    items = value if must_be_unique is True and isinstance(value, list) else []
     if len({ValueComparison().normal(item) for item in items}) < len(items):
         yield ValidationError(f"{short(str(items[:9]))} has non-unique elements")
 
 
-def _counted(check: Check) -> Check:
-    def counted(*given: object) -> Iterator[ValidationError]:
+def _with_limit(check: Check) -> Check:
+    def limited(*arguments: object) -> Iterator[ValidationError]:
         _LOOKED_AT.count += 1
         if _LOOKED_AT.count > _MOST_KEYWORDS:
             raise SchemaProblem("it takes more than {count} steps to check", count=_MOST_KEYWORDS)
-        yield from check(*given) or ()
+        yield from check(*arguments) or ()
 
-    return counted
+    return limited

@@ -1,4 +1,4 @@
-"""What is judged of a trajectory: all of it, each turn, or steps that a rule picks."""
+"""Parts of a trajectory that are judged: all of it, each turn, or selected steps."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _CALLS_OF = re.compile(r"calls of (\S.*)")
 
 
 @dataclass(frozen=True, slots=True)
-class StepsPicked:
-    """Which steps are asked about."""
+class StepSelection:
+    """A selection of steps to ask about."""
 
     errors: bool = False
     last: int = 0
@@ -34,48 +34,54 @@ class StepsPicked:
         return steps[-self.last :]
 
 
-def read_picked(said: str) -> StepsPicked:
-    """``errors``, ``last 3``, ``calls of pay``."""
+def read_step_selection(said: str) -> StepSelection:
+    """Read a selection such as ``errors``, ``last 3`` or ``calls of pay``."""
     text = said.strip()
     if text == "errors":
-        return StepsPicked(errors=True)
-    if (last := _LAST.fullmatch(text)) and int(last[1] or 1) > 0:
-        return StepsPicked(last=int(last[1] or 1))
+        return StepSelection(errors=True)
+    if (tail := _LAST.fullmatch(text)) and int(tail[1] or 1) > 0:
+        return StepSelection(last=int(tail[1] or 1))
     if calls := _CALLS_OF.fullmatch(text):
-        return StepsPicked(tool=calls[1])
+        return StepSelection(tool=calls[1])
     raise SetupError("steps is errors, last 3 or calls of NAME, not {said!r}", said=said)
 
 
 def parts_of(
-    instance: Instance, run: Trajectory, per: Per, picked: StepsPicked | None
+    instance: Instance, run: Trajectory, per: Per, picked: StepSelection | None
 ) -> Iterator[tuple[Instance, Trajectory, int | None]]:
-    """The row and the trajectory of each part, and the step that is asked about."""
+    """Yield the row and trajectory of each part, and the step that is asked about."""
     name = instance.id or "row"
     if picked is not None:
         for step in picked.of(run):
             yield replace(instance, id=f"{name} step {step.number}"), run, step.number
     elif per == "turn":
         for number, turn in enumerate(turns_of(run), 1):
-            yield _as_row(instance, turn, f"{name} turn {number}"), turn, None
+            # fields that a trajectory does not have are those of the row
+            other_fields = {
+                field: value for field, value in instance.fields.items() if field not in turn.fields
+            }
+            id = f"{name} turn {number}"
+            yield replace(instance, fields={**other_fields, **turn.fields}, id=id), turn, None
     else:
         yield instance, run, None
 
 
 def turns_of(run: Trajectory) -> Iterator[Trajectory]:
-    """From one saying of the user to the next; the steps keep their numbers. What the whole took is
-    said of none of them.
+    """Yield the turns, each from one message of the user to the next; steps keep their numbers.
+
+    Totals of the whole run are left out.
     """
     starts = [place for place, step in enumerate(run.steps) if _asks(step)] or [0]
     starts[0] = 0
     for start, end in zip(starts, [*starts[1:], len(run.steps)], strict=True):
         steps = run.steps[start:end]
-        said = [step for step in steps if step.kind == "said" and step.actor != "user"]
-        asked = [step.text for step in steps if _asks(step)]
+        messages = [step for step in steps if step.kind == "said" and step.actor != "user"]
+        requests = [step.text for step in steps if _asks(step)]
         yield replace(
             run,
-            goal="\n".join(asked) or run.goal,
+            goal="\n".join(requests) or run.goal,
             steps=steps,
-            answer=said[-1].text if said else None,
+            answer=messages[-1].text if messages else None,
             usage=None,
             usd=None,
             seconds=None,
@@ -84,8 +90,3 @@ def turns_of(run: Trajectory) -> Iterator[Trajectory]:
 
 def _asks(step: Step) -> bool:
     return step.actor == "user" and step.kind == "said"
-
-
-def _as_row(instance: Instance, run: Trajectory, id: str) -> Instance:
-    beside = {name: value for name, value in instance.fields.items() if name not in run.fields}
-    return replace(instance, fields={**beside, **run.fields}, id=id)

@@ -1,4 +1,4 @@
-"""What a report shows of rows with steps: the trajectory, and why a measure says what it says."""
+"""The part of a report for rows with steps: the trajectory, and the explanation of a measure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class StepsPart(SectionPart):
-    """Rows with steps. Their numbers are those that every section has."""
+    """Rows with steps. Their numbers are those of every section."""
 
     templates: ClassVar[Mapping[str, str]] = {
         "style.html": "adjudge.features.agents:steps.css",
@@ -25,7 +25,7 @@ class StepsPart(SectionPart):
         return record.detail.kind == AgentDetail.kind
 
     def page_state(self, language: str) -> StepsOfReport:
-        """Draw the trajectories of a page as long as there is room."""
+        """Return the renderer of a page's trajectories, as long as there is room."""
         from adjudge.features.agents.step_list import StepsOfReport  # needs jinja2
 
         return StepsOfReport(language)

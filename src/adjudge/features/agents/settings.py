@@ -1,4 +1,4 @@
-"""What an evaluation of agents is set to, and what its files say."""
+"""Settings of an evaluation of agents, and the files they name."""
 
 import operator
 import re
@@ -27,7 +27,7 @@ from adjudge.features.agents.expectation import (
     Expectations,
     Order,
     read_calls,
-    read_expected,
+    read_expectations,
     read_pairs,
     read_patterns,
 )
@@ -45,7 +45,7 @@ from adjudge.features.agents.measures import (
 )
 from adjudge.features.agents.result import MeasureResult
 from adjudge.features.agents.rules import RULES
-from adjudge.features.agents.scope import Per, StepsPicked, read_picked
+from adjudge.features.agents.scope import Per, StepSelection, read_step_selection
 from adjudge.messages import Message
 
 _COMPARED = re.compile(r"\s*(<=|>=|<|>|=)?\s*(-?\d+(?:\.\d+)?)\s*")
@@ -60,7 +60,7 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class MeasureCondition:
-    """What a measure must say."""
+    """A required result of a measure."""
 
     measure: str
     options: tuple[str, ...] = ()
@@ -68,41 +68,55 @@ class MeasureCondition:
     number: float = 0.0
 
     def holds(self, result: MeasureResult) -> bool:
-        """Whether it does; where it has said nothing, it does not."""
+        """Return True if the result meets the condition; a result without a value does not."""
         if self.options:
             return result.option in self.options
         score = result.score
         return score is not None and _COMPARE[self.compare](score, self.number)
 
 
-def read_conditions(given: Mapping[str, JsonValue], language: str) -> tuple[MeasureCondition, ...]:
-    """``{goal: Not reached}``, ``{errors: ">0"}``, ``{calls: false}``."""
-    check_measures(list(given))
-    return tuple(_condition(name, said, language) for name, said in given.items())
+def read_conditions(
+    conditions: Mapping[str, JsonValue], language: str
+) -> tuple[MeasureCondition, ...]:
+    """Read conditions such as ``{goal: Not reached}``, ``{errors: ">0"}``, ``{calls: false}``."""
+    check_measures(list(conditions))
+    return tuple(
+        _condition(name, requirement, language) for name, requirement in conditions.items()
+    )
 
 
-def _condition(name: str, said: JsonValue, language: str) -> MeasureCondition:
+def _condition(name: str, requirement: JsonValue, language: str) -> MeasureCondition:
     if name not in RULES and name not in (CHECKLIST, REPORTED):
         offered = measure_criteria(name, language).option_names
-        wanted = [said] if not isinstance(said, Sequence) or isinstance(said, str) else said
-        found = [match_option(one, offered) for one in wanted]
-        if None in found or not found:
+        names = (
+            [requirement]
+            if not isinstance(requirement, Sequence) or isinstance(requirement, str)
+            else requirement
+        )
+        options = [match_option(name_of_option, offered) for name_of_option in names]
+        if None in options or not options:
             raise SetupError(
                 "only: {name} is one of {options}, not {said!r}",
                 name=name,
                 options=", ".join(offered),
-                said=said,
+                said=requirement,
             )
-        return MeasureCondition(name, tuple(one for one in found if one))
-    written = str(float(said)) if isinstance(said, bool) else _TRUTHS.get(str(said), str(said))
-    compared = _COMPARED.fullmatch(written)
-    if compared is None:
+        return MeasureCondition(
+            name, tuple(name_of_option for name_of_option in options if name_of_option)
+        )
+    text = (
+        str(float(requirement))
+        if isinstance(requirement, bool)
+        else _TRUTHS.get(str(requirement), str(requirement))
+    )
+    match = _COMPARED.fullmatch(text)
+    if match is None:
         raise SetupError(
             'only: {name} is compared with a number, such as ">0" or false, not {said!r}',
             name=name,
-            said=said,
+            said=requirement,
         )
-    return MeasureCondition(name, (), compared[1] or "=", float(compared[2]))
+    return MeasureCondition(name, (), match[1] or "=", float(match[2]))
 
 
 _TRUTHS = {"true": "1", "false": "0"}
@@ -113,11 +127,11 @@ Expected = str | Path | Mapping[str, Sequence[str | Mapping[str, JsonValue]]]
 
 @dataclass(frozen=True)
 class AgentSettings(AskSettings):
-    """What is measured of an agent, by what, and who is asked.
+    """Settings of an agent evaluation: measures, expectations and models.
 
     Parameters:
         models: one model or a panel: ids, model objects or functions ``prompt -> text``; None is
-            the embedded model. Where only rules are measured, none is needed.
+            the embedded model. Rules alone need none.
         model: another name of ``models``.
         measures: what to measure, by name, such as "calls_f1" or "goal"; by default rules that need
             nothing but the trajectory, and what ``expect`` and ``policy`` are for, if they are
@@ -137,8 +151,8 @@ class AgentSettings(AskSettings):
         only: measure → option: judge only where another measure says so.
         per: "trajectory", each "turn" of a conversation, or each "step" that ``steps`` picks.
         steps: which, for per="step": "errors", "last 3", "calls of pay".
-        derive: have a model write the checklist of a task, once, where a row has none.
-        blame: "at once" (two votes, step by step where they differ), "step by step", or "halves".
+        derive: have a model write the checklist of a task, once, if a row has none.
+        blame: "at once" (two votes, step by step if they differ), "step by step", or "halves".
         kinds: kinds of mistakes that blame chooses from; the default has eleven.
         votes: votes per model and question.
         strictness: another name of ``votes``.
@@ -179,15 +193,15 @@ class AgentSettings(AskSettings):
 
     def take_names(self) -> None:
         """Make tuples of names, and add the measures of the rules that are set."""
-        named = (self.measures,) if isinstance(self.measures, str) else tuple(self.measures)
-        named = measures_with_rules(named, self.only, vars(self))
-        object.__setattr__(self, "measures", named)
+        measures = (self.measures,) if isinstance(self.measures, str) else tuple(self.measures)
+        measures = measures_with_rules(measures, self.only, vars(self))
+        object.__setattr__(self, "measures", measures)
         for name in ("ignore", "kinds"):
-            given = getattr(self, name)
-            object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
+            names = getattr(self, name)
+            object.__setattr__(self, name, (names,) if isinstance(names, str) else tuple(names))
 
-    def check_measured(self) -> None:
-        """Raise a SetupError when what is to be measured cannot be, or a file cannot be read."""
+    def check_agent_settings(self) -> None:
+        """Raise a SetupError if the settings do not fit together, or a file cannot be read."""
         check_votes("votes", self.votes)
         if self.steps_tokens is not None:
             at_least("steps_tokens", self.steps_tokens, 100)
@@ -204,7 +218,7 @@ class AgentSettings(AskSettings):
 
     @property
     def asks(self) -> bool:
-        """Whether a model is asked."""
+        """True if a model is asked."""
         return any(name in JUDGED for name in (*self.measures, *self.only))
 
     @cached_property
@@ -212,11 +226,11 @@ class AgentSettings(AskSettings):
         place = Place(Message("the evaluator"))
         expect = self.expect
         if isinstance(expect, str | Path):
-            calls = read_expected(Path(expect))
+            calls = read_expectations(Path(expect))
         else:
             calls = {
-                task: read_calls(list(given), place.at(task))
-                for task, given in (expect or {}).items()
+                task: read_calls(list(task_calls), place.at(task))
+                for task, task_calls in (expect or {}).items()
             }
         return Expectations(
             calls,
@@ -229,20 +243,20 @@ class AgentSettings(AskSettings):
 
     @cached_property
     def policy_text(self) -> str | None:
-        """The policy, read where it is a file; None: the system prompt is it."""
+        """The policy, read from its file; None: the system prompt is the policy."""
         return text_in(self.policy) if isinstance(self.policy, Path) else self.policy
 
     @cached_property
     def conditions(self) -> tuple[MeasureCondition, ...]:
-        """Where anything is judged at all."""
+        """The conditions under which rows are judged at all."""
         return read_conditions(self.only, self.language)
 
     @cached_property
-    def picked(self) -> StepsPicked | None:
-        """Which steps are judged one by one; None: no step by itself."""
-        return None if self.steps is None else read_picked(self.steps)
+    def picked(self) -> StepSelection | None:
+        """The steps that are judged one by one; None: no single steps."""
+        return None if self.steps is None else read_step_selection(self.steps)
 
     @cached_property
     def criteria(self) -> tuple[Criteria, ...]:
-        """What each measure is about, in their order."""
+        """The criteria of each measure, in order."""
         return tuple(measure_criteria(name, self.language, self.kinds) for name in self.measures)

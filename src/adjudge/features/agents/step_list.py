@@ -1,8 +1,8 @@
-"""The steps of an agent as a list: for the local page and for the HTML report, for one trajectory
-and for two side by side.
+"""The steps of an agent as a list, on local pages and in HTML reports, for one trajectory and for
+two side by side.
 
-Whatever a step holds is text from elsewhere: it is escaped, cut, and what would steer a reader's
-eye (control and bidirectional characters) is shown instead of obeyed.
+Text of a step comes from elsewhere: it is escaped and cut, and control and bidirectional characters
+are shown instead of obeyed.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ MarkKind = Literal["cited", "blamed", "part", "person"]
 
 @dataclass(frozen=True)
 class StepMark:
-    """What a measure, or a person, says of one step."""
+    """A mark on one step, by a measure or a person."""
 
     kind: MarkKind
     name: str
@@ -89,7 +89,7 @@ class StepMark:
 
 @dataclass(frozen=True, kw_only=True)
 class StepsFrame:
-    """What a list of steps stands in: what is marked, and where things lead."""
+    """The context of a list of steps: marks, links, and the steps that follow."""
 
     marks: Mapping[int, Sequence[StepMark]] = field(default_factory=dict)
     counts: StepCounts | None = None
@@ -108,7 +108,7 @@ class StepsFrame:
 
 
 class ShownPiece(NamedTuple):
-    """A stretch of a text, marked or not; with a link where it names a step."""
+    """A piece of a text, marked or not; with a link if it names a step."""
 
     text: str
     marked: bool = False
@@ -144,14 +144,14 @@ class ShownStep:
 
 
 def steps_html(steps: Sequence[Step], frame: StepsFrame, language: str) -> Markup:
-    """The steps of one list, as the items of an ``<ol class="steps">``."""
-    shown = [_shown(step, frame) for step in steps]
-    return _drawn(language, "items", shown, frame)
+    """Render steps as the items of an ``<ol class="steps">``."""
+    items = [_prepare_step(step, frame) for step in steps]
+    return _render(language, "items", items, frame)
 
 
 def times_html(steps: KeptSteps, link: Callable[[int], str], language: str) -> Markup:
-    """When each step began and how long it took; nothing where the trace has no times."""
-    return _drawn(language, "times", time_axis(steps.times, link)) if steps.times else Markup("")
+    """Render start and duration of the steps; empty if the trace has no times."""
+    return _render(language, "times", time_axis(steps.times, link)) if steps.times else Markup("")
 
 
 def cited_html(
@@ -161,56 +161,68 @@ def cited_html(
     link: Callable[[int], str],
     at: str = EVIDENCE,
 ) -> Markup:
-    """Why a measure says what it says: its explanation, its evidence and its parts, each with a
-    link to its step (an empty one: the step is not shown). ``at``: how their ids begin.
+    """Render why a measure has its value: explanation, evidence and parts, with links to steps.
+
+    An empty link means that the step is not shown. ``at``: the prefix of their ids.
     """
-    return _drawn(language, "why", detail, linked(explanation, link), link, at)
+    return _render(language, "why", detail, link_steps(explanation, link), link, at)
 
 
 class StepsOfReport:
-    """Draws trajectories for a page that holds many, as long as there is room."""
+    """Renders trajectories for a page that holds many, as long as there is room."""
 
     def __init__(self, language: str, room: int = _ROOM) -> None:
         self._language = language
         self._room = room
 
-    def draw(self, one: JudgmentRecord) -> Markup:
-        """The evidence of a judgment and its steps; nothing of what is no trajectory."""
-        trajectory = trajectory_of(one)
-        drawn = self.steps(one, trajectory.steps) if trajectory else Markup("")
-        return self.why(one, drawn) + drawn
+    def draw(self, record: JudgmentRecord) -> Markup:
+        """Render the evidence of a judgment and its steps; empty without a trajectory."""
+        trajectory = trajectory_of(record)
+        drawn = self.steps(record, trajectory.steps) if trajectory else Markup("")
+        return self.why(record, drawn) + drawn
 
-    def why(self, one: JudgmentRecord, drawn: Markup) -> Markup:
-        """The explanation of a measure and its evidence, which lead to the steps that are drawn:
-        only the first measure of a row has its trajectory, and of a long one not all is shown.
+    def why(self, record: JudgmentRecord, drawn: Markup) -> Markup:
+        """Render the explanation of a measure and its evidence, with links to the steps that are
+        rendered.
+
+        Only the first measure of a row has its trajectory, and a long one is not shown in full.
         """
-        detail = agent_detail(one)
+        detail = agent_detail(record)
         if detail is None:
             return Markup("")
-        at = _begins(one)
+        at = _id_prefix(record)
         link = _link_into(drawn, at)
-        return cited_html(detail, one.explanation, self._language, link, f"{at}{EVIDENCE}")
+        return cited_html(detail, record.explanation, self._language, link, f"{at}{EVIDENCE}")
 
-    def steps(self, one: JudgmentRecord, steps: Sequence[Step]) -> Markup:
-        """All of them, or the first, the last, the failed and the cited ones."""
+    def steps(self, record: JudgmentRecord, steps: Sequence[Step]) -> Markup:
+        """Render all steps, or the first, the last, the failed and the cited ones."""
         if not steps:
             return Markup("")
         if self._room <= 0:
             return self._list([self._gap(len(steps))])
-        listed = self._list(self._stretches(one, steps, _begins(one)))
-        kept = KeptSteps([plain(step) for step in steps])
-        drawn = times_html(kept, _link_into(listed, _begins(one)), self._language) + listed
+        listed = self._list(self._stretches(record, steps, _id_prefix(record)))
+        stored_steps = KeptSteps([plain(step) for step in steps])
+        drawn = (
+            times_html(stored_steps, _link_into(listed, _id_prefix(record)), self._language)
+            + listed
+        )
         self._room -= len(drawn)
         return drawn
 
-    def _stretches(self, one: JudgmentRecord, steps: Sequence[Step], at: str) -> Iterator[Markup]:
-        detail = agent_detail(one)
+    def _stretches(
+        self, record: JudgmentRecord, steps: Sequence[Step], at: str
+    ) -> Iterator[Markup]:
+        detail = agent_detail(record)
         measures = (
-            [RowMeasure(one.criterion, one.verdict, detail.evidence, detail.parts, detail.place)]
+            [
+                RowMeasure(
+                    record.criterion, record.verdict, detail.evidence, detail.parts, detail.place
+                )
+            ]
             if detail
             else []
         )
-        marks = marks_of(measures, one.criterion, f"{at}{EVIDENCE}")
+        marks = marks_of(measures, record.criterion, f"{at}{EVIDENCE}")
         usages = [_tokens(step) for step in steps]
         agents = tuple(dict.fromkeys(step.actor for step in steps if step.actor != "user"))
         seconds = max(step.seconds or 0.0 for step in steps)
@@ -218,14 +230,14 @@ class StepsOfReport:
         frame = StepsFrame(
             marks=marks, counts=counts, prefix=f"{at}step-", longest=_SHOWN_IN_REPORT
         )
-        last = -1
-        for place in _picked(steps, marks):
-            if place > last + 1:
-                yield self._gap(place - last - 1)
+        last_place = -1
+        for place in _places_in_report(steps, marks):
+            if place > last_place + 1:
+                yield self._gap(place - last_place - 1)
             yield steps_html([steps[place]], frame, self._language)
-            last = place
-        if last + 1 < len(steps):
-            yield self._gap(len(steps) - last - 1)
+            last_place = place
+        if last_place + 1 < len(steps):
+            yield self._gap(len(steps) - last_place - 1)
 
     def _gap(self, count: int) -> Markup:
         return steps_html((), StepsFrame(left=count), self._language)
@@ -234,13 +246,15 @@ class StepsOfReport:
         return Markup('<ol class="steps">{}</ol>').format(Markup("").join(items))
 
 
-def _begins(one: JudgmentRecord) -> str:
-    """How the ids of a judgment begin."""
-    return f"j{one.judge}-{one.row}-".replace(" ", "_")
+def _id_prefix(record: JudgmentRecord) -> str:
+    """Return the prefix of the ids of a judgment."""
+    return f"j{record.judge}-{record.row}-".replace(" ", "_")
 
 
 def _link_into(drawn: Markup, at: str) -> Callable[[int], str]:
-    """Where a step is in the list that was drawn; empty where it is not in it."""
+    """Return a function that links to a step in the rendered list; empty if the step is not in
+    it.
+    """
 
     def link(number: int) -> str:
         step = f"{at}step-{number}"
@@ -249,8 +263,8 @@ def _link_into(drawn: Markup, at: str) -> Callable[[int], str]:
     return link
 
 
-def _picked(steps: Sequence[Step], marks: Mapping[int, object]) -> list[int]:
-    """The places of the steps that a report shows."""
+def _places_in_report(steps: Sequence[Step], marks: Mapping[int, object]) -> list[int]:
+    """Return the places of the steps that a report shows."""
     places = range(len(steps))
     if len(steps) <= _IN_REPORT:
         return list(places)
@@ -259,69 +273,73 @@ def _picked(steps: Sequence[Step], marks: Mapping[int, object]) -> list[int]:
         for place in places
         if steps[place].number in marks or ((call := steps[place].call) and call.error is not None)
     ]
-    wanted = (*places[: _IN_REPORT // 2], *places[-_IN_REPORT // 8 :], *telling)
-    return sorted(list(dict.fromkeys(wanted))[:_IN_REPORT])
+    places_by_priority = (*places[: _IN_REPORT // 2], *places[-_IN_REPORT // 8 :], *telling)
+    return sorted(list(dict.fromkeys(places_by_priority))[:_IN_REPORT])
 
 
 def _tokens(step: Step) -> int:
     return step.usage.tokens if step.usage else 0
 
 
-def linked(text: str | None, link: Callable[[int], str]) -> tuple[ShownPiece, ...]:
-    """A text in which every "step 7" leads there."""
+def link_steps(text: str | None, link: Callable[[int], str]) -> tuple[ShownPiece, ...]:
+    """Link every "step 7" in a text to that step."""
     pieces: list[ShownPiece] = []
     end = 0
     text = visible(text or "")
-    for named in _NAMES_STEP.finditer(text):
-        pieces += [ShownPiece(text[end : named.start()])]
-        pieces += [ShownPiece(named[0], link=link(int(named[2])))]
-        end = named.end()
+    for match in _NAMES_STEP.finditer(text):
+        pieces += [ShownPiece(text[end : match.start()])]
+        pieces += [ShownPiece(match[0], link=link(int(match[2])))]
+        end = match.end()
     return tuple(piece for piece in (*pieces, ShownPiece(text[end:])) if piece.text)
 
 
 def marks_of(
     measures: Sequence[RowMeasure], own: str, evidence: str = EVIDENCE
 ) -> dict[int, list[StepMark]]:
-    """Step → what the measures of its row say of it; what ``own`` says leads to where it says
-    it.
-    """
-    found: dict[int, list[StepMark]] = {}
+    """Map steps to the marks of their row's measures. Marks of ``own`` link to its evidence."""
+    marks: dict[int, list[StepMark]] = {}
 
     def add(step: int | None, mark: StepMark) -> None:
-        if step is not None and len(found.setdefault(step, [])) < _MOST_MARKS:
-            found[step].append(mark)
+        if step is not None and len(marks.setdefault(step, [])) < _MOST_MARKS:
+            marks[step].append(mark)
 
-    for one in sorted(measures, key=lambda one: one.criterion != own):
-        is_own = one.criterion == own
-        name = f"{one.criterion}: {one.verdict}" if one.verdict else one.criterion
-        for place, cited in enumerate(one.evidence, 1):
+    for measure in sorted(measures, key=lambda measure: measure.criterion != own):
+        is_own = measure.criterion == own
+        name = f"{measure.criterion}: {measure.verdict}" if measure.verdict else measure.criterion
+        for place, citation in enumerate(measure.evidence, 1):
             link = f"#{evidence}{place}" if is_own else None
-            add(cited["step"], StepMark("cited", name, cited["quote"] or "", cited["found"], link))
-        if one.place and one.place["step"] is not None:
+            add(
+                citation["step"],
+                StepMark("cited", name, citation["quote"] or "", citation["found"], link),
+            )
+        if measure.place and measure.place["step"] is not None:
             link = f"#{evidence}place" if is_own else None
-            add(one.place["step"], StepMark("blamed", name, one.place["agent"] or "", None, link))
-        for place, part in enumerate(one.parts[:_MOST_PARTS], 1):
+            add(
+                measure.place["step"],
+                StepMark("blamed", name, measure.place["agent"] or "", None, link),
+            )
+        for place, part in enumerate(measure.parts[:_MOST_PARTS], 1):
             link = f"#{evidence}part-{place}" if is_own else None
-            add(part.step, StepMark("part", one.criterion, str(part.text), None, link))
-    return found
+            add(part.step, StepMark("part", measure.criterion, str(part.text), None, link))
+    return marks
 
 
 def steps_style() -> str:
-    """How a page shows them: the rules of its style sheet."""
+    """Return the style sheet of a list of steps."""
     return environment("en", html=True).get_template("adjudge.features.agents:steps.css").render()
 
 
 def raw_json(step: Step, longest: int) -> ShownText:
-    """A step as JSON; what is longer is cut."""
+    """Return a step as JSON, cut if it is too long."""
     text = json.dumps(plain(step), ensure_ascii=False, indent=2, default=str)
     return _cut(text, longest)
 
 
-def _shown(step: Step, frame: StepsFrame) -> ShownStep:
+def _prepare_step(step: Step, frame: StepsFrame) -> ShownStep:
     marks = tuple(frame.marks.get(step.number, ()))
     quotes = [mark.text for mark in marks if mark.kind == "cited" and mark.text]
     call, counts = step.call, frame.counts
-    said = None if call is None else visible(call.line)
+    call_text = None if call is None else visible(call.line)
     error = None if call is None else call.error
     result = None if call is None or call.result == error else call.result
     tokens = _tokens(step)
@@ -335,8 +353,8 @@ def _shown(step: Step, frame: StepsFrame) -> ShownStep:
         who=visible(step.actor) if several or step.actor == "user" else None,
         kind=_KINDS.get(step.kind, Message(step.kind)),
         classes=" ".join(dict.fromkeys(classes)),
-        call=None if said is None else said[:_LONGEST_CALL],
-        cut_call=said is not None and len(said) > _LONGEST_CALL,
+        call=None if call_text is None else call_text[:_LONGEST_CALL],
+        cut_call=call_text is not None and len(call_text) > _LONGEST_CALL,
         error=None if error is None else _cut(error, frame.longest, quotes),
         text=_cut(step.text, frame.longest, quotes) if step.text else None,
         result=None if result is None else _cut(result, frame.longest, quotes),
@@ -356,28 +374,29 @@ def _hundredths(value: float, most: float) -> int:
 
 
 def _cut(text: str, longest: int, quotes: Sequence[str] = ()) -> ShownText:
-    """Head and tail, with the quotes that stand in them marked."""
-    whole = len(text)
-    if whole <= _LOOKED_INTO:
+    """Return head and tail of a text, with quotes marked."""
+    length = len(text)
+    # Looking for base64 in a very long text takes too long.
+    if length <= _LOOKED_INTO:
         text = as_text(text)
     if len(text) <= longest:
-        return ShownText(_marked(visible(text), quotes), whole, 0)
+        return ShownText(_mark_quotes(visible(text), quotes), length, 0)
     head = longest * 3 // 5
     tail = text[len(text) - (longest - head) :]
     between = Message(
         "… {left:,} of {total:,} characters left out …", left=len(text) - longest, total=len(text)
     )
     pieces = (
-        *_marked(visible(text[:head]), quotes),
+        *_mark_quotes(visible(text[:head]), quotes),
         ShownPiece("\n"),
         ShownPiece(between, link=""),
         ShownPiece("\n"),
-        *_marked(visible(tail), quotes),
+        *_mark_quotes(visible(tail), quotes),
     )
-    return ShownText(pieces, whole, len(text) - longest)
+    return ShownText(pieces, length, len(text) - longest)
 
 
-def _marked(text: str, quotes: Sequence[str]) -> tuple[ShownPiece, ...]:
+def _mark_quotes(text: str, quotes: Sequence[str]) -> tuple[ShownPiece, ...]:
     spans = sorted(
         (span.start, span.end)
         for quote in quotes[:_MOST_MARKS]
@@ -392,25 +411,25 @@ def _marked(text: str, quotes: Sequence[str]) -> tuple[ShownPiece, ...]:
     return tuple(piece for piece in (*pieces, ShownPiece(text[end:])) if piece.text)
 
 
-def _drawn(language: str, macro: str, *values: object) -> Markup:
-    found = getattr(_page(language).module, macro)(*values)
-    return Markup(found)  # noqa: S704 - the template escapes
+def _render(language: str, macro: str, *values: object) -> Markup:
+    html = getattr(_page(language).module, macro)(*values)
+    return Markup(html)  # noqa: S704 - the template escapes
 
 
 @cache
 def _page(language: str) -> jinja2.Template:
-    made = environment(language, html=True)
-    made.globals |= {
+    jinja_environment = environment(language, html=True)
+    jinja_environment.globals |= {
         "count_tokens": count_tokens,
         "found": _FOUND,
         "short": _SHORT,
-        "linked": linked,
+        "linked": link_steps,
         "piece": piece,
         "visible": visible,
         "size": size,
         "most_parts": _MOST_PARTS,
     }
-    return made.get_template("adjudge.features.agents:steps.html.jinja")
+    return jinja_environment.get_template("adjudge.features.agents:steps.html.jinja")
 
 
 def size(characters: int) -> Message:

@@ -1,4 +1,4 @@
-"""A trajectory as a judge is shown it: numbered steps, shortened only as far as a budget needs."""
+"""Render a trajectory for a judge: numbered steps, shortened only as far as the budget requires."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import groupby
 
 from adjudge.features.agents.record import Shortened
@@ -33,7 +33,7 @@ _SENTENCE = re.compile(r"(?:[^.!?。\n]|\.(?=\S))*[.!?。]?")
 
 @dataclass(frozen=True, slots=True)
 class ShownTrajectory:
-    """What is shown of a trajectory."""
+    """A trajectory as it is shown to a judge."""
 
     steps: tuple[str, ...]
     """Each with its number on the first line; of some, several in one."""
@@ -44,31 +44,31 @@ class ShownTrajectory:
 
     @property
     def note(self) -> Message | None:
-        """How much was left out, where something was."""
+        """How much was left out; None if nothing was."""
         if self.shortened is None:
             return None
-        said = Message(
+        text = Message(
             "shortened: {characters:,} of {total:,} characters of the steps were not shown to "
             "the judge",
             characters=self.shortened.characters,
             total=self.shortened.of,
         )
         if not self.shortened.steps:
-            return said
+            return text
         folded = plural(
             "{count} step was only counted", "{count} steps were only counted", self.shortened.steps
         )
-        return join("; ", (said, folded))
+        return join("; ", (text, folded))
 
 
 def tokens_of(text: str) -> int:
-    """About how many tokens a text has, in any language."""
+    """Estimate the number of tokens of a text, in any language."""
     return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_A_TOKEN)
 
 
 @dataclass(frozen=True, slots=True)
 class _Caps:
-    """How many characters are left of what; None: all."""
+    """Remaining characters per kind of text; None: all."""
 
     result: int | None = None
     thought: int | None = None
@@ -81,22 +81,23 @@ class _Caps:
 
 @dataclass(slots=True)
 class _Scissors:
-    """Cuts texts, and counts what falls off."""
+    """Cuts texts, and counts the characters cut off."""
 
     language: str
     left_out: int = 0
 
     def cut(self, text: str, most: int | None) -> str:
-        """Head and tail, 3 : 2, with what was left out between them."""
+        """Keep head and tail, 3 : 2, and say between them how much was left out."""
         if most is None or len(text) <= most:
             return text
-        left = len(text) - most
+        removed = len(text) - most
         mark = Message(
-            "… {left:,} of {total:,} characters left out …", left=left, total=len(text)
+            "… {left:,} of {total:,} characters left out …", left=removed, total=len(text)
         ).render(self.language)
-        if left <= 2 * len(mark):
+        # Cutting so little saves nothing: the mark is as long.
+        if removed <= 2 * len(mark):
             return text
-        self.left_out += left
+        self.left_out += removed
         head = most * 3 // 5
         return f"{text[:head]}\n{mark}\n{text[len(text) - (most - head) :]}"
 
@@ -104,17 +105,16 @@ class _Scissors:
 def show_within(
     trajectory: Trajectory, budget: int, *, tools: bool = False, language: str = "en"
 ) -> ShownTrajectory:
-    """The steps, and the tools where these are to be shown, in at most ``budget`` tokens if that
-    can be.
+    """Show the steps, and the tools if requested, in at most ``budget`` tokens if possible.
 
-    What does not fit is shortened in this order: definitions of tools, results of calls, thoughts,
-    what agents say in between, long arguments and errors, whole stretches of steps. The goal, the
-    answer, what users say and the names of tools never are.
+    Texts are shortened in this order: definitions of tools, results of calls, thoughts, interim
+    messages of agents, long arguments and errors, whole stretches of steps. The goal, the answer,
+    messages of users and the names of tools are never shortened.
     """
     drawing = _Drawing(trajectory, language, tools=tools)
-    shown = drawing.draw(_Caps())
-    if shown.tokens <= budget:
-        return shown
+    result = drawing.draw(_Caps())
+    if result.tokens <= budget:
+        return result
     drawing = replace(drawing, brief_tools=True)
     caps = _Caps()
     for cap, least, longest in (
@@ -125,26 +125,21 @@ def show_within(
         ("error", _LEAST_ERROR, drawing.longest_error),
     ):
         if drawing.draw(caps).tokens > budget and longest > least:
-            caps = _capped(drawing, partial(_with_cap, caps, cap), (least, longest), budget)
-    shown = drawing.draw(caps)
-    if shown.tokens <= budget:
-        return shown
-    return drawing.draw(replace(caps, folded=_folded(drawing, caps, budget)))
+
+            def fits(size: int, caps: _Caps = caps, cap: str = cap) -> bool:
+                capped = replace(caps, **{cap: size})  # type: ignore[arg-type]  # names of sizes
+                return drawing.draw(capped).tokens <= budget
+
+            size = _largest(least, longest, fits)
+            caps = replace(caps, **{cap: size})  # type: ignore[arg-type]  # names of sizes
+    result = drawing.draw(caps)
+    if result.tokens <= budget:
+        return result
+    return drawing.draw(replace(caps, folded=_steps_to_fold(drawing, caps, budget)))
 
 
-def _with_cap(caps: _Caps, name: str, size: int) -> _Caps:
-    return replace(caps, **{name: size})  # type: ignore[arg-type]  # names of sizes
-
-
-def _capped(
-    drawing: _Drawing, capped: Callable[[int], _Caps], sizes: tuple[int, int], budget: int
-) -> _Caps:
-    """With the largest size that fits, or the least."""
-    return capped(_largest(*sizes, lambda size: drawing.draw(capped(size)).tokens <= budget))
-
-
-def _folded(drawing: _Drawing, caps: _Caps, budget: int) -> frozenset[int]:
-    """The places of as few steps as can be that are counted only."""
+def _steps_to_fold(drawing: _Drawing, caps: _Caps, budget: int) -> frozenset[int]:
+    """Return the places of steps that are only counted: as few as possible."""
     places = drawing.foldable
 
     def without(stay: int) -> frozenset[int]:
@@ -157,7 +152,7 @@ def _folded(drawing: _Drawing, caps: _Caps, budget: int) -> frozenset[int]:
 
 
 def _largest(least: int, most: int, fits: Callable[[int], bool]) -> int:
-    """The largest number from ``least`` up that fits; ``least`` where none does."""
+    """Return the largest number from ``least`` up that fits; ``least`` if none does."""
     if not fits(least):
         return least
     while least < most:
@@ -190,76 +185,83 @@ class _Drawing:
     """Caps → the blocks that were drawn so: the last caps, and none."""
 
     def draw(self, caps: _Caps) -> ShownTrajectory:
-        """The trajectory with so much of each."""
+        """Return the trajectory with these caps."""
         scissors = _Scissors(self.language)
         steps = self.trajectory.steps
         folded = {
             place
-            for run in _runs(sorted(caps.folded))
+            for run in _consecutive(sorted(caps.folded))
             if len(run) > 1  # a line about one step says less, and is hardly shorter
             for place in run
         }
         blocks: list[_Block] = []
-        drawn = self._drawn_with(replace(caps, folded=frozenset()))
+        drawn = self._blocks_with(replace(caps, folded=frozenset()))
         for is_folded, places in groupby(range(len(steps)), folded.__contains__):
             if is_folded:
                 blocks.append(_Block.of(self._fold(tuple(places)), 0))
             else:
                 blocks += [drawn[place] for place in places]
-        defined = [self._tool(one, scissors) for one in self.trajectory.tools if self.tools]
-        whole = self._drawn_with(_Caps())
-        left_out = scissors.left_out + sum(one.left_out for one in blocks)
-        left_out += sum(len(whole[place].text) for place in folded)
+        defined = [self._tool(tool, scissors) for tool in self.trajectory.tools if self.tools]
+        uncut = self._blocks_with(_Caps())
+        left_out = scissors.left_out + sum(block.left_out for block in blocks)
+        left_out += sum(len(uncut[place].text) for place in folded)
         return ShownTrajectory(
-            tuple(one.text for one in blocks),
+            tuple(block.text for block in blocks),
             tuple(defined),
-            sum(one.tokens for one in blocks) + sum(map(tokens_of, defined)),
+            sum(block.tokens for block in blocks) + sum(map(tokens_of, defined)),
             Shortened(characters=left_out, of=self._total, steps=len(folded)) if left_out else None,
         )
 
     @cached_property
     def _total(self) -> int:
-        """Characters of all that there is to show."""
-        defined = [one.text for one in self.trajectory.tools if self.tools]
-        whole = self._drawn_with(_Caps()).values()
-        return sum(map(len, defined)) + sum(len(one.text) for one in whole)
+        """Number of characters of everything that could be shown."""
+        defined = [tool.text for tool in self.trajectory.tools if self.tools]
+        blocks = self._blocks_with(_Caps()).values()
+        return sum(map(len, defined)) + sum(len(block.text) for block in blocks)
 
-    def _drawn_with(self, caps: _Caps) -> Mapping[int, _Block]:
-        """The steps with so much of each, none of them folded."""
-        known = self._drawn.get(caps)
-        if known is not None:
-            return known
-        whole = {} if caps == _Caps() else self._drawn_with(_Caps())
-        made = {
-            place: whole[place]
-            if whole and self._largest_parts[place] <= _least_of(caps)
+    def _blocks_with(self, caps: _Caps) -> Mapping[int, _Block]:
+        """Return the blocks of all steps with these caps, none of them folded."""
+        cached = self._drawn.get(caps)
+        if cached is not None:
+            return cached
+        # Most steps are shorter than the caps: their blocks are those without caps.
+        uncut = {} if caps == _Caps() else self._blocks_with(_Caps())
+        blocks = {
+            place: uncut[place]
+            if uncut and self._largest_parts[place] <= _least_of(caps)
             else self._block(place, caps)
             for place in range(len(self.trajectory.steps))
         }
-        for other in [one for one in self._drawn if one != _Caps()]:
-            del self._drawn[other]
-        self._drawn[caps] = made
-        return made
+        # Keep the latest caps only: a search tries many.
+        for old_caps in [cached_caps for cached_caps in self._drawn if cached_caps != _Caps()]:
+            del self._drawn[old_caps]
+        self._drawn[caps] = blocks
+        return blocks
 
     @cached_property
     def _largest_parts(self) -> Sequence[int]:
-        """Characters of the longest part of each step that could be cut."""
+        """Number of characters of the longest part of each step that could be cut."""
         return [_largest_part(step) for step in self.trajectory.steps]
 
     def _block(self, place: int, caps: _Caps) -> _Block:
         scissors = _Scissors(self.language)
         step = self.trajectory.steps[place]
         late = place >= len(self.trajectory.steps) - _LAST
-        said = None if late or place == 0 or self._is_answer(step) else caps.said
+        text_cap = None if late or place == 0 or self._is_answer(step) else caps.said
         header = step.header
         body: list[str] = []
         if step.call is None:
-            cap = _cap_of_text(step, caps, said, late=late)
+            if step.actor == "user":
+                cap = None
+            elif step.kind == "retrieved":
+                cap = None if late else caps.result
+            else:
+                cap = caps.thought if step.kind == "thought" else text_cap
             body.append(scissors.cut(step.text, cap))
         else:
             call = _with_short_arguments(step.call, caps.argument, scissors)
             header = header if call is step.call else replace(step, call=call).header
-            body.append(scissors.cut(step.text, said))
+            body.append(scissors.cut(step.text, text_cap))
             if call.error is not None:
                 body.append(f"error: {scissors.cut(call.error, caps.error)}")
             if call.result is None:
@@ -277,7 +279,7 @@ class _Drawing:
 
     @property
     def foldable(self) -> list[int]:
-        """The places of steps that may be counted only, those in the middle first."""
+        """The places of steps that may be only counted, those in the middle first."""
         steps = self.trajectory.steps
         places = [
             place
@@ -293,20 +295,20 @@ class _Drawing:
     def _fold(self, places: Sequence[int]) -> str:
         steps = [self.trajectory.steps[place] for place in places]
         calls = Counter(step.call.name for step in steps if step.call is not None)
-        others = Counter(str(step.kind) for step in steps if step.call is None)
-        said = []
+        kinds = Counter(str(step.kind) for step in steps if step.call is None)
+        parts = []
         if calls:
-            named = ", ".join(f"{name[:200]} {count}" for name, count in calls.most_common())
+            names = ", ".join(f"{name[:200]} {count}" for name, count in calls.most_common())
             count = plural("{count} call", "{count} calls", calls.total())
-            said.append(f"{count.render(self.language)}: {named}")
-        said += [f"{name} {count}" for name, count in others.most_common()]
-        return f"steps {steps[0].number}–{steps[-1].number}\n{'; '.join(said)}"
+            parts.append(f"{count.render(self.language)}: {names}")
+        parts += [f"{name} {count}" for name, count in kinds.most_common()]
+        return f"steps {steps[0].number}–{steps[-1].number}\n{'; '.join(parts)}"
 
     def _tool(self, tool: ToolDefinition, scissors: _Scissors) -> str:
         if not self.brief_tools:
             return tool.text
-        first = _SENTENCE.match(tool.description.strip())
-        brief = f"{tool.name}: {first[0] if first else ''}"
+        sentence = _SENTENCE.match(tool.description.strip())
+        brief = f"{tool.name}: {sentence[0] if sentence else ''}"
         scissors.left_out += max(0, len(tool.text) - len(brief))
         return brief
 
@@ -323,7 +325,9 @@ class _Drawing:
 
     @property
     def longest_argument(self) -> int:
-        values = (one for step in self.trajectory.calls if step.call for one in _values(step.call))
+        values = (
+            value for step in self.trajectory.calls if step.call for value in _values(step.call)
+        )
         return max(map(len, values), default=0)
 
     @property
@@ -347,20 +351,12 @@ def _least_of(caps: _Caps) -> float:
 
 def _largest_part(step: Step) -> int:
     call = step.call
-    beside = () if call is None else (call.error or "", call.result or "", *_values(call))
-    return max(map(len, (step.text, *beside)))
-
-
-def _cap_of_text(step: Step, caps: _Caps, said: int | None, *, late: bool) -> int | None:
-    if step.actor == "user":
-        return None
-    if step.kind == "retrieved":
-        return None if late else caps.result
-    return caps.thought if step.kind == "thought" else said
+    call_texts = () if call is None else (call.error or "", call.result or "", *_values(call))
+    return max(map(len, (step.text, *call_texts)))
 
 
 def _values(call: ToolCall) -> Iterator[str]:
-    """The arguments in writing, each value by itself."""
+    """Yield the arguments as text, each value separately."""
     if isinstance(call.arguments, str):
         yield call.arguments
         return
@@ -373,17 +369,17 @@ def _with_short_arguments(call: ToolCall, most: int | None, scissors: _Scissors)
         return call
     if isinstance(call.arguments, str):
         return replace(call, arguments=scissors.cut(call.arguments, most))
-    written = zip(call.arguments.items(), _values(call), strict=True)
+    pairs = zip(call.arguments.items(), _values(call), strict=True)
     return replace(
         call,
         arguments={
             name: value if len(text) <= most else scissors.cut(text, most)
-            for (name, value), text in written
+            for (name, value), text in pairs
         },
     )
 
 
-def _runs(places: Sequence[int]) -> Iterator[list[int]]:
-    """Places that follow each other, together."""
+def _consecutive(places: Sequence[int]) -> Iterator[list[int]]:
+    """Group consecutive places."""
     for _, run in groupby(enumerate(places), lambda pair: pair[1] - pair[0]):
         yield [place for _, place in run]

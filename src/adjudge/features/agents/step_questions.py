@@ -1,4 +1,6 @@
-"""Questions about the steps of an agent: which option, with steps and quotes that show it."""
+"""Questions about the steps of an agent, answered by an option with steps and quotes as
+evidence.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ PlaceName = Literal["step", "agent", "paragraph"]
 
 @dataclass(frozen=True)
 class StepsQuestion(Choice):
-    """Which of the options it is, shown by steps."""
+    """A choice between options, with steps as evidence."""
 
     asked: tuple[PlaceName, ...] = ()
     """What else is to be said: of a rule that was broken its paragraph, of a failure the step and
@@ -32,17 +34,17 @@ class StepsQuestion(Choice):
 
     @property
     def places(self) -> tuple[str, ...]:
-        """What an answer says beside its option of where something happened."""
+        """The places that an answer names in addition to its option."""
         return self.asked
 
     @property
     def identity(self) -> str:
-        """What a ballot's identity says of its question."""
+        """The part of a ballot's identity that identifies its question."""
         return f"{self.order}\0{self.asked}\0steps"
 
     # there is no advice on steps
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002
-        """JSON schema of an answer."""
+        """Return the JSON schema of an answer."""
         option = {"type": "string", "enum": list(self.labels)}
         return object_schema(
             {
@@ -54,7 +56,7 @@ class StepsQuestion(Choice):
         )
 
     def restore(self, option: str, explanation: str | None, details: Details) -> Cited:
-        """The verdict that a ledger holds."""
+        """Return the verdict that a ledger holds."""
         return Cited(
             option,
             explanation,
@@ -69,7 +71,7 @@ class StepsQuestion(Choice):
 
 @dataclass(frozen=True)
 class ChecklistQuestion(ChoiceOfEach):
-    """Which of the points of a list are met, shown by steps."""
+    """A choice for each point of a checklist, with steps as evidence."""
 
     about: ClassVar[str] = "checklist of {}"
     cites: ClassVar[bool] = True
@@ -77,9 +79,9 @@ class ChecklistQuestion(ChoiceOfEach):
 
 @dataclass(frozen=True)
 class PointsQuestion(OfEach):
-    """What must be so at the end of a task, as points that can be checked one by one.
+    """A request for the points that must hold at the end of a task, to be checked one by one.
 
-    The answer in writing: the points as a JSON list.
+    The answer is stored as a JSON list of points.
     """
 
     about: ClassVar[str] = "points"
@@ -87,7 +89,7 @@ class PointsQuestion(OfEach):
 
     # there is no advice on points
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002
-        """JSON schema of an answer."""
+        """Return the JSON schema of an answer."""
         return object_schema({"points": {"type": "array", "items": {"type": "string"}}})
 
     def read_objects(

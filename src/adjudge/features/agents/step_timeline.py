@@ -1,6 +1,4 @@
-"""The steps of an agent on an axis of time: a line for everybody who did something, a bar for each
-step.
-"""
+"""The steps of an agent on a time axis: a lane per actor, a bar per step."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ _MOST_BARS = 120
 
 
 class TimeBar(NamedTuple):
-    """Where a step lies, in percent of the whole time."""
+    """A step on the axis, in percent of the total time."""
 
     left: float
     width: float
@@ -40,35 +38,36 @@ class TimeAxis(NamedTuple):
 
     @property
     def drawn(self) -> int:
-        return sum(len(one.bars) for one in self.lanes)
+        return sum(len(lane.bars) for lane in self.lanes)
 
 
 def time_axis(times: Sequence[StepTime], link: Callable[[int], str]) -> TimeAxis:
-    """``link``: where a step is shown; empty where it is not."""
-    whole = max(one.started + one.seconds for one in times)
-    by_weight = sorted(times, key=lambda one: (not one.failed, -one.seconds))[:_MOST_BARS]
-    busiest = dict(Counter(one.actor for one in times).most_common(_MOST_ACTORS))
+    """Lay out the steps. ``link``: the address of a step; empty if the step is not shown."""
+    total = max(step.started + step.seconds for step in times)
+    # failed and long steps first
+    by_weight = sorted(times, key=lambda step: (not step.failed, -step.seconds))[:_MOST_BARS]
+    busiest = dict(Counter(step.actor for step in times).most_common(_MOST_ACTORS))
     lanes = [
         ActorBars(
             actor,
             [
-                _bar(one, whole, link(one.number))
-                for one in sorted(by_weight, key=lambda each: each.started)
-                if one.actor == actor
+                _bar(step, total, link(step.number))
+                for step in sorted(by_weight, key=lambda drawn_step: drawn_step.started)
+                if step.actor == actor
             ],
         )
-        for actor in dict.fromkeys(one.actor for one in times)
+        for actor in dict.fromkeys(step.actor for step in times)
         if actor in busiest
     ]
-    return TimeAxis(whole, lanes, len(times))
+    return TimeAxis(total, lanes, len(times))
 
 
-def _bar(one: StepTime, whole: float, link: str) -> TimeBar:
-    told = Message(
+def _bar(step: StepTime, total: float, link: str) -> TimeBar:
+    title = Message(
         "step {number}, {what}: from {started} s on, {seconds} s",
-        number=one.number,
-        what=one.what,
-        started=figure(one.started),
-        seconds=figure(one.seconds),
+        number=step.number,
+        what=step.what,
+        started=figure(step.started),
+        seconds=figure(step.seconds),
     )
-    return TimeBar(100 * one.started / whole, 100 * one.seconds / whole, told, link, one.failed)
+    return TimeBar(100 * step.started / total, 100 * step.seconds / total, title, link, step.failed)

@@ -1,5 +1,5 @@
-"""What a reply says of the steps of an agent: evidence is a step and a quote, which a program looks
-for where it was shown.
+"""Read a reply about the steps of an agent. Its evidence is a step and a quote, which is looked up
+in the shown text.
 """
 
 from __future__ import annotations
@@ -25,94 +25,95 @@ MOST_POINTS = 20
 
 
 def with_steps(reading: Reading, ballot: Ballot) -> Reading:
-    """The verdict with its evidence as far as a program can follow it. Evidence that is not there
-    is counted; it does not make the vote fail.
+    """Check the evidence of a verdict.
+
+    Evidence that cannot be found is counted; it does not make the vote fail.
     """
     verdict = reading.verdict
     if not isinstance(verdict, Chosen):
         return reading
     data = reading.data or {}
-    given = data.get("evidence")
-    pieces = given if isinstance(given, list) else [given]
-    shown = [numbered_text(one) for one in ballot.instance.fields.get(STEPS, ())]
+    evidence = data.get("evidence")
+    pieces = evidence if isinstance(evidence, list) else [evidence]
+    blocks = [numbered_text(block) for block in ballot.instance.fields.get(STEPS, ())]
     cited = [
-        found
-        for one in pieces
-        if isinstance(one, Mapping) and (found := _citation(one, shown)) is not None
+        citation
+        for piece in pieces
+        if isinstance(piece, Mapping) and (citation := _citation(piece, blocks)) is not None
     ][:MOST_CITED]
-    place = _place(data, ballot, shown)
+    place = _place(data, ballot, blocks)
     if isinstance(place, Message):
         return Reading(Outcome.UNREADABLE, reason=place)
     counts = {
-        INVENTED: sum(one.found == "invented" for one in cited),
-        MOVED: sum(one.found == "moved" for one in cited),
+        INVENTED: sum(citation.found == "invented" for citation in cited),
+        MOVED: sum(citation.found == "moved" for citation in cited),
     }
-    beside = {name: count for name, count in counts.items() if count}
+    nonzero = {name: count for name, count in counts.items() if count}
     return replace(
         reading,
         verdict=Cited(verdict.option, verdict.explanation, evidence=tuple(cited), place=place),
-        beside=beside or NOTHING,
+        beside=nonzero or NOTHING,
     )
 
 
-def _citation(given: JsonObject, shown: Sequence[tuple[range, str]]) -> StepCitation | None:
-    """One piece of evidence, looked for in the step that it names, then in the others."""
-    quote, absent = _text(given.get("quote")), _text(given.get("absent"))
-    number = whole_number(given.get("step"))
+def _citation(piece: JsonObject, blocks: Sequence[tuple[range, str]]) -> StepCitation | None:
+    """Look up one piece of evidence in the step that it names, then in the others."""
+    quote, absent = _text(piece.get("quote")), _text(piece.get("absent"))
+    number = whole_number(piece.get("step"))
     if quote is None:
         return None if absent is None else StepCitation("absent", absent=absent)
-    if number is not None and not any(number in numbers for numbers, _ in shown):
+    if number is not None and not any(number in numbers for numbers, _ in blocks):
         return StepCitation("void", number, quote)
-    found = [
+    matches = [
         (numbers[0], passage)
-        for numbers, text in shown
+        for numbers, text in blocks
         if len(numbers) == 1 and (passage := _passage(quote, text))
     ]
-    here = next((passage for step, passage in found if step == number), None)
+    here = next((passage for step, passage in matches if step == number), None)
     if here is not None:
         return StepCitation("proven", number, here)
-    if found:
-        return StepCitation("moved", *found[0])
+    if matches:
+        return StepCitation("moved", *matches[0])
     return StepCitation("invented", number, quote)
 
 
 def _passage(quote: str, text: str) -> str | None:
-    """The passage itself: what is shown as evidence is cut from the step, never taken from the
-    reply.
-    """
+    """Return the passage itself: evidence is cut from the step, never taken from the reply."""
     span = find_quote(quote, text)
     return None if span is None else text[span.start : span.end]
 
 
 def _place(
-    data: JsonObject, ballot: Ballot, shown: Sequence[tuple[range, str]]
+    data: JsonObject, ballot: Ballot, blocks: Sequence[tuple[range, str]]
 ) -> KeptPlace | Message:
-    """Where it happened, as far as that was asked; a Message says what is wrong with it."""
-    asked: Sequence[str] = ballot.question.places
-    step = whole_number(data.get("step")) if "step" in asked else None
-    if "step" in asked and not any(step in numbers for numbers, _ in shown):
+    """Return the place that was asked for; a Message says what is wrong with it."""
+    places: Sequence[str] = ballot.question.places
+    step = whole_number(data.get("step")) if "step" in places else None
+    if "step" in places and not any(step in numbers for numbers, _ in blocks):
         return Message('"step" must be the number of a step, not {step!r}', step=data.get("step"))
     return {
         "step": step,
-        "agent": _text(data.get("agent")) if "agent" in asked else None,
-        "paragraph": whole_number(data.get("paragraph")) if "paragraph" in asked else None,
+        "agent": _text(data.get("agent")) if "agent" in places else None,
+        "paragraph": whole_number(data.get("paragraph")) if "paragraph" in places else None,
     }
 
 
 def read_points(objects: Sequence[JsonObject]) -> Reading | None:
-    """The points of a checklist; None where no object of the reply holds any."""
+    """Read the points of a checklist; None if the reply has none."""
     listed = lists_under(objects).get("points")
     if not listed:
         return None
     if len(listed) > 1:
         return lists_differ("points")
-    points = [" ".join(one.split()) for one in listed[0] if isinstance(one, str) and one.strip()]
+    points = [
+        " ".join(point.split()) for point in listed[0] if isinstance(point, str) and point.strip()
+    ]
     if not 1 <= len(points) <= MOST_POINTS or len(points) != len(listed[0]):
         return Reading(
             Outcome.UNREADABLE,
             reason=Message('"points" must hold 1 to {most} sentences', most=MOST_POINTS),
         )
-    if any(len(one) > _LONGEST_POINT for one in points):
+    if any(len(point) > _LONGEST_POINT for point in points):
         return Reading(Outcome.UNREADABLE, reason=Message("a point is one short sentence"))
     return Reading(Outcome.OK, Chosen(json.dumps(points, ensure_ascii=False)))
 

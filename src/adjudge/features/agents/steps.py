@@ -1,4 +1,4 @@
-"""Verdicts on the steps of an agent: an option with steps and quotes that show it."""
+"""Verdicts on the steps of an agent: an option, with steps and quotes as evidence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOWHERE: KeptPlace = {"step": None, "agent": None, "paragraph": None}
 
 @dataclass(frozen=True, slots=True)
 class StepCitation:
-    """A step with a quote from it, or what is absent from all of them."""
+    """A step with a quote from it, or something that is absent from all steps."""
 
     found: CitationFound
     step: int | None = None
@@ -29,7 +29,7 @@ class StepCitation:
 
     @property
     def proven(self) -> bool:
-        """Whether a program found the quote."""
+        """True if the quote was found."""
         return self.found in ("proven", "moved")
 
     def to_dict(self) -> KeptCitation:
@@ -47,31 +47,31 @@ class StepCitation:
 
 @dataclass(frozen=True, slots=True)
 class Cited(Chosen):
-    """An option with its evidence and, where that was asked, where it happened."""
+    """An option with its evidence and, if requested, the place of an event."""
 
     evidence: tuple[StepCitation, ...] = ()
     place: KeptPlace = field(default_factory=lambda: NOWHERE)
 
     @property
     def details(self) -> Details:
-        """What there is beside the option and the explanation."""
+        """The details besides the option and the explanation."""
         return {
             "score": self.score,
-            "cited": [one.to_dict() for one in self.evidence],
+            "cited": [citation.to_dict() for citation in self.evidence],
             "place": None if self.place == NOWHERE else self.place,
         }
 
 
 def numbered_text(block: str) -> tuple[range, str]:
-    """The steps that a shown text stands for, and the text itself."""
-    found = _LABEL.match(block)
-    if found is None:
+    """Return the numbers of the steps in a shown text, and the text itself."""
+    match = _LABEL.match(block)
+    if match is None:
         return range(0), block
-    first = int(found[1])
-    return range(first, int(found[2] or first) + 1), block[found.end() :]
+    first_number = int(match[1])
+    return range(first_number, int(match[2] or first_number) + 1), block[match.end() :]
 
 
 def steps_identity(texts: Sequence[str]) -> str:
-    """By what steps are known where they are not kept: equal for equal texts."""
-    said = json_text(list(texts)).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(said).hexdigest()[:16]
+    """Return a hash that identifies steps that are not stored; equal for equal texts."""
+    encoded = json_text(list(texts)).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(encoded).hexdigest()[:16]

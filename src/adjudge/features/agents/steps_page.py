@@ -1,5 +1,5 @@
-"""``/run/ID/row/NUMBER/steps``: what the agent did, a stretch at a time; one step in full; and two
-trajectories side by side from where they part.
+"""``/run/ID/row/NUMBER/steps``: the steps of a trajectory in windows, one step in full, and two
+trajectories side by side.
 """
 
 from __future__ import annotations
@@ -69,14 +69,14 @@ class StepsPlace(NamedTuple):
     steps: KeptSteps
 
     def address(self, root: str, step: int | None = None, **more: object) -> str:
-        """Where the steps are; of one that may be far down, the stretch that holds it."""
-        asked = {"judge": self.record.judge, **({"step": step} if step else {}), **more}
+        """Return the address of the steps; for one step, of the window that holds it."""
+        query = {"judge": self.record.judge, **({"step": step} if step else {}), **more}
         at = f"#step-{step}" if step else ""
-        return f"{root}/run/{self.place.id}/row/{self.record.row}/steps?{urlencode(asked)}{at}"
+        return f"{root}/run/{self.place.id}/row/{self.record.row}/steps?{urlencode(query)}{at}"
 
 
 def is_long(connection: sqlite3.Connection, judge: str, index: int) -> bool:
-    """Whether the steps of a row are so much text that its own page does not wait for them."""
+    """Return True if the steps of a row are so long that its page should not wait for them."""
     query = (
         "SELECT max(length(CAST(instance AS BLOB)) + length(CAST(result AS BLOB))) FROM judgments "
         "WHERE judge = ? AND number BETWEEN ? AND ?"
@@ -86,121 +86,126 @@ def is_long(connection: sqlite3.Connection, judge: str, index: int) -> bool:
 
 
 def show(request: Request) -> Response:
-    """A page of them, or a further stretch of the list."""
-    site, asked = site_of(request), request.query_params
-    found = _find(request)
-    first = _first(found.steps, asked.get("from", ""), asked.get("step", ""))
-    data = steps_data(site, request, found, first)
-    if asked.get("part") == "more":
+    """Show the steps, or another window of the list."""
+    site, query = site_of(request), request.query_params
+    steps_place = _find(request)
+    start = _window_start(steps_place.steps, query.get("from", ""), query.get("step", ""))
+    data = steps_data(site, request, steps_place, start)
+    if query.get("part") == "more":
         return site.answer(request, "agents/steps_more.html.jinja", data)
     template = (
-        "agents/steps_part.html.jinja" if asked.get("part") == "1" else "agents/steps.html.jinja"
+        "agents/steps_part.html.jinja" if query.get("part") == "1" else "agents/steps.html.jinja"
     )
-    return site.answer(request, template, {**data, **_head(found)})
+    return site.answer(request, template, {**data, **_head(steps_place)})
 
 
-def steps_data(site: Site, request: Request, found: StepsPlace, first: int = 0) -> JsonDict:
-    """A stretch of the steps, drawn, and where the others are."""
+def steps_data(site: Site, request: Request, steps_place: StepsPlace, start: int = 0) -> JsonDict:
+    """Return a window of the steps, rendered, and where the others are."""
     root, language = request.scope["root_path"], site.language_of(request)
-    site.sessions.mark_seen(found.place, found.record.index)
-    steps, counts = found.steps.window(first, WINDOW), found.steps.counts
-    left = len(found.steps) - first - len(steps)
+    site.sessions.mark_seen(steps_place.place, steps_place.record.index)
+    steps, counts = steps_place.steps.window(start, WINDOW), steps_place.steps.counts
+    remaining = len(steps_place.steps) - start - len(steps)
     frame = StepsFrame(
-        marks=_marks(found),
+        marks=_marks(steps_place),
         counts=counts,
-        whole=lambda number: _of_one(root, found, number),
-        more=found.address(root, **{"from": first + len(steps)}),
-        left=left,
+        whole=lambda number: _step_address(root, steps_place, number),
+        more=steps_place.address(root, **{"from": start + len(steps)}),
+        left=remaining,
     )
     return {
-        "run": found.place.link,
-        "judge": found.record.judge,
+        "run": steps_place.place.link,
+        "judge": steps_place.record.judge,
         "steps": {
-            "row": found.record.row,
+            "row": steps_place.record.row,
             "count": counts.steps,
-            "first": first + 1,
-            "last": first + len(steps),
-            "errors": [_named(root, found, number) for number in counts.errors[:_MOST_NAMED]],
+            "first": start + 1,
+            "last": start + len(steps),
+            "errors": [
+                {"number": number, "address": steps_place.address(root, number)}
+                for number in counts.errors[:_MOST_NAMED]
+            ],
             "failed": len(counts.errors),
             "tools": dict(counts.tools),
             "agents": list(counts.agents),
             "window": [plain(step) for step in steps] if wants_json(request) else [],
             "drawn": Markup("") if wants_json(request) else steps_html(steps, frame, language),
-            "times": _times(request, found, language),
-            "address": found.address(root),
-            "before": found.address(root, **{"from": max(0, first - WINDOW)}) if first else None,
+            "times": _times(request, steps_place, language),
+            "address": steps_place.address(root),
+            "before": steps_place.address(root, **{"from": max(0, start - WINDOW)})
+            if start
+            else None,
         },
     }
 
 
-def _times(request: Request, found: StepsPlace, language: str) -> Markup | list[JsonDict]:
+def _times(request: Request, steps_place: StepsPlace, language: str) -> Markup | list[JsonDict]:
     if wants_json(request):
-        return [one._asdict() for one in found.steps.times]
+        return [step_time._asdict() for step_time in steps_place.steps.times]
     root = request.scope["root_path"]
-    return times_html(found.steps, lambda number: found.address(root, number), language)
+    return times_html(steps_place.steps, lambda number: steps_place.address(root, number), language)
 
 
-def _named(root: str, found: StepsPlace, number: int) -> JsonDict:
-    return {"number": number, "address": found.address(root, number)}
+def _step_address(root: str, steps_place: StepsPlace, number: int) -> str:
+    query = urlencode({"judge": steps_place.record.judge})
+    return f"{root}/run/{steps_place.place.id}/row/{steps_place.record.row}/step/{number}?{query}"
 
 
-def _of_one(root: str, found: StepsPlace, number: int) -> str:
-    query = urlencode({"judge": found.record.judge})
-    return f"{root}/run/{found.place.id}/row/{found.record.row}/step/{number}?{query}"
-
-
-def _marks(found: StepsPlace) -> dict[int, list[StepMark]]:
-    own = found.record
-    folder = found.place.folder
-    measures = _read_measures(folder, run_version(folder), own.judge, own.index)
-    marks = marks_of(measures, own.criterion)
-    if not holds_labels(found.place.folder):
+def _marks(steps_place: StepsPlace) -> dict[int, list[StepMark]]:
+    judgment = steps_place.record
+    folder = steps_place.place.folder
+    measures = _read_measures(folder, run_version(folder), judgment.judge, judgment.index)
+    marks = marks_of(measures, judgment.criterion)
+    if not holds_labels(steps_place.place.folder):
         return marks
-    named = [
-        one for one in LabelStore(found.place.folder).current(own.criterion) if one.step is not None
+    labels = [
+        label
+        for label in LabelStore(steps_place.place.folder).current(judgment.criterion)
+        if label.step is not None
     ]
-    if not named:
+    if not labels:
         return marks
-    with reading(found.place.folder) as connection:
+    with reading(steps_place.place.folder) as connection:
         query = "SELECT instance FROM judgments WHERE judge = ? AND number = ?"
-        (kept,) = connection.execute(query, (own.judge, own.index)).fetchone()
-    identity = Instance(json.loads(kept)).identity
-    for one in named:
-        if one.row == identity and one.step is not None:
-            said = StepMark("person", f"{one.annotator}: {one.answer}", one.note)
-            marks.setdefault(one.step, []).append(said)
+        (instance_json,) = connection.execute(query, (judgment.judge, judgment.index)).fetchone()
+    identity = Instance(json.loads(instance_json)).identity
+    for label in labels:
+        if label.row == identity and label.step is not None:
+            mark = StepMark("person", f"{label.annotator}: {label.answer}", label.note)
+            marks.setdefault(label.step, []).append(mark)
     return marks
 
 
 def show_step(request: Request) -> Response:
-    """One step in full, as far as a page should hold it, and as JSON."""
+    """Show one step in full, as far as a page should hold it, and as JSON."""
     site, number = site_of(request), request.path_params["step"]
-    found = _find(request)
-    at = found.steps.place_of(number)
+    steps_place = _find(request)
+    at = steps_place.steps.place_of(number)
     if at is None:
         raise HTTPException(404, Message("there is no step {number}", number=number))
-    step = found.steps.at(at)
+    step = steps_place.steps.at(at)
     root, language = request.scope["root_path"], site.language_of(request)
-    site.sessions.mark_seen(found.place, found.record.index)
-    frame = StepsFrame(marks=_marks(found), counts=found.steps.counts, longest=LONGEST_STEP)
+    site.sessions.mark_seen(steps_place.place, steps_place.record.index)
+    frame = StepsFrame(
+        marks=_marks(steps_place), counts=steps_place.steps.counts, longest=LONGEST_STEP
+    )
     raw = raw_json(step, LONGEST_STEP)
     data = {
-        **_head(found),
+        **_head(steps_place),
         "step": number,
         "data": plain(step) if wants_json(request) else None,
         "drawn": Markup("") if wants_json(request) else steps_html([step], frame, language),
         "raw": [piece.text for piece in raw.pieces],
         "characters": raw.characters,
         "left_out": raw.left_out,
-        "steps_address": found.address(root, number),
+        "steps_address": steps_place.address(root, number),
     }
     return site.answer(request, "agents/step.html.jinja", data)
 
 
-def _head(found: StepsPlace) -> JsonDict:
-    record = found.record
+def _head(steps_place: StepsPlace) -> JsonDict:
+    record = steps_place.record
     return {
-        "run": found.place.link,
+        "run": steps_place.place.link,
         "judge": record.judge,
         "row": {
             "row": record.row,
@@ -219,7 +224,7 @@ def _find(request: Request) -> StepsPlace:
 
 
 def find_steps(place: RunPlace, judge: str, row: int) -> StepsPlace:
-    """The steps behind a judgment; a RunError where there are none."""
+    """Return the steps of a judgment; raise a RunError if there are none."""
     with reading(place.folder) as connection:
         record = judged_row(connection, judge, row - 1)
     folder = place.folder
@@ -248,8 +253,8 @@ def _read_measures(
         return measures_of_row(connection, judge, index)
 
 
-def _first(steps: KeptSteps, begin: str, step: str) -> int:
-    """Where a stretch begins, from 0: as asked, or so that it holds a step."""
+def _window_start(steps: KeptSteps, begin: str, step: str) -> int:
+    """Return the start of a window, from 0: as requested, or so that it holds a step."""
     at = whole(begin) if begin else None
     if step and (number := whole(step)) is not None:
         place = steps.place_of(number)
@@ -261,84 +266,93 @@ def _first(steps: KeptSteps, begin: str, step: str) -> int:
 
 
 def show_beside(request: Request) -> Response:
-    """Two trajectories from their common beginning on."""
-    site, asked = site_of(request), request.query_params
-    one = _find(request)
-    other_place = site.library.find(asked.get("other") or one.place.id)
-    wanted, number = asked.get("row2", "").strip(), whole(asked.get("number2", ""))
-    other = (
-        find_steps(other_place, asked.get("judge2") or one.record.judge, number)
+    """Show two trajectories next to each other, from the end of their common beginning."""
+    site, query_params = site_of(request), request.query_params
+    left_steps = _find(request)
+    other_place = site.library.find(query_params.get("other") or left_steps.place.id)
+    row_name, number = query_params.get("row2", "").strip(), whole(query_params.get("number2", ""))
+    right_steps = (
+        find_steps(other_place, query_params.get("judge2") or left_steps.record.judge, number)
         if number
-        else _other(other_place, one.record, asked.get("judge2", ""), wanted)
+        else _find_counterpart(
+            other_place, left_steps.record, query_params.get("judge2", ""), row_name
+        )
     )
-    same = common_beginning(one.steps, other.steps)
-    first = whole(asked.get("from", "")) or same
-    sides = [_side(request, one, "a-step-", first), _side(request, other, "b-step-", first)]
+    same = common_beginning(left_steps.steps, right_steps.steps)
+    start = whole(query_params.get("from", "")) or same
+    sides = [
+        _side(request, left_steps, "a-step-", start),
+        _side(request, right_steps, "b-step-", start),
+    ]
     results = [
         place + 1
         for place in range(min(same, 1000))
-        if one.steps.kept[place] != other.steps.kept[place]
-        and one.steps.at(place).body != other.steps.at(place).body
+        if left_steps.steps.kept[place] != right_steps.steps.kept[place]
+        and left_steps.steps.at(place).body != right_steps.steps.at(place).body
     ]
-    path = f"/run/{one.place.id}/row/{one.record.row}/beside"
-    longest = max(len(one.steps), len(other.steps))
-    query = {**dict(asked), "judge": one.record.judge, "from": first + WINDOW}
+    path = f"/run/{left_steps.place.id}/row/{left_steps.record.row}/beside"
+    longest = max(len(left_steps.steps), len(right_steps.steps))
+    query = {**dict(query_params), "judge": left_steps.record.judge, "from": start + WINDOW}
     data = {
-        **_head(one),
+        **_head(left_steps),
         "same": same,
-        "is_same": same == len(one.steps) == len(other.steps),
+        "is_same": same == len(left_steps.steps) == len(right_steps.steps),
         "other_results": results[:_MOST_NAMED],
         "sides": sides,
-        "next": address_of(request, path, query) if first + WINDOW < longest else None,
+        "next": address_of(request, path, query) if start + WINDOW < longest else None,
     }
     return site.answer(request, "agents/beside.html.jinja", data)
 
 
-def _side(request: Request, found: StepsPlace, prefix: str, first: int) -> JsonDict:
+def _side(request: Request, steps_place: StepsPlace, prefix: str, start: int) -> JsonDict:
     site, root = site_of(request), request.scope["root_path"]
-    site.sessions.mark_seen(found.place, found.record.index)
-    steps = found.steps.window(first, WINDOW)
+    site.sessions.mark_seen(steps_place.place, steps_place.record.index)
+    steps = steps_place.steps.window(start, WINDOW)
     frame = StepsFrame(
-        marks=_marks(found),
-        counts=found.steps.counts,
+        marks=_marks(steps_place),
+        counts=steps_place.steps.counts,
         prefix=prefix,
-        whole=lambda number: _of_one(root, found, number),
-        left=max(0, len(found.steps) - first - len(steps)),
+        whole=lambda number: _step_address(root, steps_place, number),
+        left=max(0, len(steps_place.steps) - start - len(steps)),
     )
     return {
-        **_head(found),
-        "count": len(found.steps),
-        "errors": len(found.steps.counts.errors),
+        **_head(steps_place),
+        "count": len(steps_place.steps),
+        "errors": len(steps_place.steps.counts.errors),
         "numbers": [step.number for step in steps],
         "drawn": steps_html(steps, frame, site.language_of(request)),
     }
 
 
-def _other(place: RunPlace, record: RowJudgment, judge: str, wanted: str) -> StepsPlace:
-    """The row that is named, else the one of the same id; by the same criterion where the other
-    judge asks several.
+def _find_counterpart(
+    place: RunPlace, record: RowJudgment, judge: str, row_name: str
+) -> StepsPlace:
+    """Find the named row, else the row with the same id; by the same criterion if the other judge
+    has several.
     """
     with reading(place.folder) as connection:
         judges = judges_in(connection)
         judge = judge or (record.judge if record.judge in judges else next(iter(judges), ""))
-        found = find_row(connection, judge, wanted or record.id or str(record.row))
-        if found is None:
+        row_number = find_row(connection, judge, row_name or record.id or str(record.row))
+        if row_number is None:
             raise SetupError(
                 "the run {name} has no row {wanted!r}: say which with its id or number",
                 name=place.name,
-                wanted=wanted or record.id or str(record.row),
+                wanted=row_name or record.id or str(record.row),
             )
-        measures = row_group(connection, judge, found - 1)
-    by_number = bool(wanted) and all(one.id != wanted for one in measures)
-    row = next((one.row for one in measures if one.criterion == record.criterion), found)
-    return find_steps(place, judge, found if by_number else row)
+        measures = row_group(connection, judge, row_number - 1)
+    by_number = bool(row_name) and all(measure.id != row_name for measure in measures)
+    row = next(
+        (measure.row for measure in measures if measure.criterion == record.criterion), row_number
+    )
+    return find_steps(place, judge, row_number if by_number else row)
 
 
 # -- facts for lists -------------------------------------------------------------
 
 
 def facts_by_row(library: Library, place: RunPlace, judge: str) -> dict[int, TrajectoryFacts]:
-    """Row, from 1 → what it is filtered by; counted once, until the run changes."""
+    """Return the filter facts of each row, from 1; cached until the run changes."""
     return library.read(place, f"steps {judge}", lambda run: facts_in(run, judge))
 
 
@@ -347,42 +361,48 @@ _RANGES = ((1, 5), (6, 10), (11, 20), (21, 50), (51, 100), (101, 200), (201, 500
 _MOST_TOOLS = 12
 
 
-def step_filters(asked: Mapping[str, str]) -> dict[str, Picks]:
-    """What an address asks for of trajectories: filter → whether a row fits."""
-    found: dict[str, Picks] = {}
-    if tool := asked.get("tool"):
-        found["tool"] = lambda one: tool in one.tools
-    if errors := asked.get("errors"):
+def step_filters(query: Mapping[str, str]) -> dict[str, Picks]:
+    """Read the filters of an address: name → predicate."""
+    filters: dict[str, Picks] = {}
+    if tool := query.get("tool"):
+        filters["tool"] = lambda facts: tool in facts.tools
+    if errors := query.get("errors"):
         if errors not in ("yes", "no"):
             raise SetupError("errors must be yes or no, not {given!r}", given=errors)
-        found["errors"] = lambda one: (one.errors > 0) == (errors == "yes")
-    if steps := asked.get("steps"):
+        filters["errors"] = lambda facts: (facts.errors > 0) == (errors == "yes")
+    if steps := query.get("steps"):
         low, dash, high = steps.partition("-")
         least, most = whole(low), whole(high) if high else None
         if least is None or not dash or (high and most is None):
             raise SetupError("steps is a range such as 6-10 or 1001-, not {given!r}", given=steps)
-        found["steps"] = lambda one: least <= one.steps and (most is None or one.steps <= most)
-    if criterion := asked.get("criteria"):
-        found["criteria"] = lambda one: one.criterion == criterion
-    return found
+        filters["steps"] = lambda facts: (
+            least <= facts.steps and (most is None or facts.steps <= most)
+        )
+    if criterion := query.get("criteria"):
+        filters["criteria"] = lambda facts: facts.criterion == criterion
+    return filters
 
 
 def rows_that_fit(facts: dict[int, TrajectoryFacts], picks: dict[str, Picks]) -> frozenset[int]:
-    """The rows that every filter takes."""
-    return frozenset(row for row, one in facts.items() if all(fits(one) for fits in picks.values()))
+    """Return the rows that pass every filter."""
+    return frozenset(
+        row for row, row_facts in facts.items() if all(fits(row_facts) for fits in picks.values())
+    )
 
 
 def facets(facts: dict[int, TrajectoryFacts], picks: dict[str, Picks]) -> JsonDict:
-    """How many rows each value of each filter would show, beside the other filters."""
+    """Count the rows that each value of each filter would show, given the other filters."""
 
-    def others(name: str) -> list[TrajectoryFacts]:
-        kept = [fits for other, fits in picks.items() if other != name]
-        return [one for one in facts.values() if all(fits(one) for fits in kept)]
+    def without_filter(name: str) -> list[TrajectoryFacts]:
+        filters = [fits for filter_name, fits in picks.items() if filter_name != name]
+        return [
+            row_facts for row_facts in facts.values() if all(fits(row_facts) for fits in filters)
+        ]
 
-    tools = Counter(tool for one in others("tool") for tool in one.tools)
+    tools = Counter(tool for row_facts in without_filter("tool") for tool in row_facts.tools)
     most = sorted(tools.items(), key=lambda pair: (-pair[1], pair[0]))
-    with_errors = [one.errors > 0 for one in others("errors")]
-    lengths = [one.steps for one in others("steps")]
+    with_errors = [row_facts.errors > 0 for row_facts in without_filter("errors")]
+    lengths = [row_facts.steps for row_facts in without_filter("steps")]
     ranges = {
         f"{low}-{high}": sum(low <= length <= high for length in lengths) for low, high in _RANGES
     } | {"1001-": sum(length > 1000 for length in lengths)}

@@ -1,4 +1,4 @@
-"""Runs of the same tasks by several systems, put side by side."""
+"""Group the runs of several systems by task."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _LONGEST_NAME = 80
 
 
 def by_task(rows: Iterable[tuple[str, Instance]]) -> Iterator[Instance]:
-    """One instance a task, with all runs of it. ``rows``: the system that made each run, empty
-    where its columns say that.
+    """Yield one instance per task, with all runs of it.
 
-    All runs are held until the last is read: those of one task may lie in several files.
+    ``rows``: the system that made each run, empty if its columns name it. All runs are held in
+    memory until the last is read: those of one task may be in several files.
     """
     tasks: dict[str, list[Instance]] = {}
     systems: dict[str, None] = {}
-    for given, row in rows:
-        name = _named(row) or given
-        task = next((row.input[one] for one in TASK_COLUMNS if row.input.get(one)), None)
+    for default_name, row in rows:
+        name = _system_name(row) or default_name
+        task = next((row.input[column] for column in TASK_COLUMNS if row.input.get(column)), None)
         if task is None and "place" not in row.metadata:
-            task = row.id  # what a program gave, in their order
+            task = row.id  # rows from a program are matched by their position
         if not name or task is None:
             what = "task_id" if task is None else NAMES[0]
             raise WrongData(
@@ -58,9 +58,9 @@ def by_task(rows: Iterable[tuple[str, Instance]]) -> Iterator[Instance]:
         yield Instance({"task": task}, task, {_RUNS: tuple(runs), "row": {"task_id": task}})
 
 
-def _named(row: Instance) -> str:
-    said = next((row.input[name] for name in NAMES if isinstance(row.input.get(name), str)), "")
-    name = str(said).strip()
+def _system_name(row: Instance) -> str:
+    cell = next((row.input[name] for name in NAMES if isinstance(row.input.get(name), str)), "")
+    name = str(cell).strip()
     return name if len(name) <= _LONGEST_NAME and "\n" not in name else ""
 
 
@@ -72,29 +72,29 @@ def _of_system(row: Instance, system: str, task: str) -> Instance:
 
 
 def runs_in(instance: Instance) -> Sequence[Instance]:
-    """The runs of a task; of one run, itself."""
-    found = instance.metadata.get(_RUNS)
-    return found if isinstance(found, tuple) else (instance,)
+    """Return the runs of a task; of a single run, itself."""
+    runs = instance.metadata.get(_RUNS)
+    return runs if isinstance(runs, tuple) else (instance,)
 
 
 def pairs_in(instance: Instance) -> Iterator[tuple[Instance, Instance]]:
-    """Every two runs of a task by different systems: the first of one beside the first of the
-    other, or those of the same trial.
+    """Yield every two runs of a task by different systems: of the same trial if trials are
+    numbered, else in their order.
     """
     by_system: dict[str, list[Instance]] = {}
     for run in runs_in(instance):
         by_system.setdefault(str(run.input.get(SYSTEM, "")), []).append(run)
-    for one, two in combinations(sorted(by_system), 2):
-        yield from _side_by_side(by_system[one], by_system[two])
+    for system_a, system_b in combinations(sorted(by_system), 2):
+        yield from _pair_runs(by_system[system_a], by_system[system_b])
 
 
-def _side_by_side(
-    one: Sequence[Instance], two: Sequence[Instance]
+def _pair_runs(
+    runs_a: Sequence[Instance], runs_b: Sequence[Instance]
 ) -> Iterator[tuple[Instance, Instance]]:
-    trials: Mapping[str, Instance] = {str(run.input.get(TRIAL)): run for run in two}
-    if len(trials) == len(two) and all(TRIAL in run.input for run in (*one, *two)):
+    trials: Mapping[str, Instance] = {str(run.input.get(TRIAL)): run for run in runs_b}
+    if len(trials) == len(runs_b) and all(TRIAL in run.input for run in (*runs_a, *runs_b)):
         yield from (
-            (run, trials[trial]) for run in one if (trial := str(run.input[TRIAL])) in trials
+            (run, trials[trial]) for run in runs_a if (trial := str(run.input[TRIAL])) in trials
         )
         return
-    yield from zip(one, two, strict=False)
+    yield from zip(runs_a, runs_b, strict=False)

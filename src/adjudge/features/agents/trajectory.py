@@ -1,4 +1,4 @@
-"""What an agent did: a goal, numbered steps, an answer."""
+"""The trajectory of an agent: a goal, numbered steps, an answer."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class ToolDefinition:
 
     @property
     def text(self) -> str:
-        """The tool as it is shown: its name and what it is for, its schema below."""
+        """The tool as it is shown: name and description, and the schema below."""
         schema = "" if self.schema is None else f"\n{compact_json(self.schema)}"
         return f"{self.name}: {self.description}{schema}"
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call of a tool, with what came of it."""
+    """One call of a tool, with its outcome."""
 
     name: str
     arguments: JsonObject | str
@@ -46,7 +46,7 @@ class ToolCall:
 
     @property
     def unparsed(self) -> bool:
-        """Whether the arguments are a text that is not JSON."""
+        """True if the arguments are a text that is not JSON."""
         return isinstance(self.arguments, str)
 
     @property
@@ -60,7 +60,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing somebody did. A call and its result are one step."""
+    """One step of a trajectory. A call and its result are one step."""
 
     number: int
     """From 1, as shown, cited and clicked."""
@@ -83,22 +83,22 @@ class Step:
 
     @property
     def header(self) -> str:
-        """Who did what, on one line."""
+        """Actor and action, on one line."""
         if self.call is not None:
             return f"{self.actor} {self.kind} {self.call.line}"
         return f"{self.actor} {self.kind}"
 
     @property
     def body(self) -> str:
-        """What was said, or what came of the call."""
+        """The text, or the outcome of the call."""
         if self.call is None:
             return self.text
-        said = [self.text] if self.text else []
+        parts = [self.text] if self.text else []
         if self.call.error is not None:
-            said.append(f"error: {self.call.error}")
+            parts.append(f"error: {self.call.error}")
         if self.call.result is not None and self.call.result != self.call.error:
-            said.append(self.call.result)
-        return "\n".join(said)
+            parts.append(self.call.result)
+        return "\n".join(parts)
 
     @property
     def canonical(self) -> str:
@@ -108,7 +108,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """What an agent was asked, did and answered."""
+    """An agent's run: its goal, steps and answer.
+
+    Example::
+
+        question = {"role": "user", "content": "Hello"}
+        run = Trajectory.of([question, {"role": "assistant", "content": "Hi."}])
+    """
 
     goal: str
     steps: tuple[Step, ...]
@@ -126,9 +132,9 @@ class Trajectory:
 
     @classmethod
     def of(cls, value: object) -> Trajectory:
-        """The trajectory of a list of messages, of spans, or of what an agent's SDK returned.
+        """Read the trajectory of a list of messages, of spans, or of the result of an agent's SDK.
 
-        Raises a WrongData where there is none in it, or more than one.
+        Raises a WrongData if there is none in it, or more than one.
         """
         return cast(Callable[[object], Trajectory], _load("trajectory_of"))(value)
 
@@ -139,8 +145,8 @@ class Trajectory:
 
     @property
     def fields(self) -> GivenFields:
-        """What judges read: the fields of an instance. What the trace lacks is left out."""
-        named: dict[str, str | Sequence[str]] = {
+        """The fields of an instance that judges read. Fields that the trace lacks are left out."""
+        texts: dict[str, str | Sequence[str]] = {
             "user_input": self.goal,
             "response": self.answer or "",
             "steps": [step.canonical for step in self.steps],
@@ -148,12 +154,12 @@ class Trajectory:
             "system": self.system,
             "tools": [tool.text for tool in self.tools],
         }
-        return {name: value for name, value in named.items() if value}
+        return {name: value for name, value in texts.items() if value}
 
 
 _load = loader(__name__, {"trajectory_of": "features.agents.traces.reader"})
 
 
 def compact_json(value: JsonValue) -> str:
-    """Keys sorted, without blanks."""
+    """Return JSON with sorted keys and without blanks."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)

@@ -1,4 +1,4 @@
-"""What a model can take of a trajectory: its window, less all that stands beside the steps."""
+"""The part of a model's window that is left for steps."""
 
 from __future__ import annotations
 
@@ -23,40 +23,41 @@ than its half. Beside a window a token is three bytes, the least that usual text
 
 @dataclass(frozen=True)
 class StepsBudget:
-    """How many tokens of steps may be shown."""
+    """The number of tokens of steps that may be shown."""
 
     limit: int | None
     """As set; None: what the smallest window of the models takes."""
     windows: Mapping[str, int | None]
     """Model → tokens that it takes; None: not known."""
 
-    def of_steps(self, beside: Iterable[str]) -> int:
-        """Tokens for the steps where these texts stand beside them."""
-        known = [one for one in self.windows.values() if one is not None]
-        if not known:
+    def of_steps(self, other_texts: Iterable[str]) -> int:
+        """Return the tokens left for the steps, next to these texts."""
+        known_windows = [window for window in self.windows.values() if window is not None]
+        if not known_windows:
             return self.limit or UNKNOWN_WINDOW
-        left = _for_texts(min(known)) * 3 // 4 - sum(map(tokens_of, beside))
-        return max(_LEAST_STEPS, left if self.limit is None else min(self.limit, left))
+        # tokens_of reckons with four bytes per token; here a token is three bytes
+        room = _for_texts(min(known_windows)) * 3 // 4 - sum(map(tokens_of, other_texts))
+        return max(_LEAST_STEPS, room if self.limit is None else min(self.limit, room))
 
     def too_long(self, ballots: Iterable[Ballot]) -> list[tuple[Ballot, Message]]:
-        """The ballots that are not asked, each with the reason."""
-        found = ((one, self.reason_against(one)) for one in ballots)
-        return [(ballot, reason) for ballot, reason in found if reason is not None]
+        """Return the ballots that are not asked, each with the reason."""
+        reasons = ((ballot_asked, self.reason_against(ballot_asked)) for ballot_asked in ballots)
+        return [(ballot, reason) for ballot, reason in reasons if reason is not None]
 
     def reason_against(self, ballot: Ballot) -> Message | None:
-        """Why a ballot is not asked, with its size: it is longer than its model takes."""
+        """Return why a ballot is not asked, with its size: it is longer than its model takes."""
         sizes = {
             name: sum(map(tokens_of, [value] if isinstance(value, str) else value))
             for name, value in ballot.instance.fields.items()
         }
-        shown = (STEPS, "tools") if ballot.question.cites else ("contexts", RUNS)
-        steps = sum(sizes.get(name, 0) for name in shown)
-        window, whole = self.windows.get(ballot.model), sum(sizes.values()) * 4 // 3
-        if window is not None and whole > _for_texts(window):
+        step_fields = (STEPS, "tools") if ballot.question.cites else ("contexts", RUNS)
+        steps = sum(sizes.get(name, 0) for name in step_fields)
+        window, total = self.windows.get(ballot.model), sum(sizes.values()) * 4 // 3
+        if window is not None and total > _for_texts(window):
             return Message(
                 "too long for {model}: {tokens:,} tokens, and it takes {window:,}",
                 model=ballot.model,
-                tokens=whole + window - _for_texts(window),
+                tokens=total + window - _for_texts(window),
                 window=window,
             )
         limit = self.limit or (UNKNOWN_WINDOW if window is None else None)

@@ -1,6 +1,4 @@
-"""Judges against people: labelled sets, the judges to try on them, and criteria that are improved
-by what they got wrong.
-"""
+"""Benchmarks: judges measured by human labels, and criteria improved by the judges' mistakes."""
 
 USES = ("importers",)
 """The features that this one may import."""

@@ -1,4 +1,4 @@
-"""What people said, in the words of the criteria that judges are tried with."""
+"""Translate the labels of a set into answers to the criteria under test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adjudge.core.domain.label import Label, LabelScale, Winner
 from adjudge.core.domain.label import labels as letters
 from adjudge.core.domain.verdict import TIE
 from adjudge.errors import SetupError
-from adjudge.features.bench.labelled_rows import LabelledSet, Marked, MarkedRow, as_chosen
+from adjudge.features.bench.labelled_rows import AnyMark, LabelledSet, MarkedRow, as_chosen
 from adjudge.features.importers.pairs import winner
 from adjudge.messages import Message, plural
 from adjudge.trust.usable_labels import nonzero
@@ -21,27 +21,30 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class Answers:
-    """How the labels of a set are read as answers to criteria."""
+    """Rules to read the labels of a set as answers to criteria."""
 
     meanings: Mapping[str, str] = field(default_factory=dict)
     """Label → option, where they are called differently; an empty one leaves such labels out."""
     ties: bool = True
 
     def select(self, rows: LabelledSet) -> LabelledSet:
-        """Return the set without the labels that are left out, and without rows that have no
-        other; its notes count both. The rows that remain were chosen by their labels.
+        """Drop the labels that are left out, and rows without any other label.
+
+        The set's notes count both. The remaining rows were chosen by their labels.
         """
-        kept = [tuple(mark for mark in row.marks if self._meant(mark) != "") for row in rows.rows]
-        if not any(kept):
+        marks_of_rows = [
+            tuple(mark for mark in row.marks if self._meaning(mark) != "") for row in rows.rows
+        ]
+        if not any(marks_of_rows):
             raise SetupError("{source}: --map leaves out all labels", source=rows.source)
         fewer = [
             (row, len(row.marks) - len(marks))
-            for row, marks in zip(rows.rows, kept, strict=True)
+            for row, marks in zip(rows.rows, marks_of_rows, strict=True)
             if len(marks) < len(row.marks)
         ]
         if not fewer:
             return rows
-        gone = len(kept) - sum(map(bool, kept))
+        gone = len(marks_of_rows) - sum(map(bool, marks_of_rows))
         dropped = sum(count for row, count in fewer if count < len(row.marks))
         notes = nonzero(
             plural(
@@ -59,38 +62,36 @@ class Answers:
                 labels=dropped,
             ),
         )
-        found = replace(
+        selected = replace(
             rows,
             rows=tuple(
                 replace(row, marks=marks)
-                for row, marks in zip(rows.rows, kept, strict=True)
+                for row, marks in zip(rows.rows, marks_of_rows, strict=True)
                 if marks
             ),
             notes=(*rows.notes, *notes),
         )
-        return as_chosen(found) if gone else found
+        return as_chosen(selected) if gone else selected
 
     def labels(self, rows: LabelledSet, criteria: Criteria) -> list[Label]:
-        """A label for each mark of the set that ``select`` returned.
+        """Return a label for each mark of the set that ``select`` returned.
 
-        A SetupError names the marks that are no answer to the criteria.
+        A SetupError names the marks that are not answers to the criteria.
         """
         scale = LabelScale(criteria, compares=rows.compares, ties=self.ties)
-        known, at = self._read(rows, criteria), time.time()
+        answers, at = self._read(rows, criteria), time.time()
         return [
-            _label(row, mark, scale, known[self._meant(mark)], at)
+            _label(row, mark, scale, answers[self._meaning(mark)], at)
             for row in rows.rows
             for mark in row.marks
         ]
 
     def read_as(self, rows: LabelledSet, criteria: Criteria) -> str:
-        """What labels are taken for that are not called as the options are;
-        nothing where all are.
-        """
-        known = {} if rows.compares else self._read(rows, criteria)
+        """Say how labels are read that are not called like the options; empty if all are."""
+        answers = {} if rows.compares else self._read(rows, criteria)
         pairs = [
             f"{label} → {option}"
-            for label, option in known.items()
+            for label, option in answers.items()
             if isinstance(option, str) and label != option
         ]
         pairs += [
@@ -101,15 +102,15 @@ class Answers:
         return Message("labels are read as {pairs}", pairs=", ".join(pairs)) if pairs else ""
 
     def _read(self, rows: LabelledSet, criteria: Criteria) -> dict[str | int, Answer]:
-        values = [self._meant(mark) for row in rows.rows for mark in row.marks]
-        return _compared(values, rows) if rows.compares else _options(values, criteria, rows.source)
+        values = [self._meaning(mark) for row in rows.rows for mark in row.marks]
+        return _winners(values, rows) if rows.compares else _options(values, criteria, rows.source)
 
-    def _meant(self, mark: Marked) -> str | int:
-        """The label as it is written; a winner that is an index already stays one."""
+    def _meaning(self, mark: AnyMark) -> str | int:
+        """Return the option that a label means; a winner given as an index stays an index."""
         if isinstance(mark.answer, int) and not isinstance(mark.answer, bool):
             return self.meanings.get(str(mark.answer), mark.answer)
-        written = f"{mark.answer:g}" if isinstance(mark.answer, float) else str(mark.answer).strip()
-        return self.meanings.get(written, written)
+        text = f"{mark.answer:g}" if isinstance(mark.answer, float) else str(mark.answer).strip()
+        return self.meanings.get(text, text)
 
 
 Answer = str | float | Winner
@@ -118,41 +119,42 @@ Answer = str | float | Winner
 def _options(
     values: Iterable[str | int], criteria: Criteria, source: str
 ) -> dict[str | int, Answer]:
-    """Each label as an option: by its name, else by its score; where labels are finer numbers than
-    that, as numbers.
+    """Read each label as an option: by name, else by score.
+
+    Labels that are numbers between the options' scores are read as numbers.
     """
-    found = list(dict.fromkeys(values))
+    labels = list(dict.fromkeys(values))
     scale = LabelScale(criteria)
-    named = {one: option for one in found if (option := _read(scale, str(one))) is not None}
-    if len(named) == len(found):
-        return dict(named)
-    numbers = {one: number for one in found if (number := _number(one)) is not None}
+    options_by_label = {
+        label: option for label in labels if (option := _read(scale, str(label))) is not None
+    }
+    if len(options_by_label) == len(labels):
+        return dict(options_by_label)
+    numbers = {label: number for label in labels if (number := _number(label)) is not None}
     points = {
         option.points: option.name for option in criteria.options if option.points is not None
     }
-    if len(numbers) == len(found) and len(points) > 1:
-        exact = {one: points[number] for one, number in numbers.items() if number in points}
+    if len(numbers) == len(labels) and len(points) > 1:
+        exact = {label: points[number] for label, number in numbers.items() if number in points}
         return (
             dict(exact)
-            if len(exact) == len(found) and len(points) == len(criteria.options)
+            if len(exact) == len(labels) and len(points) == len(criteria.options)
             else dict(numbers)
         )
-    wrong = [str(one) for one in found if one not in named]
+    wrong = [str(label) for label in labels if label not in options_by_label]
+    wrong_names = ", ".join(map(repr, wrong[:_MOST_NAMED])) + (
+        ", …" if len(wrong) > _MOST_NAMED else ""
+    )
     raise SetupError(
         "{source}: the {labels} no option of criterion {name!r} ({option_names}): say what "
         "is meant with --map {wrong}={option_names2}; --map {wrong}= leaves such labels out",
         source=source,
-        labels=_labels(wrong),
+        labels=f"label {wrong_names} is" if len(wrong) == 1 else f"labels {wrong_names} are",
         name=criteria.name,
         option_names=", ".join(criteria.option_names),
         wrong=wrong[0],
         option_names2=criteria.option_names[0],
     )
-
-
-def _labels(wrong: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, wrong[:_MOST_NAMED])) + (", …" if len(wrong) > _MOST_NAMED else "")
-    return f"label {shown} is" if len(wrong) == 1 else f"labels {shown} are"
 
 
 def _read(scale: LabelScale, text: str) -> str | None:
@@ -169,9 +171,9 @@ def _number(value: str | int) -> float | None:
         return None
 
 
-def _compared(values: Iterable[str | int], rows: LabelledSet) -> dict[str | int, Answer]:
-    """Each label as the index of the better response, or a tie."""
-    found = list(dict.fromkeys(values))
+def _winners(values: Iterable[str | int], rows: LabelledSet) -> dict[str | int, Answer]:
+    """Read each label as the index of the better response, or a tie."""
+    labels = list(dict.fromkeys(values))
     most = max(len(row.instance.value("response") or ()) for row in rows.rows)
     systems = rows.rows[0].instance.metadata.get("systems")
     names = (
@@ -181,31 +183,37 @@ def _compared(values: Iterable[str | int], rows: LabelledSet) -> dict[str | int,
     )
     places = {letter: place for place, letter in enumerate(letters(most))}
     places |= {letter.lower(): place for letter, place in places.items()}
-    counted = [int(one) for one in found if isinstance(one, str) and one.isdecimal()]
-    made: dict[str | int, Answer] = {}
-    for one in found:
-        chosen: Winner | None = one if isinstance(one, int) else names.get(one, places.get(one))
-        if chosen is None:
-            chosen = (
-                _by_number(str(one), counted, rows, most) if str(one).isdecimal() else winner(one)
+    numbers = [int(label) for label in labels if isinstance(label, str) and label.isdecimal()]
+    winners: dict[str | int, Answer] = {}
+    for label in labels:
+        winner_of_label: Winner | None = (
+            label if isinstance(label, int) else names.get(label, places.get(label))
+        )
+        if winner_of_label is None:
+            winner_of_label = (
+                _by_number(str(label), numbers, rows, most)
+                if str(label).isdecimal()
+                else winner(label)
             )
-        if chosen is None:
+        if winner_of_label is None:
             raise SetupError(
                 "{source}: the label {one!r} names no response: it is {letters}, "
                 "{tie}{value}; say what is meant with --map {one}=A",
                 source=rows.source,
-                one=one,
+                one=label,
                 letters=", ".join(letters(most)),
                 tie=TIE,
                 value=", or " + ", ".join(names) if names else "",
             )
-        made[one] = chosen
-    return made
+        winners[label] = winner_of_label
+    return winners
 
 
 def _by_number(text: str, counted: Sequence[int], rows: LabelledSet, most: int) -> Winner:
-    """Counted from 1, with 0 for a tie, where the last response is named so; from 0 where no number
-    says otherwise.
+    """Read a number as a response.
+
+    Responses are counted from 1, with 0 for a tie, if the last one is named by the highest number;
+    from 0 if 0 occurs and the highest number is below that.
     """
     number = int(text)
     if max(counted) == most:
@@ -220,8 +228,8 @@ def _by_number(text: str, counted: Sequence[int], rows: LabelledSet, most: int) 
     )
 
 
-def _label(row: MarkedRow, mark: Marked, scale: LabelScale, answer: Answer, at: float) -> Label:
-    said = (
+def _label(row: MarkedRow, mark: AnyMark, scale: LabelScale, answer: Answer, at: float) -> Label:
+    answer_data = (
         {"winner": answer}
         if scale.compares
         else {"option": answer}
@@ -239,5 +247,5 @@ def _label(row: MarkedRow, mark: Marked, scale: LabelScale, answer: Answer, at: 
         judge_visible=mark.judge_visible,
         note=mark.note,
         at=mark.at or at,
-        **said,
+        **answer_data,
     )

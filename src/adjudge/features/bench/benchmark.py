@@ -1,4 +1,4 @@
-"""Judges ranked by how well they agree with people, over a run whose rows have labels."""
+"""Rank judges by their agreement with people, over a run whose rows have labels."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _MOST_NUMBERS = 20
 
 
 class RowKey(NamedTuple):
-    """A row, the same for all judges of a run."""
+    """Key of a row, the same for all judges of a run."""
 
     unit: str
     """What was drawn to be labelled (``LabelledRow.unit``): all copies of a text share it."""
@@ -66,7 +66,7 @@ class RowKey(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class BenchSettings:
-    """How judges are measured."""
+    """Settings of a benchmark."""
 
     level: float = 0.95
     agreement: AgreementSettings = AgreementSettings()
@@ -77,7 +77,7 @@ class BenchSettings:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A row of which judge and people say different things."""
+    """A row on which judge and people disagree."""
 
     row: int
     """The place of the judgment among the judge's, from 1."""
@@ -104,8 +104,9 @@ class Disagreement:
 
 @dataclass(frozen=True, kw_only=True)
 class AmongPeople:
-    """How well two people agree, and the judge with one of them, on the same rows: those that both
-    people labelled and the judge decided, whether most people agree on them or not.
+    """Agreement of two people with each other, and of the judge with one of them, on the same rows.
+
+    These are the rows that both people labelled and the judge decided, even if people are split.
     """
 
     people: int
@@ -125,7 +126,7 @@ class AmongPeople:
 
 @dataclass(frozen=True, kw_only=True)
 class BenchedJudge(JudgeCriterion):
-    """How one judge fared with one criteria."""
+    """Result of one judge with one criterion."""
 
     rank: int = 0
     identity: str
@@ -196,15 +197,13 @@ class Ranking:
 
     @property
     def tied(self) -> tuple[BenchedJudge, ...]:
-        """The best judge and those that it cannot be told apart from; nothing where it can from
-        all.
-        """
-        others = [one for one in self.judges[1:] if one.told_apart is False]
-        return (self.judges[0], *others) if others else ()
+        """The best judge and those that cannot be told apart from it; empty if all can."""
+        rivals = [judge for judge in self.judges[1:] if judge.told_apart is False]
+        return (self.judges[0], *rivals) if rivals else ()
 
     @property
     def figure(self) -> str:
-        """What agreement is measured by."""
+        """The name of the measure of agreement."""
         return self.judges[0].figure
 
     def to_dict(self) -> JsonDict:
@@ -212,7 +211,7 @@ class Ranking:
             "question": self.question,
             "ceiling": best.to_dict() if (best := self.judges[0].among_people) else None,
             **some_of(self, "baselines", "chosen"),
-            "cannot_be_told_apart": [one.judge for one in self.tied],
+            "cannot_be_told_apart": [judge.judge for judge in self.tied],
             **some_of(self, "judges"),
         }
 
@@ -228,18 +227,19 @@ class Benchmark:
 
     @property
     def judges(self) -> list[BenchedJudge]:
-        return [one for ranking in self.rankings for one in ranking.judges]
+        return [judge for ranking in self.rankings for judge in ranking.judges]
 
 
 def benchmark_of(folder: str | Path, settings: BenchSettings | None = None) -> Benchmark:
-    """Rank the judges of a run by its labels; rows are read as they pass, and only labelled ones
-    are kept.
+    """Rank the judges of a run by its labels.
+
+    Rows are read as a stream; only labelled ones are kept in memory.
     """
     settings = settings or BenchSettings()
     with reading(folder) as ledger:
         meta = read_meta(ledger)
-    kept = object_in(meta.get(FACT))
-    labels = [one for one in LabelStore(folder).of_each_copy() if one.is_by_person]
+    facts = object_in(meta.get(FACT))
+    labels = [label for label in LabelStore(folder).of_each_copy() if label.is_by_person]
     if not labels:
         raise RunError(
             "{folder} has no labels of people to measure judges by: label rows with "
@@ -247,30 +247,34 @@ def benchmark_of(folder: str | Path, settings: BenchSettings | None = None) -> B
             folder=folder,
         )
     configurations = judges_of(meta.get("configuration"))
-    found = [
-        one
+    results = [
+        result
         for judge, scale, identity in judge_scales(folder)
         if (models := configurations[judge].models)
-        and (one := _benched(folder, judge, scale, identity, labels, settings, tuple(models)))
+        and (result := _measure(folder, judge, scale, identity, labels, settings, tuple(models)))
     ]
-    if not found:
+    if not results:
         raise RunError(
             "{folder} has labels, and no judge that judged those rows: name models with -m, "
             "and criteria with -c",
             folder=folder,
         )
     groups: dict[str, list[BenchedJudge]] = {}
-    for one in found:
-        groups.setdefault("" if kept else one.criteria, []).append(one)
-    rankings = tuple(_ranked(name, each, settings) for name, each in groups.items())
-    notes = kept.get("notes")
-    told = tuple(map(str, notes)) if isinstance(notes, Sequence) else ()
+    for result in results:
+        # in a benchmark's own run, all criteria are candidates for one question
+        groups.setdefault("" if facts else result.criteria, []).append(result)
+    rankings = tuple(_rank(name, judges, settings) for name, judges in groups.items())
+    notes = facts.get("notes")
+    recorded_notes = tuple(map(str, notes)) if isinstance(notes, Sequence) else ()
     return Benchmark(
-        str(kept.get("data") or folder), rankings, settings, (*told, *_notes(found, settings))
+        str(facts.get("data") or folder),
+        rankings,
+        settings,
+        (*recorded_notes, *_notes(results, settings)),
     )
 
 
-def _benched(
+def _measure(
     folder: str | Path,
     judge: str,
     scale: LabelScale,
@@ -279,55 +283,50 @@ def _benched(
     settings: BenchSettings,
     models: tuple[str, ...],
 ) -> BenchedJudge | None:
-    own = [one for one in labels if one.criteria == scale.name]
-    scale = _with_numbers(scale, own)
+    criterion_labels = [label for label in labels if label.criteria == scale.name]
+    numbers = [label.score for label in criterion_labels if label.score is not None]
+    points = [option.points for option in scale.criteria.options if option.points is not None]
+    if numbers and points and not scale.range and not scale.compares:
+        # people gave numbers and the judge chooses options with scores: compare both as numbers
+        scale = replace(scale, range=(min(*numbers, *points), max(*numbers, *points)))
     with reading(folder) as ledger:
-        rows, judged = _judged(ledger, judge, scale, own, settings.only)
-    if not judged or not rows.verdicts:
+        rows, labelled = _read_rows(ledger, judge, scale, criterion_labels, settings.only)
+    if not labelled or not rows.verdicts:
         return None
-    if not (compared := {one.place for one in rows.compared}):
+    if not (compared := {row.place for row in rows.compared}):
         raise RunError("{folder}: {why}", folder=folder, why=GROWN)
-    labelled, judged = judged, [one for one in judged if one.row.place in compared]
+    judgments = [judgment for judgment in labelled if judgment.row.place in compared]
     measure, level = rows.measure, settings.level
     report = agreement_of(rows, settings.agreement, level)
     figure = "Spearman" if measure.is_number else "accuracy"
-    sure = confidence_figures([] if measure.is_number else judged, level)
+    sure = confidence_figures([] if measure.is_number else judgments, level)
     return BenchedJudge(
         judge=judge,
         criteria=scale.name,
         identity=identity,
         models=models,
-        rows=len(judged),
-        failed=sum(one.row.verdict is None for one in judged),
-        reasons=reasons_of(judged),
+        rows=len(judgments),
+        failed=sum(judgment.row.verdict is None for judgment in judgments),
+        reasons=reasons_of(judgments),
         figure=figure,
         agreement=report.figures[figure],
         kappa=report.figures.get("kappa")
         or undefined("kappa", 0, "of numbers there is none", level=level),
-        single_vote=vote_agreement([] if measure.is_number else judged, level),
-        consistency=consistency(judged, level),
-        order_effect=order_effect(judged, level),
+        single_vote=vote_agreement([] if measure.is_number else judgments, level),
+        consistency=consistency(judgments, level),
+        order_effect=order_effect(judgments, level),
         confidence_error=sure["ECE"],
         confidence_error_by_chance=sure["ECE by chance"],
         brier=sure["Brier"],
-        effort=effort_of(judged, settings.prices),
+        effort=effort_of(judgments, settings.prices),
         report=report,
-        among_people=None if measure.is_number else _among_people(judged),
+        among_people=None if measure.is_number else _among_people(judgments),
         disagreements=tuple(_disagreements(labelled, measure)),
-        scores={} if measure.is_number else dict(_scores(judged, settings.agreement.missing)),
+        scores={} if measure.is_number else dict(_scores(judgments, settings.agreement.missing)),
     )
 
 
-def _with_numbers(scale: LabelScale, labels: Sequence[Label]) -> LabelScale:
-    """Where people gave numbers and the judge chooses options with scores, both are numbers."""
-    given = [one.score for one in labels if one.score is not None]
-    points = [option.points for option in scale.criteria.options if option.points is not None]
-    if not given or scale.range or scale.compares or not points:
-        return scale
-    return replace(scale, range=(min(*given, *points), max(*given, *points)))
-
-
-def _judged(
+def _read_rows(
     ledger: sqlite3.Connection,
     judge: str,
     scale: LabelScale,
@@ -344,82 +343,100 @@ def _judged(
         contestants=Contestants.of_judge(ledger, judge),
         drawn_of=draw_sizes(labels),
     )
-    judged: list[LabelledJudgment] = []
+    judgments: list[LabelledJudgment] = []
     number = -1
     for record in records(ledger, judge=judge):
         number += verdict_of(record, scale.name) is not None
         if only is not None and not fnmatchcase(str(record.id), only):
             continue
-        before = len(rows.labelled)
+        count_before = len(rows.labelled)
         rows.add(record, number)
-        judged += [LabelledJudgment(row, record) for row in rows.labelled[before:]]
-    return rows, judged
+        judgments += [LabelledJudgment(row, record) for row in rows.labelled[count_before:]]
+    return rows, judgments
 
 
-def _scores(judged: Sequence[LabelledJudgment], missing: str) -> Iterator[tuple[RowKey, float]]:
-    """What a ranking compares judges by, row by row, with failures as the policy counts them."""
+def _scores(judgments: Sequence[LabelledJudgment], missing: str) -> Iterator[tuple[RowKey, float]]:
+    """Yield each row's score for the ranking, with failures as the policy counts them."""
     copies: Counter[str] = Counter()
-    for one in judged:
-        unit = one.row.unit
+    for judgment in judgments:
+        unit = judgment.row.unit
         key = RowKey(unit, copies[unit])
         copies[unit] += 1
-        if one.right is not None:
-            yield key, float(one.right)
-        elif one.row.truth is not None and missing != "drop":
-            yield key, float(missing == "tie" and one.row.truth == TIE)
+        if judgment.right is not None:
+            yield key, float(judgment.right)
+        elif judgment.row.truth is not None and missing != "drop":
+            yield key, float(missing == "tie" and judgment.row.truth == TIE)
 
 
 def compare_rows(
-    one: Mapping[RowKey, float], other: Mapping[RowKey, float], *, level: float
+    scores_a: Mapping[RowKey, float], scores_b: Mapping[RowKey, float], *, level: float
 ) -> Difference:
-    """Compare two judges on the rows of ``one``, which both judged; copies of a text count once."""
-    rows = list(one)
+    """Compare two judges on the rows of ``scores_a``, which both judged. Copies of a text count
+    once.
+    """
+    rows = list(scores_a)
     units = [row.unit for row in rows]
     clusters = units if len(set(units)) < len(units) else None
     return compare(
-        [one[row] for row in rows], [other[row] for row in rows], clusters=clusters, level=level
+        [scores_a[row] for row in rows],
+        [scores_b[row] for row in rows],
+        clusters=clusters,
+        level=level,
     )
 
 
-def _disagreements(judged: Sequence[LabelledJudgment], measure: Measure) -> Iterator[Disagreement]:
-    """Of numbers, which are seldom equal, the rows on which both are furthest apart."""
-    wrong = [one for one in judged if one.right is False]
+def _disagreements(
+    judgments: Sequence[LabelledJudgment], measure: Measure
+) -> Iterator[Disagreement]:
+    """Yield rows on which judge and people disagree.
+
+    Numbers are seldom equal: of those, only the rows with the largest differences.
+    """
+    wrong = [judgment for judgment in judgments if judgment.right is False]
     if measure.is_number:
         wrong.sort(
-            key=lambda one: -abs(measure.value(one.row.said or 0.0) - one.row.value(measure))
+            key=lambda judgment: (
+                -abs(measure.value(judgment.row.judge_answer or 0.0) - judgment.row.value(measure))
+            )
         )
         wrong = wrong[:_MOST_NUMBERS]
-    for one in wrong:
-        said, truth = one.row.said, one.row.truth
-        if said is not None and truth is not None:
+    for judgment in wrong:
+        answer, truth = judgment.row.judge_answer, judgment.row.truth
+        if answer is not None and truth is not None:
             yield Disagreement(
-                one.record.row,
-                one.record.id,
-                said,
+                judgment.record.row,
+                judgment.record.id,
+                answer,
                 truth,
-                one.row.answers,
-                one.record.explanation or "",
-                _text(one.record),
-                one.row.identity,
+                judgment.row.answers,
+                judgment.record.explanation or "",
+                _text(judgment.record),
+                judgment.row.identity,
             )
 
 
 def _text(record: JudgmentRecord) -> str:
     fields = record.fields
-    judged = fields.get("response", next(reversed(list(fields.values())), ""))
-    text = judged if isinstance(judged, str) else " | ".join(judged)
+    response = fields.get("response", next(reversed(list(fields.values())), ""))
+    text = response if isinstance(response, str) else " | ".join(response)
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_TEXT else line[: _LONGEST_TEXT - 1] + "…"
 
 
-def _ranked(question: str, judges: Sequence[BenchedJudge], settings: BenchSettings) -> Ranking:
+def _rank(question: str, judges: Sequence[BenchedJudge], settings: BenchSettings) -> Ranking:
     order = sorted(judges, key=_worth)
-    best, *others = order
-    behind = [_behind(best, one, settings.level) for one in others]
-    pairs = len(order) * len(others) / 2  # the best was found by looking at all of them
+    best, *rivals = order
+    differences = []
+    for rival in rivals:
+        shared = {row: score for row, score in best.scores.items() if row in rival.scores}
+        differences.append(
+            compare_rows(shared, rival.scores, level=settings.level) if shared else None
+        )
+    # the best was found by looking at all judges, so all pairs count as compared
+    pairs = len(order) * len(rivals) / 2
     placed = [replace(best, rank=1)]
-    for place, (judge, difference) in enumerate(zip(others, behind, strict=True)):
-        told = (
+    for place, (judge, difference) in enumerate(zip(rivals, differences, strict=True)):
+        is_worse = (
             difference is not None
             and difference.outcome is ComparisonOutcome.BETTER
             and difference.p_value is not None
@@ -427,15 +444,18 @@ def _ranked(question: str, judges: Sequence[BenchedJudge], settings: BenchSettin
         )
         placed.append(
             replace(
-                judge, rank=place + 2, behind=difference, told_apart=told if difference else None
+                judge,
+                rank=place + 2,
+                behind=difference,
+                told_apart=is_worse if difference else None,
             )
         )
-    first = max(order, key=lambda one: one.rows)
+    most_rows = max(order, key=lambda ranked_judge: ranked_judge.rows)
     return Ranking(
         question,
         tuple(placed),
-        first.report.baselines,
-        chosen_judge([one.scores for one in order], settings.level),
+        most_rows.report.baselines,
+        chosen_judge([judge.scores for judge in order], settings.level),
     )
 
 
@@ -443,12 +463,14 @@ FOLDS = 10
 
 
 def chosen_judge(scores: Sequence[Mapping[RowKey, float]], level: float = 0.95) -> Estimate | None:
-    """How often the judge is right that looks best: each tenth of the texts is scored by the judge
-    that is best on the other nine. The best of many is best by luck too, which its own rows do not
-    show.
+    """Return how often the judge that looks best is right.
+
+    Each tenth of the texts is scored by the judge that is best on the other nine. The best of many
+    is best by luck too, which its own rows do not show.
 
     ``scores``: of each judge, row → whether it was right. The limits are those of the best at a
-    level that holds for all of them at once. None for one judge, or without rows that all share.
+    level that holds for all of them at once. None for a single judge, or if the judges share too
+    few rows.
     """
     rows = sorted(set.intersection(*map(set, scores))) if len(scores) > 1 else []
     units = sorted({row.unit for row in rows}, key=lambda unit: blake2b(unit.encode()).digest())
@@ -458,8 +480,8 @@ def chosen_judge(scores: Sequence[Mapping[RowKey, float]], level: float = 0.95) 
     folds: list[list[RowKey]] = [[] for _ in range(FOLDS)]
     for row in rows:
         folds[fold_of[row.unit]].append(row)
-    sums = [[sum(one[row] for row in fold) for fold in folds] for one in scores]
-    totals = [sum(each) for each in sums]
+    sums = [[sum(judge_scores[row] for row in fold) for fold in folds] for judge_scores in scores]
+    totals = [sum(sums_of_judge) for sums_of_judge in sums]
     right = 0.0
     for fold in range(FOLDS):
         best = max(range(len(scores)), key=lambda judge: totals[judge] - sums[judge][fold])
@@ -487,22 +509,19 @@ def chosen_judge(scores: Sequence[Mapping[RowKey, float]], level: float = 0.95) 
     )
 
 
-def _worth(one: BenchedJudge) -> tuple[float, float, int, float, str]:
-    """The best first; of equals the one that fails less, then the cheaper."""
-    agreement, kappa = one.agreement.value, one.kappa.value
-    cost = one.effort.usd if one.effort.usd is not None else float("inf")
+def _worth(judge: BenchedJudge) -> tuple[float, float, int, float, str]:
+    """Return a sort key, the best first; of equals the judge that fails less, then the cheaper."""
+    agreement, kappa = judge.agreement.value, judge.kappa.value
+    cost = judge.effort.usd if judge.effort.usd is not None else float("inf")
     worth = -agreement if agreement is not None else float("inf")
-    return worth, -kappa if kappa is not None else 0.0, one.failed, cost, one.judge
+    return worth, -kappa if kappa is not None else 0.0, judge.failed, cost, judge.judge
 
 
-def _behind(best: BenchedJudge, one: BenchedJudge, level: float) -> Difference | None:
-    shared = {row: score for row, score in best.scores.items() if row in one.scores}
-    return compare_rows(shared, one.scores, level=level) if shared else None
-
-
-def _among_people(judged: Sequence[LabelledJudgment]) -> AmongPeople | None:
-    """None if no two people labelled a row that the judge decided."""
-    rows = [one.row for one in judged if one.row.said is not None]
+def _among_people(judgments: Sequence[LabelledJudgment]) -> AmongPeople | None:
+    """Compare people with each other and with the judge; None if no two people labelled a row that
+    the judge decided.
+    """
+    rows = [judgment.row for judgment in judgments if judgment.row.judge_answer is not None]
     pairs: dict[tuple[str, str], list[LabelledRow]] = {}
     for row in rows:
         for pair in combinations(sorted(row.answers), 2):
@@ -510,33 +529,40 @@ def _among_people(judged: Sequence[LabelledJudgment]) -> AmongPeople | None:
     if not pairs:
         return None
     people = [
-        TwoRaters.of([(row.answers[one], row.answers[other]) for row in shared])
-        for (one, other), shared in pairs.items()
+        TwoRaters.of([(row.answers[a], row.answers[b]) for row in shared])
+        for (a, b), shared in pairs.items()
     ]
     judge = [
-        TwoRaters.of([(row.said, row.answers[person]) for row in shared if row.said is not None])
+        TwoRaters.of(
+            [
+                (row.judge_answer, row.answers[person])
+                for row in shared
+                if row.judge_answer is not None
+            ]
+        )
         for pair, shared in pairs.items()
         for person in pair
     ]
     return AmongPeople(
         people=len({person for pair in pairs for person in pair}),
         pairs=sum(map(len, pairs.values())),
-        agreement=_mean_over_rows([(one.count, one.accuracy.value) for one in people]) or 0.0,
-        kappa=_mean_over_rows([(one.count, one.kappa.value) for one in people]),
-        judge_agreement=_mean_over_rows([(one.count, one.accuracy.value) for one in judge]) or 0.0,
-        judge_kappa=_mean_over_rows([(one.count, one.kappa.value) for one in judge]),
+        agreement=_mean_over_rows([(pair.count, pair.accuracy.value) for pair in people]) or 0.0,
+        kappa=_mean_over_rows([(pair.count, pair.kappa.value) for pair in people]),
+        judge_agreement=_mean_over_rows([(pair.count, pair.accuracy.value) for pair in judge])
+        or 0.0,
+        judge_kappa=_mean_over_rows([(pair.count, pair.kappa.value) for pair in judge]),
     )
 
 
 def _mean_over_rows(figures: Sequence[tuple[int, float | None]]) -> float | None:
-    """The mean of figures, weighted by rows; None if none is defined."""
+    """Return the mean of figures, weighted by rows; None if none is defined."""
     defined = [(count, value) for count, value in figures if value is not None]
     total = sum(count for count, _ in defined)
     return math.fsum(count * value for count, value in defined) / total if total else None
 
 
 def _notes(judges: Sequence[BenchedJudge], settings: BenchSettings) -> Iterator[str]:
-    failed = sum(one.failed for one in judges)
+    failed = sum(bench_judge.failed for bench_judge in judges)
     counts = {
         "drop": Message("left out"),
         "tie": Message("counted as ties"),
@@ -549,14 +575,15 @@ def _notes(judges: Sequence[BenchedJudge], settings: BenchSettings) -> Iterator[
             failed,
             counts=counts,
         )
-    split = max(one.rows - one.report.count for one in judges)
+    split = max(bench_judge.rows - bench_judge.report.count for bench_judge in judges)
     if split:
         yield Message(
             "on {split} rows people are evenly split: those rows are in no agreement figure",
             split=split,
         )
-    yield from max((one.report for one in judges), key=lambda one: one.drawn_otherwise).notes
-    if not all(one.report.drawn for one in judges):
+    reports = [judge.report for judge in judges]
+    yield from max(reports, key=lambda report: report.drawn_otherwise).notes
+    if not all(bench_judge.report.drawn for bench_judge in judges):
         yield Message(
             "the labelled rows were chosen, not drawn at random: the figures are about "
             "these rows alone"

@@ -1,4 +1,4 @@
-"""``adjudge bench``: judges ranked by how well they agree with people."""
+"""``adjudge bench``: rank judges by their agreement with people."""
 
 from __future__ import annotations
 
@@ -97,10 +97,11 @@ _MOST_TOLD = 10
 
 
 def _meanings(
-    context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
+    context: click.Context, parameter: click.Parameter, items: tuple[str, ...]
 ) -> dict[str, str]:
-    pairs = [item.rpartition("=") for item in given]
-    for item, (_, equals, _option) in zip(given, pairs, strict=True):
+    # a label may contain "=", an option may not
+    pairs = [item.rpartition("=") for item in items]
+    for item, (_, equals, _option) in zip(items, pairs, strict=True):
         if not equals:
             raise click.BadParameter(
                 Message("{item!r} is not LABEL=OPTION", item=item), context, parameter
@@ -110,7 +111,7 @@ def _meanings(
 
 @light_dataclass(frozen=True, kw_only=True)
 class Labelled(SpendingOptions):
-    """What every command can be told that measures judges by labelled rows."""
+    """Options shared by all commands that measure judges by labelled rows."""
 
     human: tuple[str, ...] = option(
         "--human",
@@ -166,11 +167,11 @@ class Labelled(SpendingOptions):
     as_json: bool = shared(as_json)
 
     def source(
-        self, path: Path, kinds: Sequence[Kind], needed: Sequence[str], told: BadRows
+        self, path: Path, kinds: Sequence[Kind], needed: Sequence[str], bad_rows: BadRows
     ) -> LabelledSource:
-        """Where the labelled rows are.
+        """Return the source of the labelled rows.
 
-        ``kinds``: of the criteria that are known before the rows are.
+        ``kinds``: of the criteria that are known before the rows are read.
         """
         if not self.human and (self.id, self.sheet, self.header_row) != (None, None, None):
             raise UsageError(
@@ -178,12 +179,12 @@ class Labelled(SpendingOptions):
             )
         plain = tuple(name for name in self.column if "=" not in name)
         compares = len(plain) > 1 or "pairwise" in kinds
-        judged = needed[0] if needed else "response"
+        judged_field = needed[0] if needed else "response"
         return LabelledSource(
             path=path,
             human=self.human,
             columns=columns_from(
-                [one for one in self.column if not compares or "=" in one], judged
+                [entry for entry in self.column if not compares or "=" in entry], judged_field
             ),
             responses=plain if compares else (),
             question=self.question,
@@ -198,12 +199,12 @@ class Labelled(SpendingOptions):
             sample=self.sample,
             seed=self.seed,
             only=self.only,
-            on_bad_row=told,
+            on_bad_row=bad_rows,
         )
 
 
 class BadRows:
-    """Report rows that cannot be read, or stop at the first of them."""
+    """Reports rows that cannot be read, or stops at the first of them."""
 
     def __init__(self, *, stop: bool) -> None:
         self.count = 0
@@ -219,7 +220,7 @@ class BadRows:
 
 @light_dataclass(frozen=True, kw_only=True)
 class BenchOptions(Labelled):
-    """What the command line says of a benchmark."""
+    """Options of ``adjudge bench``."""
 
     data: Path | None = positional(
         "Rows with people's labels: a file with --human COLUMN, a labelled set, or a run folder "
@@ -310,7 +311,7 @@ class BenchOptions(Labelled):
 
     @property
     def settings(self) -> BenchSettings:
-        """How judges are measured."""
+        """The settings of the benchmark."""
         agreement = AgreementSettings(missing=self.missing, draws=Draws(self.draws, self.seed))
         return BenchSettings(
             level=self.confidence,
@@ -320,7 +321,7 @@ class BenchOptions(Labelled):
         )
 
     def matrix(self, criteria: Sequence[NamedCriteria], *, compares: bool) -> Matrix:
-        """What is tried with what."""
+        """Return the combinations of criteria, models and settings to try."""
         both = compares if self.check_positional_bias is None else self.check_positional_bias
         return Matrix(
             criteria=criteria,
@@ -345,7 +346,7 @@ def bench(options: BenchOptions) -> int:
     codes: 0 all judged, 1 could not run or stopped before the end, 2 usage, 3 some judgments have
     no verdict, 4 the first judge does not reach --fail-under, 5 that cannot be told.
     """
-    chosen = choose_language(options.language)
+    language = choose_language(options.language)
     data = options.data
     if options.published:
         return _show_published(data, options)
@@ -354,7 +355,7 @@ def bench(options: BenchOptions) -> int:
     for path in options.output:
         check_page(path)
     if options.model or options.named or options.criterion:
-        return _judge(data, options, chosen)
+        return _judge(data, options, language)
     if options.human:
         raise UsageError(
             Message(
@@ -362,33 +363,34 @@ def bench(options: BenchOptions) -> int:
                 "ready-made ones)"
             )
         )
-    return _tell(_recorded(data, options), options, skipped=0)
+    return _report(_recorded_run(data, options), options, skipped=0)
 
 
-def _show_published(data: Path | None, wanted: BenchOptions) -> int:
-    """Those that come with adjudge."""
-    from adjudge.features.bench.published_results import (
-        published_results,  # not loaded by those who judge
-    )
+def _show_published(data: Path | None, options: BenchOptions) -> int:
+    """Show the published results that come with adjudge."""
+    # only loaded for --published
+    from adjudge.features.bench.published_results import published_results
     from adjudge.features.bench.published_tables import show_published
 
-    if data is not None or wanted.model or wanted.named or wanted.criterion or wanted.output:
+    if data is not None or options.model or options.named or options.criterion or options.output:
         raise UsageError(
             Message("--published stands alone: it shows what is known, and asks nobody")
         )
-    found = published_results()
-    if wanted.as_json:
-        judges = sum(len(one.judges) for one in found.sets)
-        summary = {"sets": len(found.sets), "judges": judges}
-        print_results("published", summary, [asdict(one) for one in found.sets])
+    results = published_results()
+    if options.as_json:
+        judges = sum(len(published_set.judges) for published_set in results.sets)
+        summary = {"sets": len(results.sets), "judges": judges}
+        print_results(
+            "published", summary, [asdict(published_set) for published_set in results.sets]
+        )
     else:
-        show_published(found, Screen(language()))
+        show_published(results, Screen(language()))
     return ExitCode.OK
 
 
 @contextmanager
-def _naming_labels(data: Path) -> Iterator[None]:
-    """Where the data is not a set that is known, a table of the user's is the likelier one."""
+def _suggest_human_column(data: Path) -> Iterator[None]:
+    """Suggest --human if the format is not known: the file is probably a user's own table."""
     try:
         yield
     except UnknownFormat as error:
@@ -400,94 +402,97 @@ def _naming_labels(data: Path) -> Iterator[None]:
         ) from error
 
 
-def _recorded(data: Path, wanted: BenchOptions) -> Path:
-    """The run folder with the judges that the data recorded: itself, or what it is imported to."""
+def _recorded_run(data: Path, options: BenchOptions) -> Path:
+    """Return the run folder of the judges that the data recorded: the data itself, or its
+    import.
+    """
     if holds_run(data):
         return data
-    folder = _folder(data, wanted)
-    if not (holds_run(folder) and _imported_from(folder) == str(data)):
-        skip = not wanted.stop_at_bad_row
-        with _naming_labels(data):
-            import_file(data, folder, ImportOptions(wanted.kind, wanted.encoding, skip))
+    folder = _folder(data, options)
+    imported = run_info(folder).facts.get("imported") if holds_run(folder) else None
+    source = str(imported.get("source")) if isinstance(imported, dict) else None
+    if source != str(data):
+        skip = not options.stop_at_bad_row
+        with _suggest_human_column(data):
+            import_file(data, folder, ImportOptions(options.kind, options.encoding, skip))
     return folder
 
 
-def _imported_from(folder: Path) -> str | None:
-    imported = run_info(folder).facts.get("imported")
-    return str(imported.get("source")) if isinstance(imported, dict) else None
+def _folder(data: Path, options: BenchOptions) -> Path:
+    return options.folder or own_folder(Path("runs") / f"bench-{data.stem or data.name}")
 
 
-def _folder(data: Path, wanted: BenchOptions) -> Path:
-    return wanted.folder or own_folder(Path("runs") / f"bench-{data.stem or data.name}")
-
-
-def _judge(data: Path, wanted: BenchOptions, language: str) -> int:
-    told = BadRows(stop=wanted.stop_at_bad_row)
-    rows, criteria = labelled_rows(data, wanted, wanted.named, wanted.criterion, language, told)
-    for one in criteria:
-        options = (*one.criteria.option_names, *([TIE] if rows.compares else []))
-        check_missing(wanted.missing, options, one.criteria.name)
-    folder = _folder(data, wanted)
+def _judge(data: Path, options: BenchOptions, language: str) -> int:
+    bad_rows = BadRows(stop=options.stop_at_bad_row)
+    rows, criteria = labelled_rows(
+        data, options, options.named, options.criterion, language, bad_rows
+    )
+    for criterion in criteria:
+        names = (*criterion.criteria.option_names, *([TIE] if rows.compares else []))
+        check_missing(options.missing, names, criterion.criteria.name)
+    folder = _folder(data, options)
     if holds_run(folder) and FACT not in run_info(folder).facts:
         raise SetupError(
             "{folder} holds a run that is not a benchmark: give --run another name", folder=folder
         )
-    check_resumed(folder, resume=wanted.resume)
-    labels, read_as = _labels(rows, criteria, wanted)
+    check_resumed(folder, resume=options.resume)
+    labels, read_as = _labels(rows, criteria, options)
     file = bench_file(
         rows,
-        wanted.matrix(criteria, compares=rows.compares),
+        options.matrix(criteria, compares=rows.compares),
         language,
         folder,
-        stop_at_bad_row=wanted.stop_at_bad_row,
+        stop_at_bad_row=options.stop_at_bad_row,
     )
-    prices = wanted.settings.prices
+    prices = options.settings.prices
     facts: JsonDict = {
         **facts_to_keep("bench", prices),
         FACT: {"data": str(data), "rows": len(rows.rows), "notes": [*_notes(rows), *read_as]},
     }
     plan = resolve(
         file,
-        cache=not wanted.no_cache,
+        cache=not options.no_cache,
         facts=facts,
         prices=prices,
-        budget=wanted.budget(),
-        dry_run=wanted.dry_run,
+        budget=options.budget(),
+        dry_run=options.dry_run,
     )
-    if wanted.dry_run:
-        show_estimate(estimate(plan), as_json=wanted.as_json)
+    if options.dry_run:
+        show_estimate(estimate(plan), as_json=options.as_json)
         return ExitCode.OK
-    skipped = execute_with_labels(plan, labels, wanted)
-    return _tell(folder, wanted, skipped=skipped + told.count)
+    skipped = execute_with_labels(plan, labels, options)
+    return _report(folder, options, skipped=skipped + bad_rows.count)
 
 
 def labelled_rows(
     data: Path,
-    wanted: Labelled,
-    named: Sequence[str],
+    options: Labelled,
+    names: Sequence[str],
     questions: Sequence[str],
     language: str,
-    told: BadRows,
+    bad_rows: BadRows,
 ) -> tuple[LabelledSet, list[NamedCriteria]]:
-    """The rows, with the fields that the criteria read, and the criteria: those named, else the
-    question of the data.
+    """Return the rows with the fields that the criteria read, and the criteria.
+
+    Criteria are those named by the options, or else the question of the data.
     """
-    plain = [name for name in wanted.column if "=" not in name]
+    plain = [column for column in options.column if "=" not in column]
+    # which columns are needed depends on the kind of criteria, which a table does not say
     guess: Kind = (
         "pairwise"
-        if len(plain) > 1 or (wanted.human and "pairwise" in kinds_of(named))
+        if len(plain) > 1 or (options.human and "pairwise" in kinds_of(names))
         else "direct"
     )
     needed: list[str] = []
-    if wanted.human:
+    if options.human:
         needed = needed_fields(
-            one.criteria for one in criteria_to_try(named, questions, guess, language)
+            criterion.criteria for criterion in criteria_to_try(names, questions, guess, language)
         )
-    with _naming_labels(data):
-        source = wanted.source(data, [guess], needed, told)
-        rows = Answers(wanted.meanings).select(labelled_set(source))
+    with _suggest_human_column(data):
+        source = options.source(data, [guess], needed, bad_rows)
+        rows = Answers(options.meanings).select(labelled_set(source))
     kind: Kind = "pairwise" if rows.compares else "direct"
-    criteria = criteria_to_try(named, questions, kind, language)
+    criteria = criteria_to_try(names, questions, kind, language)
     if not criteria and rows.own is None:
         raise UsageError(
             Message(
@@ -497,24 +502,25 @@ def labelled_rows(
         )
     if not criteria and rows.own:
         criteria = [NamedCriteria(rows.own.name, rows.own)]
-    return rows.with_fields(needed_fields(one.criteria for one in criteria)), criteria
+    return rows.with_fields(needed_fields(criterion.criteria for criterion in criteria)), criteria
 
 
 def _labels(
-    rows: LabelledSet, criteria: Sequence[NamedCriteria], wanted: BenchOptions
+    rows: LabelledSet, criteria: Sequence[NamedCriteria], options: BenchOptions
 ) -> tuple[list[Label], list[str]]:
-    """The labels as answers to each criterion, and what must be said of how they were read."""
+    """Return the labels as answers to each criterion, and notes on how they were read."""
     unique: dict[str, Criteria] = {}
-    for one in criteria:
-        known = unique.setdefault(one.criteria.name, one.criteria)
-        if known.option_names != one.criteria.option_names:
+    for entry in criteria:
+        criterion = entry.criteria
+        earlier = unique.setdefault(criterion.name, criterion)
+        if earlier.option_names != criterion.option_names:
             raise SetupError(
                 "two criteria are called {name!r} and have different options: rename one of them",
-                name=one.criteria.name,
+                name=criterion.name,
             )
-    answers = Answers(wanted.meanings, ties=wanted.tie)
-    read_as = {name: answers.read_as(rows, one) for name, one in unique.items()}
-    labels = [label for one in unique.values() for label in answers.labels(rows, one)]
+    answers = Answers(options.meanings, ties=options.tie)
+    read_as = {name: answers.read_as(rows, criterion) for name, criterion in unique.items()}
+    labels = [label for criterion in unique.values() for label in answers.labels(rows, criterion)]
     return labels, [f"{name}: {text}" for name, text in read_as.items() if text]
 
 
@@ -527,12 +533,12 @@ def _notes(rows: LabelledSet) -> list[str]:
     return [*rows.notes, *([missing] if rows.unlabelled else [])]
 
 
-def execute_with_labels(plan: Plan, labels: Sequence[Label], wanted: Labelled) -> int:
-    """Judge, and put the labels beside the run as soon as there is one: how many rows could not be
+def execute_with_labels(plan: Plan, labels: Sequence[Label], options: Labelled) -> int:
+    """Judge, and store the labels as soon as there is a run; return how many rows could not be
     judged.
     """
     outcome = RunOutcome(plan)
-    display = RunDisplay(outcome, quiet=wanted.quiet or wanted.as_json)
+    display = RunDisplay(outcome, quiet=options.quiet or options.as_json)
     with (
         resumable(plan.folder),
         display,
@@ -548,59 +554,63 @@ def execute_with_labels(plan: Plan, labels: Sequence[Label], wanted: Labelled) -
     return outcome.skipped
 
 
-def _tell(folder: Path, wanted: BenchOptions, *, skipped: int) -> int:
-    found = benchmark_of(folder, wanted.settings)
-    for path in wanted.output:
-        write_benchmark(path, found, language())
-    if wanted.as_json:
+def _report(folder: Path, options: BenchOptions, *, skipped: int) -> int:
+    benchmark = benchmark_of(folder, options.settings)
+    for path in options.output:
+        write_benchmark(path, benchmark, language())
+    if options.as_json:
         counts = {
-            "rankings": len(found.rankings),
-            "judges": len(found.judges),
-            "failed": sum(one.failed for one in found.judges),
+            "rankings": len(benchmark.rankings),
+            "judges": len(benchmark.judges),
+            "failed": sum(judge.failed for judge in benchmark.judges),
         }
-        print_results(
-            "bench", counts, [one.to_dict() for one in found.rankings], benchmark_facts(found)
-        )
+        rankings = [ranking.to_dict() for ranking in benchmark.rankings]
+        print_results("bench", counts, rankings, benchmark_facts(benchmark))
     else:
         screen = Screen(language())
-        show_benchmark(found, screen, wanted.show_disagreements)
+        show_benchmark(benchmark, screen, options.show_disagreements)
         screen.show("")
         run = shlex.quote(str(folder))
         show_next(
             f"adjudge view {run}"
-            if wanted.show_disagreements
+            if options.show_disagreements
             else f"adjudge bench {run} --show-disagreements 5",
             screen,
             folder,
-            wanted.output,
+            options.output,
         )
-    return _exit_code(found, wanted.fail_under, skipped)
+    return _exit_code(benchmark, options.fail_under, skipped)
 
 
-def _exit_code(found: Benchmark, least: float | None, skipped: int) -> int:
+def _exit_code(benchmark: Benchmark, least: float | None, skipped: int) -> int:
     if least is not None:
-        missed = [gate for one in found.rankings if (gate := _missed(one, least)) is not None]
-        for said, _ in missed:
-            echo(said, fg="red", err=True)
+        missed = [
+            gate
+            for ranking in benchmark.rankings
+            if (gate := _gate_failure(ranking, least)) is not None
+        ]
+        for text, _ in missed:
+            echo(text, fg="red", err=True)
         if missed:
             return min(code for _, code in missed)  # failed goes before inconclusive
-    return ExitCode.UNSCORED if skipped or any(one.failed for one in found.judges) else ExitCode.OK
+    has_failures = skipped or any(judge.failed for judge in benchmark.judges)
+    return ExitCode.UNSCORED if has_failures else ExitCode.OK
 
 
-def _missed(ranking: Ranking, least: float) -> tuple[Message, ExitCode] | None:
-    """Why one question does not pass --fail-under; None if it does.
+def _gate_failure(ranking: Ranking, least: float) -> tuple[Message, ExitCode] | None:
+    """Return why one question does not pass --fail-under; None if it does.
 
     The best of several judges is best by luck too. Its own figure may fail the gate, but cannot
     pass it: that takes the figure that allows for the choice.
     """
-    first = ranking.judges[0]
-    own = first.agreement.value
-    values = {"judge": first.judge, "least": least}
-    if own is None or own < least:
+    judge = ranking.judges[0]
+    agreement = judge.agreement.value
+    values = {"judge": judge.judge, "least": least}
+    if agreement is None or agreement < least:
         return Message(
             "Gate failed: no judge reaches an agreement of {least:g} (the first, {judge}: {own}).",
             **values,
-            own=figure(own, 3),
+            own=figure(agreement, 3),
         ), ExitCode.GATE_FAILED
     if len(ranking.judges) == 1:
         return None
@@ -610,7 +620,7 @@ def _missed(ranking: Ranking, least: float) -> tuple[Message, ExitCode] | None:
             "than {fewest} rows that all judges decided, or with numbers, there is no figure that "
             "allows for the choice. Run the gate with this judge alone, on other rows.",
             **values,
-            own=own,
+            own=agreement,
             fewest=FOLDS,
         ), ExitCode.GATE_INCONCLUSIVE
     if ranking.chosen.value < least:
@@ -618,7 +628,7 @@ def _missed(ranking: Ranking, least: float) -> tuple[Message, ExitCode] | None:
             "Gate failed: {judge} agrees in {own:.3f}, but the judge that comes first agrees in "
             "only {value:.3f} of the rows that had no part in choosing it, below {least:g}.",
             **values,
-            own=own,
+            own=agreement,
             value=float(ranking.chosen.value),
         ), ExitCode.GATE_FAILED
     return None

@@ -1,4 +1,4 @@
-"""A benchmark of judges as a file: a Markdown or HTML page, or JSON."""
+"""Write a benchmark of judges as a Markdown or HTML page, or JSON."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from adjudge.features.bench.report import benchmark_html, benchmark_markdown
 from adjudge.runs.exporters.page_files import envelope, write_page
 
 
-def write_benchmark(path: Path, found: Benchmark, language: str) -> None:
-    """The ranking with its disagreements."""
+def write_benchmark(path: Path, benchmark: Benchmark, language: str) -> None:
+    """Write the ranking with its disagreements."""
     pages = {
-        ".md": lambda: benchmark_markdown(found, language),
-        ".html": lambda: benchmark_html(found, language),
-        ".json": lambda: benchmark_json(found),
+        ".md": lambda: benchmark_markdown(benchmark, language),
+        ".html": lambda: benchmark_html(benchmark, language),
+        ".json": lambda: benchmark_json(benchmark),
     }
     write_page(path, pages)
 
 
-def benchmark_json(found: Benchmark) -> str:
-    """What ``--json`` prints, as a file."""
+def benchmark_json(benchmark: Benchmark) -> str:
+    """Return the document that ``--json`` prints."""
     counts = {
-        "rankings": len(found.rankings),
-        "judges": len(found.judges),
-        "failed": sum(one.failed for one in found.judges),
+        "rankings": len(benchmark.rankings),
+        "judges": len(benchmark.judges),
+        "failed": sum(judge.failed for judge in benchmark.judges),
     }
-    results = [one.to_dict() for one in found.rankings]
-    whole = envelope("bench", counts, results, benchmark_facts(found))
-    return json.dumps(whole, ensure_ascii=False, indent=2)
+    results = [ranking.to_dict() for ranking in benchmark.rankings]
+    document = envelope("bench", counts, results, benchmark_facts(benchmark))
+    return json.dumps(document, ensure_ascii=False, indent=2)
 
 
-def benchmark_facts(found: Benchmark) -> JsonDict:
-    """What a document says beside its rankings."""
-    settings = found.settings
+def benchmark_facts(benchmark: Benchmark) -> JsonDict:
+    """Return the facts of a document besides its rankings."""
+    settings = benchmark.settings
     return {
-        "data": found.source,
+        "data": benchmark.source,
         "missing": settings.agreement.missing,
         "level": settings.level,
-        "notes": list(found.notes),
+        "notes": list(benchmark.notes),
     }

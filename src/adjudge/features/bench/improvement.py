@@ -1,5 +1,5 @@
-"""Criteria improved by what a judge got wrong: shown to a writer on some labelled rows, tried on
-the others.
+"""Improve criteria by a judge's mistakes: a writer sees some labelled rows, the others test its
+proposal.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FEWEST = 20
 
 @dataclass(frozen=True)
 class Split:
-    """Labelled rows that the writer may see, and those that its proposal is tried on."""
+    """Labelled rows that the writer may see, and those that test its proposal."""
 
     seen: LabelledSet
     held_out: LabelledSet
@@ -42,7 +42,7 @@ class Split:
 
 
 def split(rows: LabelledSet, share: float, seed: int) -> Split:
-    """By lot; ``share`` is the part that is held out."""
+    """Split rows by lot; ``share`` is held out."""
     if len(rows.rows) < FEWEST:
         raise SetupError(
             "{source} has {count} labelled rows: {fewest} are the fewest that can be split "
@@ -51,33 +51,35 @@ def split(rows: LabelledSet, share: float, seed: int) -> Split:
             count=len(rows.rows),
             fewest=FEWEST,
         )
-    ordered = sorted(rows.rows, key=lambda one: lot(seed, one.instance.identity))
-    held = {one.instance.identity for one in ordered[: max(1, round(share * len(ordered)))]}
-    seen = tuple(one for one in rows.rows if one.instance.identity not in held)
-    kept = tuple(one for one in rows.rows if one.instance.identity in held)
-    if not seen:
+    ordered = sorted(rows.rows, key=lambda row: lot(seed, row.instance.identity))
+    held_identities = {
+        row.instance.identity for row in ordered[: max(1, round(share * len(ordered)))]
+    }
+    seen_rows = tuple(row for row in rows.rows if row.instance.identity not in held_identities)
+    held_rows = tuple(row for row in rows.rows if row.instance.identity in held_identities)
+    if not seen_rows:
         raise SetupError(
             "nothing is left to show to the writer: hold out a smaller part of the rows"
         )
-    return Split(replace(rows, rows=seen), replace(rows, rows=kept), seed)
+    return Split(replace(rows, rows=seen_rows), replace(rows, rows=held_rows), seed)
 
 
 def cases_of(judge: BenchedJudge, rows: LabelledSet, most: int) -> list[DisputedRow]:
-    """The disagreements on these rows, by lot where there are more than ``most``."""
-    instances = {one.instance.identity: one.instance for one in rows.rows}
-    found = sorted(
-        (one for one in judge.disagreements if one.identity in instances),
-        key=lambda one: lot(0, one.identity),
+    """Return the disagreements on these rows; a random choice if there are more than ``most``."""
+    instances = {row.instance.identity: row.instance for row in rows.rows}
+    disagreements = sorted(
+        (case for case in judge.disagreements if case.identity in instances),
+        key=lambda case: lot(0, case.identity),
     )
     return [
-        DisputedRow(instances[one.identity], str(one.said), str(one.truth), one.explanation)
-        for one in found[:most]
+        DisputedRow(instances[case.identity], str(case.said), str(case.truth), case.explanation)
+        for case in disagreements[:most]
     ]
 
 
 @dataclass(frozen=True)
 class CriterionImprovement:
-    """What a proposal comes to on rows that it has not seen."""
+    """Result of a proposal on rows that the writer has not seen."""
 
     before: Criteria
     proposal: Proposal
@@ -89,8 +91,8 @@ class CriterionImprovement:
     """Held-out rows without a verdict before or after: they are in no figure."""
 
     def sentence(self) -> Message:
-        """Better, worse, or cannot tell, with the numbers behind it."""
-        one, rows = self.gain.estimate, self.gain.estimate.count
+        """Return the outcome (better, worse, or cannot tell) with its numbers."""
+        estimate, rows = self.gain.estimate, self.gain.estimate.count
         moved = plural(
             "agreement {before:.3f} → {after:.3f} on {count} held-out row",
             "agreement {before:.3f} → {after:.3f} on {count} held-out rows",
@@ -98,13 +100,13 @@ class CriterionImprovement:
             before=self.agreed_before,
             after=self.agreed_after,
         )
-        if one.lower is None or one.upper is None:
-            return Message("Cannot tell: {moved}; {reason}.", moved=moved, reason=one.reason)
+        if estimate.lower is None or estimate.upper is None:
+            return Message("Cannot tell: {moved}; {reason}.", moved=moved, reason=estimate.reason)
         between = Message(
             "gain {value:+.3f}, between {lower:+.3f} and {upper:+.3f}",
-            value=one.value,
-            lower=one.lower,
-            upper=one.upper,
+            value=estimate.value,
+            lower=estimate.lower,
+            upper=estimate.upper,
         )
         if self.gain.outcome is ComparisonOutcome.BETTER:
             return Message("Better: {moved} ({between}).", moved=moved, between=between)
@@ -121,15 +123,15 @@ class CriterionImprovement:
         )
 
     def to_dict(self, parts: Split, cases: Sequence[DisputedRow], written: Path | None) -> JsonDict:
-        one = self.gain.estimate
+        estimate = self.gain.estimate
         return {
             "criteria": self.before.name,
             "before": plain(self.before),
             "proposal": plain(self.proposal.criteria),
             "explanation": self.proposal.explanation,
             "changes": [
-                dict(zip(("what", "before", "after"), each, strict=True))
-                for each in self.proposal.changes(self.before)
+                dict(zip(("what", "before", "after"), change, strict=True))
+                for change in self.proposal.changes(self.before)
             ],
             "split": {
                 "seed": parts.seed,
@@ -143,9 +145,9 @@ class CriterionImprovement:
             "agreement_before": self.agreed_before,
             "agreement_after": self.agreed_after,
             "gain": {
-                **some_of(one, "value", "lower", "upper"),
-                "n": one.count,
-                "reason": one.reason,
+                **some_of(estimate, "value", "lower", "upper"),
+                "n": estimate.count,
+                "reason": estimate.reason,
             },
             "p_value": self.gain.p_value,
             "smallest": self.gain.smallest,
@@ -156,29 +158,34 @@ class CriterionImprovement:
 
 
 def improvement_of(
-    before: Criteria,
+    old_criteria: Criteria,
     proposal: Proposal,
     old: BenchedJudge,
     new: BenchedJudge,
     rows: LabelledSet,
     level: float,
 ) -> CriterionImprovement:
-    """Paired over the held-out rows that the judge decided both times."""
+    """Compare old and new criteria over the held-out rows that the judge decided both times."""
     shared = {row: score for row, score in new.scores.items() if row in old.scores}
     if not shared:
         raise RunError(
             "the judge decided none of the rows that were held out: there is nothing to compare"
         )
-    first, second = list(shared.values()), [old.scores[row] for row in shared]
+    new_scores, old_scores = list(shared.values()), [old.scores[row] for row in shared]
     gain = compare_rows(shared, old.scores, level=level)
     count = len(shared)
     return CriterionImprovement(
-        before, proposal, gain, sum(second) / count, sum(first) / count, len(rows.rows) - count
+        old_criteria,
+        proposal,
+        gain,
+        sum(old_scores) / count,
+        sum(new_scores) / count,
+        len(rows.rows) - count,
     )
 
 
 def budget_left(budget: Budget | None, folders: Iterable[Path]) -> Budget | None:
-    """What other runs under the same budget leave of it."""
+    """Return what other runs under the same budget leave of it."""
     if budget is None:
         return None
     spent = sum((spent_in(folder) for folder in folders if holds_run(folder)), Spent())
@@ -186,40 +193,43 @@ def budget_left(budget: Budget | None, folders: Iterable[Path]) -> Budget | None
 
 
 def entry_of(file: Path, name: str | None) -> tuple[list[CatalogEntry], int]:
-    """The criteria of a file, and the place of the one that is improved."""
+    """Return the criteria of a file, and the place of the one to improve."""
     entries = read_entries(file)
-    names = [one.criteria.name for one in entries]
+    names = [entry.criteria.name for entry in entries]
     if name is None and len(entries) == 1:
         return entries, 0
     if name not in names:
-        known = ", ".join(map(repr, names))
+        listed = ", ".join(map(repr, names))
         if name is None:
             raise SetupError(
                 "{file} has {count} criteria: say which with --criteria: {known}",
                 file=file,
                 count=len(names),
-                known=known,
+                known=listed,
             )
         raise SetupError(
             "{file} has no criterion {name!r}: choose one with --criteria: {known}",
             file=file,
             name=name,
-            known=known,
+            known=listed,
         )
     return entries, names.index(name)
 
 
 def write_criteria(path: Path, entries: Sequence[CatalogEntry]) -> None:
-    """A new file: one that is there is never overwritten."""
-    written = [as_file(one) for one in entries]
+    """Write criteria to a new file; existing files are never overwritten."""
+    documents = [as_file(entry) for entry in entries]
     text = yaml.safe_dump(
-        written[0] if len(written) == 1 else written, sort_keys=False, allow_unicode=True, width=100
+        documents[0] if len(documents) == 1 else documents,
+        sort_keys=False,
+        allow_unicode=True,
+        width=100,
     )
     write_new(path, text, Message("give --write another name"))
 
 
 def refuse_existing(path: Path) -> None:
-    """Before anything is paid for."""
+    """Refuse an existing file before anything is paid for."""
     if path.exists() or path.is_symlink():
         raise SetupError(
             "{path} is there already, and is not overwritten: give --write another name", path=path

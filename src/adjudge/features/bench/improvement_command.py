@@ -1,5 +1,5 @@
-"""``adjudge criteria improve``: better criteria by what a judge got wrong, tried on rows that the
-writer has not seen.
+"""``adjudge criteria improve``: improve criteria by a judge's mistakes, and test them on rows that
+the writer has not seen.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ WRITER, AFTER = "writer", "after"
 
 @light_dataclass(frozen=True, kw_only=True)
 class ImproveOptions(Labelled):
-    """What the command line says of an improvement."""
+    """Options of ``adjudge criteria improve``."""
 
     file: Path = positional("A YAML or JSON file with the criteria.", type=PATH)
     labels: Path = option(
@@ -129,12 +129,12 @@ class ImproveOptions(Labelled):
 
     @property
     def run(self) -> Path:
-        """Where everything is kept."""
+        """The folder of the judge's run, the writer's replies and the new judgments."""
         return self.folder or own_folder(Path("runs") / f"improve-{self.file.stem}")
 
     @property
     def target(self) -> Path | None:
-        """The file that is written, where one is asked for."""
+        """The file to write, if one is requested."""
         if self.write is None:
             return None
         return (
@@ -156,7 +156,7 @@ def improve(options: ImproveOptions) -> int:
     resume RUN'. Exit codes: 0 done, 1 could not run or stopped before the end, 2 usage, 3 some
     held-out rows have no verdict.
     """
-    chosen = choose_language(options.language)
+    language = choose_language(options.language)
     check_resumed(options.run, resume=options.resume)
     if options.target:
         refuse_existing(options.target)
@@ -164,12 +164,12 @@ def improve(options: ImproveOptions) -> int:
     entry = entries[place]
     rows = _rows(options, entry.criteria, compares=entry.kind == "pairwise")
     parts = split(rows, options.held_out, options.seed)
-    before = _plan_of(options, rows, entry.criteria, "before", options.run, chosen)
+    old_plan = _plan_of(options, rows, entry.criteria, "before", options.run, language)
     if options.dry_run:
-        after = _plan_of(
-            options, parts.held_out, entry.criteria, "after", options.run / AFTER, chosen
+        new_plan = _plan_of(
+            options, parts.held_out, entry.criteria, "after", options.run / AFTER, language
         )
-        show_estimate(estimate(before) + estimate(after), as_json=options.as_json)
+        show_estimate(estimate(old_plan) + estimate(new_plan), as_json=options.as_json)
         echo(
             Message(
                 "and a request to the writer; asked again at most twice where its reply cannot be "
@@ -178,87 +178,87 @@ def improve(options: ImproveOptions) -> int:
             err=options.as_json,
         )
         return ExitCode.OK
-    old = _judged(before, rows, entry.criteria, options, ())
+    old = _judge(old_plan, rows, entry.criteria, options, ())
     cases = cases_of(old, parts.seen, options.cases)
     if not cases:
-        return _nothing(options, old, parts)
-    writer = Writer(_model(options), options.change, chosen, rows.compares)
-    proposal = _proposal(options, writer, entry.criteria, cases)
-    after = _plan_of(
-        options, parts.held_out, proposal.criteria, "after", options.run / AFTER, chosen
+        return _report_nothing(options, old, parts)
+    writer = Writer(_model(options), options.change, language, rows.compares)
+    proposal = _ask_writer(options, writer, entry.criteria, cases)
+    new_plan = _plan_of(
+        options, parts.held_out, proposal.criteria, "after", options.run / AFTER, language
     )
-    new = _judged(
-        after, parts.held_out, proposal.criteria, options, (options.run, options.run / WRITER)
+    new = _judge(
+        new_plan, parts.held_out, proposal.criteria, options, (options.run, options.run / WRITER)
     )
     level = 1 - (1 - options.confidence) / options.tries
-    found = improvement_of(entry.criteria, proposal, old, new, parts.held_out, level)
+    improvement = improvement_of(entry.criteria, proposal, old, new, parts.held_out, level)
     if options.target:
         changed = [
-            replace(one, criteria=proposal.criteria) if number == place else one
-            for number, one in enumerate(entries)
+            replace(old_entry, criteria=proposal.criteria) if number == place else old_entry
+            for number, old_entry in enumerate(entries)
         ]
         write_criteria(options.target, changed)
-    return _tell(found, parts, cases, options)
+    return _report(improvement, parts, cases, options)
 
 
-def _rows(wanted: ImproveOptions, criteria: Criteria, *, compares: bool) -> LabelledSet:
+def _rows(options: ImproveOptions, criteria: Criteria, *, compares: bool) -> LabelledSet:
     needed = needed_fields([criteria])
-    told = BadRows(stop=wanted.stop_at_bad_row)
+    bad_rows = BadRows(stop=options.stop_at_bad_row)
     rows = labelled_set(
-        wanted.source(wanted.labels, ["pairwise" if compares else "direct"], needed, told)
+        options.source(options.labels, ["pairwise" if compares else "direct"], needed, bad_rows)
     )
     if rows.compares != compares:
         does = "compare responses" if compares else "judge one text"
         raise RunError(
             "the criteria of {file} {does}, and the rows of {labels} do not fit: choose "
             "other criteria",
-            file=wanted.file,
+            file=options.file,
             does=does,
-            labels=wanted.labels,
+            labels=options.labels,
         )
     return rows.with_fields(needed)
 
 
 def _plan_of(
-    wanted: ImproveOptions,
+    options: ImproveOptions,
     rows: LabelledSet,
     criteria: Criteria,
     name: str,
     folder: Path,
     language: str,
 ) -> Plan:
-    models = model_entries(wanted.model, wanted.at, wanted.max_concurrency)
-    matrix = Matrix([NamedCriteria(name, criteria)], models, (wanted.votes,))
-    file = bench_file(rows, matrix, language, folder, stop_at_bad_row=wanted.stop_at_bad_row)
+    models = model_entries(options.model, options.at, options.max_concurrency)
+    matrix = Matrix([NamedCriteria(name, criteria)], models, (options.votes,))
+    file = bench_file(rows, matrix, language, folder, stop_at_bad_row=options.stop_at_bad_row)
     judge = replace(file.judges[0], models=models, asked_with="")
-    prices = price_table(wanted.prices)
+    prices = price_table(options.prices)
     facts: JsonDict = {
         **facts_to_keep("criteria improve", prices),
-        FACT: {"data": str(wanted.labels), "rows": len(rows.rows), "notes": list(rows.notes)},
+        FACT: {"data": str(options.labels), "rows": len(rows.rows), "notes": list(rows.notes)},
     }
     return resolve(
         replace(file, judges=(judge,)),
-        cache=not wanted.no_cache,
+        cache=not options.no_cache,
         facts=facts,
         prices=prices,
-        dry_run=wanted.dry_run,
+        dry_run=options.dry_run,
     )
 
 
-def _judged(
+def _judge(
     plan: Plan,
     rows: LabelledSet,
     criteria: Criteria,
-    wanted: ImproveOptions,
-    beside: Sequence[Path],
+    options: ImproveOptions,
+    other_runs: Sequence[Path],
 ) -> BenchedJudge:
-    limited = budget_left(wanted.budget(), beside)
+    limited = budget_left(options.budget(), other_runs)
     execute_with_labels(
-        plan.limited_to(limited), Answers(wanted.meanings).labels(rows, criteria), wanted
+        plan.limited_to(limited), Answers(options.meanings).labels(rows, criteria), options
     )
     settings = BenchSettings(
-        level=wanted.confidence,
-        agreement=AgreementSettings(draws=Draws(wanted.draws, wanted.seed)),
+        level=options.confidence,
+        agreement=AgreementSettings(draws=Draws(options.draws, options.seed)),
         prices=plan.prices,
     )
     (ranking,) = benchmark_of(plan.folder or Path(), settings).rankings
@@ -267,39 +267,46 @@ def _judged(
         raise RunError(
             "the labels of {labels} are numbers, and the criteria has options: say which is "
             "which with --map",
-            labels=wanted.labels,
+            labels=options.labels,
         )
     return judge
 
 
-def _model(wanted: ImproveOptions) -> OpenModel:
-    (entry,) = model_entries([wanted.writer], wanted.at, wanted.max_concurrency)
-    return open_entry(entry, cache=not wanted.no_cache, prices=price_table(wanted.prices))
+def _model(options: ImproveOptions) -> OpenModel:
+    (entry,) = model_entries([options.writer], options.at, options.max_concurrency)
+    return open_entry(entry, cache=not options.no_cache, prices=price_table(options.prices))
 
 
-def _proposal(
-    wanted: ImproveOptions, writer: Writer, criteria: Criteria, cases: Sequence[DisputedRow]
+def _ask_writer(
+    options: ImproveOptions, writer: Writer, criteria: Criteria, cases: Sequence[DisputedRow]
 ) -> Proposal:
-    prices = price_table(wanted.prices)
-    run = RunSettings(wanted.run / WRITER, facts=facts_to_keep("criteria improve", prices))
-    left = budget_left(wanted.budget(), (wanted.run,))
-    with resumable(wanted.run):
-        return writer.propose(criteria, cases, run, left, prices)
+    prices = price_table(options.prices)
+    run = RunSettings(options.run / WRITER, facts=facts_to_keep("criteria improve", prices))
+    budget = budget_left(options.budget(), (options.run,))
+    with resumable(options.run):
+        return writer.propose(criteria, cases, run, budget, prices)
 
 
-def _nothing(wanted: ImproveOptions, old: BenchedJudge, parts: Split) -> int:
-    if wanted.as_json:
+def _report_nothing(options: ImproveOptions, old: BenchedJudge, parts: Split) -> int:
+    if options.as_json:
         print_results("improvement", {"proposals": 0}, [])
     else:
         show_nothing(old, parts, Screen(language()))
     return ExitCode.OK
 
 
-def _tell(
-    found: CriterionImprovement, parts: Split, cases: Sequence[DisputedRow], wanted: ImproveOptions
+def _report(
+    improvement: CriterionImprovement,
+    parts: Split,
+    cases: Sequence[DisputedRow],
+    options: ImproveOptions,
 ) -> int:
-    if wanted.as_json:
-        print_results("improvement", {"proposals": 1}, [found.to_dict(parts, cases, wanted.target)])
+    if options.as_json:
+        print_results(
+            "improvement", {"proposals": 1}, [improvement.to_dict(parts, cases, options.target)]
+        )
     else:
-        show_improvement(found, parts, cases, wanted.target, wanted.writer, Screen(language()))
-    return ExitCode.UNSCORED if found.failed else ExitCode.OK
+        show_improvement(
+            improvement, parts, cases, options.target, options.writer, Screen(language())
+        )
+    return ExitCode.UNSCORED if improvement.failed else ExitCode.OK

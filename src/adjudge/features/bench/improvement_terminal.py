@@ -1,4 +1,4 @@
-"""What became of criteria that were to be improved, in a terminal."""
+"""Show the improvement of criteria in a terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STYLES = {
 
 
 def show_nothing(judge: BenchedJudge, parts: Split, screen: Screen) -> None:
-    """There was nothing to show to the writer."""
+    """Say that there was nothing to show to the writer."""
     screen.say(_split_line(parts))
     agreement = judge.agreement.value
     screen.say(
@@ -36,67 +36,67 @@ def show_nothing(judge: BenchedJudge, parts: Split, screen: Screen) -> None:
 
 
 def show_improvement(
-    found: CriterionImprovement,
+    improvement: CriterionImprovement,
     parts: Split,
     cases: Sequence[DisputedRow],
-    written: Path | None,
+    file: Path | None,
     writer: str,
     screen: Screen,
 ) -> None:
-    """The disagreements, the proposal, and whether it is better."""
+    """Show the disagreements, the proposal, and whether it is better."""
     screen.say(_split_line(parts))
     screen.say(
         Message("Disagreements shown to {writer}: {count}", writer=writer, count=len(cases)), "bold"
     )
-    for one in cases:
+    for case in cases:
         screen.say(
             Message(
                 "  {id}: judge {said}, people {truth}: {text}",
-                id=one.instance.id or "",
-                said=one.said,
-                truth=one.truth,
-                text=_text(one),
+                id=case.instance.id or "",
+                said=case.said,
+                truth=case.truth,
+                text=_text(case),
             )
         )
     screen.say(Message("Proposal"), "bold")
-    if found.proposal.explanation:
-        screen.say(f"  {found.proposal.explanation}", "dim")
-    for what, before, after in found.proposal.changes(found.before):
+    if improvement.proposal.explanation:
+        screen.say(f"  {improvement.proposal.explanation}", "dim")
+    for what, old_text, new_text in improvement.proposal.changes(improvement.before):
         screen.say(join("", ("  ", what)))
-        if before:
-            screen.say(f"    - {before}", "red")
-        screen.say(f"    + {_short(after) if what == 'example' else after}", "green")
-    screen.say(found.sentence(), _STYLES[found.gain.outcome])
-    if found.failed:
+        if old_text:
+            screen.say(f"    - {old_text}", "red")
+        screen.say(f"    + {_short(new_text) if what == 'example' else new_text}", "green")
+    screen.say(improvement.sentence(), _STYLES[improvement.gain.outcome])
+    if improvement.failed:
         screen.say(
             plural(
                 "{count} held-out row has no verdict before or after: it is left out.",
                 "{count} held-out rows have no verdict before or after: they are left out.",
-                found.failed,
+                improvement.failed,
             ),
             "yellow",
         )
     screen.say(
-        Message("Written to {file}; the old file is as it was.", file=written)
-        if written
+        Message("Written to {file}; the old file is as it was.", file=file)
+        if file
         else Message("Nothing was written: add --write to keep the proposal.")
     )
 
 
 def _split_line(parts: Split) -> Message:
-    seen, held = len(parts.seen.rows), len(parts.held_out.rows)
+    count_seen, count_held = len(parts.seen.rows), len(parts.held_out.rows)
     return Message(
         "{rows} labelled rows: {seen} for the writer, {held} held out (drawn with seed {seed})",
-        rows=seen + held,
-        seen=seen,
-        held=held,
+        rows=count_seen + count_held,
+        seen=count_seen,
+        held=count_held,
         seed=parts.seed,
     )
 
 
 def _text(case: DisputedRow) -> str:
-    *_, last = case.instance.fields.values()
-    return _short(last if isinstance(last, str) else " | ".join(last))
+    *_, judged_text = case.instance.fields.values()
+    return _short(judged_text if isinstance(judged_text, str) else " | ".join(judged_text))
 
 
 def _short(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The judges to try: every model with every criterion and every setting, as an eval file."""
+"""Build the judges to try, as an eval file: every model with every criterion and every setting."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from adjudge.trust.labels.store import LabelStore
 
 @dataclass(frozen=True)
 class Matrix:
-    """What is tried with what: every combination is a judge."""
+    """Criteria, models and settings to try; every combination is a judge."""
 
     criteria: Sequence[NamedCriteria]
     models: Sequence[ModelEntry]
@@ -34,17 +34,17 @@ class Matrix:
     seed: int | None = None
 
     def entries(self, *, compares: bool) -> Iterator[JudgeEntry]:
-        """A judge for each combination, named by what tells it from the others."""
-        for named, votes, temperature, mode in product(
+        """Yield a judge per combination, named by what distinguishes it from the others."""
+        for criterion, votes, temperature, mode in product(
             self.criteria, self.votes, self.temperatures, self.modes
         ):
-            judge = self._judge(named, votes, temperature, mode, compares=compares)
+            judge = self._judge(criterion, votes, temperature, mode, compares=compares)
             for model in self.models:
                 yield replace(judge, models=(model,), asked_with=harmless_address(model.model))
 
     def _judge(
         self,
-        named: NamedCriteria,
+        criterion: NamedCriteria,
         votes: int,
         temperature: float | None,
         mode: Mode | None,
@@ -52,8 +52,8 @@ class Matrix:
         compares: bool,
     ) -> DirectEntry | PairwiseEntry:
         settings: dict[str, Any] = {
-            "name": ", ".join([named.name, *self._settings(votes, temperature, mode)]),
-            "criteria": (CriteriaEntry(named.criteria),),
+            "name": ", ".join([criterion.name, *self._settings(votes, temperature, mode)]),
+            "criteria": (CriteriaEntry(criterion.criteria),),
             "votes": votes,
             "temperature": temperature,
             "mode": mode,
@@ -65,7 +65,7 @@ class Matrix:
         return DirectEntry(kind="direct", **settings)
 
     def _settings(self, votes: int, temperature: float | None, mode: Mode | None) -> Iterator[str]:
-        """Those of which several are tried."""
+        """Yield names of the settings of which several values are tried."""
         if len(self.votes) > 1:
             yield "1 vote" if votes == 1 else f"{votes} votes"
         if len(self.temperatures) > 1:
@@ -79,7 +79,7 @@ class Matrix:
 def bench_file(
     rows: LabelledSet, matrix: Matrix, language: str, run: Path, *, stop_at_bad_row: bool
 ) -> EvalFile:
-    """The eval file that has every judge judge the labelled rows."""
+    """Return the eval file in which every judge judges the labelled rows."""
     return EvalFile(
         data=DataEntry(path=rows.source),
         judges=tuple(matrix.entries(compares=rows.compares)),
@@ -87,20 +87,29 @@ def bench_file(
         run=str(run),
         on_bad_row="stop" if stop_at_bad_row else "report",
         typed=True,
-        rows=tuple(one.instance for one in rows.rows),
+        rows=tuple(row.instance for row in rows.rows),
     )
 
 
 def needed_fields(criteria: Iterable[Criteria]) -> list[str]:
+    """Return all fields that criteria read."""
     return [
-        name for one in criteria for name in (one.to_evaluate_field, *(one.context_fields or ()))
+        name
+        for criterion in criteria
+        for name in (criterion.to_evaluate_field, *(criterion.context_fields or ()))
     ]
 
 
 def keep_labels(folder: Path, labels: Iterable[Label]) -> None:
-    """Put labels beside a run; those that it has already are not added again."""
+    """Add labels to a run; labels that it already has are not added again."""
     store = LabelStore(folder)
-    known = {(one.row, one.criteria, one.annotator): one.answer for one in store.current()}
-    new = [one for one in labels if known.get((one.row, one.criteria, one.annotator)) != one.answer]
+    answers = {
+        (label.row, label.criteria, label.annotator): label.answer for label in store.current()
+    }
+    new = [
+        label
+        for label in labels
+        if answers.get((label.row, label.criteria, label.annotator)) != label.answer
+    ]
     if new:
         store.add(*new)

@@ -1,6 +1,4 @@
-"""Rows that people labelled, from wherever they are: a column of a file, a public set, an earlier
-run.
-"""
+"""Labelled rows from any source: a column of a file, a public set, an earlier run."""
 
 from __future__ import annotations
 
@@ -32,16 +30,16 @@ from adjudge.trust.labels.store import LabelStore
 _ASKED_BY = ("question", "prompt", "instruction", "query", "input")
 """How public sets call what the user asked, the surest first."""
 
-Marked = Mark | Label
+AnyMark = Mark | Label
 """What a person said of a row: as a file has it, or as a run keeps it."""
 
 
 @dataclass(frozen=True)
 class MarkedRow:
-    """A row, and what people said of it."""
+    """A row with people's marks."""
 
     instance: Instance
-    marks: tuple[Marked, ...]
+    marks: tuple[AnyMark, ...]
 
 
 @dataclass(frozen=True)
@@ -58,21 +56,23 @@ class LabelledSet:
 
     @property
     def compares(self) -> bool:
-        """Whether rows hold responses that are compared."""
+        """True if rows hold responses to compare."""
         return not isinstance(self.rows[0].instance.value("response") or "", str)
 
     def with_fields(self, needed: Iterable[str]) -> LabelledSet:
-        """The rows with the fields that criteria read under the names that they read them by."""
+        """Return the rows with their fields renamed to those that criteria read."""
         names = tuple(dict.fromkeys(needed))
         return replace(
             self,
-            rows=tuple(replace(one, instance=_renamed(one.instance, names)) for one in self.rows),
+            rows=tuple(
+                replace(row, instance=_rename_fields(row.instance, names)) for row in self.rows
+            ),
         )
 
 
 @dataclass(frozen=True)
 class LabelledSource:
-    """Where labelled rows are, and how they are read."""
+    """Location of labelled rows, and how to read them."""
 
     path: Path
     human: tuple[str, ...] = ()
@@ -104,66 +104,60 @@ class LabelledSource:
 
 
 def labelled_set(source: LabelledSource) -> LabelledSet:
-    """The labelled rows; an error says where they were looked for."""
+    """Read the labelled rows; errors say where they were sought."""
     if holds_run(source.path):
-        found = _of_run(source)
+        labelled = _read_run(source)
     elif source.human:
-        found = _of_columns(source)
+        labelled = _read_columns(source)
     else:
-        found = _of_import(source)
+        labelled = _read_import(source)
     rows = tuple(
-        one
-        for one in found.rows
-        if source.only is None or fnmatchcase(str(one.instance.id), source.only)
+        marked_row
+        for marked_row in labelled.rows
+        if source.only is None or fnmatchcase(str(marked_row.instance.id), source.only)
     )
     if not rows:
-        if not found.rows:
+        if not labelled.rows:
             raise RunError("{path} has no labelled row", path=source.path)
         raise RunError(
             "{path} has no labelled row whose id fits {pattern!r}",
             path=source.path,
             pattern=source.only,
         )
-    return replace(found, rows=_chosen(rows, source))
-
-
-def _chosen(rows: tuple[MarkedRow, ...], source: LabelledSource) -> tuple[MarkedRow, ...]:
     if source.sample is None:
-        return rows[: source.limit]
-    drawn = sorted(rows, key=lambda one: lot(source.seed, one.instance.identity))[: source.sample]
-    kept = {one.instance.identity for one in drawn}
-    return tuple(one for one in rows if one.instance.identity in kept)
+        return replace(labelled, rows=rows[: source.limit])
+    lots = sorted(rows, key=lambda row: lot(source.seed, row.instance.identity))
+    drawn = {row.instance.identity for row in lots[: source.sample]}
+    return replace(labelled, rows=tuple(row for row in rows if row.instance.identity in drawn))
 
 
 def lot(seed: int, identity: str) -> str:
-    """What rows are drawn by: of the seed and the row alone, so that other rows beside it make no
-    difference.
-    """
+    """Return the lot of a row. It depends on the seed and the row alone, not on other rows."""
     return hashlib.sha256(f"{seed}:{identity}".encode()).hexdigest()
 
 
-class _Gathered:
-    """Rows by what they show, with what was said of each."""
+class _RowCollection:
+    """Collects rows by content, with their marks."""
 
     def __init__(self) -> None:
         self._instances: dict[str, Instance] = {}
-        self._marks: dict[str, list[Marked]] = {}
+        self._marks: dict[str, list[AnyMark]] = {}
 
-    def add(self, instance: Instance, marks: Iterable[Marked]) -> None:
+    def add(self, instance: Instance, marks: Iterable[AnyMark]) -> None:
         self._instances.setdefault(instance.identity, instance)
         self._marks.setdefault(instance.identity, []).extend(marks)
 
-    def labelled(
-        self, source: LabelledSource, own: Criteria | None, notes: Iterable[str] = ()
+    def to_set(
+        self, source: LabelledSource, question: Criteria | None, notes: Iterable[str] = ()
     ) -> LabelledSet:
-        kept = {identity: _consistent(marks) for identity, marks in self._marks.items()}
+        marks_by_row = {identity: _consistent(marks) for identity, marks in self._marks.items()}
         split = sum(
-            len(kept[identity]) < len({one.annotator for one in marks})
+            len(marks_by_row[identity]) < len({mark.annotator for mark in marks})
             for identity, marks in self._marks.items()
         )
-        told = list(notes)
+        messages = list(notes)
         if split:
-            told.append(
+            messages.append(
                 plural(
                     "{count} row stands there twice with different labels of one person, "
                     "which are left out",
@@ -173,43 +167,49 @@ class _Gathered:
                 )
             )
         rows = tuple(
-            MarkedRow(self._instances[identity], marks) for identity, marks in kept.items() if marks
+            MarkedRow(self._instances[identity], marks)
+            for identity, marks in marks_by_row.items()
+            if marks
         )
-        return LabelledSet(str(source.path), rows, own, len(kept) - len(rows), tuple(told))
+        return LabelledSet(
+            str(source.path), rows, question, len(marks_by_row) - len(rows), tuple(messages)
+        )
 
 
-def _consistent(marks: Sequence[Marked]) -> tuple[Marked, ...]:
-    """One mark per person; of who contradicts himself, none."""
-    said: dict[str, dict[str, Marked]] = {}
-    for one in marks:
-        said.setdefault(one.annotator, {})[str(one.answer)] = one
-    return tuple(next(iter(each.values())) for each in said.values() if len(each) == 1)
+def _consistent(marks: Sequence[AnyMark]) -> tuple[AnyMark, ...]:
+    """Return one mark per person; none of a person with several answers."""
+    by_person: dict[str, dict[str, AnyMark]] = {}
+    for mark in marks:
+        by_person.setdefault(mark.annotator, {})[str(mark.answer)] = mark
+    return tuple(
+        next(iter(by_answer.values())) for by_answer in by_person.values() if len(by_answer) == 1
+    )
 
 
-def _of_columns(source: LabelledSource) -> LabelledSet:
-    gathered = _Gathered()
+def _read_columns(source: LabelledSource) -> LabelledSet:
+    collection = _RowCollection()
     for instance in _instances(source):
-        kept = instance.metadata["row"]
-        cells = kept if isinstance(kept, Mapping) else {}
+        original_row = instance.metadata["row"]
+        cells = original_row if isinstance(original_row, Mapping) else {}
         marks = tuple(_marks(cells, source))
-        gathered.add(_unmarked(instance, cells, source.human), marks)
-    found = gathered.labelled(source, None)
-    return as_chosen(found) if found.unlabelled else found
+        collection.add(_without_labels(instance, cells, source.human), marks)
+    labelled = collection.to_set(source, None)
+    return as_chosen(labelled) if labelled.unlabelled else labelled
 
 
-def as_chosen(found: LabelledSet) -> LabelledSet:
-    """Return the set with its rows marked as chosen: if some rows have no label, nobody says how
-    the others were picked.
+def as_chosen(labelled: LabelledSet) -> LabelledSet:
+    """Mark all rows as chosen: if some rows have no label, nobody says how the others were
+    picked.
     """
     rows = (
         MarkedRow(row.instance, tuple(replace(mark, design="chosen") for mark in row.marks))
-        for row in found.rows
+        for row in labelled.rows
     )
-    return replace(found, rows=tuple(rows))
+    return replace(labelled, rows=tuple(rows))
 
 
-def _unmarked(instance: Instance, cells: Cells, human: Sequence[str]) -> Instance:
-    """The row without people's answers, also where their column is called as a field usually is
+def _without_labels(instance: Instance, cells: Cells, human: Sequence[str]) -> Instance:
+    """Return the row without people's answers, even if their column is named like a field
     (``target``, ``expected``).
     """
     labels = {column_in(cells, name) for name in human}
@@ -222,11 +222,11 @@ def _unmarked(instance: Instance, cells: Cells, human: Sequence[str]) -> Instanc
 
 
 def _instances(source: LabelledSource) -> Iterator[Instance]:
-    named = _without(source.columns, source.human)
+    columns = _check_columns(source.columns, source.human)
     read = (
-        partial(read_comparisons, source.path, source.responses, named)
+        partial(read_comparisons, source.path, source.responses, columns)
         if source.compares
-        else partial(read_instances, source.path, named, None, source.needed)
+        else partial(read_instances, source.path, columns, None, source.needed)
     )
     return read(
         id=source.id,
@@ -237,8 +237,8 @@ def _instances(source: LabelledSource) -> Iterator[Instance]:
     )
 
 
-def _without(columns: Mapping[str, str], human: Sequence[str]) -> Mapping[str, str]:
-    """A label must not be among the fields: a judge would read the right answer."""
+def _check_columns(columns: Mapping[str, str], human: Sequence[str]) -> Mapping[str, str]:
+    """Refuse a label among the fields: a judge would read the right answer."""
     for name, column in columns.items():
         if column_in(human, column) is not None:
             raise SetupError(
@@ -265,95 +265,97 @@ def _marks(cells: Cells, source: LabelledSource) -> Iterator[Mark]:
             yield Mark(answer=answer.strip(), annotator=column, design="random")
 
 
-def _of_run(source: LabelledSource) -> LabelledSet:
+def _read_run(source: LabelledSource) -> LabelledSet:
     labels = [
-        one
-        for one in LabelStore(source.path).current()
-        if one.state == "given" and one.kind != "model"
+        label
+        for label in LabelStore(source.path).current()
+        if label.state == "given" and label.kind != "model"
     ]
-    names = list(dict.fromkeys(one.criteria for one in labels))
+    names = list(dict.fromkeys(label.criteria for label in labels))
     if not names:
         raise RunError(
             "{path} has no labels: label rows with 'adjudge label {path}'", path=source.path
         )
-    name = _the_question(source, names)
-    marks: dict[str, list[Marked]] = {}
-    for one in labels:
-        if one.criteria == name:
-            marks.setdefault(one.row, []).append(one)
-    gathered = _Gathered()
+    name = _choose_question(source, names)
+    marks: dict[str, list[AnyMark]] = {}
+    for label in labels:
+        if label.criteria == name:
+            marks.setdefault(label.row, []).append(label)
+    collection = _RowCollection()
     for instance in rows_of_run(source.path):
-        gathered.add(instance, marks.get(instance.identity, ()))
-    own = next((one.scale.criteria for one in label_scales(source.path) if one.name == name), None)
-    return gathered.labelled(source, own)
+        collection.add(instance, marks.get(instance.identity, ()))
+    question = next(
+        (scale.scale.criteria for scale in label_scales(source.path) if scale.name == name), None
+    )
+    return collection.to_set(source, question)
 
 
-def _of_import(source: LabelledSource) -> LabelledSet:
-    found = read_foreign(
+def _read_import(source: LabelledSource) -> LabelledSet:
+    imported = read_foreign(
         source.path, ImportOptions(source.kind, source.encoding, source.on_bad_row is not None)
     )
-    recorded = list(found.rows)
-    asked = {one.question.name: one.question for one in recorded if one.marks}
-    if not asked:
+    recorded = list(imported.rows)
+    questions = {row.question.name: row.question for row in recorded if row.marks}
+    if not questions:
         raise RunError(
             "{path} was read as {title} and holds no label: say which column holds people's "
             "answers with --human COLUMN",
             path=source.path,
-            title=found.format.title,
+            title=imported.format.title,
         )
-    name = _the_question(source, list(asked))
-    gathered = _Gathered()
-    if any(one.named_only for one in recorded):
+    name = _choose_question(source, list(questions))
+    collection = _RowCollection()
+    if any(row.named_only for row in recorded):
         raise RunError(
             "{path} holds the names of its rows and not their texts, so that they cannot be "
             "judged anew",
             path=source.path,
         )
-    for one in recorded:
-        gathered.add(instance_of(one), one.marks if one.question.name == name else ())
-    for bad in found.bad_rows():
+    for row in recorded:
+        collection.add(instance_of(row), row.marks if row.question.name == name else ())
+    for bad in imported.bad_rows():
         if source.on_bad_row:
             source.on_bad_row(BadRow("", bad))
-    generic = found.format is RECORDS and asked[name].kind != "comparison"
-    own = None if generic else _own(asked[name], recorded)
-    return gathered.labelled(source, own, found.log.notes)
+    generic = imported.format is RECORDS and questions[name].kind != "comparison"
+    criterion = None if generic else _criterion_of(questions[name], recorded)
+    return collection.to_set(source, criterion, imported.log.notes)
 
 
-def _own(asked: RecordedQuestion, recorded: Iterable[RecordedRow]) -> Criteria | None:
-    """The question as criteria of ours; a number is none that options answer."""
-    if asked.kind == "rating":
+def _criterion_of(question: RecordedQuestion, recorded: Iterable[RecordedRow]) -> Criteria | None:
+    """Return the question as a criterion; None for a rating, which has no options."""
+    if question.kind == "rating":
         return None
     answers = Counter(
         str(mark.answer)
-        for one in recorded
-        if one.question.name == asked.name
-        for mark in one.marks
+        for row in recorded
+        if row.question.name == question.name
+        for mark in row.marks
     )
-    return criteria_of(asked, tuple(answers) if asked.kind == "choice" else ())
+    return criteria_of(question, tuple(answers) if question.kind == "choice" else ())
 
 
-def _the_question(source: LabelledSource, names: Sequence[str]) -> str:
+def _choose_question(source: LabelledSource, names: Sequence[str]) -> str:
     if source.question is None and len(names) == 1:
         return names[0]
-    known = ", ".join(map(repr, names))
+    listed = ", ".join(map(repr, names))
     if source.question is None:
         raise SetupError(
             "{path} holds labels of {count} questions: say which with --question: {known}",
             path=source.path,
             count=len(names),
-            known=known,
+            known=listed,
         )
     if source.question not in names:
         raise SetupError(
             "{path} has no labels of {question!r}; it has {known}",
             path=source.path,
             question=source.question,
-            known=known,
+            known=listed,
         )
     return source.question
 
 
-def _renamed(instance: Instance, needed: Sequence[str]) -> Instance:
+def _rename_fields(instance: Instance, needed: Sequence[str]) -> Instance:
     fields = dict(instance.fields)
     for name in needed:
         if name in fields:
@@ -362,7 +364,7 @@ def _renamed(instance: Instance, needed: Sequence[str]) -> Instance:
             fields = {name: f"{fields.pop('instruction')}\n\n{fields.pop('input')}", **fields}
             continue
         names = _ASKED_BY if name == "user_input" else ALIASES.get(name, ())
-        column = next((one for one in names if one in fields), None)
+        column = next((alias for alias in names if alias in fields), None)
         if column is not None:
             fields = {name if key == column else key: value for key, value in fields.items()}
     return instance if fields == instance.fields else replace(instance, fields=fields)

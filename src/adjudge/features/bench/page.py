@@ -1,6 +1,4 @@
-"""``/benchmarks``: what ``adjudge bench`` found: judges ranked by how well they agree with people,
-down to the single rows.
-"""
+"""``/benchmarks``: results of ``adjudge bench``, from rankings down to single rows."""
 
 from __future__ import annotations
 
@@ -22,7 +20,6 @@ from adjudge.features.bench.benchmark import (
     FACT,
     BenchedJudge,
     Benchmark,
-    Disagreement,
     Ranking,
     benchmark_of,
 )
@@ -51,19 +48,23 @@ Line = JsonDict
 
 
 def show_all(request: Request) -> Response:
-    """Every benchmark, or those lines of them that are asked for."""
-    site, asked = site_of(request), request.query_params
-    group = asked.get("group") or GROUPS[0]
+    """Show all benchmarks, or the lines selected by the query."""
+    site, query = site_of(request), request.query_params
+    group = query.get("group") or GROUPS[0]
     one_of("group", group, GROUPS)
     places = [place for place in site.library.scan() if _is_benchmark(site, place)]
-    wanted = [place for place in places if asked.get("run") in (None, "", place.id)]
-    if any(site.must_wait(request, place, "benchmark") for place in wanted):
+    selected = [place for place in places if query.get("run") in (None, "", place.id)]
+    if any(site.must_wait(request, place, "benchmark") for place in selected):
         return site.answer_first(request, {"title": Message("Benchmarks")})
-    benchmarks, troubles = _measured(site, wanted)
+    benchmarks, troubles = _load(site, selected)
     lines = [
-        line for place, found in benchmarks for line in _lines(place, found) if _fits(line, asked)
+        line
+        for place, benchmark in benchmarks
+        for ranking in benchmark.rankings
+        for judge in ranking.judges
+        if _fits(line := _line(place, judge, _question(place, benchmark, ranking)), query)
     ]
-    sections = _sections(lines, group, dict(_beside(benchmarks)))
+    sections = _sections(lines, group, dict(_notes_of_rankings(benchmarks)))
     data = {
         "asked": asked_for(request),
         "group": group,
@@ -71,14 +72,18 @@ def show_all(request: Request) -> Response:
         "runs": [place.link for place in places],
         "criteria": sorted(
             {str(line["criteria"]) for line in lines}
-            | ({asked["criteria"]} if asked.get("criteria") else set())
+            | ({query["criteria"]} if query.get("criteria") else set())
         ),
         "sections": sections,
         "explained": dict(EXPLAINED),
         "troubles": troubles,
         "published": [
-            {**object_in(plain(one)), "title": title_of_set(one), "beside": list(beside_set(one))}
-            for one in published_results().sets
+            {
+                **object_in(plain(published_set)),
+                "title": title_of_set(published_set),
+                "beside": list(beside_set(published_set)),
+            }
+            for published_set in published_results().sets
         ],
     }
     plots = _cost_plots(sections, site.language_of(request)) if group == GROUPS[0] else {}
@@ -86,42 +91,48 @@ def show_all(request: Request) -> Response:
 
 
 def show(request: Request) -> Response:
-    """Of one judge, the rows on which it and people disagree."""
-    site, asked, place = site_of(request), request.query_params, place_of(request)
-    judge, criteria = asked.get("judge", ""), asked.get("criteria", "")
+    """Show the rows on which one judge and people disagree."""
+    site, query, place = site_of(request), request.query_params, place_of(request)
+    judge, criteria = query.get("judge", ""), query.get("criteria", "")
     judges = _benchmark(site, place).judges
-    one = next((one for one in judges if (one.judge, one.criteria) == (judge, criteria)), None)
-    if one is None:
+    bench_judge = next(
+        (entry for entry in judges if (entry.judge, entry.criteria) == (judge, criteria)), None
+    )
+    if bench_judge is None:
         raise SetupError(
             "the benchmark {name} has no judge {judge!r} with criteria {criteria!r}",
             name=place.name,
             judge=judge,
             criteria=criteria,
         )
-    said = asked.get("said", "")
-    pairs = Counter((str(each.said), str(each.truth)) for each in one.disagreements)
-    rows = [each for each in one.disagreements if said in ("", f"{each.said}→{each.truth}")]
+    pair = query.get("said", "")
+    pairs = Counter((str(row.said), str(row.truth)) for row in bench_judge.disagreements)
+    rows = [row for row in bench_judge.disagreements if pair in ("", f"{row.said}→{row.truth}")]
     data = {
         "run": place.link,
-        "judge": _line(place, one, ""),
-        "asked": dict(asked),
+        "judge": _line(place, bench_judge, ""),
+        "asked": dict(query),
         "pairs": [
             {"key": f"{a}→{b}", "judge": a, "people": b, "count": count}
             for (a, b), count in sorted(pairs.items())
         ],
         "count": len(rows),
-        "rows": [_row(each) for each in rows[:_SHOWN]],
+        "rows": [
+            {
+                **row.to_dict(),
+                "labels": {person: str(answer) for person, answer in row.answers.items()},
+                "explanation": begins(row.explanation),
+            }
+            for row in rows[:_SHOWN]
+        ],
     }
     return site.answer(request, "bench/benchmark.html.jinja", data)
 
 
-def _row(one: Disagreement) -> Line:
-    answers = {who: str(what) for who, what in one.answers.items()}
-    return {**one.to_dict(), "labels": answers, "explanation": begins(one.explanation)}
-
-
 def _is_benchmark(site: Site, place: RunPlace) -> bool:
-    """Whether ``adjudge bench`` made it, or it was imported with what people said of its rows."""
+    """Return True if ``adjudge bench`` made the run, or it was imported with labels. Cached per
+    run.
+    """
     return site.library.get_or_compute(place, "is benchmark", lambda: _has_labels_and_judges(place))
 
 
@@ -140,82 +151,80 @@ def _benchmark(site: Site, place: RunPlace) -> Benchmark:
     return site.library.get_or_compute(place, "benchmark", lambda: benchmark_of(place.folder))
 
 
-def _measured(
+def _load(
     site: Site, places: Sequence[RunPlace]
 ) -> tuple[list[tuple[RunPlace, Benchmark]], list[str]]:
-    """The benchmarks, and why some cannot be shown."""
-    found = list[tuple[RunPlace, Benchmark]]()
+    """Return the benchmarks, and why some cannot be shown."""
+    benchmarks = list[tuple[RunPlace, Benchmark]]()
     troubles = list[str]()
     for place in places:
         try:
-            found.append((place, _benchmark(site, place)))
+            benchmarks.append((place, _benchmark(site, place)))
         except RunError as error:
             troubles.append(error.message)
-    return found, troubles
+    return benchmarks, troubles
 
 
-def _lines(place: RunPlace, found: Benchmark) -> Iterator[Line]:
-    for ranking in found.rankings:
-        question = _question(place, found, ranking)
-        yield from (_line(place, one, question) for one in ranking.judges)
+def _question(place: RunPlace, benchmark: Benchmark, ranking: Ranking) -> Message:
+    return join(": ", (place.name, title_of(benchmark, ranking)))
 
 
-def _question(place: RunPlace, found: Benchmark, ranking: Ranking) -> Message:
-    return join(": ", (place.name, title_of(found, ranking)))
-
-
-def _line(place: RunPlace, one: BenchedJudge, question: str) -> Line:
-    effort = one.effort
+def _line(place: RunPlace, judge: BenchedJudge, question: str) -> Line:
+    effort = judge.effort
     return {
         "run": place.id,
         "run_name": place.name,
         "question": question,
-        "model": ", ".join(one.models),
-        **some_of(one, "rank", "judge", "criteria", "figure", "rows", "failed"),
-        "agreement": some_of(one.agreement, "value", "lower", "upper"),
-        "kappa": some_of(one.kappa, "value", "lower", "upper"),
-        "against_best": against_best(one),
-        "consistency": one.consistency.value,
-        "order_effect": one.order_effect.value,
+        "model": ", ".join(judge.models),
+        **some_of(judge, "rank", "judge", "criteria", "figure", "rows", "failed"),
+        "agreement": some_of(judge.agreement, "value", "lower", "upper"),
+        "kappa": some_of(judge.kappa, "value", "lower", "upper"),
+        "against_best": against_best(judge),
+        "consistency": judge.consistency.value,
+        "order_effect": judge.order_effect.value,
         "usd_per_1000": None if effort.unpriced else effort.usd_per_1000,
         "price_known": not (effort.unpriced and effort.calls),
         "seconds": effort.seconds,
-        "disagreements": len(one.disagreements),
+        "disagreements": len(judge.disagreements),
     }
 
 
-def _fits(line: Line, asked: Mapping[str, str]) -> bool:
-    words = asked.get("q", "").strip().casefold()
+def _fits(line: Line, query: Mapping[str, str]) -> bool:
+    words = query.get("q", "").strip().casefold()
     has_words = words in f"{line['judge']} {line['model']} {line['run_name']}".casefold()
-    return has_words and asked.get("criteria") in (None, "", line["criteria"])
+    return has_words and query.get("criteria") in (None, "", line["criteria"])
 
 
-def _sections(lines: Sequence[Line], group: str, beside: Mapping[str, JsonDict]) -> list[JsonDict]:
-    """Lines that belong together. ``beside``: question → what stands beside its ranking.
+def _sections(
+    lines: Sequence[Line], group: str, notes_by_question: Mapping[str, JsonDict]
+) -> list[JsonDict]:
+    """Group lines. ``beside``: question → notes on its ranking.
 
-    Only those of one question are ranked against each other; others are in order of agreement.
+    Only lines of one question are ranked against each other; others are sorted by agreement.
     """
-    found: dict[str, list[Line]] = {}
+    groups: dict[str, list[Line]] = {}
     for line in lines:
-        found.setdefault(str(line[group]), []).append(line)
+        groups.setdefault(str(line[group]), []).append(line)
     if group != "question":
-        for each in found.values():
-            each.sort(key=_by_agreement)
+        for group_lines in groups.values():
+            group_lines.sort(key=_by_agreement)
     nothing: JsonDict = {"notes": []}
     return [
-        {"title": title, "lines": each, **beside.get(title, nothing)}
-        for title, each in found.items()
+        {"title": title, "lines": group_lines, **notes_by_question.get(title, nothing)}
+        for title, group_lines in groups.items()
     ]
 
 
 def _cost_plots(sections: Sequence[JsonDict], language: str) -> dict[str, Markup]:
-    """Return the title of each question with prices of several judges, and their picture."""
+    """Return a plot per question with prices of several judges, by the question's title."""
     return {
-        str(one["title"]): plot for one in sections if (plot := cost_plot(_priced(one), language))
+        str(section["title"]): plot
+        for section in sections
+        if (plot := cost_plot(_priced_judges(section), language))
     }
 
 
-def _priced(section: JsonDict) -> list[PricedJudge]:
+def _priced_judges(section: JsonDict) -> list[PricedJudge]:
     return [
         PricedJudge(line["rank"], line["judge"], line["usd_per_1000"], Range(**line["agreement"]))
         for line in cast("list[Any]", section["lines"])
@@ -229,17 +238,14 @@ def _by_agreement(line: Line) -> float:
     return 1.0 if value is None else -value
 
 
-def _beside(
+def _notes_of_rankings(
     benchmarks: Sequence[tuple[RunPlace, Benchmark]],
 ) -> Iterator[tuple[str, JsonDict]]:
-    """What stands beside each ranking: how well people agree, what judges reach that read nothing,
-    and notes.
-    """
-    for place, found in benchmarks:
-        for ranking in found.rankings:
-            notes = [*beside(ranking), *found.notes]
-            shown: JsonDict = {"notes": notes}
-            yield _question(place, found, ranking), shown
+    """Yield the notes on each ranking: agreement among people, baselines, and notes of the run."""
+    for place, benchmark in benchmarks:
+        for ranking in benchmark.rankings:
+            notes: JsonDict = {"notes": [*beside(ranking), *benchmark.notes]}
+            yield _question(place, benchmark, ranking), notes
 
 
 PAGE = Page(

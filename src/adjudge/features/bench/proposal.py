@@ -1,5 +1,6 @@
-"""What a model proposes for criteria: other words, or examples; read from its reply, and nothing
-that was not asked for.
+"""Proposals of a model for criteria: new wording or examples, read from its reply.
+
+Anything that was not requested is ignored.
 """
 
 from __future__ import annotations
@@ -31,31 +32,28 @@ TRIES = 3
 
 @dataclass(frozen=True)
 class Proposal:
-    """Criteria as a model would have them."""
+    """Criteria as a model proposes them."""
 
     criteria: Criteria
     explanation: str
 
     def changes(self, before: Criteria) -> Iterator[tuple[str, str, str]]:
-        """(what, before, after) of everything that is different."""
-        after = self.criteria
-        if after.description != before.description:
-            yield "description", before.description, after.description
-        for old, new in zip(before.options, after.options, strict=True):
+        """Yield (what, before, after) of everything that differs."""
+        proposed = self.criteria
+        if proposed.description != before.description:
+            yield "description", before.description, proposed.description
+        for old, new in zip(before.options, proposed.options, strict=True):
             if old.description != new.description:
                 yield f"option {old.name}", old.description, new.description
-        for one in after.examples[len(before.examples) :]:
-            yield "example", "", f"{_line(one)} → {one.option}"
-
-
-def _line(example: CriteriaExample) -> str:
-    *_, judged = example.fields.values()
-    return " ".join((judged if isinstance(judged, str) else " | ".join(judged)).split())
+        for example in proposed.examples[len(before.examples) :]:
+            *_, judged_text = example.fields.values()
+            text = judged_text if isinstance(judged_text, str) else " | ".join(judged_text)
+            yield "example", "", f"{' '.join(text.split())} → {example.option}"
 
 
 @dataclass(frozen=True)
 class Writer:
-    """Who is asked for a proposal, and for what."""
+    """A model that proposes changes to criteria."""
 
     model: OpenModel
     change: Change
@@ -64,16 +62,16 @@ class Writer:
 
     @property
     def examples(self) -> int:
-        """How many are asked for at most; comparisons get none."""
+        """The maximum number of examples to request; comparisons get none."""
         return 0 if self.change == "wording" or self.compares else MOST_EXAMPLES
 
     @property
     def wording(self) -> bool:
-        """Whether other words are asked for."""
+        """True if new wording is requested."""
         return self.change != "examples" or self.compares
 
     def prompt(self, criteria: Criteria, cases: Sequence[DisputedRow]) -> Prompt:
-        """What the writer is shown."""
+        """Return the prompt for the writer."""
         return render_criteria_improvement(
             criteria,
             cases,
@@ -91,8 +89,9 @@ class Writer:
         budget: Budget | None,
         prices: PriceTable | None = None,
     ) -> Proposal:
-        """Ask, and ask again where the reply cannot be read; the replies are kept in ``run``, where
-        there is one.
+        """Ask for a proposal, and ask again if the reply cannot be read.
+
+        Replies are stored in ``run``, if there is one.
         """
         prompt, reason = self.prompt(criteria, cases), ""
         about: dict[str, JsonObject] = {
@@ -102,6 +101,7 @@ class Writer:
             }
         }
         async with everything_in(run, about, budget, prices):
+            # the first try is deterministic; later ones vary, since the first could not be used
             for sample in range(TRIES):
                 vote = await written(
                     self.model,
@@ -124,52 +124,60 @@ class Writer:
     propose = sync_edge(apropose)
 
     def read(self, text: str, criteria: Criteria, cases: Sequence[DisputedRow]) -> Proposal:
-        """The proposal that ``text`` says. A ValueError says why it says none."""
-        said = next((one.data for one in reversed(find_objects(text)) if one.data), None)
-        if said is None:
+        """Return the proposal in ``text``. A ValueError says why there is none."""
+        reply = next((match.data for match in reversed(find_objects(text)) if match.data), None)
+        if reply is None:
             raise WrongData("the reply holds no JSON object")
-        made = criteria
+        criteria_new = criteria
         if self.wording:
-            made = replace(made, description=_text(said.get("description")) or made.description)
-            made = replace(made, options=_options(made.options, said.get("options")))
+            criteria_new = replace(
+                criteria_new,
+                description=_text(reply.get("description")) or criteria_new.description,
+            )
+            criteria_new = replace(
+                criteria_new, options=_options(criteria_new.options, reply.get("options"))
+            )
         if self.examples:
-            made = replace(
-                made,
+            criteria_new = replace(
+                criteria_new,
                 examples=(
-                    *made.examples,
-                    *_examples(criteria, cases, said.get("examples"))[: self.examples],
+                    *criteria_new.examples,
+                    *_examples(criteria, cases, reply.get("examples"))[: self.examples],
                 ),
             )
-        if made == criteria:
+        if criteria_new == criteria:
             raise WrongData("the reply changes nothing")
-        return Proposal(made, _text(said.get("explanation")))
+        return Proposal(criteria_new, _text(reply.get("explanation")))
 
 
 def _text(value: object) -> str:
     return " ".join(value.split()) if isinstance(value, str) else ""
 
 
-def _options(options: Sequence[CriteriaOption], said: object) -> tuple[CriteriaOption, ...]:
-    given = (
-        {str(name): _text(value) for name, value in said.items()}
-        if isinstance(said, Mapping)
+def _options(options: Sequence[CriteriaOption], reply: object) -> tuple[CriteriaOption, ...]:
+    descriptions = (
+        {str(name): _text(value) for name, value in reply.items()}
+        if isinstance(reply, Mapping)
         else {}
     )
-    unknown = [name for name in given if name not in {one.name for one in options}]
+    unknown = [name for name in descriptions if name not in {known.name for known in options}]
     if unknown:
         raise WrongData(
             "the reply names the option {option!r}, which the criterion does not have",
             option=unknown[0],
         )
     return tuple(
-        replace(one, description=given.get(one.name) or one.description) for one in options
+        replace(option, description=descriptions.get(option.name) or option.description)
+        for option in options
     )
 
 
 def _examples(
-    criteria: Criteria, cases: Sequence[DisputedRow], said: object
+    criteria: Criteria, cases: Sequence[DisputedRow], reply: object
 ) -> list[CriteriaExample]:
-    """Only rows that the writer was shown, with what people say of them."""
-    numbers = [one for one in said if isinstance(one, int)] if isinstance(said, list) else []
-    chosen = [cases[one - 1] for one in dict.fromkeys(numbers) if 1 <= one <= len(cases)]
-    return [CriteriaExample(shown_fields(criteria, one.instance), one.truth) for one in chosen]
+    """Return the examples that the writer chose: only rows that it was shown, with people's
+    answers.
+    """
+    numbers = [item for item in reply if isinstance(item, int)] if isinstance(reply, list) else []
+    rows = [cases[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(cases)]
+    return [CriteriaExample(shown_fields(criteria, row.instance), row.truth) for row in rows]

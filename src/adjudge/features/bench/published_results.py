@@ -1,7 +1,6 @@
-"""Published results: how well judges agree with people on public sets, computed by ``adjudge
-bench`` from the verdicts that were published with them.
+"""Agreement of judges with people on public sets, by the verdicts published with the sets.
 
-``tools/published_results.py`` writes the file.
+``tools/published_results.py`` writes the file with ``adjudge bench``.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from adjudge.core.reading.typed_json import read_as
 
 @dataclass(frozen=True, slots=True)
 class PublishedFigure:
-    """A share of rows with its 95% interval; the rows that it stands on."""
+    """A share of rows with its 95% interval, and the number of rows."""
 
     value: float | None
     lower: float | None
@@ -26,7 +25,7 @@ class PublishedFigure:
 
 @dataclass(frozen=True, slots=True)
 class PublishedJudge:
-    """How one judge fared on one set."""
+    """Result of one judge on one set."""
 
     judge: str
     figure: str
@@ -42,7 +41,7 @@ class PublishedJudge:
 
 @dataclass(frozen=True, slots=True)
 class PublishedSet:
-    """A public set of rows that people labelled, and the judges on one question about it."""
+    """A public set of labelled rows, and the judges on one question about it."""
 
     name: str
     question: str
@@ -63,7 +62,7 @@ class PublishedSet:
 
 @dataclass(frozen=True, slots=True)
 class PublishedResults:
-    """All sets, and how they were computed."""
+    """All published sets, and how they were computed."""
 
     made_with: str
     sets: tuple[PublishedSet, ...]
@@ -71,6 +70,6 @@ class PublishedResults:
 
 @cache
 def published_results() -> PublishedResults:
-    """Those that come with adjudge."""
+    """Return the results that come with adjudge."""
     text = (Path(__file__).parent / "data" / "published.json").read_text(encoding="utf-8")
     return read_as(PublishedResults, json.loads(text))

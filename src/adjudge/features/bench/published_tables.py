@@ -1,4 +1,4 @@
-"""Published results as tables in a terminal."""
+"""Show published results as tables in a terminal."""
 
 from __future__ import annotations
 
@@ -19,51 +19,65 @@ HEADINGS = (
 )
 
 
-def show_published(found: PublishedResults, screen: Screen) -> None:
-    """A table for each set, with what people and a constant answer reach."""
-    for one in found.sets:
-        screen.say(title_of_set(one), "bold")
-        screen.show(screen.table(HEADINGS, (_cells(judge) for judge in one.judges)))
-        for line in beside_set(one):
+def show_published(results: PublishedResults, screen: Screen) -> None:
+    """Show a table per set, with the agreement of people and of a constant answer."""
+    for published_set in results.sets:
+        screen.say(title_of_set(published_set), "bold")
+        screen.show(screen.table(HEADINGS, (_cells(judge) for judge in published_set.judges)))
+        for line in beside_set(published_set):
             screen.say(line, "dim")
         screen.show("")
 
 
-def title_of_set(one: PublishedSet) -> Message:
-    """Which set, and what was asked about it."""
-    return Message("{name}: {question}", name=Message(one.name), question=Message(one.question))
+def title_of_set(published_set: PublishedSet) -> Message:
+    """Return the set's name and question."""
+    return Message(
+        "{name}: {question}",
+        name=Message(published_set.name),
+        question=Message(published_set.question),
+    )
 
 
-def beside_set(one: PublishedSet) -> Iterator[Message]:
-    """Where a set comes from, and what its figures are to be held against."""
-    place = {"source": one.source, "licence": one.licence, "recorded": one.recorded}
-    if all(judge.embedded for judge in one.judges):
-        yield Message("{labels} rows; {source}, {licence}, {recorded}.", labels=one.labels, **place)
+def beside_set(published_set: PublishedSet) -> Iterator[Message]:
+    """Yield the origin of a set, and references for its figures."""
+    place = {
+        "source": published_set.source,
+        "licence": published_set.licence,
+        "recorded": published_set.recorded,
+    }
+    if all(judge.embedded for judge in published_set.judges):
+        yield Message(
+            "{labels} rows; {source}, {licence}, {recorded}.", labels=published_set.labels, **place
+        )
     else:
         yield Message(
             "{labels} labelled rows; {source}, {licence}; verdicts of {recorded}.",
-            labels=one.labels,
+            labels=published_set.labels,
             **place,
         )
-    if one.ceiling is not None:
+    if published_set.ceiling is not None:
         yield Message(
-            "Two of {people} people agree in {ceiling:.3f}.", people=one.people, ceiling=one.ceiling
+            "Two of {people} people agree in {ceiling:.3f}.",
+            people=published_set.people,
+            ceiling=published_set.ceiling,
         )
-    if one.majority is not None:
-        yield Message("The commonest answer alone reaches {share:.3f}.", share=one.majority)
-    if any(judge.figure == "Spearman" for judge in one.judges):
+    if published_set.majority is not None:
+        yield Message(
+            "The commonest answer alone reaches {share:.3f}.", share=published_set.majority
+        )
+    if any(judge.figure == "Spearman" for judge in published_set.judges):
         yield Message("People gave numbers: agreement is Spearman's correlation with them.")
-    if one.note:
-        yield Message(one.note)
+    if published_set.note:
+        yield Message(published_set.note)
 
 
-def _cells(one: PublishedJudge) -> tuple[object, ...]:
-    name = Message("{name} (embedded)", name=one.judge) if one.embedded else one.judge
+def _cells(judge: PublishedJudge) -> tuple[object, ...]:
+    name = Message("{name} (embedded)", name=judge.judge) if judge.embedded else judge.judge
     return (
         name,
-        figure(one.agreement.value, 3),
-        limits(one.agreement, 3),
-        figure(one.kappa.value, 3),
-        figure(one.order_effect.value, 3),
-        f"{one.failed}/{one.rows}",
+        figure(judge.agreement.value, 3),
+        limits(judge.agreement, 3),
+        figure(judge.kappa.value, 3),
+        figure(judge.order_effect.value, 3),
+        f"{judge.failed}/{judge.rows}",
     )

@@ -25,51 +25,51 @@ _NOTHING = "–"
 Cells = Sequence[str]
 
 
-def _share(one: Estimate) -> str:
-    return figure(one.value, 3)
+def _share(estimate: Estimate) -> str:
+    return figure(estimate.value, 3)
 
 
-def _percent(one: Estimate) -> str:
-    return _NOTHING if one.value is None else percent(one.value, 1)
+def _percent(estimate: Estimate) -> str:
+    return _NOTHING if estimate.value is None else percent(estimate.value, 1)
 
 
-def _failed(one: BenchedJudge) -> Message:
-    return Message("{failed} of {rows}", failed=one.failed, rows=one.rows)
+def _failed_rows(judge: BenchedJudge) -> Message:
+    return Message("{failed} of {rows}", failed=judge.failed, rows=judge.rows)
 
 
-def _cost(one: BenchedJudge) -> str:
-    if one.effort.unpriced and one.effort.calls:
+def _cost(judge: BenchedJudge) -> str:
+    if judge.effort.unpriced and judge.effort.calls:
         return Message("not known")
-    per = one.effort.usd_per_1000
+    per = judge.effort.usd_per_1000
     return _NOTHING if per is None else Message("${cost:.2f}", cost=float(per))
 
 
-def _time(one: BenchedJudge) -> str:
-    seconds = one.effort.seconds
+def _time(judge: BenchedJudge) -> str:
+    seconds = judge.effort.seconds
     return _NOTHING if seconds is None else Message("{seconds:.2f} s", seconds=float(seconds))
 
 
-def against_best(one: BenchedJudge) -> str:
-    """Whether the best judge is better, in words."""
-    if one.rank == 1:
+def against_best(judge: BenchedJudge) -> str:
+    """Say whether the best judge is better than this one."""
+    if judge.rank == 1:
         return Message("best")
-    if one.told_apart is None:
+    if judge.told_apart is None:
         return _NOTHING
-    return Message("worse") if one.told_apart else Message("cannot tell")
+    return Message("worse") if judge.told_apart else Message("cannot tell")
 
 
 _COLUMNS: Mapping[Message, Callable[[BenchedJudge], str]] = {
-    Message("rank"): lambda one: str(one.rank),
-    Message("judge"): lambda one: one.judge,
-    Message("agreement"): lambda one: _share(one.agreement),
-    Message("interval"): lambda one: limits(one.agreement, 3),
-    Message("kappa"): lambda one: _share(one.kappa),
+    Message("rank"): lambda judge: str(judge.rank),
+    Message("judge"): lambda judge: judge.judge,
+    Message("agreement"): lambda judge: _share(judge.agreement),
+    Message("interval"): lambda judge: limits(judge.agreement, 3),
+    Message("kappa"): lambda judge: _share(judge.kappa),
     Message("vs the best"): against_best,
-    Message("one vote"): lambda one: _share(one.single_vote),
-    Message("consistency"): lambda one: _share(one.consistency),
-    Message("order effect"): lambda one: _percent(one.order_effect),
-    Message("confidence error"): lambda one: _share(one.confidence_error),
-    term("status", "failed"): _failed,
+    Message("one vote"): lambda judge: _share(judge.single_vote),
+    Message("consistency"): lambda judge: _share(judge.consistency),
+    Message("order effect"): lambda judge: _percent(judge.order_effect),
+    Message("confidence error"): lambda judge: _share(judge.confidence_error),
+    term("status", "failed"): _failed_rows,
     Message("per 1000 rows"): _cost,
     Message("a row takes"): _time,
 }
@@ -93,19 +93,19 @@ EXPLAINED: Mapping[str, Message] = {
 
 
 def table_of(ranking: Ranking) -> tuple[list[str], list[Cells]]:
-    """Headings and a line per judge; what no judge has is left out."""
-    cells = {name: [column(one) for one in ranking.judges] for name, column in _COLUMNS.items()}
+    """Return headings and a line per judge. Columns that no judge has a value for are left out."""
+    cells = {name: [column(judge) for judge in ranking.judges] for name, column in _COLUMNS.items()}
     single = all(
-        one.single_vote.value == one.agreement.value or one.single_vote.value is None
-        for one in ranking.judges
+        judge.single_vote.value == judge.agreement.value or judge.single_vote.value is None
+        for judge in ranking.judges
     )
     empty = [
         name
         for name, values in cells.items()
         if name not in _KEPT and set(values) <= {_NOTHING, "best"}
     ]
-    left = {*empty, *(["one vote"] if single else [])}
-    headings = [name for name in cells if name not in left]
+    left_out = {*empty, *(["one vote"] if single else [])}
+    headings = [name for name in cells if name not in left_out]
     lines: list[Cells] = [
         [cells[name][place] for name in headings] for place in range(len(ranking.judges))
     ]
@@ -118,13 +118,11 @@ def table_of(ranking: Ranking) -> tuple[list[str], list[Cells]]:
 
 
 def beside(ranking: Ranking) -> list[Message]:
-    """What stands beside the ranking: how well people agree, and what judges would reach that read
-    nothing.
-    """
-    found = []
+    """Return notes on a ranking: judges that tie, agreement among people, and baselines."""
+    notes = []
     if tied := ranking.tied:
-        names = ", ".join(one.judge for one in tied)
-        found.append(
+        names = ", ".join(judge.judge for judge in tied)
+        notes.append(
             plural(
                 "this {count} judge cannot be told apart: {names}",
                 "these {count} judges cannot be told apart: {names}",
@@ -132,53 +130,53 @@ def beside(ranking: Ranking) -> list[Message]:
                 names=names,
             )
         )
-    if (chosen := ranking.chosen) and chosen.value is not None:
-        found.append(
+    if (winner := ranking.chosen) and winner.value is not None:
+        notes.append(
             Message(
                 "the judge that comes first agrees with people on {value:.3f} of the rows that had "
                 "no part in choosing it ({limits})",
-                value=float(chosen.value),
-                limits=limits(chosen, 3),
+                value=float(winner.value),
+                limits=limits(winner, 3),
             )
         )
-    first = ranking.judges[0]
-    if first.among_people:
-        found.append(_among_people(first.judge, first.among_people))
+    best = ranking.judges[0]
+    if best.among_people:
+        notes.append(_among_people(best.judge, best.among_people))
     reached = [
-        Message("{name} {value:.3f}", name=figure_title(name), value=float(one.value))
-        for name, one in ranking.baselines.items()
-        if one.value is not None
+        Message("{name} {value:.3f}", name=figure_title(name), value=float(estimate.value))
+        for name, estimate in ranking.baselines.items()
+        if estimate.value is not None
     ]
     if reached:
-        found.append(
+        notes.append(
             Message("judges that read nothing would agree: {reached}", reached=join(", ", reached))
         )
-    return found
+    return notes
 
 
-def _among_people(judge: str, found: AmongPeople) -> Message:
-    """How well people agree with each other, and the judge with one of them."""
-    people, own = (
+def _among_people(judge: str, agreement_among_people: AmongPeople) -> Message:
+    """Describe how well people agree with each other, and the judge with one of them."""
+    people, judge_text = (
         Message("{agreement:.3f}", agreement=agreement)
         if kappa is None
         else Message("{agreement:.3f} (kappa {kappa:.3f})", agreement=agreement, kappa=kappa)
         for agreement, kappa in (
-            (found.agreement, found.kappa),
-            (found.judge_agreement, found.judge_kappa),
+            (agreement_among_people.agreement, agreement_among_people.kappa),
+            (agreement_among_people.judge_agreement, agreement_among_people.judge_kappa),
         )
     )
     return Message(
         "two people ({people} in all) agree with each other in {agreement}; on the same rows, "
         "{judge} agrees with one of them in {own}",
-        people=found.people,
+        people=agreement_among_people.people,
         agreement=people,
         judge=judge,
-        own=own,
+        own=judge_text,
     )
 
 
 class PricedJudge(NamedTuple):
-    """What a judge costs for a thousand rows, and how well it agrees with people."""
+    """The cost of a judge per thousand rows, and its agreement with people."""
 
     rank: int
     name: str
@@ -187,29 +185,35 @@ class PricedJudge(NamedTuple):
 
 
 def cost_plot(judges: Sequence[PricedJudge], language: str) -> Markup:
-    """Cost to the right, agreement upwards, each judge by its rank. Nothing for fewer than two
+    """Plot agreement (up) against cost (right), each judge by its rank. Empty for fewer than two
     judges.
     """
     if len(judges) < 2:
         return Markup("")
-    costs = [one.usd for one in judges]
+    costs = [judge.usd for judge in judges]
     is_wide = min(costs) > 0 and max(costs) / min(costs) > _WIDE
-    right = _logarithmic(costs, language) if is_wide else _from_nothing(costs, language)
-    lowest = min([0.0, *(end for one in judges for end in one.agreement if end is not None)])
+    right = (
+        _logarithmic_axis(costs, language)
+        if is_wide
+        else axis(
+            Message("cost of 1000 rows, $").render(language), 0.0, max(costs) or 1.0, language
+        )
+    )
+    lowest = min([0.0, *(end for judge in judges for end in judge.agreement if end is not None)])
     points = [
         Point(
-            math.log10(one.usd) if is_wide else one.usd,
-            one.agreement,
-            f"{one.rank}. {one.name}",
+            math.log10(judge.usd) if is_wide else judge.usd,
+            judge.agreement,
+            f"{judge.rank}. {judge.name}",
             Message(
                 "agreement {value}, {limits}; ${cost:.2f} for 1000 rows",
-                value=figure(one.agreement.value, 3),
-                limits=limits(one.agreement, 3),
-                cost=float(one.usd),
+                value=figure(judge.agreement.value, 3),
+                limits=limits(judge.agreement, 3),
+                cost=float(judge.usd),
             ).render(language),
-            str(one.rank),
+            str(judge.rank),
         )
-        for one in judges
+        for judge in judges
     ]
     return plane(
         points,
@@ -219,90 +223,89 @@ def cost_plot(judges: Sequence[PricedJudge], language: str) -> Markup:
     )
 
 
-def _from_nothing(costs: Sequence[float], language: str) -> Axis:
-    title = Message("cost of 1000 rows, $").render(language)
-    return axis(title, 0.0, max(costs) or 1.0, language)
-
-
-def _logarithmic(costs: Sequence[float], language: str) -> Axis:
-    """From a power of ten to another, where costs lie far apart."""
+def _logarithmic_axis(costs: Sequence[float], language: str) -> Axis:
+    """Return an axis between powers of ten, for costs that differ widely."""
     low, high = math.floor(math.log10(min(costs))), math.ceil(math.log10(max(costs)))
     title = Message("cost of 1000 rows, $ (logarithmic)").render(language)
     ticks = [(at, render(short_figure(10**at), language)) for at in range(low, high + 1)]
     return Axis(title, low, high, ticks)
 
 
-def _priced(ranking: Ranking) -> list[PricedJudge]:
+def _priced_judges(ranking: Ranking) -> list[PricedJudge]:
     return [
-        PricedJudge(one.rank, one.judge, per, _range(one.agreement))
-        for one in ranking.judges
-        if (per := one.effort.usd_per_1000) is not None and one.agreement.value is not None
+        PricedJudge(judge.rank, judge.judge, per, _range(judge.agreement))
+        for judge in ranking.judges
+        if (per := judge.effort.usd_per_1000) is not None and judge.agreement.value is not None
     ]
 
 
-def _range(one: Estimate) -> Range:
-    return Range(one.value, one.lower, one.upper)
+def _range(estimate: Estimate) -> Range:
+    return Range(estimate.value, estimate.lower, estimate.upper)
 
 
-def title_of(found: Benchmark, ranking: Ranking) -> Message:
-    """What a ranking is headed by."""
+def title_of(benchmark: Benchmark, ranking: Ranking) -> Message:
+    """Return the heading of a ranking."""
     title = plural(
         "{count} judge on {rows} labelled rows",
         "{count} judges on {rows} labelled rows",
         len(ranking.judges),
-        rows=max(one.rows for one in ranking.judges),
+        rows=max(judge.rows for judge in ranking.judges),
     )
-    if not ranking.question or len(found.rankings) == 1:
+    if not ranking.question or len(benchmark.rankings) == 1:
         return title
     return Message("{question}: {title}", question=ranking.question, title=title)
 
 
-def intervals_message(found: Benchmark) -> Message:
-    """How sure the intervals are, and how they were made."""
-    draws = found.settings.agreement.draws
+def intervals_message(benchmark: Benchmark) -> Message:
+    """Say how confident the intervals are, and how they were computed."""
+    draws = benchmark.settings.agreement.draws
     return Message(
         "Intervals at {level:.0f}%; those of kappa and confidence by drawing rows anew, {count} "
         "times with seed {seed}",
-        level=100 * found.settings.level,
+        level=100 * benchmark.settings.level,
         count=draws.count,
         seed=draws.seed,
     )
 
 
-def benchmark_markdown(found: Benchmark, language: str = "en") -> str:
-    """For code hosts and mail."""
+def benchmark_markdown(benchmark: Benchmark, language: str = "en") -> str:
+    """Render the benchmark as Markdown, for code hosts and mail."""
     return (
-        _render("adjudge.features.bench:benchmark.md.jinja", found, language, html=False).strip()
+        _render(
+            "adjudge.features.bench:benchmark.md.jinja", benchmark, language, html=False
+        ).strip()
         + "\n"
     )
 
 
-def benchmark_html(found: Benchmark, language: str = "en") -> str:
-    """One file with everything in it: nothing is loaded, nothing is sent."""
-    return _render("adjudge.features.bench:benchmark.html.jinja", found, language, html=True)
+def benchmark_html(benchmark: Benchmark, language: str = "en") -> str:
+    """Render the benchmark as a self-contained HTML file that loads and sends nothing."""
+    return _render("adjudge.features.bench:benchmark.html.jinja", benchmark, language, html=True)
 
 
-def _render(template: str, found: Benchmark, language: str, *, html: bool) -> str:
+def _render(template: str, benchmark: Benchmark, language: str, *, html: bool) -> str:
     return (
         environment(language, html=html)
         .get_template(template)
         .render(
-            found=found,
+            found=benchmark,
             table_of=table_of,
             beside=beside,
-            cost_plot=lambda ranking: cost_plot(_priced(ranking), language),
-            agreement_plot=lambda one: interval(_range(one), f"{render(_share(one), language)}"),
+            cost_plot=lambda ranking: cost_plot(_priced_judges(ranking), language),
+            agreement_plot=lambda estimate: interval(
+                _range(estimate), f"{render(_share(estimate), language)}"
+            ),
             title_of=title_of,
-            intervals=intervals_message(found),
-            disagreement_title=_disagreement_title,
-            disagreements=lambda one: Message("{number} disagreements", number=one),
-            without_verdict=lambda one: Message("rows without a verdict: {number}", number=one),
-            more_in_folder=lambda one: Message("{number} more are in the run folder", number=one),
+            intervals=intervals_message(benchmark),
+            disagreement_title=lambda judge: Message(
+                "Where {judge} and people disagree", judge=judge
+            ),
+            disagreements=lambda count: Message("{number} disagreements", number=count),
+            without_verdict=lambda count: Message("rows without a verdict: {number}", number=count),
+            more_in_folder=lambda count: Message(
+                "{number} more are in the run folder", number=count
+            ),
             explained=EXPLAINED,
             shown=SHOWN,
         )
     )
-
-
-def _disagreement_title(judge: str) -> Message:
-    return Message("Where {judge} and people disagree", judge=judge)

@@ -1,4 +1,4 @@
-"""A benchmark of judges in a terminal."""
+"""Show a benchmark of judges in a terminal."""
 
 from __future__ import annotations
 
@@ -29,10 +29,12 @@ _NAMED = 3
 _LONGEST = 160
 
 
-def show_benchmark(found: Benchmark, screen: Screen, disagreements: int = 0) -> None:
-    """A line per judge, the best first; then what to know of it."""
-    for ranking in found.rankings:
-        title = Message("{source}: {title}", source=found.source, title=title_of(found, ranking))
+def show_benchmark(benchmark: Benchmark, screen: Screen, disagreements: int = 0) -> None:
+    """Show a line per judge, the best first, then notes."""
+    for ranking in benchmark.rankings:
+        title = Message(
+            "{source}: {title}", source=benchmark.source, title=title_of(benchmark, ranking)
+        )
         screen.say(title, "bold")
         for table in _tables(ranking, screen):
             screen.show(table)
@@ -43,23 +45,25 @@ def show_benchmark(found: Benchmark, screen: Screen, disagreements: int = 0) -> 
                 screen.say(line, "yellow")
             if disagreements:
                 _show_disagreements(judge, disagreements, screen)
-    for note in found.notes:
+    for note in benchmark.notes:
         screen.say(note, "yellow")
 
 
 def _tables(ranking: Ranking, screen: Screen) -> Iterator[Table]:
-    """One, or where that is wider than the terminal two: who is best first, then how they judge."""
+    """Yield one table, or two if it is wider than the terminal: who is best, then how they
+    judge.
+    """
     headings, lines = table_of(ranking)
     natural = sum(
-        max(len(screen.render(one)) for one in (name, *cells)) + 1
+        max(len(screen.render(cell)) for cell in (name, *cells)) + 1
         for name, *cells in zip(headings, *lines, strict=True)
     )
     if natural <= screen.console.width:
         yield _table(headings, lines, screen)
         return
-    first = [place for place, name in enumerate(headings) if name in _FIRST or place < _NAMED]
-    rest = [0, *(place for place in range(len(headings)) if place not in first)]
-    for places in (first, rest):
+    main_places = [place for place, name in enumerate(headings) if name in _FIRST or place < _NAMED]
+    other_places = [0, *(place for place in range(len(headings)) if place not in main_places)]
+    for places in (main_places, other_places):
         if len(places) > 1:
             yield _table(
                 [headings[place] for place in places],
@@ -86,7 +90,7 @@ def _table(headings: Sequence[str], lines: Sequence[Sequence[str]], screen: Scre
 
 
 def failure_lines(judge: BenchedJudge) -> Iterator[Message]:
-    """Why a judge has no verdict on some rows."""
+    """Yield the reasons why a judge has no verdict on some rows."""
     for reason, count in judge.reasons.items():
         yield Message(
             "{judge}: no verdict on {rows}: {reason}",
@@ -102,18 +106,18 @@ def _show_disagreements(judge: BenchedJudge, most: int, screen: Screen) -> None:
         "{judge}: {count} disagreement", "{judge}: {count} disagreements", count, judge=judge.judge
     )
     screen.say(title, "bold")
-    for one in judge.disagreements[:most]:
+    for row in judge.disagreements[:most]:
         screen.say(
             Message(
                 "  {id}: judge {said}, people {truth}: {text}",
-                id=one.id or one.row,
-                said=one.said,
-                truth=one.truth,
-                text=_short(one.text),
+                id=row.id or row.row,
+                said=row.said,
+                truth=row.truth,
+                text=_short(row.text),
             )
         )
-        if one.explanation:
-            screen.say(f"    {_short(one.explanation)}", "dim")
+        if row.explanation:
+            screen.say(f"    {_short(row.explanation)}", "dim")
     if count > most:
         screen.say(
             Message(

@@ -1,1 +1,1 @@
-"""People's labels: their store, the queue of rows, the session of an annotator, scales, files."""
+"""Labels by people: store, queue of rows, annotation session, scales, files."""

@@ -1,6 +1,4 @@
-"""What annotators say of criteria themselves, such as that they are unclear: a file beside the
-labels, only ever added to.
-"""
+"""Annotators' notes on the criteria themselves: an append-only file next to the labels."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ _LARGEST = 10_000_000
 
 @dataclass(frozen=True)
 class CriteriaNote:
-    """What somebody said of the wording, not of a row."""
+    """A note on the wording of a criterion, not on a row."""
 
     criteria: str
     annotator: str
@@ -33,7 +31,7 @@ class CriteriaNote:
 
 
 def add_note(folder: str | Path, criteria: str, annotator: str, note: str) -> None:
-    """Keep a note; it is on the disk when this returns."""
+    """Append a note; it is on the disk when this returns."""
     text = note.strip()
     if not text:
         raise SetupError("say what is unclear about the criteria")
@@ -53,7 +51,7 @@ def add_note(folder: str | Path, criteria: str, annotator: str, note: str) -> No
 
 
 def notes_in(folder: str | Path) -> list[CriteriaNote]:
-    """The notes of a run, in the order they came; a line that is none of ours is passed over."""
+    """Return the notes of a run in the order they were written. Unreadable lines are skipped."""
     refuse_links(Path(folder), LABEL_FILES)
     path = Path(folder) / NOTES
     try:
@@ -64,11 +62,9 @@ def notes_in(folder: str | Path) -> list[CriteriaNote]:
         raise RunError(
             "{path} cannot be read: {reason}", path=path, reason=reason_of(error)
         ) from error
-    found = map(_read, lines[-_MOST_READ:])
-    return [note for note in found if note is not None]
-
-
-def _read(line: str) -> CriteriaNote | None:
-    with suppress(ValueError, TypeError):
-        return CriteriaNote(**json.loads(line))
-    return None
+    notes = []
+    for line in lines[-_MOST_READ:]:
+        # a line may be cut off, or written by another program
+        with suppress(ValueError, TypeError):
+            notes.append(CriteriaNote(**json.loads(line)))
+    return notes

@@ -1,6 +1,4 @@
-"""A database beside a run's ledger: opened, made and written in one way, whatever of labelling it
-holds.
-"""
+"""Databases of labelling next to a run's ledger: opening, creating, writing, and errors."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ from adjudge.messages import Message, reason_of
 
 
 class LabelDatabase:
-    """One file of a run folder. It is made when it is first written to."""
+    """One file of a run folder, created on the first write."""
 
     FILE: ClassVar[str]
     TABLES: ClassVar[tuple[str, ...]]
@@ -40,27 +38,27 @@ class LabelDatabase:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that is committed at the end.
+        """Open a transaction that is committed at the end.
 
-        The lock is between processes that would make the file at once.
+        The lock is for processes that would create the file at the same time.
         """
         if not self.folder.is_dir():
             raise RunError("{folder} is not a folder", folder=self.folder)
         refuse_links(self.folder, LABEL_FILES)
         with (
-            _reported(self.path, self.DAMAGED),
+            _translate_errors(self.path, self.DAMAGED),
             locked(self.folder / LABELS_LOCK),
-            self._connected() as connection,
+            self._connection() as connection,
         ):
             connection.execute("BEGIN IMMEDIATE")
             yield connection
             connection.execute("COMMIT")
 
     @contextmanager
-    def _connected(self, *, writable: bool = True) -> Iterator[sqlite3.Connection]:
+    def _connection(self, *, writable: bool = True) -> Iterator[sqlite3.Connection]:
         refuse_links(self.folder, LABEL_FILES)
         with (
-            _reported(self.path, self.DAMAGED),
+            _translate_errors(self.path, self.DAMAGED),
             connect(self.path, writable=writable, lasting=self.LASTING) as connection,
         ):
             refuse_strange_schema(connection, self.path, self.TABLES)
@@ -77,17 +75,20 @@ class LabelDatabase:
             yield connection
 
     def _make(self, connection: sqlite3.Connection, version: int) -> None:
-        """Bring it from ``version``, 0 where there is nothing, to the one of today."""
+        """Migrate from ``version`` (0: an empty file) to the current one."""
         raise NotImplementedError
 
 
 @contextmanager
-def _reported(path: Path, damaged: Message) -> Iterator[None]:
-    """What happened to a file of labels, and what to do; ``damaged``: where it cannot be read."""
+def _translate_errors(path: Path, damaged: Message) -> Iterator[None]:
+    """Raise errors of a label file as a RunError with advice. ``damaged``: advice for an unreadable
+    file.
+    """
     try:
         yield
     except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what SQLite adds to it
+        # the low byte is the primary code; SQLite adds details above it
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_FULL:
             advice = Message("the disk is full: make room; every label until now is kept")
         elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):

@@ -1,4 +1,4 @@
-"""Labels from files: CSV, JSONL and whatever else holds rows; one label a row, or one column per
+"""Labels from files: CSV, JSONL and other tables, with one label per row or one column per
 annotator.
 """
 
@@ -48,7 +48,7 @@ _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no"
 
 @dataclass(frozen=True)
 class LabelDefaults:
-    """What labels of a file are where it does not say."""
+    """Values for labels of a file that does not state them."""
 
     annotators: tuple[str, ...] = key(
         Many(Text()),
@@ -87,53 +87,54 @@ class FoundRow(NamedTuple):
 
 
 class RunRows:
-    """The rows of a run by everything that a file may call them."""
+    """The rows of a run, by all names that a file may use for them."""
 
     def __init__(self, table: sqlite3.Connection, scales: Sequence[JudgedScale]) -> None:
         self._table = table
         self._counts: dict[str, int] = {}
         self._scales: dict[str, JudgedScale] = {}
-        for one in scales:
-            self._scales.setdefault(one.name, one)  # of one name the first, as for those who label
+        for judged in scales:
+            # of several scales with one name the first counts, as in an annotation session
+            self._scales.setdefault(judged.name, judged)
 
     def scale(self, criteria: str | None) -> LabelScale:
-        """The scale of a criterion; a ValueError says which there are."""
+        """Return the scale of a criterion; raise a ValueError that lists the known ones."""
         if criteria is None and len(self._scales) == 1:
             return next(iter(self._scales.values())).scale
         if criteria is None or criteria not in self._scales:
-            known = ", ".join(map(repr, self._scales))
+            names = ", ".join(map(repr, self._scales))
             raise ValueError(
-                Message("no criterion is named; the run has {known}", known=known)
+                Message("no criterion is named; the run has {known}", known=names)
                 if criteria is None
                 else Message(
                     "unknown criterion {name!r}; the run has {known}",
                     name=criteria,
-                    known=known,
+                    known=names,
                 )
             )
         return self._scales[criteria].scale
 
     def count(self, criteria: str) -> int:
-        """Return how many rows the judge has judged by a criterion that has judged most of them."""
+        """Return the number of rows of the judge that judged most by a criterion."""
         if criteria not in self._counts:
             query = "SELECT count(*) FROM rows WHERE criteria = ? GROUP BY judge"
-            found = self._table.execute(query, (criteria,))
-            self._counts[criteria] = max(number for (number,) in found)
+            counts = self._table.execute(query, (criteria,))
+            self._counts[criteria] = max(number for (number,) in counts)
         return self._counts[criteria]
 
     def find(self, criteria: str, row: str | None, id: str | None, judge: str | None) -> FoundRow:
-        """A row by its identity, its place in an export, or its id."""
+        """Find a row by its identity, its place in an export, or its id."""
         if row is not None and len(row) == _IDENTITY:
-            found = self._one(
+            row_found = self._one(
                 criteria, Message("with the identity {row!r}", row=row), "identity = ?", row
             )
-            return found._replace(id=self._id_of_copy(criteria, found, id))
+            return row_found._replace(id=self._id_of_copy(criteria, row_found, id))
         if row is not None and row.isdecimal():
-            named = ("number = ?", "judge = ?") if judge else ("number = ?",)
-            found = self._one(
-                criteria, row, " AND ".join(named), int(row), *((judge,) if judge else ())
+            conditions = ("number = ?", "judge = ?") if judge else ("number = ?",)
+            row_found = self._one(
+                criteria, row, " AND ".join(conditions), int(row), *((judge,) if judge else ())
             )
-            return found._replace(id=found.id or self._id_of_copy(criteria, found, row))
+            return row_found._replace(id=row_found.id or self._id_of_copy(criteria, row_found, row))
         if id is not None and row is None:
             return self._one(criteria, Message("with the id {id!r}", id=id), "id = ?", id)
         if row is not None:
@@ -146,52 +147,60 @@ class RunRows:
             "in an export) or id"
         )
 
-    def _id_of_copy(self, criteria: str, found: FoundRow, wanted: str | None) -> str | None:
-        """Return the id of the row with this content that is called ``wanted``, by its id or else
-        its place; of the only row with this content its id; None for all copies.
+    def _id_of_copy(self, criteria: str, found_row: FoundRow, name: str | None) -> str | None:
+        """Return the id of the row with this content that is called ``wanted``, by id or place.
+
+        If only one row has this content, return its id. None: the label is of all copies.
         """
         query = "SELECT judge, coalesce(id, number) FROM rows WHERE criteria = ? AND identity = ?"
-        copies = self._table.execute(query, (criteria, found.identity)).fetchall()
+        copies = self._table.execute(query, (criteria, found_row.identity)).fetchall()
         if len(copies) == len({judge for judge, _ in copies}):
-            return found.id
-        return wanted if wanted in {str(name) for _, name in copies} else None
+            return found_row.id
+        return name if name in {str(copy_name) for _, copy_name in copies} else None
 
     def _one(self, criteria: str, what: str, which: str, *values: object) -> FoundRow:
         query = (
             "SELECT identity, id, responses, systems FROM rows "  # noqa: S608
             f"WHERE criteria = ? AND {which} GROUP BY identity LIMIT 2"
         )
-        found = self._table.execute(query, (criteria, *values)).fetchall()
-        if len(found) != 1:
+        matches = self._table.execute(query, (criteria, *values)).fetchall()
+        if len(matches) != 1:
             raise ValueError(
                 Message(
                     "the run has several rows {what} under criterion {name!r}",
                     what=what,
                     name=criteria,
                 )
-                if found
+                if matches
                 else Message(
                     "the run has no row {what} under criterion {name!r}", what=what, name=criteria
                 )
             )
-        ((identity, id, responses, systems),) = found
+        ((identity, id, responses, systems),) = matches
         return FoundRow(str(identity), id, int(responses), tuple(json.loads(systems)))
 
 
 @contextmanager
 def run_rows(folder: str | Path) -> Iterator[RunRows]:
-    """The rows of a run, in a temporary file."""
+    """Read the rows of a run into a temporary file."""
     scales = label_scales(folder)
     with closing(sqlite3.connect("")) as table, reading(folder) as ledger:
         table.execute(_TABLE)
         for result in records(ledger):
-            judged = result.fields.get("response", "")
-            responses = 1 if isinstance(judged, str) else len(judged)
+            response = result.fields.get("response", "")
+            responses = 1 if isinstance(response, str) else len(response)
             systems = json.dumps(result.systems)
-            own = (result.judge, result.row, result.id, result.identity, responses, systems)
+            columns_of_row = (
+                result.judge,
+                result.row,
+                result.id,
+                result.identity,
+                responses,
+                systems,
+            )
             scores = result.detail.dimension_scores
             for criterion in [result.criterion] if scores is None else scores:
-                values = (criterion, *own)
+                values = (criterion, *columns_of_row)
                 table.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)", values)
         for columns in ("criteria, identity", "criteria, id", "criteria, number"):
             table.execute(f"CREATE INDEX {columns.replace(', ', '_')} ON rows ({columns})")
@@ -204,14 +213,14 @@ def read_labels(
     defaults: LabelDefaults = _DEFAULTS,
     on_bad_row: Callable[[BadRow], None] | None = None,
 ) -> Iterator[Label]:
-    """The labels of a file about a run's rows. A RunError names the file, the row and the column of
-    what is wrong.
+    """Read the labels of a file about a run's rows.
 
-    ``on_bad_row`` is called with rows that cannot be read instead, and they are left out.
+    A RunError names the file, the row and the column of a problem. ``on_bad_row``: called with
+    unreadable rows instead; these are left out.
     """
-    origin, found = open_source(path)
+    origin, rows_of_file = open_source(path)
     is_table = Path(path).suffix.lower() in (".csv", ".tsv", ".tab")
-    for row in found:
+    for row in rows_of_file:
         read = (
             row if isinstance(row, BadRow) else _row_labels(row, origin, is_table, rows, defaults)
         )
@@ -224,24 +233,30 @@ def read_labels(
 
 
 def written_at(path: Path) -> float:
-    """Return when a file was last written, which is the time of labels that have none: an older
-    file that is imported later does not overrule a correction.
+    """Return when a file was last written: the time of labels that have none.
+
+    So importing an older file later does not overrule a correction.
     """
     return path.stat().st_mtime + _CLOCK_TICK if path.is_file() else time.time()
 
 
 def keep_draws(folder: str | Path, labels: Iterable[Label]) -> None:
-    """Go on as the labels of a file were drawn, where their rows had chances of their own by a
-    judge of this run: otherwise further labels could not be joined with them.
+    """Continue the draw that a file's labels come from, if a judge of this run drew their rows with
+    different chances.
+
+    Otherwise further labels could not be joined with them.
     """
-    store, known = LabelStore(folder), {one.name: one.identity for one in label_scales(folder)}
+    store, identities = (
+        LabelStore(folder),
+        {scale.name: scale.identity for scale in label_scales(folder)},
+    )
     drawn = {
-        one.criteria: (one, Weighting.read(str(one.drawn_by)))
-        for one in labels
-        if one.design == "random_weighted" and one.drawn_under == known.get(one.criteria)
+        label.criteria: (label, Weighting.read(str(label.drawn_by)))
+        for label in labels
+        if label.design == "random_weighted" and label.drawn_under == identities.get(label.criteria)
     }
-    for criteria, (one, weighting) in drawn.items():
-        store.keep_draw(criteria, Draw(one.seed or 0, one.drawn_at or one.at))
+    for criteria, (label, weighting) in drawn.items():
+        store.keep_draw(criteria, Draw(label.seed or 0, label.drawn_at or label.at))
         store.keep_weighting(criteria, str(weighting))
 
 
@@ -250,19 +265,24 @@ def _row_labels(
 ) -> list[Label] | BadRow:
     cells = {} if isinstance(row.cells, Instance) else row.cells
     texts = {
-        _named(str(name), cells): _of_table(value) if is_table else value
+        # tables hold the mark that defuses formulas, and white space around values
+        _column_name(str(name), cells): (
+            text_of(value).strip() if is_table and isinstance(value, str) else value
+        )
         for name, value in cells.items()
     }
     if defaults.id is not None:
-        wanted = defaults.id
-        alike = [one for one in texts if one.casefold() == wanted.casefold()]
-        name = wanted if wanted in alike else next(iter(alike), None)
+        id_column = defaults.id
+        alike = [
+            column_name for column_name in texts if column_name.casefold() == id_column.casefold()
+        ]
+        name = id_column if id_column in alike else next(iter(alike), None)
         if name is None:
-            known = ", ".join(map(str, cells))
+            columns = ", ".join(map(str, cells))
             why = Message(
                 "no column is called {name!r}; the columns are {known}",
                 name=defaults.id,
-                known=known,
+                known=columns,
             )
             return BadRow(origin.where(row.number), str(why))
         texts["id"] = texts[name] if name == "id" else texts.pop(name)
@@ -274,17 +294,10 @@ def _row_labels(
         return BadRow(f"{origin.where(row.number)}{column}", str(error))
 
 
-def _named(column: str, beside: Collection[object]) -> str:
-    """A column of ours in our spelling, however a spreadsheet wrote it: "ID" and "Label " are id
-    and label.
-    """
+def _column_name(column: str, columns: Collection[object]) -> str:
+    """Return the standard spelling of a known column: "ID" and "Label " are id and label."""
     plain = column.strip().casefold()
-    return plain if plain in _OF_THE_ROW and plain not in beside else column
-
-
-def _of_table(value: object) -> object:
-    """What was written into a cell, without what defuses it and without white space around it."""
-    return text_of(value).strip() if isinstance(value, str) else value
+    return plain if plain in _OF_THE_ROW and plain not in columns else column
 
 
 @dataclass(frozen=True)
@@ -298,7 +311,9 @@ class _About:
 
 
 class _RowReader:
-    """One row of a file → its labels. ``column`` is the one that is being read."""
+    """Reads the labels of one row of a file. ``column`` is the one being read, for error
+    messages.
+    """
 
     def __init__(self, cells: Cells, rows: RunRows, defaults: LabelDefaults) -> None:
         self.column: str | None = None
@@ -307,11 +322,11 @@ class _RowReader:
         self._defaults = defaults
 
     def labels(self) -> Iterator[Label]:
-        """One where a column holds the answer, else one per annotator who gave any."""
+        """Yield one label if a column holds the answer, else one per annotator who gave any."""
         if self._answers:
-            yield self._long()
+            yield self._single_label()
         else:
-            yield from self._wide()
+            yield from self._labels_of_annotators()
 
     @property
     def _answers(self) -> list[str]:
@@ -321,18 +336,18 @@ class _RowReader:
             if name in self._cells and (name == "label" or _OF_AN_EXPORT not in self._cells)
         ]
 
-    def _long(self) -> Label:
-        about, scale, found = self._about()
+    def _single_label(self) -> Label:
+        about, scale, found_row = self._resolve_row()
         state = self._text("state") or "given"
         return self._label(
             about,
-            self._answer(scale, found) if state == "given" else Answer(),
+            self._answer(scale, found_row) if state == "given" else Answer(),
             self._annotator(),
             state,
         )
 
-    def _wide(self) -> Iterator[Label]:
-        about, scale, found = self._about()
+    def _labels_of_annotators(self) -> Iterator[Label]:
+        about, scale, found_row = self._resolve_row()
         columns = self._defaults.annotators or [
             name for name in self._cells if name not in _OF_THE_ROW
         ]
@@ -355,18 +370,22 @@ class _RowReader:
             )
         for name in columns:
             if text := self._text(name):
-                answer = scale.read(text, found.responses, found.systems)
+                answer = scale.read(text, found_row.responses, found_row.systems)
                 yield self._label(about, answer, name, "given")
 
-    def _about(self) -> tuple[_About, LabelScale, FoundRow]:
-        """What the label is about, and what may be said of it."""
-        given = self._text("criteria")
-        scale = self._rows.scale(given or self._defaults.criteria)
+    def _resolve_row(self) -> tuple[_About, LabelScale, FoundRow]:
+        """Return the row and criterion that the label is about, and its scale."""
+        criterion = self._text("criteria")
+        scale = self._rows.scale(criterion or self._defaults.criteria)
         name, row, judge = self._text("id"), self._text("row"), self._text("judge")
         self.column = "row" if row else "id" if name else None
-        found = self._rows.find(scale.name, row, name, judge)
-        own = self._text("criteria_identity")
-        return _About(found.identity, found.id, scale.name, own), scale, found
+        found_row = self._rows.find(scale.name, row, name, judge)
+        criteria_identity = self._text("criteria_identity")
+        return (
+            _About(found_row.identity, found_row.id, scale.name, criteria_identity),
+            scale,
+            found_row,
+        )
 
     def _label(self, about: _About, answer: Answer, annotator: str, state: str) -> Label:
         values = {
@@ -376,34 +395,36 @@ class _RowReader:
             "state": state,
             "kind": self._text("kind") or self._defaults.kind,
             "design": self._text("design") or self._defaults.design,
-            "judge_visible": self._as(_truth, "judge_visible", self._defaults.judge_visible),
+            "judge_visible": self._parse(
+                _parse_bool, "judge_visible", self._defaults.judge_visible
+            ),
             "note": self._note(),
-            "at": self._as(_float, "at", self._defaults.at),
-            "seed": self._as(_integer, "seed", None),
-            "drawn_at": self._as(_float, "drawn_at", None),
+            "at": self._parse(_parse_float, "at", self._defaults.at),
+            "seed": self._parse(_parse_int, "seed", None),
+            "drawn_at": self._parse(_parse_float, "drawn_at", None),
             "drawn_under": self._text("drawn_under"),
             "drawn_by": self._text("drawn_by"),
-            "chance": self._as(_float, "chance", None),
-            "step": self._as(_integer, "step", None),
+            "chance": self._parse(_parse_float, "chance", None),
+            "step": self._parse(_parse_int, "step", None),
         }
-        values["drawn_of"] = self._as(_integer, "drawn_of", None)
-        # a file of people's own speaks of the rows that are here; an export (it has a seed, or the
-        # column) may be of a run that had fewer
+        values["drawn_of"] = self._parse(_parse_int, "drawn_of", None)
+        # a hand-made file is about the rows of this run; an export (it has a seed, or the column)
+        # may be of a run that had fewer
         is_export = values["seed"] is not None or "drawn_of" in self._cells
         if values["design"] != "chosen" and not is_export:
             values["drawn_of"] = self._rows.count(about.criteria)
         self.column = None
-        return Label(**values)  # what is wrong with them, it says
+        return Label(**values)  # Label checks the values
 
-    def _answer(self, scale: LabelScale, found: FoundRow) -> Answer:
+    def _answer(self, scale: LabelScale, found_row: FoundRow) -> Answer:
         for name in self._answers:
             if (text := self._text(name)) is not None:
-                return scale.read(text, found.responses, found.systems)
+                return scale.read(text, found_row.responses, found_row.systems)
         raise WrongData("the row holds no answer")
 
     def _annotator(self) -> str:
-        if found := self._text("annotator"):
-            return found
+        if name := self._text("annotator"):
+            return name
         if len(self._defaults.annotators) != 1:
             raise WrongData(
                 "nothing says who gave the label: add a column annotator, or --annotator NAME"
@@ -411,16 +432,16 @@ class _RowReader:
         return self._defaults.annotators[0]
 
     def _note(self) -> str:
-        """As it was written, blank or not."""
+        """Return the note as it was written, blank or not."""
         value = self._cells.get("note")
         return value if isinstance(value, str) else self._text("note") or ""
 
-    def _as(self, read: Callable[[str], object], name: str, default: object) -> object:
+    def _parse(self, read: Callable[[str], object], name: str, default: object) -> object:
         text = self._text(name)
         return default if text is None else read(text)
 
     def _text(self, name: str) -> str | None:
-        """A cell as text; None where it holds nothing."""
+        """Return a cell as text; None if it is empty."""
         self.column = name if name in self._cells else self.column
         value = self._cells.get(name)
         if value is None or (isinstance(value, str) and is_blank(value)):
@@ -428,20 +449,20 @@ class _RowReader:
         return value if isinstance(value, str) else repr(value)
 
 
-def _truth(text: str) -> bool:
+def _parse_bool(text: str) -> bool:
     if text.casefold() not in _TRUTH:
         raise WrongData("{text!r} is neither true nor false", text=text)
     return _TRUTH[text.casefold()]
 
 
-def _float(text: str) -> float:
+def _parse_float(text: str) -> float:
     try:
         return float(text)
     except ValueError:
         raise WrongData("{value!r} is not a number", value=text) from None
 
 
-def _integer(text: str) -> int:
+def _parse_int(text: str) -> int:
     try:
         return int(text)
     except ValueError:

@@ -1,5 +1,6 @@
-"""Who labels which rows of a run, and which rows people have before them: a small file beside the
-labels, so that every server and every terminal knows it.
+"""Assignments of rows to people, and rows that people have on screen.
+
+They are in a small file next to the labels, so that all servers and terminals share them.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _TEXT = "CASE WHEN length(assignment) < 1000000 THEN assignment END"
 
 @dataclass(frozen=True, kw_only=True)
 class Assignment:
-    """Who labels the rows that are drawn for a criterion."""
+    """People who label the rows drawn for a criterion."""
 
     people: tuple[str, ...]
     per_row: int = 1
@@ -58,7 +59,7 @@ class Assignment:
                     name=name,
                     most=_LONGEST_NAME,
                 )
-        if not self.people or len({one.casefold() for one in self.people}) < len(self.people):
+        if not self.people or len({person.casefold() for person in self.people}) < len(self.people):
             raise SetupError("name at least one person, and each person once")
         if len(self.people) > _MOST_PEOPLE:
             raise SetupError(
@@ -82,17 +83,17 @@ class Assignment:
             raise SetupError(
                 "rows of the queue {queue} cannot be assigned: use {drawn}",
                 queue=self.queue,
-                drawn=", ".join(one for one in QUEUES if is_drawn(one)),
+                drawn=", ".join(queue for queue in QUEUES if is_drawn(queue)),
             )
 
 
 def is_name(text: str) -> bool:
-    """Whether a person can be called so."""
+    """Return True if this can be a person's name."""
     return text == text.strip() and 1 <= len(text) <= _LONGEST_NAME and text.isprintable()
 
 
 class PersonProgress(NamedTuple):
-    """How far somebody is with the rows that are theirs."""
+    """A person's progress with their rows."""
 
     criteria: str
     annotator: str
@@ -101,7 +102,7 @@ class PersonProgress(NamedTuple):
 
 
 class People(LabelDatabase):
-    """Of one run folder."""
+    """Assignments and held rows of one run folder."""
 
     FILE = PEOPLE
     TABLES = ("held", "assignments", "assigned")
@@ -112,46 +113,50 @@ class People(LabelDatabase):
     LASTING = False
 
     def take(self, criteria: str, annotator: str, rows: Iterable[str], count: int = 1) -> list[str]:
-        """Hold ``count`` rows: those that the annotator has already, if they are among ``rows``,
-        then the first that nobody else has. Fewer where others have the rest.
+        """Hold ``count`` rows for an annotator: first those they hold already, then rows that
+        nobody else holds.
+
+        Return fewer rows if others hold the rest.
         """
         now = time.time()
         with self._writing() as connection:
+            # Rows held for too long are free again; abs() covers a clock that was set back.
             connection.execute("DELETE FROM held WHERE abs(since - ?) > ?", (now, KEPT_FOR))
             held = connection.execute(
                 "SELECT annotator, row FROM held WHERE criteria = ?", (criteria,)
             ).fetchall()
-            own = {row for who, row in held if who == annotator}
-            others = {row for who, row in held if who != annotator}
-            free = [row for row in rows if row not in others]
-            found = sorted(free, key=lambda row: row not in own)[:count]
+            rows_of_annotator = {row for who, row in held if who == annotator}
+            rows_of_others = {row for who, row in held if who != annotator}
+            free = [row for row in rows if row not in rows_of_others]
+            taken = sorted(free, key=lambda row: row not in rows_of_annotator)[:count]
             _release(connection, criteria, annotator)
             connection.executemany(
                 "INSERT INTO held VALUES (?, ?, ?, ?)",
-                [(criteria, annotator, row, now) for row in found],
+                [(criteria, annotator, row, now) for row in taken],
             )
-        return found
+        return taken
 
     def release(self, criteria: str, annotator: str) -> None:
-        """The annotator has gone: what they had before them is free."""
+        """Free the rows held for an annotator who has left."""
         if self.path.exists():
             with self._writing() as connection:
                 _release(connection, criteria, annotator)
 
     def assignment(self, criteria: str) -> Assignment | None:
-        """Who labels a criterion's rows; None where they are not assigned."""
+        """Return who labels a criterion's rows; None if they are not assigned."""
         with self._reading() as connection:
             if connection is None:
                 return None
-            found = connection.execute(
+            match = connection.execute(
                 f"SELECT {_TEXT} FROM assignments WHERE criteria = ?",  # noqa: S608 - ours
                 (criteria,),
             ).fetchone()
-        return _assignment(found[0], self.path) if found else None
+        return _assignment(match[0], self.path) if match else None
 
     def assign(self, criteria: str, assignment: Assignment, rows: Sequence[str], seed: int) -> None:
-        """Replace the criterion's assignment: whoever labelled a row keeps it, the others are dealt
-        anew.
+        """Replace the criterion's assignment.
+
+        People who labelled a row keep it; other rows are dealt again.
         """
         with self._writing() as connection:
             connection.execute("DELETE FROM assigned WHERE criteria = ?", (criteria,))
@@ -176,36 +181,37 @@ class People(LabelDatabase):
         rows: Sequence[str],
         seed: int,
     ) -> set[str]:
-        """Those of one person among ``rows``, which the queue holds by now: what came since the
-        assignment is dealt first, so that no row is left out of the sample.
+        """Return one person's share of ``rows``, the current queue.
+
+        Rows added since the assignment are dealt first, so that no row is missing from the sample.
         """
         with self._writing() as connection:
             self._deal(connection, criteria, assignment, rows, seed)
-            found = connection.execute(
+            matches = connection.execute(
                 "SELECT row FROM assigned WHERE criteria = ? AND annotator = ?",
                 (criteria, annotator),
             )
-            return {row for (row,) in found}
+            return {row for (row,) in matches}
 
     def progress(self) -> list[PersonProgress]:
-        """Everybody who is assigned rows, in the order in which they were named."""
+        """Return the progress of everyone who is assigned rows, in the order they were named."""
         with self._reading() as connection:
             if connection is None:
                 return []
             query = f"SELECT criteria, {_TEXT} FROM assignments ORDER BY criteria"  # noqa: S608
-            known = [
+            shares = [
                 (criteria, who)
                 for criteria, text in connection.execute(query)
                 for who in _assignment(text, self.path).people
             ]
-            done = {(one.criteria, one.annotator, one.row) for one in self._labels()}
-            totals, labelled = dict.fromkeys(known, 0), Counter[tuple[str, str]]()
+            done = {(label.criteria, label.annotator, label.row) for label in self._labels()}
+            totals, labelled = dict.fromkeys(shares, 0), Counter[tuple[str, str]]()
             rows = connection.execute("SELECT criteria, annotator, row FROM assigned")
             for criteria, who, row in rows:
                 if (criteria, who) in totals:
                     totals[criteria, who] += 1
                     labelled[criteria, who] += (criteria, who, row) in done
-        return [PersonProgress(*one, labelled[one], totals[one]) for one in known]
+        return [PersonProgress(*share, labelled[share], totals[share]) for share in shares]
 
     def _deal(
         self,
@@ -215,25 +221,27 @@ class People(LabelDatabase):
         rows: Sequence[str],
         seed: int,
     ) -> None:
-        """Give rows that nobody has yet to people; those that left the queue unlabelled are
-        nobody's any more. In the queue random also rows that were labelled with a chance of their
-        own: without them nobody's share would be a random sample.
+        """Assign rows that nobody has yet; take back rows that left the queue unlabelled.
+
+        In the queue random, rows that were labelled with a different chance are dealt again:
+        without them no share would be a random sample.
         """
         query = "SELECT row, annotator FROM assigned WHERE criteria = ?"
-        known = connection.execute(query, (criteria,)).fetchall()
-        wanted, dealt = set(rows), {row for row, _ in known}
-        if wanted == dealt:
+        assigned = connection.execute(query, (criteria,)).fetchall()
+        queued, dealt = set(rows), {row for row, _ in assigned}
+        if queued == dealt:
             return
         done: dict[str, set[str]] = {}
-        for one in self._labels(criteria):
-            if one.design != "random_weighted" or assignment.queue != "random":
-                done.setdefault(one.row, set()).add(one.annotator)
+        for label in self._labels(criteria):
+            if label.design != "random_weighted" or assignment.queue != "random":
+                done.setdefault(label.row, set()).add(label.annotator)
         connection.executemany(
             "DELETE FROM assigned WHERE criteria = ? AND row = ?",
-            [(criteria, row) for row in dealt - wanted - done.keys()],
+            [(criteria, row) for row in dealt - queued - done.keys()],
         )
-        before = (who for row in wanted - dealt for who in done.get(row, ()))
-        load = Counter((*(who for _, who in known), *before))
+        labelled_by = (who for row in queued - dealt for who in done.get(row, ()))
+        # People who have labelled such rows already get fewer of the others.
+        load = Counter((*(who for _, who in assigned), *labelled_by))
         new = [
             (criteria, row, who)
             for place, row in enumerate(rows)
@@ -243,11 +251,11 @@ class People(LabelDatabase):
         connection.executemany("INSERT INTO assigned VALUES (?, ?, ?)", new)
 
     def _labels(self, criteria: str | None = None) -> Iterator[Label]:
-        """What people are done with, of rows that were drawn."""
+        """Yield finished labels of drawn rows."""
         return (
-            one
-            for one in LabelStore(self.folder).current(criteria)
-            if one.is_done and one.is_random and one.kind != "model"
+            label
+            for label in LabelStore(self.folder).current(criteria)
+            if label.is_done and label.is_random and label.kind != "model"
         )
 
     @contextmanager
@@ -256,7 +264,7 @@ class People(LabelDatabase):
         if not self.path.exists():
             yield None
             return
-        with self._connected(writable=False) as connection:
+        with self._connection(writable=False) as connection:
             yield connection if columns_in(connection, "held") else None
 
     # there is no version before the first
@@ -278,27 +286,29 @@ def _choose(
     load: Counter[str],
     seed: int,
 ) -> list[str]:
-    """Who labels a row: whoever has, and then those with the fewest rows; which of these, a hash
-    says, so that everybody shares rows with everybody, and nothing depends on a verdict.
+    """Choose who labels a row: people who did already, then those with the fewest rows.
+
+    Ties are decided by a hash, so that everyone shares rows with everyone, and nothing depends on a
+    verdict.
     """
-    others = sorted(
+    candidates = sorted(
         (who for who in assignment.people if who not in done),
         key=lambda who: (load[who], hashlib.sha256(f"{seed} {row} {who}".encode()).digest()),
     )
     if place >= assignment.overlap:
-        others = others[: max(0, assignment.per_row - len(done))]
-    load.update(others)
-    return [*(who for who in assignment.people if who in done), *others]
+        candidates = candidates[: max(0, assignment.per_row - len(done))]
+    load.update(candidates)
+    return [*(who for who in assignment.people if who in done), *candidates]
 
 
 def _assignment(text: str, path: Path) -> Assignment:
-    """What ``assign`` wrote, or somebody else, who may have written anything."""
+    """Read what ``assign`` wrote; refuse anything else."""
     try:
-        found = json.loads(text)
-        made = Assignment(**{**found, "people": tuple(map(str, found["people"]))})
-        if [*map(type, vars(made).values())] != [tuple, int, int, str, int, str]:
+        data = json.loads(text)
+        assignment = Assignment(**{**data, "people": tuple(map(str, data["people"]))})
+        if [*map(type, vars(assignment).values())] != [tuple, int, int, str, int, str]:
             raise TypeError(text)
-        return made
+        return assignment
     except (TypeError, ValueError, KeyError, RecursionError, SetupError) as error:
         raise RunError(
             "{path} holds no readable assignment: move it away and assign the rows again",

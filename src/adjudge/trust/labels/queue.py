@@ -1,7 +1,7 @@
-"""Which rows of a run to label, and in which order.
+"""Select the rows of a run to label, in order.
 
 The permutation of rows is drawn once: a row's lot is a hash of the seed and its identity, so that
-rows which are added later keep the others in their order. The rows lie in a temporary file, so that
+rows added later leave the order of the others unchanged. Rows are kept in a temporary file, so that
 memory does not grow with them.
 """
 
@@ -81,7 +81,7 @@ _CHOSEN: Mapping[Queue, tuple[str, str]] = {
 
 
 class QueuedRow(NamedTuple):
-    """A row that is to be labelled."""
+    """A row to be labelled."""
 
     identity: str
     id: str | None
@@ -94,12 +94,12 @@ class QueuedRow(NamedTuple):
 
 
 def is_drawn(queue: Queue) -> bool:
-    """Whether the rows of a queue are drawn at random: their labels count."""
+    """Return True if a queue draws its rows at random, so that their labels count."""
     return queue not in (*get_args(LookedFor), "listed")
 
 
 class RowIndex:
-    """The rows of a run under one criterion, each once, however often its content is there."""
+    """Distinct rows of a run under one criterion; rows with equal content count once."""
 
     def __init__(self, table: sqlite3.Connection, seed: int, judged: int) -> None:
         self._table = table
@@ -108,47 +108,51 @@ class RowIndex:
         """Rows of the judge that has judged most of them, copies of one text included."""
 
     def count(self) -> int:
-        """How many rows there are."""
+        """Return the number of distinct rows."""
         return int(self._table.execute("SELECT count(*) FROM rows").fetchone()[0])
 
     def plan(self, queue: Queue, count: int) -> list[QueuedRow]:
-        """About ``count`` rows to label, in their order."""
+        """Return about ``count`` rows to label, in order."""
         if queue != "random":
             which, order = _CHOSEN[queue]
             return self._rows("chosen", f"WHERE {which} ORDER BY {order} LIMIT ?", (count,))
-        first = self._drawn(min(count, FIRST))
+        # The first rows are drawn among all rows. Then rare verdicts are topped up, mixed with as
+        # many random rows, so that a row's place does not tell its verdict.
+        first_rows = self._draw_random(min(count, FIRST))
         if count < FIRST:
-            return first
-        topped = self._topped_up(first)
-        mixed = {row.identity: row for row in (*topped, *self._drawn(len(topped), len(first)))}
+            return first_rows
+        topped = self._top_up(first_rows)
+        mixed = {
+            row.identity: row for row in (*topped, *self._draw_random(len(topped), len(first_rows)))
+        }
         tail = sorted(mixed.values(), key=lambda row: _lot(f"{self._seed} tail", row.identity))
-        known = {row.identity for row in (*first, *tail)}
-        missing = max(0, count - len(known))
+        identities = {row.identity for row in (*first_rows, *tail)}
+        missing = max(0, count - len(identities))
         further = [
             row
-            for row in self._drawn(missing + len(topped), len(first) + len(topped))
-            if row.identity not in known
+            for row in self._draw_random(missing + len(topped), len(first_rows) + len(topped))
+            if row.identity not in identities
         ]
-        return [*first, *tail, *further[:missing]]
+        return [*first_rows, *tail, *further[:missing]]
 
     def weighting(self, queue: WeightedQueue, by: str) -> Weighting:
-        """What the chances follow where nobody drew rows so before: the doubt above which a third
-        of the rows lie, or the column.
+        """Return the basis of chances for a first draw: the doubt that a third of the rows exceed,
+        or the column.
         """
         if queue == "random-stratified":
             return Weighting(queue, by)
         (rows,) = self._table.execute("SELECT count(signal) FROM rows WHERE sampled").fetchone()
-        found = self._table.execute(
+        limit = self._table.execute(
             "SELECT signal FROM rows WHERE sampled AND signal IS NOT NULL ORDER BY signal DESC "
             "LIMIT 1 OFFSET ?",
             (int(rows * _DOUBTFUL),),
         ).fetchone()
-        return Weighting(queue, repr(round(float(found[0]), 6)) if found else "0.0")
+        return Weighting(queue, repr(round(float(limit[0]), 6)) if limit else "0.0")
 
     def draw(self, weighting: Weighting, count: int) -> list[QueuedRow]:
-        """About ``count`` rows, each kind as often as its chance says."""
+        """Return about ``count`` rows, each kind as often as its chance requires."""
         if weighting.queue != "random-stratified":
-            above, below = (weighting.kind_of_signal(one) for one in (math.inf, -math.inf))
+            above, below = (weighting.kind_of_signal(end) for end in (math.inf, -math.inf))
             self._table.execute(
                 "UPDATE rows SET kind = CASE WHEN signal IS NULL THEN '' WHEN signal > ? THEN ? "
                 "ELSE ? END",
@@ -159,27 +163,27 @@ class RowIndex:
         )
         rows = {(verdict, kind): int(number) for verdict, kind, number in counts}
         _check_kinds({kind for _, kind in rows}, weighting)
-        found: list[tuple[float, QueuedRow]] = []
+        turns: list[tuple[float, QueuedRow]] = []
         for (verdict, kind), quota in quotas(rows, weighting.queue, count).items():
             which = "WHERE sampled AND verdict = ? AND kind = ? ORDER BY lot LIMIT ?"
-            own = self._rows("random_weighted", which, (verdict, kind, quota))
+            rows_of_kind = self._rows("random_weighted", which, (verdict, kind, quota))
             chance = quota / rows[verdict, kind]
-            found += [
+            turns += [
                 (turn(self._seed, row.identity, rank, quota), row._replace(chance=chance))
-                for rank, row in enumerate(own)
+                for rank, row in enumerate(rows_of_kind)
             ]
-        return [row for _, row in sorted(found, key=lambda each: each[0])]
+        return [row for _, row in sorted(turns, key=lambda turn_and_row: turn_and_row[0])]
 
     def rows(self, identities: Iterable[str]) -> list[QueuedRow]:
-        """These rows, as far as the run has them: what annotators differ on."""
+        """Return the rows with these identities, as far as the run has them."""
         return [
             row
-            for one in identities
-            for row in self._rows("chosen", "WHERE lot = ?", (self._lot(one),))
+            for identity in identities
+            for row in self._rows("chosen", "WHERE lot = ?", (self._lot(identity),))
         ]
 
-    def _topped_up(self, first: list[QueuedRow]) -> list[QueuedRow]:
-        """Further rows of the verdicts that were seldom drawn, by the same permutation."""
+    def _top_up(self, first_rows: list[QueuedRow]) -> list[QueuedRow]:
+        """Return further rows of the verdicts that were seldom drawn, by the same permutation."""
         counts = self._table.execute(
             "SELECT verdict, count(*) FROM rows WHERE sampled GROUP BY verdict ORDER BY verdict"
         ).fetchall()
@@ -188,16 +192,16 @@ class RowIndex:
             if len([verdict for verdict, _ in counts if verdict != FAILED]) < _MANY
             else _FLOOR_OF_MANY
         )
-        drawn = Counter(self._verdict(row.identity) for row in first)
-        found: list[QueuedRow] = []
+        drawn = Counter(self._verdict(row.identity) for row in first_rows)
+        further: list[QueuedRow] = []
         for verdict, _ in counts:
             missing = floor - drawn[verdict]
             if missing > 0:
                 which = "WHERE sampled AND verdict = ? ORDER BY lot LIMIT ? OFFSET ?"
-                found += self._rows(
+                further += self._rows(
                     "random_within_verdict", which, (verdict, missing, drawn[verdict])
                 )
-        return found
+        return further
 
     def _verdict(self, identity: str) -> str:
         (verdict,) = self._table.execute(
@@ -208,8 +212,8 @@ class RowIndex:
     def _lot(self, identity: str) -> str:
         return _lot(str(self._seed), identity)
 
-    def _drawn(self, count: int, after: int = 0) -> list[QueuedRow]:
-        return self._rows("random", "WHERE sampled ORDER BY lot LIMIT ? OFFSET ?", (count, after))
+    def _draw_random(self, count: int, offset: int = 0) -> list[QueuedRow]:
+        return self._rows("random", "WHERE sampled ORDER BY lot LIMIT ? OFFSET ?", (count, offset))
 
     def _rows(self, design: Design, which: str, values: tuple[object, ...]) -> list[QueuedRow]:
         # constant texts
@@ -224,8 +228,8 @@ class RowIndex:
 def row_index(
     folder: str | Path, judged: JudgedScale, seed: int = 0, *, queue: Queue = "random", by: str = ""
 ) -> Iterator[RowIndex]:
-    """The rows of a run, with what ``queue`` asks of them; ``by``: the column that they are drawn
-    apart by.
+    """Index the rows of a run for ``queue``. ``by``: the column whose values are drawn
+    separately.
     """
     # the table is a file that is gone with the process
     with closing(sqlite3.connect("")) as table, reading(folder) as ledger:
@@ -233,14 +237,17 @@ def row_index(
         table.execute(_TABLE)
         most = 0
         for judge in judged.judges:
-            named = criterion_of_rows(ledger, judge, judged.name)
-            if queue == "random" and named and not judged.scale.compares:
-                found = _plain_rows(ledger, judge, named)
+            own_criterion = criterion_of_rows(ledger, judge, judged.name)
+            if queue == "random" and own_criterion and not judged.scale.compares:
+                judged_rows = _plain_rows(ledger, judge, own_criterion)
             else:
-                found = _full_rows(ledger, judge, judged.name, named, queue, by)
+                judged_rows = _full_rows(ledger, judge, judged.name, own_criterion, queue, by)
             added = table.executemany(
                 _ADD,
-                ((one.identity, _lot(str(seed), one.identity), judge, *one[1:]) for one in found),
+                (
+                    (row.identity, _lot(str(seed), row.identity), judge, *row[1:])
+                    for row in judged_rows
+                ),
             )
             most = max(most, added.rowcount)
         table.execute("CREATE INDEX by_verdict ON rows (verdict, lot) WHERE sampled")
@@ -248,7 +255,7 @@ def row_index(
 
 
 class _Row(NamedTuple):
-    """What the draw has to know of a judgment."""
+    """Data of a judgment that the draw needs."""
 
     identity: str
     number: int
@@ -261,18 +268,18 @@ class _Row(NamedTuple):
     sampled: bool
 
     @classmethod
-    def of(cls, one: JudgmentRecord, verdict: str, queue: Queue, by: str) -> _Row:
+    def of(cls, record: JudgmentRecord, verdict: str, queue: Queue, by: str) -> _Row:
         decided = verdict != FAILED
         return cls(
-            one.identity,
-            one.index,
-            one.id,
+            record.identity,
+            record.index,
+            record.id,
             verdict,
-            dispute(one),
-            doubt(one),
-            signal(one, queue) if decided else None,
-            value_in(one, by) if by and decided else "",
-            is_of_sample(one),
+            dispute(record),
+            doubt(record),
+            signal(record, queue) if decided else None,
+            value_in(record, by) if by and decided else "",
+            is_of_sample(record),
         )
 
 
@@ -280,19 +287,22 @@ def _full_rows(
     ledger: sqlite3.Connection,
     judge: str,
     criterion: str,
-    named: str | None,
+    own_criterion: str | None,
     queue: Queue,
     by: str,
 ) -> Iterator[_Row]:
     votes = queue in ("low-confidence", "suspicious", "random-uncertain")
-    for one in records(ledger, judge=judge, votes=votes, criterion=named, trajectory=False):
-        if (verdict := verdict_of(one, criterion)) is not None:
-            yield _Row.of(one, verdict, queue, by)
+    for record in records(
+        ledger, judge=judge, votes=votes, criterion=own_criterion, trajectory=False
+    ):
+        if (verdict := verdict_of(record, criterion)) is not None:
+            yield _Row.of(record, verdict, queue, by)
 
 
 def _plain_rows(ledger: sqlite3.Connection, judge: str, criterion: str) -> Iterator[_Row]:
-    """The same by columns of the ledger, where the draw needs no more of a judgment than whether
-    and what it decided: a million rows are read in a fifth of the time.
+    """Like _full_rows, but from columns of the ledger, if the draw only needs the verdict.
+
+    That reads a million rows in a fifth of the time.
     """
     query = (
         "SELECT number, id, instance, status, verdict, instr(result, :traffic) FROM judgments "
@@ -313,15 +323,17 @@ def _plain_rows(ledger: sqlite3.Connection, judge: str, criterion: str) -> Itera
 def listed_rows(
     folder: str | Path, judged: JudgedScale, judge: str, numbers: Iterable[int]
 ) -> list[QueuedRow]:
-    """Judgments of a judge by their numbers, from 0: those of the criterion, each text once."""
-    found: dict[str, QueuedRow] = {}
+    """Return judgments of a judge by their numbers, from 0: those of the criterion, each text
+    once.
+    """
+    rows: dict[str, QueuedRow] = {}
     with reading(folder) as ledger:
         for number in numbers:
-            for one in records(ledger, judge=judge, index=number, trajectory=False):
-                if verdict_of(one, judged.name) is not None:
-                    queued = QueuedRow(one.identity, one.id, judge, number, "chosen")
-                    found.setdefault(one.identity, queued)
-    return [*found.values()]
+            for record in records(ledger, judge=judge, index=number, trajectory=False):
+                if verdict_of(record, judged.name) is not None:
+                    queued = QueuedRow(record.identity, record.id, judge, number, "chosen")
+                    rows.setdefault(record.identity, queued)
+    return [*rows.values()]
 
 
 def _check_kinds(kinds: Collection[str], weighting: Weighting) -> None:
@@ -343,8 +355,10 @@ def _check_kinds(kinds: Collection[str], weighting: Weighting) -> None:
 
 
 def criterion_of_rows(ledger: sqlite3.Connection, judge: str, criterion: str) -> str | None:
-    """The criterion, where rows of the judge are filed under it, so that those of its other
-    measures need not be read; None where they are not (dimensions of one answer).
+    """Return the criterion if rows of the judge are filed under it, so that rows of its other
+    measures need not be read.
+
+    None for dimensions of one answer, which are not filed separately.
     """
     query = (
         "SELECT 1 FROM (SELECT criterion FROM judgments WHERE judge = ? ORDER BY number LIMIT 64) "
@@ -354,8 +368,8 @@ def criterion_of_rows(ledger: sqlite3.Connection, judge: str, criterion: str) ->
 
 
 def verdict_of(result: JudgmentRecord, criterion: str) -> str | None:
-    """What was decided on ``criterion``; FAILED where nothing was, None where the judgment is about
-    something else.
+    """Return the decision on ``criterion``; FAILED without one, None if the judgment is about
+    another criterion.
     """
     scores = result.detail.dimension_scores or {}
     if criterion in scores:

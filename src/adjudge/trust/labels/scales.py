@@ -1,4 +1,4 @@
-"""What people may say of a run's rows, by what the run stores about its judges."""
+"""Label scales: the answers that people can give, derived from the judges that a run stores."""
 
 from __future__ import annotations
 
@@ -35,119 +35,124 @@ class JudgedScale:
 
     @property
     def name(self) -> str:
-        """What the criteria is called."""
+        """The name of the criterion."""
         return self.scale.name
 
 
 def judge_scales(folder: str | Path) -> list[tuple[str, LabelScale, str]]:
-    """(judge, scale, identity) of each judge and each of its criteria; two judges may word one
-    differently.
+    """Return (judge, scale, identity) of each judge and each of its criteria.
+
+    Two judges may word one criterion differently.
     """
     return [
-        (judge, scale, judge_identity(one, scale.name)) for judge, scale, one in _scales(folder)
+        (judge, scale, judge_identity(configuration, scale.name))
+        for judge, scale, configuration in _scales(folder)
     ]
 
 
 def _scales(folder: str | Path) -> list[tuple[str, LabelScale, JudgeConfiguration]]:
     """Like ``judge_scales``, but with the configuration that an identity is made of."""
+    query = "SELECT 1 FROM judgments WHERE judge = ? AND number = 0 AND instr(result, ?)"
     with reading(folder) as connection:
         judges = sorted(read_judges(connection).items())
         comparing = {
             judge
             for judge, _ in judges
-            if _may_compare(connection, judge)
-            and any(one.systems for one in records(connection, judge=judge, index=0))
+            # comparisons alone have this key; a whole record takes long to read if it holds a
+            # trajectory
+            if connection.execute(query, (judge, '"per_system_results":')).fetchone() is not None
+            and any(record.systems for record in records(connection, judge=judge, index=0))
         }
-        asked = dict(_asked_by_records(connection, judges))
+        criteria_by_judge = dict(_criteria_of_records(connection, judges))
     return [
-        (judge, scale, one)
-        for judge, one in judges
+        (judge, scale, configuration)
+        for judge, configuration in judges
         for scale in (
-            *scales_of(one, compares=judge in comparing),
-            *([LabelScale(asked[judge], by_parts=True)] if judge in asked else ()),
+            *scales_of(configuration, compares=judge in comparing),
+            *(
+                [LabelScale(criteria_by_judge[judge], by_parts=True)]
+                if judge in criteria_by_judge
+                else ()
+            ),
         )
     ]
 
 
-def _may_compare(connection: sqlite3.Connection, judge: str) -> bool:
-    """By a key that comparisons alone have: a trajectory takes long to read."""
-    query = "SELECT 1 FROM judgments WHERE judge = ? AND number = 0 AND instr(result, ?)"
-    return connection.execute(query, (judge, '"per_system_results":')).fetchone() is not None
-
-
 def label_scales(folder: str | Path) -> list[JudgedScale]:
-    """Each criterion of the run that people can label; judges that ask the same share one.
+    """Return each criterion of the run that people can label; judges with the same question share
+    one.
 
-    A RunError where there is none.
+    Raise a RunError if there is none.
     """
-    found = scales_in(folder)
-    if not found:
+    scales = scales_in(folder)
+    if not scales:
         raise RunError(
             "{folder} has no verdict that people could be asked for: its judges asked "
             "nothing (rules, measures), or it does not say what",
             folder=folder,
         )
-    return found
+    return scales
 
 
 def scales_in(folder: str | Path) -> list[JudgedScale]:
-    """The same; none of a run that asks no criteria: of rules, or of measures alone."""
-    found: dict[object, JudgedScale] = {}
+    """Like ``label_scales``, but empty for a run without criteria: with rules or measures alone."""
+    scales: dict[object, JudgedScale] = {}
     for judge, scale, identity in judge_scales(folder):
-        asked = _wording(scale)
-        known = found.get(asked) or JudgedScale(scale, (), identity)
-        found[asked] = replace(known, judges=(*known.judges, judge))
-    return list(found.values())
+        wording = _wording(scale)
+        judged = scales.get(wording) or JudgedScale(scale, (), identity)
+        scales[wording] = replace(judged, judges=(*judged.judges, judge))
+    return list(scales.values())
 
 
 def _wording(scale: LabelScale) -> tuple[str, object, object, bool]:
-    """Return the name and everything else by which two judges ask people the same."""
+    """Return the name and everything else that must be equal for two judges to share a question."""
     return scale.name, scale.criteria.option_names, scale.range, scale.compares
 
 
 def scale_ends(run: str | Path) -> dict[str, Scale]:
     """Return the scale of each criterion of a run that has scores."""
-    found: dict[str, Scale] = {}
-    for one in scales_in(run):
+    ends: dict[str, Scale] = {}
+    for judged in scales_in(run):
         options = {
             option.name: option.points
-            for option in one.scale.criteria.options
+            for option in judged.scale.criteria.options
             if option.points is not None
         }
         points = options.values()
-        if one.scale.range:
-            found[one.name] = Scale(*one.scale.range)
+        if judged.scale.range:
+            ends[judged.name] = Scale(*judged.scale.range)
         elif len(set(points)) > 1:
-            found[one.name] = Scale(min(points), max(points), options)
-    return found
+            ends[judged.name] = Scale(min(points), max(points), options)
+    return ends
 
 
 def label_command(folder: str | Path, criteria: str | None = None) -> str | None:
-    """The command that labels a run; None if there is nothing to label. ``criteria``: by default
-    the first, which is named if there are several.
+    """Return the command that labels a run; None if there is nothing to label.
+
+    ``criteria``: by default the first, which the command names if there are several.
     """
     names = list(dict.fromkeys(_wording(scale) for _, scale, _ in _scales(folder)))
     if not names:
         return None
-    chosen = criteria or (names[0][0] if len(names) > 1 else None)
-    named = f" --criteria {shlex.quote(chosen)}" if chosen else ""
-    return f"adjudge label {shlex.quote(str(folder))}{named}"
+    name = criteria or (names[0][0] if len(names) > 1 else None)
+    option = f" --criteria {shlex.quote(name)}" if name else ""
+    return f"adjudge label {shlex.quote(str(folder))}{option}"
 
 
 def label_scale(folder: str | Path, criteria: str | None) -> JudgedScale:
-    """The one called ``criteria``; where the run has only one, it need not be named."""
-    found = label_scales(folder)
-    names = ", ".join(repr(one.name) for one in found)
-    if criteria is None and len(found) > 1:
+    """Return the scale called ``criteria``, which may be omitted if the run has only one."""
+    scales = label_scales(folder)
+    names = ", ".join(repr(judged.name) for judged in scales)
+    if criteria is None and len(scales) > 1:
         raise SetupError(
             "{folder} has {count} criteria: say which with --criteria: {names}",
             folder=folder,
-            count=len(found),
+            count=len(scales),
             names=names,
         )
-    for one in found:
-        if criteria in (None, one.name):
-            return one
+    for judged in scales:
+        if criteria in (None, judged.name):
+            return judged
     raise SetupError(
         "{folder} has no criterion {criteria!r}; it has {names}",
         folder=folder,
@@ -157,42 +162,43 @@ def label_scale(folder: str | Path, criteria: str | None) -> JudgedScale:
 
 
 def keys_of(scale: LabelScale, responses: int) -> dict[str, str]:
-    """Key → what it chooses.
+    """Map keys to choices.
 
-    Options that are digits have their own keys, all others are counted from 1.
+    Options that are digits are their own keys; others are counted from 1.
     """
     choices = scale.choices(responses)
-    own = all(len(name) == 1 and name in "0123456789" for name in choices)
-    return {name if own else str(place): name for place, name in enumerate(choices, 1)}
+    are_digits = all(len(name) == 1 and name in "0123456789" for name in choices)
+    return {name if are_digits else str(place): name for place, name in enumerate(choices, 1)}
 
 
 def read_fields(
     fields: GivenFields, scale: LabelScale
 ) -> Iterator[tuple[str, str | Sequence[str]]]:
-    """What the criteria reads, what is judged at the end."""
-    judged, context = scale.criteria.to_evaluate_field, scale.criteria.context_fields
-    wanted = [
+    """Yield the fields that the criterion reads, the judged one last."""
+    judged_field, context = scale.criteria.to_evaluate_field, scale.criteria.context_fields
+    context_names = [
         name
         for name in fields
-        if name != judged and (context is None or name in context or judged not in fields)
+        if name != judged_field
+        and (context is None or name in context or judged_field not in fields)
     ]
-    for name in (*wanted, *([judged] if judged in fields else [])):
+    for name in (*context_names, *([judged_field] if judged_field in fields else [])):
         yield name, fields[name]
 
 
 def scales_of(judge: JudgeConfiguration, *, compares: bool) -> Iterator[LabelScale]:
-    """What a judge asks, by its stored configuration."""
+    """Yield the questions of a judge, from its stored configuration."""
     settings, dimensions = judge.settings, judge.dimensions or {}
     several = len(dimensions) > 1 or bool(judge.measures or settings.get("evidence"))
-    for one in dimensions.values():
+    for dimension in dimensions.values():
         yield LabelScale(
-            criteria_from_json(object_in(object_in(one).get("criteria"))), by_parts=several
+            criteria_from_json(object_in(object_in(dimension).get("criteria"))), by_parts=several
         )
-    for asked in judge.criteria:
-        if judge.kind == "AgentEvaluator" and not asked.get("options"):
-            continue  # what a rule counts, nobody is asked
+    for criterion in judge.criteria:
+        if judge.kind == "AgentEvaluator" and not criterion.get("options"):
+            continue  # rules count; nobody is asked
         yield LabelScale(
-            criteria_from_json(asked),
+            criteria_from_json(criterion),
             compares=compares,
             ties=settings.get("tie_enabled") is not False,
         )
@@ -214,12 +220,10 @@ def scales_of(judge: JudgeConfiguration, *, compares: bool) -> Iterator[LabelSca
         )
 
 
-def _asked_by_records(
+def _criteria_of_records(
     connection: sqlite3.Connection, judges: Iterable[tuple[str, JudgeConfiguration]]
 ) -> Iterator[tuple[str, Criteria]]:
-    """Yield the judges whose records say what people are asked, since their configuration does
-    not.
-    """
+    """Yield judges whose records say what people are asked, if their configuration does not."""
     for judge, configuration in judges:
         if configuration.criteria or configuration.dimensions:
             continue

@@ -1,5 +1,6 @@
-"""One annotator at work on one criterion of a run: the next row, the answer, undo. Terminal and
-page show it in their own ways.
+"""One annotator's session on one criterion of a run: the next row, the answer, undo.
+
+Terminal and web page present it in their own ways.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _BREAK = 600.0
 
 @dataclass(frozen=True)
 class Annotator:
-    """Who labels, and which rows."""
+    """An annotator, and the rows they label."""
 
     name: str
     kind: Kind = "human"
@@ -62,7 +63,7 @@ class Annotator:
 
 
 class ShownRow(NamedTuple):
-    """A row as an annotator sees it: nothing in it depends on a verdict."""
+    """A row as an annotator sees it. Nothing in it depends on a verdict."""
 
     queued: QueuedRow
     fields: GivenFields
@@ -72,7 +73,7 @@ class ShownRow(NamedTuple):
 
 
 class LabelProgress(NamedTuple):
-    """How far an annotator is."""
+    """An annotator's progress."""
 
     done: int
     total: int
@@ -97,16 +98,16 @@ class DrawnRows(NamedTuple):
 
 
 class AssignedRows(NamedTuple):
-    """What one annotator was given."""
+    """The rows assigned to one annotator."""
 
     assignment: Assignment
     rows: Collection[str]
 
 
 class Labelling:
-    """One annotator's way through the rows.
+    """One annotator's session.
 
-    Every answer is on the disk when it is kept.
+    Every answer is on the disk when the call returns.
     """
 
     def __init__(
@@ -142,56 +143,63 @@ class Labelling:
         """The rows that were read last, and their texts."""
 
     def progress(self) -> LabelProgress:
-        """Rows that are labelled, of those that are this annotator's to label."""
-        own, others = self._labelled()
-        done = len(own.intersection(self.assigned.rows if self.assigned else self._plan))
-        return LabelProgress(done, done + len(self._open(own, others)))
+        """Return how many rows are labelled, of those that this annotator is to label."""
+        own_rows, rows_of_others = self._labelled_rows()
+        done = len(own_rows.intersection(self.assigned.rows if self.assigned else self._plan))
+        return LabelProgress(done, done + len(self._open_rows(own_rows, rows_of_others)))
 
     def pace(self) -> float | None:
-        """Seconds that this annotator took for a row of late; None until a few are labelled."""
+        """Return the seconds per row that this annotator took recently; None until a few are
+        labelled.
+        """
         return seconds_per_row(label.at for label in self.labels(self._who.name) if label.is_done)
 
     def next(self) -> ShownRow | None:
-        """The row to label now; None when there are no more.
+        """Return the row to label now; None if there are no more.
 
-        What was skipped in earlier sessions comes last.
+        Rows skipped in earlier sessions come last.
         """
         return next(iter(self.upcoming(1)), None)
 
     def upcoming(self, count: int = AHEAD) -> list[ShownRow]:
-        """The row to label now and those after it, as far as there are any."""
-        own, others = self._labelled()
+        """Return the row to label now and the next ones, as far as there are any."""
+        own_rows, rows_of_others = self._labelled_rows()
         if self._who.queue == "random":
-            self._take_over(own if self.assigned else own | others)
+            self._take_over(own_rows if self.assigned else own_rows | rows_of_others)
         skipped = {label.row for label in self.labels(self._who.name) if label.state == "skipped"}
-        left = sorted(
-            (one for one in self._open(own, others) if one not in self._passed),
-            key=lambda one: (one != self._again, one in skipped),
+        open_rows = sorted(
+            (row for row in self._open_rows(own_rows, rows_of_others) if row not in self._passed),
+            key=lambda row: (row != self._again, row in skipped),
         )
-        chosen = self._choose(left)
-        if self._labelled() != (own, others):  # somebody labelled one of them, and let go of it
+        held_rows = self._choose(open_rows)
+        if self._labelled_rows() != (
+            own_rows,
+            rows_of_others,
+        ):  # another annotator labelled a row and released it
             return self.upcoming(count)
-        return [self._shown(self._plan[one]) for one in chosen[:count]]
+        return [self._show(self._plan[row]) for row in held_rows[:count]]
 
     def waits_for_others(self) -> bool:
-        """Whether there are rows left to label, all of which others have before them."""
-        left = self._open(*self._labelled())
-        return any(one not in self._passed for one in left) and self.next() is None
+        """Return True if rows are left to label, but other annotators hold all of them."""
+        open_rows = self._open_rows(*self._labelled_rows())
+        return any(row not in self._passed for row in open_rows) and self.next() is None
 
     def leave(self) -> None:
-        """Let others have the rows that were held for this annotator."""
+        """Release the rows that were held for this annotator."""
         self._people.release(self.judged.name, self._who.name)
 
     def _choose(self, rows: Sequence[str]) -> list[str]:
-        """The first ones; of rows that are divided among annotators those that nobody else has."""
+        """Return the first rows; if rows are divided among annotators, those that nobody else
+        holds.
+        """
         if self.assigned or self._who.overlap is None:
             return [*rows[:AHEAD]]
         shared = set(islice(self._plan, self._who.overlap))
-        first = [*takewhile(shared.__contains__, rows)][:AHEAD]
-        if missing := AHEAD - len(first):
+        first_rows = [*takewhile(shared.__contains__, rows)][:AHEAD]
+        if missing := AHEAD - len(first_rows):
             divided = [row for row in rows if row not in shared]
-            first += self._people.take(self.judged.name, self._who.name, divided, missing)
-        return first or [row for row in rows if row in shared]
+            first_rows += self._people.take(self.judged.name, self._who.name, divided, missing)
+        return first_rows or [row for row in rows if row in shared]
 
     def answer(
         self,
@@ -202,10 +210,10 @@ class Labelling:
         judge_visible: bool = False,
         step: int | None = None,
     ) -> Label:
-        """Keep an answer; of compared responses, by the place where they were shown.
+        """Store an answer; of compared responses, by the place at which they were shown.
 
-        ``judge_visible``: the annotator has seen the judge's verdict on this row. ``step``: of an
-        agent's, the one where it went wrong.
+        ``judge_visible``: the annotator has seen the judge's verdict on this row. ``step``: the
+        step at which an agent went wrong.
         """
         winner = answer.winner
         if isinstance(winner, int):
@@ -227,7 +235,7 @@ class Labelling:
         judge_visible: bool = False,
         step: int | None = None,
     ) -> Label:
-        """The annotator cannot say: that is a label, too."""
+        """Store that the annotator cannot decide; that is a label, too."""
         return self._keep(shown, "unsure", note, judge_visible=judge_visible, step=step)
 
     def skip(self, shown: ShownRow, note: str = "") -> Label:
@@ -236,9 +244,9 @@ class Labelling:
         return self._keep(shown, "skipped", note)
 
     def undo(self, seen: Container[int] = ()) -> Label | None:
-        """Take the annotator's last label back and show its row again; says which it was.
+        """Take back the annotator's last label, return it, and show its row again.
 
-        ``seen``: the numbers of rows on which the annotator has seen the judge's verdict.
+        ``seen``: numbers of rows whose verdict the annotator has seen.
         """
         label = self._store.last(
             self.judged.name, self._who.name, chosen=not is_drawn(self._who.queue)
@@ -294,25 +302,28 @@ class Labelling:
         return label
 
     def given(self, shown: ShownRow) -> list[Label]:
-        """What annotators said of a row so far: for who decides between them."""
+        """Return the annotators' answers to a row so far, for the person who decides between
+        them.
+        """
         return [
-            one
-            for one in self.labels()
-            if one.row == shown.queued.identity and one.state == "given"
+            label
+            for label in self.labels()
+            if label.row == shown.queued.identity and label.state == "given"
         ]
 
     def _take_over(self, labelled: Container[str]) -> None:
-        """Rows that were labelled when they were drawn with a chance of their own: where all rows
-        before them in the random order, or in the annotator's share of it, are labelled or were
-        left out, they are in the random sample now, and asked no more.
+        """Move rows that were labelled with a different chance into the random sample.
+
+        That is right once all rows before them in the random order, or in the annotator's share of
+        it, are labelled or were left out. They are not asked again.
         """
         left_out = {
             label.row
             for label in self.labels()
             if label.state == "skipped" and label.design != "random_weighted"
         }
-        order = (one for one in self._plan if not self.assigned or one in self.assigned.rows)
-        before = set(takewhile(lambda one: one in labelled or one in left_out, order))
+        order = (row for row in self._plan if not self.assigned or row in self.assigned.rows)
+        reached = set(takewhile(lambda row: row in labelled or row in left_out, order))
         drawn = [
             replace(
                 label,
@@ -324,54 +335,55 @@ class Labelling:
             )
             for label in self.labels()
             if label.design == "random_weighted"
-            and label.row in before
+            and label.row in reached
             and self._plan[label.row].design == "random"
         ]
         if drawn:
             self._store.draw_anew(*drawn)
 
-    def _labelled(self) -> tuple[set[str], set[str]]:
-        """Rows that this annotator labelled, and rows that others did. A row that was only looked
-        at because somebody chose it is labelled anew when it is drawn: otherwise the random sample
-        would lack it.
+    def _labelled_rows(self) -> tuple[set[str], set[str]]:
+        """Return the rows that this annotator labelled, and those that others labelled.
+
+        A row that was labelled because someone chose it is asked again when it is drawn: otherwise
+        the random sample would lack it.
         """
-        # who labelled such a row before may well change their mind about it
+        # in this queue, annotators may change earlier labels of their own
         if self._who.queue == "conflicts":
             return {
-                one.row
-                for one in self.labels(self._who.name)
-                if one.is_done and one.at >= self._began
+                own_label.row
+                for own_label in self.labels(self._who.name)
+                if own_label.is_done and own_label.at >= self._began
             }, set()
-        wanted = [
+        labels = [
             label
             for label in self.labels()
             if label.is_done and (label.is_random or not is_drawn(self._who.queue))
         ]
-        own = {label.row for label in wanted if label.annotator == self._who.name}
-        return own, {label.row for label in wanted if label.annotator != self._who.name}
+        own_rows = {label.row for label in labels if label.annotator == self._who.name}
+        return own_rows, {label.row for label in labels if label.annotator != self._who.name}
 
-    def _open(self, own: set[str], others: set[str]) -> list[str]:
-        """Rows that are left to this annotator."""
+    def _open_rows(self, own_rows: set[str], rows_of_others: set[str]) -> list[str]:
+        """Return the rows left to this annotator."""
         if self.assigned:
-            return [one for one in self._plan if one in self.assigned.rows and one not in own]
+            return [row for row in self._plan if row in self.assigned.rows and row not in own_rows]
         shared = len(self._plan) if self._who.overlap is None else self._who.overlap
         return [
-            one
-            for place, one in enumerate(self._plan)
-            if one not in own and (place < shared or one not in others)
+            row
+            for place, row in enumerate(self._plan)
+            if row not in own_rows and (place < shared or row not in rows_of_others)
         ]
 
     def labels(self, annotator: str | None = None) -> Iterator[Label]:
-        """What an annotator says of the rows of this criterion, or everybody does.
+        """Yield the labels of one annotator, or of all, by this criterion.
 
-        Read anew when there are new ones: they are asked for several times for each row.
+        Labels are cached until new ones are added, since every row needs them several times.
         """
         newest = self._store.newest()
         if self._known is None or self._known[0] != newest:
             self._known = newest, list(self._store.current(self.judged.name))
-        return (one for one in self._known[1] if annotator in (None, one.annotator))
+        return (label for label in self._known[1] if annotator in (None, label.annotator))
 
-    def _shown(self, row: QueuedRow) -> ShownRow:
+    def _show(self, row: QueuedRow) -> ShownRow:
         fields = self._fields(row)
         if not self.judged.scale.compares:
             return ShownRow(row, fields, ())
@@ -391,22 +403,24 @@ class Labelling:
         )
 
     def _fields(self, row: QueuedRow) -> GivenFields:
-        """Read once while its row is shown, or the next: a trajectory is long."""
+        """Read a row's texts once while it is on screen or next: a trajectory is long."""
         with reading(self._store.folder) as ledger:
-            known = row, row_checksum(ledger, row.judge, row.number)
-            if (kept := self._read.get(row.identity)) and kept[0] == known:
-                return kept[1]
-            found = next(records(ledger, judge=row.judge, index=row.number, trajectory=False), None)
-        if found is None or found.identity != row.identity:
+            row_version = row, row_checksum(ledger, row.judge, row.number)
+            if (cached := self._read.get(row.identity)) and cached[0] == row_version:
+                return cached[1]
+            record = next(
+                records(ledger, judge=row.judge, index=row.number, trajectory=False), None
+            )
+        if record is None or record.identity != row.identity:
             raise RunError(
                 "the rows of {folder} changed meanwhile: start again; every label until now "
                 "is kept",
                 folder=self._store.folder,
             )
-        self._read[row.identity] = known, found.fields
+        self._read[row.identity] = row_version, record.fields
         if len(self._read) > AHEAD:
             self._read.pop(next(iter(self._read)))
-        return found.fields
+        return record.fields
 
 
 def labelling(
@@ -415,31 +429,35 @@ def labelling(
     criteria: str | None = None,
     draw: Callable[[LabelStore, JudgedScale, Annotator], DrawnRows] | None = None,
 ) -> Labelling:
-    """One annotator's session. The rows are drawn when the first annotator begins; of rows that
-    were assigned to people, those of the annotator. ``draw``: instead of ``draw_rows``.
+    """Open one annotator's session.
+
+    Rows are drawn when the first annotator begins. If rows are assigned to people, the session has
+    those of the annotator. ``draw``: instead of ``draw_rows``.
     """
-    judged = label_scale(folder, criteria)
+    scale = label_scale(folder, criteria)
     store, people = LabelStore(folder), People(folder)
-    assignment = people.assignment(judged.name) if is_drawn(who.queue) else None
+    assignment = people.assignment(scale.name) if is_drawn(who.queue) else None
     if assignment:
-        who = _assigned_to(assignment, who, judged.name)
-    plan = (draw or draw_rows)(store, judged, who)
+        who = _with_assigned_queue(assignment, who, scale.name)
+    plan = (draw or draw_rows)(store, scale, who)
     assigned = None
     if assignment:
-        mine = people.rows_of(judged.name, assignment, who.name, plan.identities, plan.draw.seed)
+        mine = people.rows_of(scale.name, assignment, who.name, plan.identities, plan.draw.seed)
         assigned = AssignedRows(assignment, mine)
-    return Labelling(store, judged, who, plan, assigned)
+    return Labelling(store, scale, who, plan, assigned)
 
 
 def assign_rows(folder: str | Path, assignment: Assignment, criteria: str | None = None) -> None:
-    """Draw rows, and say who labels which. Labels that were given already count."""
-    judged, store = label_scale(folder, criteria), LabelStore(folder)
-    plan = draw_rows(store, judged, _assigned_to(assignment, Annotator(assignment.people[0])))
-    People(folder).assign(judged.name, assignment, plan.identities, plan.draw.seed)
+    """Draw rows and assign them to people. Existing labels count."""
+    scale, store = label_scale(folder, criteria), LabelStore(folder)
+    plan = draw_rows(
+        store, scale, _with_assigned_queue(assignment, Annotator(assignment.people[0]))
+    )
+    People(folder).assign(scale.name, assignment, plan.identities, plan.draw.seed)
 
 
-def _assigned_to(assignment: Assignment, who: Annotator, criteria: str = "") -> Annotator:
-    """The annotator, with the queue that the assignment names."""
+def _with_assigned_queue(assignment: Assignment, who: Annotator, criteria: str = "") -> Annotator:
+    """Return the annotator with the queue of the assignment."""
     if who.name not in assignment.people:
         raise SetupError(
             "the rows of criterion {criteria!r} are assigned to {people}, not to {name!r}: label "
@@ -458,7 +476,7 @@ def _assigned_to(assignment: Assignment, who: Annotator, criteria: str = "") -> 
 
 
 def draw_rows(store: LabelStore, judged: JudgedScale, who: Annotator) -> DrawnRows:
-    """The rows of an annotator's queue."""
+    """Draw the rows of an annotator's queue."""
     queue = who.queue
     if who.by and queue != "random-stratified":
         raise SetupError("--by goes with --queue random-stratified: leave one of them out")
@@ -475,8 +493,10 @@ def draw_rows(store: LabelStore, judged: JudgedScale, who: Annotator) -> DrawnRo
         return DrawnRows(draw, rows, len(rows))
     with row_index(store.folder, judged, draw.seed, queue=queue, by=who.by) as index:
         if queue == "conflicts":
-            found = (one.row for one in store.conflicts(judged.name) if one.is_open)
-            return DrawnRows(draw, index.rows(islice(found, who.count)), index.count())
+            conflicts = (
+                conflict.row for conflict in store.conflicts(judged.name) if conflict.is_open
+            )
+            return DrawnRows(draw, index.rows(islice(conflicts, who.count)), index.count())
         if queue in WEIGHTED:
             weighting = _weighting(store, judged.name, index, queue, who.by)
             rows = index.draw(weighting, who.count)
@@ -487,25 +507,30 @@ def draw_rows(store: LabelStore, judged: JudgedScale, who: Annotator) -> DrawnRo
 def _weighting(
     store: LabelStore, criteria: str, index: RowIndex, queue: WeightedQueue, by: str
 ) -> Weighting:
-    """What the chances follow: as the first session of the run had it, whichever rows came since.
+    """Return the basis of chances: as the first session of the run had it, whichever rows were
+    added since.
 
-    A SetupError where that was another queue.
+    Raise a SetupError if that was another queue.
     """
-    wanted = index.weighting(queue, by)
-    known = Weighting.read(store.weighting(criteria) or store.keep_weighting(criteria, str(wanted)))
-    if known.queue != queue or (queue == "random-stratified" and known.by != by):
+    proposed = index.weighting(queue, by)
+    stored = Weighting.read(
+        store.weighting(criteria) or store.keep_weighting(criteria, str(proposed))
+    )
+    if stored.queue != queue or (queue == "random-stratified" and stored.by != by):
         raise SetupError(
             "the rows of criterion {criteria!r} are drawn by {known}: labels of another queue with "
             "chances of its own cannot be joined with them. Go on with that one, or with the queue "
             "random, whose labels can",
             criteria=criteria,
-            known=str(known),
+            known=str(stored),
         )
-    return known
+    return stored
 
 
 def seconds_per_row(times: Iterable[float]) -> float | None:
-    """Of late, by when each label was given; None until a few are."""
+    """Return the recent median of seconds per row from the times of labels; None until there are a
+    few.
+    """
     lately = sorted(times)[-_OF_LATE:]
-    gaps = [after - before for before, after in pairwise(lately) if 0 < after - before < _BREAK]
+    gaps = [later - earlier for earlier, later in pairwise(lately) if 0 < later - earlier < _BREAK]
     return median(gaps) if len(gaps) > 1 else None

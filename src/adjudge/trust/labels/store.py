@@ -1,8 +1,8 @@
-"""The labels of a run: a file beside its ledger to which labels are only ever added.
+"""The labels of a run: an append-only file next to its ledger.
 
-Several processes may write at once, and what ``add`` returned from is on the disk. Of one
-annotator's labels of a row and criteria the one with the latest time counts, of several with the
-same time the one that was added last; the earlier ones stay.
+Several processes may write at once; labels are on the disk when ``add`` returns. Of one annotator's
+labels of a row and criterion, the latest counts; of several with the same time, the one added last.
+Earlier ones stay in the history.
 """
 
 from __future__ import annotations
@@ -50,9 +50,7 @@ _SAID = (
 
 @dataclass(frozen=True)
 class Draw:
-    """The permutation of rows that a criterion's labels are drawn by: once per run, for all
-    annotators.
-    """
+    """The permutation of rows by which a criterion is labelled: one per run, for all annotators."""
 
     seed: int
     at: float
@@ -60,7 +58,7 @@ class Draw:
 
 @dataclass(frozen=True, kw_only=True)
 class Conflict:
-    """A row of which annotators say different things."""
+    """A row to which annotators give different answers."""
 
     criteria: str
     row: str
@@ -68,8 +66,9 @@ class Conflict:
 
     @property
     def is_open(self) -> bool:
-        """Whether somebody has to decide: no answer has more annotators than any other. Of numbers,
-        a third one decides.
+        """True if someone has to decide: no answer has more annotators than the others.
+
+        For numbers, a third label decides.
         """
         counts = sorted(Counter(str(label.answer) for label in self.labels).values())
         has_numbers = any(label.score is not None for label in self.labels)
@@ -92,103 +91,104 @@ class LabelStore(LabelDatabase):
         """Append labels that count from now on, all or none; they are on the disk when this
         returns.
 
-        A label that is older than one that its annotator gave to the row (a clock was set back, or
-        it has no time) gets the time of that one.
+        A label that is older than its annotator's last one of the row (a clock was set back, or it
+        has no time) gets the time of that one.
         """
         latest = f"SELECT max(at) FROM labels WHERE {_ABOUT}"  # noqa: S608 - names of ours
         with self._writing() as connection:
-            for label in map(_as_stored, labels):
-                (at,) = connection.execute(latest, _about(label)).fetchone()
+            for label in map(_round_trip, labels):
+                (at,) = connection.execute(latest, _key(label)).fetchone()
                 is_older = at is not None and at > label.at
                 connection.execute(_ADD, _row(replace(label, at=at) if is_older else label))
 
     def merge(self, *labels: Label) -> list[Label]:
-        """Append labels of a file with the times that they have, all or none, and return those that
-        were not there yet.
+        """Append labels of a file with their own times, all or none, and return the new ones.
 
-        A label that is older than another one of its annotator does not count, whichever of them
-        is added first.
+        A label that is older than another one of its annotator does not count, whichever is added
+        first.
         """
         same_time = f"{_SELECT_ALL} WHERE {_ABOUT} AND at = ?"
         distinct: dict[Label, Label] = {}
-        for label in map(_as_stored, labels):
-            # of equal ones the last stays: another answer with the same time may be between them
+        for label in map(_round_trip, labels):
+            # of equal labels keep the last: another answer of the same time may be between them
             distinct.pop(_content(label), None)
             distinct[_content(label)] = label
         added = []
         with self._writing() as connection:
             for label in distinct.values():
-                found = connection.execute(same_time, (*_about(label), label.at))
-                if _content(label) not in [_content(_label(row)) for row in found.fetchall()]:
+                stored = connection.execute(same_time, (*_key(label), label.at))
+                if _content(label) not in [_content(_label(row)) for row in stored.fetchall()]:
                     connection.execute(_ADD, _row(label))
                     added.append(label)
         return added
 
     def draw_anew(self, *labels: Label) -> None:
-        """Append labels that say what stands, of rows that count as drawn in another way by now.
-        Where their annotator has said something else meanwhile, that stands.
+        """Append labels of rows that now count as drawn in another way.
+
+        If their annotator has given another answer meanwhile, that one stands.
         """
         latest = f"SELECT max(at) FROM labels WHERE {_ABOUT}"  # noqa: S608 - names of ours
         with self._writing() as connection:
-            for one in map(_as_stored, labels):
-                if connection.execute(latest, _about(one)).fetchone() == (one.at,):
-                    connection.execute(_ADD, _row(one))
+            for label in map(_round_trip, labels):
+                if connection.execute(latest, _key(label)).fetchone() == (label.at,):
+                    connection.execute(_ADD, _row(label))
 
     def current(self, criteria: str | None = None) -> Iterator[Label]:
-        """What each annotator says of each row: the latest label counts, and one that was withdrawn
-        does not.
-        """
+        """Yield each annotator's current label of each row: the latest, unless it was withdrawn."""
         for history in self._of_each_row(criteria):
-            if label := _standing(history):
+            if label := _current_label(history):
                 yield label
 
     def current_of_copies(self, criteria: str | None = None) -> Iterator[Label]:
-        """Like ``current``, but if rows of equal content were labelled apart, each under its own
-        id, the last label of each of them.
+        """Like ``current``, but if rows of equal content were labelled under their own ids, the
+        last label of each id.
         """
-        for known in self._of_each_row(criteria):
-            yield from (label for own in _copies(known) if (label := _standing(own)))
+        for history in self._of_each_row(criteria):
+            yield from (label for copy in _copies(history) if (label := _current_label(copy)))
 
     def of_each_copy(self, criteria: str | None = None) -> Iterator[Label]:
-        """Like ``current_of_copies``, but for corrections: if a label was changed by somebody who
-        had seen the judge's verdict meanwhile, the one from before that.
+        """Like ``current_of_copies``, but for corrections.
+
+        If an annotator changed a label after seeing the judge's verdict, yield the label from
+        before that.
         """
-        for known in self._of_each_row(criteria):
-            yield from _counting(known)
+        for history in self._of_each_row(criteria):
+            yield from _labels_that_count(history)
 
     def _of_each_row(self, criteria: str | None) -> Iterator[list[Label]]:
-        """What each annotator has said of each row, the earliest first."""
-        found = self._read(f"{_SELECT} ORDER BY criteria, row, annotator, at, number", criteria)
-        for _, history in groupby(found, _about):
+        """Yield each annotator's labels of each row, the earliest first."""
+        labels = self._read(f"{_SELECT} ORDER BY criteria, row, annotator, at, number", criteria)
+        for _, history in groupby(labels, _key):
             yield list(history)
 
     def newest(self) -> tuple[int, int]:
-        """Another whenever a label was added."""
+        """Return a mark that changes when a label is added."""
         if not self.path.is_file():
             return 0, 0
-        with self._connected(writable=False) as connection:
-            known = columns_in(connection, "labels")
+        with self._connection(writable=False) as connection:
+            columns = columns_in(connection, "labels")
             (number,) = (
-                connection.execute("SELECT max(number) FROM labels").fetchone() if known else (0,)
+                connection.execute("SELECT max(number) FROM labels").fetchone() if columns else (0,)
             )
         return self.path.stat().st_ino, number or 0
 
     def history(self, criteria: str | None = None) -> Iterator[Label]:
-        """Every label that was ever added, in that order."""
+        """Yield every label that was ever added, in order."""
         return self._read(f"{_SELECT} ORDER BY number", criteria)
 
     def conflicts(self, criteria: str | None = None) -> Iterator[Conflict]:
-        """The rows of which annotators give different answers."""
+        """Yield rows to which annotators give different answers."""
         for (name, row), labels in groupby(
             self.current(criteria), lambda label: (label.criteria, label.row)
         ):
-            given = [label for label in labels if label.state == "given"]
-            if len({str(label.answer) for label in given}) > 1:
-                yield Conflict(criteria=name, row=row, labels=tuple(given))
+            answered = [label for label in labels if label.state == "given"]
+            if len({str(label.answer) for label in answered}) > 1:
+                yield Conflict(criteria=name, row=row, labels=tuple(answered))
 
     def last(self, criteria: str, annotator: str, *, chosen: bool = False) -> Label | None:
-        """The annotator's newest label that stands, of rows that were drawn or of chosen ones: what
-        undo takes back. One that was drawn anew is as old as what was said.
+        """Return the annotator's newest label that stands, of drawn or of chosen rows, for undo.
+
+        A label that was drawn again is as old as its answer.
         """
         newest = (
             "NOT EXISTS (SELECT 1 FROM labels AS later WHERE later.criteria = labels.criteria AND "
@@ -200,10 +200,10 @@ class LabelStore(LabelDatabase):
         return next(self._read(f"{_SELECT} AND {which} {order}", criteria, annotator), None)
 
     def withdraw(self, label: Label, *, judge_visible: bool = False) -> None:
-        """Take a label back: it stays in the history and counts no more.
+        """Take a label back: it stays in the history and no longer counts.
 
-        ``judge_visible``: the annotator has seen the judge's verdict since. What they say then is
-        no blind label, so that the one taken back goes on correcting (``of_each_copy``).
+        ``judge_visible``: the annotator has seen the judge's verdict since. Their next label is
+        then not blind, so the withdrawn one goes on correcting (``of_each_copy``).
         """
         self.add(
             replace(
@@ -220,32 +220,33 @@ class LabelStore(LabelDatabase):
         )
 
     def draw(self, criteria: str, seed: int | None = None) -> Draw:
-        """The draw of a criterion's rows, made now with ``seed`` unless there is one: another seed
-        is then refused.
+        """Return the draw of a criterion's rows; make it with ``seed`` if there is none.
+
+        Raise a SetupError if it was made with another seed.
         """
         with self._writing() as connection:
             values = (criteria, 0 if seed is None else seed, time.time())
             connection.execute(_ADD_DRAW, values)
-            known = Draw(
+            stored = Draw(
                 *connection.execute(
                     "SELECT seed, drawn_at FROM draws WHERE criteria = ?", (criteria,)
                 ).fetchone()
             )
-        if seed is not None and seed != known.seed:
+        if seed is not None and seed != stored.seed:
             raise SetupError(
                 "the rows of {folder} were drawn with seed {seed} for criterion "
                 "{criteria!r}, not {seed2}: one draw keeps the labels of all annotators one "
                 "random sample. Leave --seed out",
                 folder=self.folder,
-                seed=known.seed,
+                seed=stored.seed,
                 criteria=criteria,
                 seed2=seed,
             )
-        return known
+        return stored
 
     def keep_draw(self, criteria: str, draw: Draw) -> None:
-        """The draw that imported labels come from, so that further ones belong
-        to the same sample.
+        """Store the draw that imported labels come from, so that further labels belong to the same
+        sample.
         """
         with self._writing() as connection:
             connection.execute(
@@ -254,19 +255,19 @@ class LabelStore(LabelDatabase):
             )
 
     def weighting(self, criteria: str) -> str | None:
-        """What the chances of a criterion's rows follow; None where nobody drew any so."""
+        """Return the basis of the chances of a criterion's rows; None if no rows were drawn so."""
         if not self.path.is_file():
             return None
-        with self._connected(writable=False) as connection:
+        with self._connection(writable=False) as connection:
             if "drawn_by" not in columns_in(connection, "draws"):
                 return None
-            found = connection.execute(
+            row = connection.execute(
                 "SELECT drawn_by FROM draws WHERE criteria = ?", (criteria,)
             ).fetchone()
-        return found[0] if found else None
+        return row[0] if row else None
 
     def keep_weighting(self, criteria: str, drawn_by: str) -> str:
-        """The same, which ``drawn_by`` becomes where there is none: the first session decides."""
+        """Store the basis of chances, unless an earlier session has; return the stored one."""
         with self._writing() as connection:
             connection.execute(
                 "UPDATE draws SET drawn_by = ? WHERE criteria = ? AND drawn_by IS NULL",
@@ -279,12 +280,14 @@ class LabelStore(LabelDatabase):
     ) -> Iterator[Label]:
         if not self.path.is_file():
             return
-        with self._connected(writable=False) as connection:
-            known = columns_in(connection, "labels")
-            if not known:
+        with self._connection(writable=False) as connection:
+            columns = columns_in(connection, "labels")
+            if not columns:
                 return  # it is being made at this moment
-            if lacking := {*chain(*_LATER)} - {*known}:
-                names = (f"NULL AS {one}" if one in lacking else one for one in _COLUMNS)
+            if lacking := {*chain(*_LATER)} - {*columns}:
+                names = (
+                    f"NULL AS {column}" if column in lacking else column for column in _COLUMNS
+                )
                 query = query.replace(_NAMES, ", ".join(names))
             for row in connection.execute(query, {"criteria": criteria, "annotator": annotator}):
                 yield _label(row)
@@ -293,68 +296,77 @@ class LabelStore(LabelDatabase):
         if not version:
             execute_file(connection, "labels.sql")
         for table, columns in _NEW_COLUMNS.items() if version else ():
-            known = columns_in(connection, table)
+            present = columns_in(connection, table)
             for column in columns:
-                if column.split()[0] not in known:
+                if column.split()[0] not in present:
                     connection.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
 
 
 def counting_labels(labels: Iterable[Label]) -> Iterator[Label]:
-    """Return the labels that count of those that a file holds, as ``LabelStore.of_each_copy`` does
-    of those of a run.
-    """
+    """Yield the labels of a file that count, as ``LabelStore.of_each_copy`` does for a run."""
     histories: dict[tuple[str, str, str], list[Label]] = {}
     for label in labels:
-        histories.setdefault(_about(label), []).append(label)
+        histories.setdefault(_key(label), []).append(label)
     for history in histories.values():
-        yield from _counting(sorted(history, key=lambda label: label.at))
+        yield from _labels_that_count(sorted(history, key=lambda label: label.at))
 
 
-def _counting(history: Sequence[Label]) -> Iterator[Label]:
+def _labels_that_count(history: Sequence[Label]) -> Iterator[Label]:
     for copy in _copies(history):
-        if label := _standing(copy):
+        if label := _current_label(copy):
             yield _blind(label, history)
 
 
-def _about(label: Label) -> tuple[str, str, str]:
+def _key(label: Label) -> tuple[str, str, str]:
     return label.criteria, label.row, label.annotator
 
 
 def _content(label: Label) -> Label:
-    """Return all that makes a label another one. An import may not know how the criterion was
-    worded, and takes the number of rows that could be drawn from the run as it is by then.
+    """Return a label without the values that may differ between equal labels.
+
+    An import may not know how the criterion was worded, and takes the number of rows that could be
+    drawn from the run as it is then.
     """
     return replace(label, criteria_identity=None, drawn_of=None)
 
 
 def _copies(history: Iterable[Label]) -> Iterable[list[Label]]:
-    """By id, the one that was labelled last at the end.
+    """Group a history by id, the copy that was labelled last at the end.
 
-    A label without an id, or one that was taken back, is of all copies.
+    A label without an id, or a withdrawn one, is of all copies.
     """
-    found: dict[str | None, list[Label]] = {}
+    copies: dict[str | None, list[Label]] = {}
     for label in history:
         if label.id is None or label.state == "withdrawn":
-            found = {None: [one for own in found.values() for one in own] + [label]}
+            copies = {
+                None: [
+                    copy_label
+                    for labels_of_copy in copies.values()
+                    for copy_label in labels_of_copy
+                ]
+                + [label]
+            }
         else:
-            found[label.id] = [*found.pop(label.id, []), label]
-    return found.values()
+            copies[label.id] = [*copies.pop(label.id, []), label]
+    return copies.values()
 
 
-def _standing(history: Sequence[Label]) -> Label | None:
-    """The latest label. A row that was once drawn at random stays in the random sample, also when
-    its label is corrected later, and a text that the queue drew stays one if a file corrects it.
+def _current_label(history: Sequence[Label]) -> Label | None:
+    """Return the latest label that was not withdrawn.
+
+    A row that was once drawn at random stays in the random sample, even if its label is corrected
+    later. A text that the queue drew stays drawn if a file corrects it.
     """
     taken_back = [place for place, label in enumerate(history) if label.state == "withdrawn"]
     since = history[taken_back[-1] + 1 :] if taken_back else history
     if not since:
         return None
     drawn = min(since, key=lambda label: (DESIGNS.index(label.design), label.seed is None))
-    last = since[-1]
-    if (drawn.design, drawn.seed is None) == (last.design, last.seed is None):
-        return last
+    latest = since[-1]
+    if (drawn.design, drawn.seed is None) == (latest.design, latest.seed is None):
+        return latest
     return replace(
-        last,
+        latest,
         design=drawn.design,
         seed=drawn.seed,
         drawn_at=drawn.drawn_at,
@@ -366,14 +378,13 @@ def _standing(history: Sequence[Label]) -> Label | None:
 
 
 def _blind(label: Label, history: Sequence[Label]) -> Label:
-    """The label, or, where it was given with the judge's verdict in sight, the one that stood
-    before.
-    """
+    """Return the label that stood before the annotator saw the judge's verdict, if they did."""
     if not label.judge_visible:
         return label
-    blind = (one for one in history if not one.judge_visible and one.state != "skipped")
-    own = [one for one in blind if one.id is None or one.id == label.id]
-    return _standing(own) or label
+    blind = (
+        earlier for earlier in history if not earlier.judge_visible and earlier.state != "skipped"
+    )
+    return _current_label([entry for entry in blind if entry.id in (None, label.id)]) or label
 
 
 def _row(label: Label) -> tuple[object, ...]:
@@ -381,13 +392,14 @@ def _row(label: Label) -> tuple[object, ...]:
     return (*values, _checksum(values))
 
 
-def _as_stored(label: Label) -> Label:
-    """Return a label as it will be read: SQLite cannot even look for half a surrogate pair."""
+def _round_trip(label: Label) -> Label:
+    """Return a label as it will be read back."""
+    # SQLite cannot even look for half a surrogate pair
     return _label(_row(label))
 
 
 def _checksum(values: Sequence[object]) -> int:
-    """Return the checksum of the columns of the first version that has all that the row holds."""
+    """Return the checksum of the columns of the oldest version that has all values of the row."""
     for added in reversed(_LATER):
         if values[-len(added) :] != [None] * len(added):
             break
@@ -396,8 +408,9 @@ def _checksum(values: Sequence[object]) -> int:
 
 
 def _storable(name: str, value: object) -> object:
-    """As SQLite gives it back from its column; half a surrogate pair, which has no UTF-8, as its
-    escape.
+    """Return a value as SQLite gives it back from its column.
+
+    Half a surrogate pair, which has no UTF-8, becomes its escape.
     """
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
@@ -407,13 +420,15 @@ def _storable(name: str, value: object) -> object:
 
 
 def _label(row: Sequence[object]) -> Label:
-    *values, kept = row
-    if _checksum(values) != kept:
+    *values, stored_checksum = row
+    if _checksum(values) != stored_checksum:
         raise sqlite3.DatabaseError(
             Message("the label of row {row!r} is not what was written", row=str(row[0])[:40])
         )
-    found = dict(zip(_COLUMNS, values, strict=True))
-    winner = found["winner"]
-    found["winner"] = int(winner) if isinstance(winner, str) and winner.isdecimal() else winner
-    found["judge_visible"] = bool(found["judge_visible"])
-    return Label(**found)  # type: ignore[arg-type]  # checked: they are what was written
+    values_by_name = dict(zip(_COLUMNS, values, strict=True))
+    winner = values_by_name["winner"]
+    values_by_name["winner"] = (
+        int(winner) if isinstance(winner, str) and winner.isdecimal() else winner
+    )
+    values_by_name["judge_visible"] = bool(values_by_name["judge_visible"])
+    return Label(**values_by_name)  # type: ignore[arg-type]  # checked: they are what was written

@@ -1,10 +1,10 @@
-"""Rows that are drawn more often than others, each with a chance that is known.
+"""Draw rows with different but known chances.
 
-The kind of a row says how often it is drawn: whether the judge is unsure of it, whether votes
-contradict each other, or what it holds in a column; within its verdict. Within a verdict and a kind
-rows come in the order of the one permutation of all rows. So the labels of a verdict and a kind are
-a random sample of its rows wherever labelling stops, and stay one when others are added that were
-drawn among all rows.
+The kind of a row decides how often it is drawn: whether the judge is unsure of it, whether its
+votes contradict each other, or its value in a column; within its verdict. Within a verdict and a
+kind, rows come in the order of the one permutation of all rows. So the labels of a verdict and a
+kind are a random sample of its rows wherever labelling stops, and remain one if rows are added that
+were drawn among all rows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ABOVE, _BELOW = ("unsure", "sure"), ("divided", "united")
 
 @dataclass(frozen=True)
 class Weighting:
-    """What the chances of rows follow."""
+    """Basis of the chances of rows."""
 
     queue: WeightedQueue
     by: str = ""
@@ -42,7 +42,7 @@ class Weighting:
 
     @classmethod
     def read(cls, text: str) -> Weighting:
-        """What ``str`` of one says; a SetupError where it says nothing."""
+        """Read the text that ``str`` writes; raise a SetupError for any other."""
         name, _, by = text.partition(":")
         for queue in WEIGHTED:
             if name == queue and (queue == "random-stratified" or _is_number(by)):
@@ -58,17 +58,19 @@ class Weighting:
 
     @property
     def reads_votes(self) -> bool:
-        """Whether the kind of a row depends on its votes."""
+        """True if the kind of a row depends on its votes."""
         return self.queue == "random-uncertain"
 
     def kind(self, record: JudgmentRecord) -> str:
-        """Of a row that the judge decided; the others are of one kind, which has no name."""
+        """Return the kind of a row with a verdict. Rows without a verdict are one kind, without a
+        name.
+        """
         if self.queue == "random-stratified":
             return value_in(record, self.by) if self.by else ""
         return self.kind_of_signal(signal(record, self.queue))
 
     def kind_of_signal(self, doubt: float) -> str:
-        """The same by how much speaks against the verdict."""
+        """Like ``kind``, but from the doubt in the verdict."""
         above, below = _ABOVE if self.reads_votes else _BELOW
         return above if doubt > float(self.by) else below
 
@@ -81,14 +83,14 @@ def _is_number(text: str) -> bool:
 
 
 def signal(record: JudgmentRecord, queue: str) -> float:
-    """How much speaks against a verdict: for ``random-uncertain`` how unsure the votes are, else
-    how much they contradict each other.
+    """Return the doubt in a verdict: for ``random-uncertain`` how unsure the votes are, else how
+    much they contradict each other.
     """
     return doubt(record) if queue == "random-uncertain" else dispute(record)
 
 
 def dispute(result: JudgmentRecord) -> float:
-    """How much the votes on a row contradict each other: a split, an order that changes the
+    """Return how much the votes on a row contradict each other: a split, an order that changes the
     verdict, a tie, a divided panel.
     """
     bias = result.positional_bias
@@ -98,8 +100,8 @@ def dispute(result: JudgmentRecord) -> float:
 
 
 def doubt(result: JudgmentRecord) -> float:
-    """How unsure the votes are: by the probability of their verdicts where there is one, else by
-    how many agree.
+    """Return how unsure the votes are: by the probability of their verdicts if it is known, else by
+    their agreement.
     """
     read = [vote for vote in result.votes or () if vote.distribution is not None]
     doubts = [_doubt_of_share(vote.probability) for vote in read]
@@ -115,24 +117,27 @@ Kind = tuple[str, str]
 
 
 def quotas(rows: Mapping[Kind, int], queue: WeightedQueue, count: int) -> dict[Kind, int]:
-    """How many rows of each verdict and kind make about ``count``. More are never fewer of any."""
+    """Return how many rows of each verdict and kind make about ``count``. A larger ``count`` never
+    takes fewer of any.
+    """
     if queue == "random-stratified":
-        weights = {one: math.sqrt(number) for one, number in rows.items()}
+        weights = {kind: math.sqrt(number) for kind, number in rows.items()}
     else:
         oftener = (_ABOVE[0], _BELOW[0])
         weights = {
-            one: number * (OFTENER if one[1] in oftener else 1.0) for one, number in rows.items()
+            kind: number * (OFTENER if kind[1] in oftener else 1.0) for kind, number in rows.items()
         }
     total = math.fsum(weights.values())
     return {
-        one: min(number, max(FEWEST, math.ceil(count * weights[one] / total)))
-        for one, number in rows.items()
+        kind: min(number, max(FEWEST, math.ceil(count * weights[kind] / total)))
+        for kind, number in rows.items()
     }
 
 
 def turn(seed: int, identity: str, rank: int, quota: int) -> float:
-    """When the row of that rank in its kind comes, from 0 to 1: kinds are spread over the queue,
-    and a row's place does not tell its verdict.
+    """Return the place of a row in the queue, from 0 to 1, by its rank within its kind.
+
+    Kinds are spread over the queue, so that a row's place does not tell its verdict.
     """
     digest = hashlib.sha256(f"{seed} turn:{identity}".encode()).digest()
     return (rank + int.from_bytes(digest[:7]) / 2**56) / quota
