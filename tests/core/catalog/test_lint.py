@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adjudge.core.catalog.double_barrelled import double_barrelled
+from adjudge.core.catalog.double_barrelled import find_double_question
 from adjudge.core.catalog.lint import Finding, lint, lint_file
 from adjudge.core.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 
@@ -293,9 +293,9 @@ ONE_THING = [
 
 @pytest.mark.parametrize("question", TWO_THINGS)
 def test_a_question_about_two_things_is_noticed(question: str) -> None:
-    assert double_barrelled(question)
+    assert find_double_question(question)
 
 
 @pytest.mark.parametrize("question", ONE_THING)
 def test_a_question_about_one_thing_is_not(question: str) -> None:
-    assert double_barrelled(question) is None
+    assert find_double_question(question) is None

@@ -1,4 +1,4 @@
-"""The ready-made aspects of the aspect critic."""
+"""Ready-made aspects of the aspect critic."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from adjudge.errors import SetupError
 
 
 def aspect(name: str, language: str) -> str:
-    """The definition of the aspect ``name`` in ``language``."""
-    known = aspects(language)
-    if name not in known:
+    """Return the definition of the aspect ``name`` in ``language``."""
+    definitions = aspects(language)
+    if name not in definitions:
         raise SetupError(
             "no ready-made aspect is called {name!r}; known: {known}",
             name=name,
-            known=", ".join(known),
+            known=", ".join(definitions),
         )
-    return known[name]
+    return definitions[name]
 
 
 @cache
@@ -28,5 +28,5 @@ def aspects(language: str) -> dict[str, str]:
         raise SetupError(
             "there are no ready-made aspects for language {language!r}", language=language
         )
-    found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    definitions: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    return definitions

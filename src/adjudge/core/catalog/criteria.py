@@ -1,4 +1,4 @@
-"""The ready-made criteria, and the files of those who write their own."""
+"""Ready-made criteria, and criteria in users' files."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _SUFFIX = ".yaml"
 
 
 def criteria(name: str, language: str = "en") -> Criteria:
-    """The ready-made criteria ``name``."""
+    """Return the ready-made criteria ``name``."""
     return entry(name, language).criteria
 
 
 def ready_made(name: str, kind: Kind, language: str = "en") -> Criteria:
-    """The ready-made criteria ``name`` for a judge of this kind."""
-    found = entry(name, language)
-    if found.kind == kind:
-        return found.criteria
-    does, wanted = (
+    """Return the ready-made criteria ``name`` for a judge of this kind."""
+    match = entry(name, language)
+    if match.kind == kind:
+        return match.criteria
+    does, needed = (
         (Message("judge one text"), Message("compares responses"))
         if kind == "pairwise"
         else (Message("compare responses"), Message("judges one text"))
@@ -44,13 +44,13 @@ def ready_made(name: str, kind: Kind, language: str = "en") -> Criteria:
         "write the question out",
         name=name,
         does=does,
-        wanted=wanted,
+        wanted=needed,
         instead=instead,
     )
 
 
 def criteria_of(text: str, kind: Kind = "direct", language: str = "en") -> Criteria:
-    """What a text means as criteria: the ready-made ones that it names; else a question with the
+    """Return criteria for a text: the ready-made ones that it names, else a question with the
     answers Yes and No.
     """
     name = ready_made_name(text)
@@ -60,7 +60,9 @@ def criteria_of(text: str, kind: Kind = "direct", language: str = "en") -> Crite
 
 
 def refuse_misspelt(text: str, known: Iterable[str]) -> None:
-    """A word by itself that is nearly the name of something ready-made is hardly a question."""
+    """Raise SetupError for a single word that is nearly a ready-made name: it is hardly a
+    question.
+    """
     word = text.strip(" \t\n?!.").casefold()
     near = get_close_matches(word, list(known), n=1, cutoff=0.8) if word.isidentifier() else ()
     if near and near[0] != word:
@@ -73,57 +75,53 @@ def refuse_misspelt(text: str, known: Iterable[str]) -> None:
 
 
 def ready_made_name(text: str) -> str | None:
-    """The name of the ready-made criteria that a text means, however it is spelt; None where it
-    means none.
-    """
+    """Return the ready-made name that a text means, in any spelling, or None."""
     name = "_".join(text.casefold().replace("-", " ").split())
     return name if languages_of(name) else None
 
 
 def is_risk(name: str) -> bool:
-    """Whether the ready-made criteria ``name``, where there are such, are about something of which
-    less is better.
-    """
+    """Return True for ready-made criteria about a risk, of which less is better."""
     return name in all_names() and not entry(name).criteria.higher_is_better
 
 
 def criteria_names(kind: Kind = "direct", language: str = "en") -> list[str]:
-    """What there is of a kind, by the alphabet."""
+    """Return the names of a kind, sorted."""
     return [name for name in all_names(language) if entry(name, language).kind == kind]
 
 
 def read_criteria(path: str | Path, kind: Kind = "direct") -> list[Criteria]:
-    """The criteria in a YAML or JSON file: one, or a list of them. Only for ``kind="pairwise"`` may
-    options be left out.
+    """Read the criteria in a YAML or JSON file: one, or a list. Options may only be left out with
+    ``kind="pairwise"``.
     """
-    return [found.criteria for found in read_entries(path, kind)]
+    return [file_entry.criteria for file_entry in read_entries(path, kind)]
 
 
 @cache
 def entry(name: str, language: str = "en") -> CatalogEntry:
-    """The ready-made criteria ``name`` with its kind."""
+    """Return the ready-made criteria ``name`` with its kind."""
     if PACKAGED.fullmatch(name):
         return packaged_entry(name, language)
-    (found,) = parse_entries(source(name, language), name + _SUFFIX, language)
-    return found
+    (parsed_entry,) = parse_entries(source(name, language), name + _SUFFIX, language)
+    return parsed_entry
 
 
 def source(name: str, language: str = "en") -> str:
-    """The file of the ready-made criteria ``name``, to start one's own from."""
-    known = all_names(language)
-    if name not in known:
+    """Return the file of the ready-made criteria ``name``, as a start for custom ones."""
+    names = all_names(language)
+    if name not in names:
         raise SetupError(
             "no ready-made criterion is called {name!r} in language {language!r}; {near}",
             name=name,
             language=language,
-            near=_near(name, known),
+            near=_near(name, names),
         )
     return (_DATA / language / (name + _SUFFIX)).read_text(encoding="utf-8")
 
 
 @cache
 def all_names(language: str = "en") -> tuple[str, ...]:
-    """What there is of both kinds, by the alphabet."""
+    """Return the names of both kinds, sorted."""
     if language not in languages():
         raise SetupError(
             "there are no ready-made criteria in language {language!r}; there are some in "
@@ -131,20 +129,20 @@ def all_names(language: str = "en") -> tuple[str, ...]:
             language=language,
             languages=", ".join(languages()),
         )
-    found = (_DATA / language).iterdir()
+    files = (_DATA / language).iterdir()
     return tuple(
-        sorted(file.name.removesuffix(_SUFFIX) for file in found if file.name.endswith(_SUFFIX))
+        sorted(file.name.removesuffix(_SUFFIX) for file in files if file.name.endswith(_SUFFIX))
     )
 
 
 @cache
 def languages() -> tuple[str, ...]:
-    """The languages that ready-made criteria are written in."""
+    """Return the languages of ready-made criteria."""
     return tuple(sorted(folder.name for folder in _DATA.iterdir() if folder.is_dir()))
 
 
 def languages_of(name: str) -> list[str]:
-    """The languages that the ready-made criteria ``name`` is written in."""
+    """Return the languages of the ready-made criteria ``name``."""
     return [language for language in languages() if name in all_names(language)]
 
 

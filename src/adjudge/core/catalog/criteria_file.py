@@ -1,6 +1,4 @@
-"""Criteria as people write them, in YAML or JSON; what is wrong is named by
-file, entry and field.
-"""
+"""Criteria in users' files, in YAML or JSON. Errors name file, entry and field."""
 
 from __future__ import annotations
 
@@ -56,88 +54,90 @@ _JSON, _YAML = (".json",), (".yaml", ".yml")
 
 
 def read_entries(path: str | Path, kind: Kind = "direct") -> list[CatalogEntry]:
-    """Every criterion of a file, with its kind.
+    """Read every criterion of a file, with its kind.
 
-    ``kind``: what those are that say neither that nor their options.
+    ``kind``: the kind of entries without ``kind`` and options.
     """
     return entries_in(text_in(Path(path)), str(path), kind)
 
 
 def entries_in(content: str, file: str, kind: Kind = "direct") -> list[CatalogEntry]:
-    """Every criterion in the text of a user's file, whose name is ``file``."""
-    found = [
+    """Read every criterion in the text of a user's file called ``file``."""
+    placed_entries = [
         (place, parse_entry(value, place, kind=kind))
-        for place, value in _numbered(_load(content, file))
+        for place, value in _with_places(_load(content, file))
     ]
-    for wrong in repeated_names(found):
+    for wrong in repeated_names(placed_entries):
         raise wrong
-    return [entry for _, entry in found]
+    return [entry for _, entry in placed_entries]
 
 
 def parse_entries(content: str, file: str, language: str) -> list[CatalogEntry]:
-    """Every criterion in the text of a file of ours; ``file`` is what errors call it."""
+    """Read every criterion in the text of one of our files; ``file`` is its name in errors."""
     return [
         parse_entry(value, place, language)
-        for place, value in _numbered(load_yaml(content, Place(file), trusted=True))
+        for place, value in _with_places(load_yaml(content, Place(file), trusted=True))
     ]
 
 
 def raw_entries(path: str | Path) -> list[tuple[Place, object]]:
-    """What the file holds, entry by entry, not yet looked at."""
+    """Return the raw entries of a file with their places."""
     path = Path(path)
-    return _numbered(_load(text_in(path), str(path)))
+    return _with_places(_load(text_in(path), str(path)))
 
 
 def parse_entry(
     value: object, place: Place, language: str = "en", kind: Kind = "direct"
 ) -> CatalogEntry:
-    """One criterion of a file. ``kind``: what it is if it says neither that nor its options."""
+    """Read one criterion. ``kind``: its kind if it has neither ``kind`` nor options."""
     kind = _kind(mapping(value, place), place, kind)
     if kind == "pairwise" and "options" in mapping(value, place):
         raise place.at("options").wrong(
             "pairwise criteria have none: the labels A, B, … of the responses are chosen from"
         )
-    given = mapping(
+    entries = mapping(
         value, place, PAIRWISE_KEYS if kind == "pairwise" else KEYS, ("name", "description")
     )
-    found = _criteria(given, kind, place, language)
-    return CatalogEntry(found, kind, language, _version(given, place), _golden(given, found, place))
+    criteria = _criteria(entries, kind, place, language)
+    return CatalogEntry(
+        criteria, kind, language, _version(entries, place), _golden(entries, criteria, place)
+    )
 
 
 def _version(given: JsonObject, place: Place) -> str:
-    said = given.get("version")
-    if said is None:
+    value = given.get("version")
+    if value is None:
         return ""
-    found = (
-        str(said)
-        if isinstance(said, int | float) and not isinstance(said, bool)
-        else phrase(said, place.at("version"))
+    version = (
+        str(value)
+        if isinstance(value, int | float) and not isinstance(value, bool)
+        else phrase(value, place.at("version"))
     )
-    if not _VERSION.fullmatch(found):
+    if not _VERSION.fullmatch(version):
         raise place.at("version").wrong(
-            "must be numbers with dots between them, such as 1.0.0, not {found!r}", found=found
+            "must be numbers with dots between them, such as 1.0.0, not {found!r}", found=version
         )
-    return found
+    return version
 
 
 def _golden(given: JsonObject, criteria: Criteria, place: Place) -> tuple[CriteriaExample, ...]:
-    """Their options must be there: a slip of the pen would fail every judge."""
-    found = [
+    """Read the golden cases. Their options must exist: a typo would fail every judge."""
+    cases = [
         (at, _example(item, at))
         for at, item in list_of(given.get("golden") or [], place.at("golden"))
     ]
-    for at, one in found:
-        if one.option not in criteria.option_names and given.get("kind") != "pairwise":
+    for at, case in cases:
+        if case.option not in criteria.option_names and given.get("kind") != "pairwise":
             raise at.at("option").wrong(
                 "is {option!r}, which is none of {known}",
-                option=one.option,
+                option=case.option,
                 known=", ".join(map(repr, criteria.option_names)),
             )
-    return tuple(one for _, one in found)
+    return tuple(case for _, case in cases)
 
 
 def repeated_names(entries: Sequence[tuple[Place, CatalogEntry]]) -> list[WrongValue]:
-    """Two criteria of one name could not be told apart in any report."""
+    """Return an error for each repeated name: reports could not tell such criteria apart."""
     names = [entry.criteria.name for _, entry in entries]
     return [
         place.at("name").wrong("an earlier entry is called {name!r} too", name=name)
@@ -151,24 +151,30 @@ def _criteria(given: JsonObject, kind: Kind, place: Place, language: str) -> Cri
         _example(item, at)
         for at, item in list_of(given.get("examples") or [], place.at("examples"))
     ]
-    judged = phrase(given.get("to_evaluate_field") or "response", place.at("to_evaluate_field"))
-    compared = (
-        pairwise_options(_most_compared(examples, judged), language) if kind == "pairwise" else None
+    judged_field = phrase(
+        given.get("to_evaluate_field") or "response", place.at("to_evaluate_field")
+    )
+    pairwise = (
+        pairwise_options(_count_compared(examples, judged_field), language)
+        if kind == "pairwise"
+        else None
     )
     context = given.get("context_fields")
     parts: dict[str, Any] = {
         "name": phrase(given["name"], place.at("name")),
         "description": _description(given, place),
-        "options": compared or _options(given.get("options"), place.at("options")),
-        "to_evaluate_field": judged,
+        "options": pairwise or _options(given.get("options"), place.at("options")),
+        "to_evaluate_field": judged_field,
         "context_fields": None if context is None else texts(context, place.at("context_fields")),
         "examples": examples,
         "higher_is_better": flag(given.get("higher_is_better", True), place.at("higher_is_better")),
     }
     try:
-        made = Criteria(**parts)
+        criteria = Criteria(**parts)
         good = given.get("good")
-        return made if good is None else with_good_option(made, phrase(good, place.at("good")))
+        return (
+            criteria if good is None else with_good_option(criteria, phrase(good, place.at("good")))
+        )
     except WrongValue:
         raise
     except SetupError as error:
@@ -176,23 +182,34 @@ def _criteria(given: JsonObject, kind: Kind, place: Place, language: str) -> Cri
 
 
 def _description(given: JsonObject, place: Place) -> str:
-    """It may be empty where the name is a sentence, which is then what the judge is asked."""
+    """Read the description. It may be empty if the name is a sentence, which then is the
+    question.
+    """
     description = phrase(given["description"], place.at("description"))
     if not description.strip() and not is_sentence(phrase(given["name"], place.at("name"))):
         raise place.at("description").wrong("is empty: say in a sentence what is judged")
     return description
 
 
-def _most_compared(examples: Sequence[CriteriaExample], judged: str) -> int:
+def _count_compared(examples: Sequence[CriteriaExample], judged: str) -> int:
     responses = (example.fields.get(judged, ()) for example in examples)
-    return max((2, *(len(each) for each in responses if not isinstance(each, str))))
+    return max(
+        (
+            2,
+            *(
+                len(texts_compared)
+                for texts_compared in responses
+                if not isinstance(texts_compared, str)
+            ),
+        )
+    )
 
 
 def _kind(given: JsonObject, place: Place, default: Kind) -> Kind:
-    chosen = one_of(
+    kind = one_of(
         given.get("kind", "direct" if "options" in given else default), KINDS, place.at("kind")
     )
-    return "pairwise" if chosen == "pairwise" else "direct"
+    return "pairwise" if kind == "pairwise" else "direct"
 
 
 def _options(value: object, place: Place) -> list[CriteriaOption]:
@@ -202,35 +219,35 @@ def _options(value: object, place: Place) -> list[CriteriaOption]:
 
 
 def _option(value: object, place: Place) -> CriteriaOption:
-    """A name by itself is an option too."""
+    """Read an option; a bare name is one, too."""
     if not isinstance(value, Mapping):
         return CriteriaOption(phrase(value, place))
-    given = mapping(value, place, _OPTION_KEYS, ("name",))
-    description = given.get("description")
-    score = given.get("score")
+    entries = mapping(value, place, _OPTION_KEYS, ("name",))
+    description = entries.get("description")
+    score = entries.get("score")
     return CriteriaOption(
-        name=phrase(given["name"], place.at("name")),
+        name=phrase(entries["name"], place.at("name")),
         description="" if description is None else phrase(description, place.at("description")),
         score=None if score is None else number(score, place.at("score")),
     )
 
 
 def _example(value: object, place: Place) -> CriteriaExample:
-    given = mapping(value, place, _EXAMPLE_KEYS, ("fields", "option"))
+    entries = mapping(value, place, _EXAMPLE_KEYS, ("fields", "option"))
     return CriteriaExample(
-        fields=_fields(given["fields"], place.at("fields")),
-        option=phrase(given["option"], place.at("option")),
-        explanation=phrase(given.get("explanation") or "", place.at("explanation")),
+        fields=_fields(entries["fields"], place.at("fields")),
+        option=phrase(entries["option"], place.at("option")),
+        explanation=phrase(entries.get("explanation") or "", place.at("explanation")),
     )
 
 
 def _fields(value: object, place: Place) -> dict[str, str | list[str]]:
-    given = mapping(value, place)
-    if not given:
+    entries = mapping(value, place)
+    if not entries:
         raise place.wrong("is empty: give at least the text that was judged")
     return {
         name: texts(item, place.at(name)) if isinstance(item, list) else text(item, place.at(name))
-        for name, item in given.items()
+        for name, item in entries.items()
     }
 
 
@@ -252,13 +269,13 @@ def _load(content: str, file: str) -> Place:
         ) from error
 
 
-def _numbered(whole: Place) -> list[tuple[Place, object]]:
+def _with_places(whole: Place) -> list[tuple[Place, object]]:
     if whole.value is None or whole.value == []:
         raise SetupError("{file} holds no criteria: write one, or a list of them", file=whole.file)
-    each = list_of(whole.value, whole) if isinstance(whole.value, list) else [(whole, whole.value)]
+    items = list_of(whole.value, whole) if isinstance(whole.value, list) else [(whole, whole.value)]
     return [
         (replace(at, entry=_label(number, item), field=""), item)
-        for number, (at, item) in enumerate(each, 1)
+        for number, (at, item) in enumerate(items, 1)
     ]
 
 
@@ -268,30 +285,30 @@ def _label(number: int, item: object) -> str:
 
 
 def as_file(entry: CatalogEntry) -> JsonDict:
-    """As a file of criteria writes it; what has its default is left out."""
-    given = entry.criteria
-    found: JsonDict = {
-        "name": given.name,
+    """Return an entry as a criteria file writes it, without defaults."""
+    criteria = entry.criteria
+    data: JsonDict = {
+        "name": criteria.name,
         "kind": entry.kind,
-        "description": given.description,
+        "description": criteria.description,
     }
-    found |= nonempty(version=entry.version, golden=plain(entry.golden))
-    found["to_evaluate_field"] = given.to_evaluate_field
-    if given.context_fields is not None:
-        found["context_fields"] = list(given.context_fields)
+    data |= nonempty(version=entry.version, golden=plain(entry.golden))
+    data["to_evaluate_field"] = criteria.to_evaluate_field
+    if criteria.context_fields is not None:
+        data["context_fields"] = list(criteria.context_fields)
     if entry.kind == "direct":
-        found["higher_is_better"] = given.higher_is_better
-        found["options"] = [
-            {name: value for name, value in _keys(one).items() if value not in ("", None)}
-            for one in given.options
+        data["higher_is_better"] = criteria.higher_is_better
+        data["options"] = [
+            {name: value for name, value in _keys(part).items() if value not in ("", None)}
+            for part in criteria.options
         ]
-    if given.examples:
-        found["examples"] = [
-            {name: value for name, value in _keys(one).items() if value != ""}
-            for one in given.examples
+    if criteria.examples:
+        data["examples"] = [
+            {name: value for name, value in _keys(part).items() if value != ""}
+            for part in criteria.examples
         ]
-    return found
+    return data
 
 
-def _keys(one: CriteriaOption | CriteriaExample) -> JsonObject:
-    return object_in(plain(one))
+def _keys(part: CriteriaOption | CriteriaExample) -> JsonObject:
+    return object_in(plain(part))

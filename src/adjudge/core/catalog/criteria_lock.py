@@ -1,5 +1,5 @@
-"""``criteria.lock``: which wording of which criteria a project judges by, so that no change goes
-unseen.
+"""``criteria.lock``: the wording of the criteria that a project uses, so that no change goes
+unnoticed.
 """
 
 from __future__ import annotations
@@ -21,51 +21,55 @@ _ORIGIN = ("from", "licence")
 _FILES = (".yaml", ".yml", ".json")
 
 
-def locked_now(sources: Sequence[str]) -> Locked:
-    """Criteria → its source, its version and the hash of all that a judge is shown of it."""
-    found: Locked = {}
+def current_lock(sources: Sequence[str]) -> Locked:
+    """Map criteria to their source, version and hash of everything that a judge is shown."""
+    lock: Locked = {}
     for source in sources:
         entries = read_entries(source) if Path(source).suffix.lower() in _FILES else [entry(source)]
-        for one in entries:
-            if one.criteria.name in found:
+        for file_entry in entries:
+            if file_entry.criteria.name in lock:
                 raise SetupError(
                     "{source}: criterion {name!r} is also in {found}",
                     source=source,
-                    name=one.criteria.name,
-                    found=found[one.criteria.name]["source"],
+                    name=file_entry.criteria.name,
+                    found=lock[file_entry.criteria.name]["source"],
                 )
-            hashed = content_hash(one.criteria, one.kind)
-            found[one.criteria.name] = {"source": source, "version": one.version, "sha256": hashed}
-    return found
+            hashed = content_hash(file_entry.criteria, file_entry.kind)
+            lock[file_entry.criteria.name] = {
+                "source": source,
+                "version": file_entry.version,
+                "sha256": hashed,
+            }
+    return lock
 
 
 def write_lock(sources: Sequence[str], path: Path) -> Locked:
-    """Lock them as they are; what is known of where they came from stays, as long as they are what
-    came.
-    """
-    found = locked_now(sources)
-    with _changing(path) as before:
-        for name, one in found.items():
-            if before.get(name, {}).get("sha256") == one["sha256"]:
-                one.update({key: before[name][key] for key in _ORIGIN if key in before[name]})
-        _write(found, path)
-    return found
+    """Lock the present wording. A known origin is kept as long as the wording is unchanged."""
+    lock = current_lock(sources)
+    with _open_lock(path) as old_lock:
+        for name, record in lock.items():
+            if old_lock.get(name, {}).get("sha256") == record["sha256"]:
+                record.update(
+                    {key: old_lock[name][key] for key in _ORIGIN if key in old_lock[name]}
+                )
+        _write(lock, path)
+    return lock
 
 
 def add_to_lock(file: str, path: Path, *, origin: str, licence: str) -> Locked:
-    """Lock a file that was fetched beside what is locked already: what is new."""
+    """Lock a fetched file in addition; return the new records."""
     new = {
-        name: {**one, "from": origin, "licence": licence}
-        for name, one in locked_now([file]).items()
+        name: {**record, "from": origin, "licence": licence}
+        for name, record in current_lock([file]).items()
     }
-    with _changing(path) as before:
-        _write({**before, **new}, path)
+    with _open_lock(path) as old_lock:
+        _write({**old_lock, **new}, path)
     return new
 
 
 @contextmanager
-def _changing(path: Path) -> Iterator[Locked]:
-    """What is locked already, while nobody else adds to it."""
+def _open_lock(path: Path) -> Iterator[Locked]:
+    """Yield the present lock, with the file locked against other processes."""
     with writing(path), locked(path.with_name(f".{path.name}.turn"), stays=False):
         yield _read(path) if path.exists() else {}
 
@@ -76,30 +80,32 @@ def _write(found: Locked, path: Path) -> None:
 
 
 def lock_changes(sources: Sequence[str], path: Path) -> list[str]:
-    """What is not as it was locked, a line each."""
-    before, now = _read(path), locked_now(sources)
-    gone = [
-        Message("{name}: locked, and not there", name=name) for name in before if name not in now
+    """Return the differences from the lock, one per line."""
+    old_lock, new_lock = _read(path), current_lock(sources)
+    removed = [
+        Message("{name}: locked, and not there", name=name)
+        for name in old_lock
+        if name not in new_lock
     ]
-    new = [Message("{name}: not locked", name=name) for name in now if name not in before]
+    new = [Message("{name}: not locked", name=name) for name in new_lock if name not in old_lock]
     changed = [
         (
             Message(
                 "{name}: changed since it was locked (version {before}, now {now})",
                 name=name,
-                before=before[name].get("version") or Message("none"),
-                now=one["version"] or Message("none"),
+                before=old_lock[name].get("version") or Message("none"),
+                now=record["version"] or Message("none"),
             )
         )
-        for name, one in now.items()
-        if name in before and before[name].get("sha256") != one["sha256"]
+        for name, record in new_lock.items()
+        if name in old_lock and old_lock[name].get("sha256") != record["sha256"]
     ]
-    return [*gone, *new, *changed]
+    return [*removed, *new, *changed]
 
 
 def _read(path: Path) -> Locked:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))["criteria"]
+        lock = json.loads(path.read_text(encoding="utf-8"))["criteria"]
     except OSError as error:
         raise SetupError(
             "{path} cannot be read: {reason}; 'adjudge criteria lock' writes it",
@@ -112,6 +118,6 @@ def _read(path: Path) -> Locked:
             path=path,
             error=error,
         ) from error
-    if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
+    if not isinstance(lock, dict) or not all(isinstance(record, dict) for record in lock.values()):
         raise SetupError("{path} is not a file that 'adjudge criteria lock' wrote", path=path)
-    return found
+    return lock

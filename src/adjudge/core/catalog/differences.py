@@ -1,4 +1,4 @@
-"""How criteria changed from one file to another, in lines."""
+"""Differences between two files of criteria, in lines."""
 
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ from adjudge.messages import Message, join
 
 
 def criteria_diff(old: Sequence[CatalogEntry], new: Sequence[CatalogEntry]) -> Iterator[str]:
-    """What came, what went, and what changed; then whether verdicts can still be compared."""
-    before, after = ({one.criteria.name: one for one in entries} for entries in (old, new))
-    for name in dict.fromkeys([*before, *after]):
-        if name not in after:
+    """Yield added, removed and changed criteria, and if their verdicts are still comparable."""
+    old_entries, new_entries = (
+        {file_entry.criteria.name: file_entry for file_entry in entries} for entries in (old, new)
+    )
+    for name in dict.fromkeys([*old_entries, *new_entries]):
+        if name not in new_entries:
             yield Message("{name}: removed", name=name)
-        elif name not in before:
+        elif name not in old_entries:
             yield Message("{name}: added", name=name)
         else:
-            yield from _changed(before[name], after[name])
+            yield from _diff_entry(old_entries[name], new_entries[name])
 
 
-def _changed(old: CatalogEntry, new: CatalogEntry) -> Iterator[str]:
+def _diff_entry(old: CatalogEntry, new: CatalogEntry) -> Iterator[str]:
     name = new.criteria.name
-    wording = list(_lines(_asked(old), _asked(new)))
+    wording = list(_lines(_shown_lines(old), _shown_lines(new)))
     golden = list(_lines(_cases("golden", old.golden), _cases("golden", new.golden)))
     versions = (
-        join(" → ", (one.version or Message("no version") for one in (old, new)))
+        join(" → ", (file_entry.version or Message("no version") for file_entry in (old, new)))
         if old.version != new.version
         else new.version
     )
@@ -49,23 +51,32 @@ def _changed(old: CatalogEntry, new: CatalogEntry) -> Iterator[str]:
         )
 
 
-def _asked(entry: CatalogEntry) -> list[str]:
-    """Everything that a judge is shown."""
-    one = entry.criteria
-    context = "all" if one.context_fields is None else ", ".join(one.context_fields) or "none"
-    options = [f"option {each.name} ({each.score}): {each.description}" for each in one.options]
-    head = [f"kind: {entry.kind}", *(f"description: {line}" for line in wrap(one.description, 100))]
+def _shown_lines(entry: CatalogEntry) -> list[str]:
+    """Return everything that a judge is shown, in lines."""
+    criteria = entry.criteria
+    context = (
+        "all" if criteria.context_fields is None else ", ".join(criteria.context_fields) or "none"
+    )
+    options = [
+        f"option {option.name} ({option.score}): {option.description}"
+        for option in criteria.options
+    ]
+    head = [
+        f"kind: {entry.kind}",
+        *(f"description: {line}" for line in wrap(criteria.description, 100)),
+    ]
     return [
         *head,
-        f"judged: {one.to_evaluate_field}, context: {context}",
+        f"judged: {criteria.to_evaluate_field}, context: {context}",
         *options,
-        *_cases("example", one.examples),
+        *_cases("example", criteria.examples),
     ]
 
 
 def _cases(kind: str, examples: Sequence[CriteriaExample]) -> list[str]:
     return [
-        f"{kind} {one.option}: {dict(one.fields)} {one.explanation}".rstrip() for one in examples
+        f"{kind} {example.option}: {dict(example.fields)} {example.explanation}".rstrip()
+        for example in examples
     ]
 
 

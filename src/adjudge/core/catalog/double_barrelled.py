@@ -1,8 +1,8 @@
-"""Questions that ask two things at once, found by their words. A guess, in English and Russian;
+"""Detects questions that ask two things at once, by their words. A guess, in English and Russian;
 good for a warning.
 
-What is not covered: things joined without "and" or "or" ("clear, yet short"), and words that
-neither the list nor their ending gives away.
+Not covered: things joined without "and" or "or" ("clear, yet short"), and words that neither the
+list nor their ending gives away.
 """
 
 from __future__ import annotations
@@ -14,44 +14,51 @@ from pathlib import Path
 _SENTENCE = re.compile(r"[^.?!]+[.?!]*")
 _WORD = re.compile(r"[\w'’-]+|[,;:]")
 _SHORTEST = 4
-"""Shorter words have no ending to speak of."""
+"""Words of this length or shorter are not matched by their ending."""
 _READ = 3
-"""Words that are read behind a joint."""
+"""Words that are read after a joint."""
 
 
-def double_barrelled(description: str) -> str | None:
-    """The words that join two questions, or None.
+def find_double_question(description: str) -> str | None:
+    """Return the words that join two questions, or None.
 
-    Of a description with a question only the question counts.
+    In a description with questions only these count.
+
+    >>> find_double_question("Is the answer short and polite?")
+    'short and polite'
     """
-    words = _WORD.findall(_asked(description).casefold())
-    left, has_verb, starts = "", False, _starts(words)
+    words = _WORD.findall(_questions_in(description).casefold())
+    previous, has_verb, starts = "", False, _starts(words)
     for index, word in enumerate(words):
-        after = words[starts[index + 1] : starts[index + 1] + _READ] if _is("joints", word) else []
-        if index and after and _joins(left, after, has_verb=has_verb):
-            return " ".join((words[index - 1], word, *after[:2]))
-        left = left if word == "," else word
+        following = (
+            words[starts[index + 1] : starts[index + 1] + _READ] if _is("joints", word) else []
+        )
+        if index and following and _joins(previous, following, has_verb=has_verb):
+            return " ".join((words[index - 1], word, *following[:2]))
+        previous = previous if word == "," else word
         has_verb = has_verb or _verb(word)
     return None
 
 
-def _asked(description: str) -> str:
+def _questions_in(description: str) -> str:
     sentences = _SENTENCE.findall(description)
     questions = [sentence for sentence in sentences if sentence.endswith("?")]
     return " ".join(questions or sentences[:1])
 
 
 def _starts(words: list[str]) -> list[int]:
-    """For each place, where the words go on without "also", "very", … at the front."""
-    found = list(range(len(words) + 1))
+    """Return for each place the next word after "also", "very", …"""
+    starts = list(range(len(words) + 1))
     for place in reversed(range(len(words) - 1)):
         if _is("between", words[place]):
-            found[place] = found[place + 1]
-    return found
+            starts[place] = starts[place + 1]
+    return starts
 
 
 def _joins(left: str, after: list[str], *, has_verb: bool) -> bool:
-    """``left``: the word before the joint; ``has_verb``: whether one stands anywhere before it."""
+    """Return True if a joint connects two questions. ``left``: the word before it; ``has_verb``: a
+    verb stands anywhere before it.
+    """
     new_clause = _is("clause_openers", after[0]) or "ли" in after[1:3]
     return (
         new_clause
@@ -61,7 +68,9 @@ def _joins(left: str, after: list[str], *, has_verb: bool) -> bool:
 
 
 def _second_verb(left: str, after: list[str]) -> bool:
-    """Right beside the first, or with an object of its own; alone it may as well be a noun."""
+    """Return True for a second verb right after the first, or with its own object; alone it may be
+    a noun.
+    """
     if not _verb(after[0]):
         return False
     return (
@@ -110,5 +119,5 @@ def _words(which: str) -> tuple[str, ...]:
 def _lists() -> dict[str, str]:
     from adjudge.core.reading.values import plain_yaml
 
-    found: dict[str, str] = plain_yaml(Path(__file__).parent / "data" / "double_barrelled.yaml")
-    return found
+    lists: dict[str, str] = plain_yaml(Path(__file__).parent / "data" / "double_barrelled.yaml")
+    return lists

@@ -1,4 +1,4 @@
-"""One entry of the catalogue, or of a file of the user's: a criterion and how it is used."""
+"""Entries of the catalogue and of users' files: a criterion with its kind and tests."""
 
 from __future__ import annotations
 
@@ -15,22 +15,20 @@ _BETTER = {"en": "Response {label} is better", "ru": "Ответ {label} луч�
 
 @light_dataclass(frozen=True)
 class CatalogEntry:
-    """A criterion with its kind and language."""
+    """A criterion with its kind, language and golden cases."""
 
     criteria: Criteria
     kind: Kind
-    """Whether it judges one text, or compares responses."""
+    """``direct`` judges one text, ``pairwise`` compares responses."""
     language: str = "en"
     version: str = ""
-    """What its author calls this wording; verdicts by two of them are not comparable."""
+    """The author's version of this wording. Verdicts by different versions are not comparable."""
     golden: tuple[CriteriaExample, ...] = ()
-    """Texts with the option that a good judge chooses; no judge is shown them."""
+    """Texts with the option that a good judge chooses. Judges do not see them."""
 
 
 def pairwise_options(count: int, language: str) -> tuple[CriteriaOption, ...]:
-    """What stands for the options of pairwise criteria, which offer none of their own: one a
-    response.
-    """
+    """Return the options of pairwise criteria, one per response: they have none of their own."""
     better = _BETTER.get(language, _BETTER["en"])
     return tuple(
         CriteriaOption(label, better.format(label=label)) for label in ascii_uppercase[:count]

@@ -1,6 +1,4 @@
-"""Golden cases that are accepted as judged: only the expected options are written anew, everything
-else stays as it is.
-"""
+"""Update of golden cases to the judged options. Everything else in the file stays as it is."""
 
 from __future__ import annotations
 
@@ -21,19 +19,16 @@ if TYPE_CHECKING:
     from yaml.nodes import Node
 
 Options = Mapping[int, str]
-"""The place of a golden case among its criteria's, from 0 → the option to expect there."""
+"""Index of a golden case of a criterion → its new expected option."""
 
 
 def update_golden(path: Path, accepted: Mapping[str, Options]) -> None:
-    """Write the options of these criteria's golden cases into the file; comments and order are
-    kept.
-    """
-    content = before = text_in(path, as_written=True)
-    for start, end, option in sorted(
-        set(_places(before, path, accepted)), reverse=True
-    ):  # what stands before it does not move
-        content = content[:start] + json.dumps(option, ensure_ascii=False) + content[end:]
-    if not _only_options(before, content, path, accepted):
+    """Write new expected options of golden cases into the file. Comments and order are kept."""
+    new_text = old_text = text_in(path, as_written=True)
+    # From the end, so that earlier places do not move.
+    for start, end, option in sorted(set(_places(old_text, path, accepted)), reverse=True):
+        new_text = new_text[:start] + json.dumps(option, ensure_ascii=False) + new_text[end:]
+    if not _only_options(old_text, new_text, path, accepted):
         raise SetupError(
             "{path}: the expected options cannot be written without changing something "
             "else: write out what is shared by & and *",
@@ -42,13 +37,14 @@ def update_golden(path: Path, accepted: Mapping[str, Options]) -> None:
     target = path.resolve()
     with writing(path), written_whole(target) as file:
         Path(file.name).chmod(S_IMODE(target.stat().st_mode))
-        file.write(content.encode())
+        file.write(new_text.encode())
 
 
 def _only_options(before: str, after: str, path: Path, accepted: Mapping[str, Options]) -> bool:
-    """Whether the new text says what the old one said, but for the options of these cases."""
+    """Return True if the new text differs from the old one only in the options of these cases."""
     expected = [
-        _updated(entry, accepted.get(entry.criteria.name, {})) for entry in _entries(before, path)
+        _with_options(entry, accepted.get(entry.criteria.name, {}))
+        for entry in _entries(before, path)
     ]
     try:
         return _entries(after, path) == expected
@@ -60,10 +56,10 @@ def _entries(content: str, path: Path) -> list[CatalogEntry]:
     return entries_in(content.removeprefix("\ufeff"), str(path))
 
 
-def _updated(entry: CatalogEntry, options: Options) -> CatalogEntry:
+def _with_options(entry: CatalogEntry, options: Options) -> CatalogEntry:
     golden = (
-        replace(one, option=options.get(number, one.option))
-        for number, one in enumerate(entry.golden)
+        replace(case, option=options.get(number, case.option))
+        for number, case in enumerate(entry.golden)
     )
     return replace(entry, golden=tuple(golden))
 
@@ -71,36 +67,33 @@ def _updated(entry: CatalogEntry, options: Options) -> CatalogEntry:
 def _places(
     content: str, path: Path, accepted: Mapping[str, Options]
 ) -> Iterator[tuple[int, int, str]]:
-    """(from, to, option) of each expected option in the text."""
+    """Yield (from, to, option) of each expected option in the text."""
     import yaml
 
-    spaced = (
-        content.replace("\t", " ") if path.suffix.lower() == ".json" else content
-    )  # between its words JSON has tabs
+    # JSON may be indented with tabs, which YAML's parser refuses.
+    spaced = content.replace("\t", " ") if path.suffix.lower() == ".json" else content
     for entry in _items(yaml.compose(spaced, yaml.SafeLoader)):
-        name = _below(entry, "name")
+        name = _child(entry, "name")
         entry_name = "" if name is None else str(name.value).strip()
         options = accepted.get(entry_name, {})
-        cases = _items(_below(entry, "golden"))
+        cases = _items(_child(entry, "golden"))
         for number, option in options.items():
-            said = _below(cases[number], "option") if number < len(cases) else None
-            if said is None:
+            option_node = _child(cases[number], "option") if number < len(cases) else None
+            if option_node is None:
                 raise SetupError(
                     "{path}: golden case {number} of {entry_name!r} is not written in this file",
                     path=path,
                     number=number + 1,
                     entry_name=entry_name,
                 )
-            start = said.start_mark.index
-            yield (
-                start,
-                start + len(content[start : said.end_mark.index].rstrip()),
-                option,
-            )  # a block ends on the next line
+            start = option_node.start_mark.index
+            # A block scalar's node ends on the next line.
+            end = start + len(content[start : option_node.end_mark.index].rstrip())
+            yield start, end, option
 
 
 def _items(node: Node | None) -> list[Node]:
-    """Of a list its items; anything else is the only one."""
+    """Return the items of a list; anything else is the only item."""
     from yaml.nodes import SequenceNode
 
     if node is None:
@@ -108,9 +101,9 @@ def _items(node: Node | None) -> list[Node]:
     return list(node.value) if isinstance(node, SequenceNode) else [node]
 
 
-def _below(node: Node, key: str) -> Node | None:
+def _child(node: Node, key: str) -> Node | None:
     from yaml.nodes import MappingNode
 
     if not isinstance(node, MappingNode):
         return None
-    return next((value for written, value in node.value if written.value == key), None)
+    return next((value for key_node, value in node.value if key_node.value == key), None)

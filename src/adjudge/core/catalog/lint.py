@@ -1,4 +1,4 @@
-"""What is likely to go wrong with criteria, found before a model is asked."""
+"""Likely problems of criteria, found before a model is asked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from string import ascii_uppercase
 from typing import Literal
 
 from adjudge.core.catalog.criteria_file import parse_entry, raw_entries, repeated_names
-from adjudge.core.catalog.double_barrelled import double_barrelled
+from adjudge.core.catalog.double_barrelled import find_double_question
 from adjudge.core.catalog.entry import CatalogEntry
 from adjudge.core.catalog.polarity import find_bad_word
 from adjudge.core.domain.criteria import Criteria, CriteriaExample, CriteriaOption
@@ -27,22 +27,22 @@ _Remark = tuple[Severity, str, str]
 _WORD = re.compile(r"[-−–+<>≤≥]?\d+(?:[.,]\d+)*%?|\w+(?:[-+]+(?!\w))?")
 """A word with the sign that gives it its meaning: "-1" is not "1", and "A-" is not "A"."""
 _MOST = 100
-"""Findings of one kind that are listed."""
+"""Most findings listed per kind."""
 _MOST_NAMES = 30
 _LONGEST_SHOWN = 200
 _LONGEST_NAME = 12
-"""Words of a name that is looked for in others."""
+"""Most words of a name that is searched in others."""
 _DENIES = ("not", "не")
-"""The ends of a scale, with something between them, may deny each other: "Reached", "Not reached"
-are read as what they are.
+"""Negations. The ends of a scale with something between them may negate each other: "Reached",
+"Not reached" are clear.
 """
 _WIDE_STEP = 1.9
-"""How many times the narrowest step leaves room for an option between two."""
+"""Multiple of the narrowest step that leaves room for an option between two."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong, or may be."""
+    """One problem, or possible problem."""
 
     severity: Severity
     criteria: str
@@ -51,9 +51,11 @@ class Finding:
 
 
 def lint(criteria: Criteria, fields: Collection[str] | None = None) -> list[Finding]:
-    """Everything found in ``criteria``, errors first.
+    """Return all findings in ``criteria``, errors first.
 
-    ``fields``: those that the rows to be judged have.
+    ``fields``: fields of the rows to be judged.
+
+    Example: ``lint(read_criteria("criteria.yaml")[0])``
     """
     remarks = [
         remark
@@ -63,32 +65,32 @@ def lint(criteria: Criteria, fields: Collection[str] | None = None) -> list[Find
     remarks += _first(_examples(criteria))
     if fields is not None:
         remarks += _first(_unknown_fields(criteria, fields))
-    found = [
+    findings = [
         Finding(severity, criteria.name, field, message) for severity, field, message in remarks
     ]
-    return sorted(found, key=lambda finding: finding.severity)
+    return sorted(findings, key=lambda finding: finding.severity)
 
 
 def lint_file(path: str | Path, fields: Collection[str] | None = None) -> list[Finding]:
-    """Everything found in a file of criteria: an entry that cannot be read does not hide
-    what is wrong with the others.
+    """Return all findings in a file. An entry that cannot be read does not hide problems of the
+    others.
     """
     read: list[tuple[Place, CatalogEntry]] = []
-    unread: list[WrongValue] = []
+    wrong_entries: list[WrongValue] = []
     for place, value in raw_entries(path):
         try:
             read.append((place, parse_entry(value, place)))
         except WrongValue as wrong:
-            unread.append(wrong)
-    refused = [*unread, *repeated_names(read)]
-    found = [
+            wrong_entries.append(wrong)
+    refused = [*wrong_entries, *repeated_names(read)]
+    findings = [
         Finding("error", wrong.place.entry, wrong.place.field, wrong.message) for wrong in refused
     ]
-    return found + [finding for _, entry in read for finding in lint(entry.criteria, fields)]
+    return findings + [finding for _, entry in read for finding in lint(entry.criteria, fields)]
 
 
 def _first(remarks: Iterator[_Remark]) -> Iterator[_Remark]:
-    """As many as anybody reads."""
+    """Yield the remarks up to a limit, and a note about further ones."""
     yield from islice(remarks, _MOST)
     if further := next(remarks, None):
         severity, field, _ = further
@@ -100,7 +102,7 @@ def _first(remarks: Iterator[_Remark]) -> Iterator[_Remark]:
 
 
 def _question(criteria: Criteria) -> Iterator[Message]:
-    pair = double_barrelled(criteria.definition)
+    pair = find_double_question(criteria.definition)
     if pair:
         yield Message(
             "seems to ask two things at once ({pair!r}): make two criteria of it", pair=pair
@@ -108,45 +110,45 @@ def _question(criteria: Criteria) -> Iterator[Message]:
 
 
 def _bad_end(criteria: Criteria) -> Iterator[Message]:
-    """Yes scores highest, and seems to be the bad answer."""
+    """Warn if Yes scores highest, and seems to be the bad answer."""
     if criteria.is_yes_good and (word := find_bad_word(criteria.definition)):
         yield Message(
             "{good} scores highest, but {word!r} sounds bad: if No is the good answer, write "
             "'good: No' in place of the scores",
-            good=_shown(criteria.good_answer or ""),
+            good=_quote(criteria.good_answer or ""),
             word=word,
         )
 
 
 def _same_names(criteria: Criteria) -> Iterator[Message]:
-    for one, other in _alike(criteria.options, lambda option: _words(option.name)):
+    for option_a, option_b in _alike(criteria.options, lambda option: _words(option.name)):
         yield Message(
             "{one} and {other} differ only in case or punctuation",
-            one=_shown(one.name),
-            other=_shown(other.name),
+            one=_quote(option_a.name),
+            other=_quote(option_b.name),
         )
 
 
 def _same_descriptions(criteria: Criteria) -> Iterator[Message]:
     described = [option for option in criteria.options if option.description.strip()]
-    for one, other in _alike(described, lambda option: _words(option.description)):
+    for option_a, option_b in _alike(described, lambda option: _words(option.description)):
         yield Message(
             "{one} and {other} have the same description",
-            one=_shown(one.name),
-            other=_shown(other.name),
+            one=_quote(option_a.name),
+            other=_quote(option_b.name),
         )
 
 
 def _alike(
     options: Iterable[CriteriaOption], what: Callable[[CriteriaOption], Hashable]
 ) -> Iterator[_Pair]:
-    """Each option with the last one before it that is the same in this."""
-    seen: dict[Hashable, CriteriaOption] = {}
+    """Yield each option with the last one before it that has the same key."""
+    last_by_key: dict[Hashable, CriteriaOption] = {}
     for option in options:
         key = what(option)
-        if key in seen:
-            yield seen[key], option
-        seen[key] = option
+        if key in last_by_key:
+            yield last_by_key[key], option
+        last_by_key[key] = option
 
 
 def _confusable(criteria: Criteria) -> Iterator[Message]:
@@ -164,11 +166,11 @@ def _confusable(criteria: Criteria) -> Iterator[Message]:
         for inside in sorted({places[part] for part in parts if part in places}):
             if words[0] in _DENIES and {place, inside} == {0, len(criteria.options) - 1} != {0, 1}:
                 continue
-            one, other = (_shown(criteria.options[at].name) for at in sorted((place, inside)))
+            name_a, name_b = (_quote(criteria.options[at].name) for at in sorted((place, inside)))
             yield Message(
                 "{one} and {other} are easily confused: one name contains the other",
-                one=one,
-                other=other,
+                one=name_a,
+                other=name_b,
             )
 
 
@@ -176,7 +178,7 @@ def _only_option(criteria: Criteria) -> Iterator[Message]:
     if len(criteria.options) == 1:
         yield Message(
             "{option} is the only option: there is nothing to decide",
-            option=_shown(criteria.options[0].name),
+            option=_quote(criteria.options[0].name),
         )
 
 
@@ -187,15 +189,17 @@ def _unreachable(criteria: Criteria) -> Iterator[Message]:
         for option in silent:
             yield Message(
                 "{option} has no description, others have one: a judge will seldom choose it",
-                option=_shown(option.name),
+                option=_quote(option.name),
             )
     yield from _indistinct(silent)
     yield from _wide_steps(options)
 
 
 def _indistinct(silent: list[CriteriaOption]) -> Iterator[Message]:
-    for one, other in _alike((option for option in silent if _score(option) is not None), _score):
-        names = Message("{one} and {other}", one=_shown(one.name), other=_shown(other.name))
+    for option_a, option_b in _alike(
+        (option for option in silent if _score(option) is not None), _score
+    ):
+        names = Message("{one} and {other}", one=_quote(option_a.name), other=_quote(option_b.name))
         yield Message("{names} have one score and no description to tell them apart", names=names)
 
 
@@ -205,26 +209,29 @@ def _wide_steps(options: Collection[CriteriaOption]) -> Iterator[Message]:
     narrowest = min(
         (above - below for (below, _), (above, _) in steps if above > below), default=0.0
     )
-    for (below, one), (above, other) in steps:
-        is_silent = not one.description.strip() and not other.description.strip()
+    for (below, lower_option), (above, upper_option) in steps:
+        is_silent = not lower_option.description.strip() and not upper_option.description.strip()
         if above - below > _WIDE_STEP * narrowest and is_silent:
-            names = Message("{one} and {other}", one=_shown(one.name), other=_shown(other.name))
+            names = Message(
+                "{one} and {other}", one=_quote(lower_option.name), other=_quote(upper_option.name)
+            )
             yield Message("nothing lies between {names}, and no description says why", names=names)
 
 
 def _scale(criteria: Criteria) -> Iterator[Message]:
-    given = [_score(option) for option in criteria.options]
-    scores = [score for score in given if score is not None]
+    all_scores = [_score(option) for option in criteria.options]
+    scores = [score for score in all_scores if score is not None]
     if not scores:
         return
-    if len(scores) < len(given):
+    if len(scores) < len(all_scores):
         yield Message("some have a score and some have none: those without leave no number behind")
     if sorted(scores) not in (scores, scores[::-1]):
         yield Message(
             "the scores go up and down: list the options from best to worst, or from worst to best"
         )
     if any(option.score is not None for option in criteria.options):
-        yield from _range(min(scores), max(scores))  # numbers as names are a scale of their own
+        # Numbers as names are a scale of their own.
+        yield from _range(min(scores), max(scores))
 
 
 def _range(worst: float, best: float) -> Iterator[Message]:
@@ -264,49 +271,51 @@ _CHECKS: Sequence[tuple[Severity, str, Callable[[Criteria], Iterator[Message]]]]
     ("warning", "options", _scale),
     ("warning", "options", _bad_end),
 )
-"""How bad it is, of which field, and what finds it."""
+"""Severity, field and function of each check."""
 
 
 def _examples(criteria: Criteria) -> Iterator[_Remark]:
-    chosen, offered = (
+    example_options, offered = (
         {example.option for example in criteria.examples},
         frozenset(criteria.option_names),
     )
     for number, example in enumerate(criteria.examples, 1):
         if example.option not in offered and not (example.option == TIE and _compares(criteria)):
-            named = _listed(criteria.option_names)
+            option_names = _join_names(criteria.option_names)
             yield (
                 "error",
                 f"examples[{number}].option",
                 Message(
                     "{option} is not an option; the options are {options}",
-                    option=_shown(example.option),
-                    options=named,
+                    option=_quote(example.option),
+                    options=option_names,
                 ),
             )
-        for field in _unshown(criteria, example):
+        for field in _missing_fields(criteria, example):
             yield (
                 "error",
                 f"examples[{number}].fields",
                 Message(
                     "the criterion reads {field}, the example has only {fields}",
-                    field=_shown(field),
-                    fields=_listed(sorted(example.fields)),
+                    field=_quote(field),
+                    fields=_join_names(sorted(example.fields)),
                 ),
             )
-    if len(criteria.examples) > 1 and len(chosen) == 1:
+    if len(criteria.examples) > 1 and len(example_options) == 1:
         yield (
             "warning",
             "examples",
             Message(
                 "all of them are {option}: a judge learns to say nothing else",
-                option=_shown(chosen.pop()),
+                option=_quote(example_options.pop()),
             ),
         )
 
 
-def _unshown(criteria: Criteria, example: CriteriaExample) -> list[str]:
-    """An example of one field is judged on that field, as every instance is."""
+def _missing_fields(criteria: Criteria, example: CriteriaExample) -> list[str]:
+    """Return the fields that an example lacks. An example with a single field is judged on that,
+    like every instance.
+    """
     return (
         []
         if len(example.fields) == 1
@@ -330,17 +339,17 @@ def _unknown_fields(criteria: Criteria, fields: Collection[str]) -> Iterator[_Re
 
 
 def _read(criteria: Criteria) -> list[str]:
-    """The fields that must be there."""
+    """Return the fields that must exist."""
     return list(dict.fromkeys((criteria.to_evaluate_field, *(criteria.context_fields or ()))))
 
 
 def _compares(criteria: Criteria) -> bool:
-    """Whether the options are labels of responses."""
+    """Return True if the options are labels of responses."""
     return criteria.option_names == tuple(ascii_uppercase[: len(criteria.options)])
 
 
 def _score(option: CriteriaOption) -> float | None:
-    """As in results: a number as the name counts as the score."""
+    """Return the score as in results: a number as the name counts as the score."""
     if option.score is not None:
         return option.score
     try:
@@ -353,12 +362,12 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(text.casefold())) or (text,)
 
 
-def _listed(names: Collection[str]) -> str:
+def _join_names(names: Collection[str]) -> str:
     listed = [_cut(name) for name in islice(names, _MOST_NAMES)]
     return ", ".join([*listed, "…"] if len(names) > _MOST_NAMES else listed)
 
 
-def _shown(name: str) -> str:
+def _quote(name: str) -> str:
     return repr(_cut(name))
 
 

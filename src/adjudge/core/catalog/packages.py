@@ -1,4 +1,4 @@
-"""Criteria that installed packages bring along, by the entry point ``adjudge.criteria``."""
+"""Criteria of installed packages, by the entry point ``adjudge.criteria``."""
 
 from __future__ import annotations
 
@@ -16,32 +16,36 @@ PACKAGED = re.compile(r"[\w.-]*\w/[\w-]+")
 
 
 def packaged_entry(name: str, language: str) -> CatalogEntry:
-    """The criteria ``package/name``: the file ``name.yaml`` of the module that the package's entry
-    point names, or of the folder of the language in it.
+    """Return the criteria ``package/name``: the file ``name.yaml`` in the module of the package's
+    entry point, or in its folder for the language.
     """
-    package, _, own = name.partition("/")
+    package, _, short_name = name.partition("/")
     if package not in CRITERIA:
-        there = ", ".join(one for one in CRITERIA if one not in CRITERIA.ours) or Message("none")
+        there = ", ".join(
+            file_there for file_there in CRITERIA if file_there not in CRITERIA.ours
+        ) or Message("none")
         raise SetupError(
             "no installed package brings criteria called {package!r} (entry point "
             "adjudge.criteria); there are: {there}",
             package=package,
             there=there,
         )
-    from importlib.resources import files  # not loaded by those who use ours
+    from importlib.resources import files  # slow to import; not needed for built-in criteria
 
     folder = files(CRITERIA[package].__name__)
-    beside = folder / language
-    folder = beside if beside.is_dir() else folder
-    file = folder / f"{own}.yaml"
+    language_folder = folder / language
+    folder = language_folder if language_folder.is_dir() else folder
+    file = folder / f"{short_name}.yaml"
     if not file.is_file():
         names = sorted(
-            one.name.removesuffix(".yaml") for one in folder.iterdir() if one.name.endswith(".yaml")
+            file_there.name.removesuffix(".yaml")
+            for file_there in folder.iterdir()
+            if file_there.name.endswith(".yaml")
         )
         raise SetupError(
             "{package!r} has no criterion {own!r}; it has {names}",
             package=package,
-            own=own,
+            own=short_name,
             names=", ".join(names) or Message("none"),
         )
     entries = parse_entries(file.read_text(encoding="utf-8"), f"{name}.yaml", language)

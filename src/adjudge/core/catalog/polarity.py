@@ -1,8 +1,8 @@
-"""Questions to which yes is the bad answer ("Is the reply rude?"), found by their words. A guess,
+"""Detects questions to which yes is the bad answer ("Is the reply rude?"), by their words. A guess,
 in English and Russian; good for a warning.
 
-Only wording that leaves little doubt counts. A word for something bad behind a negation ("not
-rude"), behind a preposition ("polite to a rude customer") or next to a word for dealing with it
+Only wording that leaves little doubt counts. A word for something bad after a negation ("not
+rude"), after a preposition ("polite to a rude customer") or next to a word for dealing with it
 ("declines harmful requests") does not.
 """
 
@@ -79,7 +79,10 @@ def find_bad_word(question: str) -> str | None:
 
 def _first_question(text: str) -> str:
     sentences = _SENTENCE.findall(text)
-    return next((one for one in sentences if one.endswith("?")), sentences[0] if sentences else "")
+    return next(
+        (sentence for sentence in sentences if sentence.endswith("?")),
+        sentences[0] if sentences else "",
+    )
 
 
 class _Words:

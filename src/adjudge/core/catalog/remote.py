@@ -1,6 +1,4 @@
-"""Criteria of a public repository: fetched once, when somebody asks for them, and never while
-judging.
-"""
+"""Criteria in a public repository: fetched once, on request, and never while judging."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from adjudge.core.catalog.criteria_file import read_entries
 from adjudge.errors import RunError, SetupError
 
 VARIABLE = "ADJUDGE_GITHUB_RAW"
-"""Another server of raw files than GitHub's own, such as a company's."""
+"""Variable for another server of raw files than GitHub's, such as a company's."""
 _RAW = "https://raw.githubusercontent.com"
 _SOURCE = re.compile(r"github:([\w.-]+)/([\w.-]+)@([\w.-]+)/([\w./-]+\.(?:yaml|yml|json))")
 _LICENCES = ("LICENSE", "LICENSE.md", "LICENSE.txt", "LICENCE", "COPYING")
@@ -27,7 +25,10 @@ _PATIENCE = 30
 
 @dataclass(frozen=True)
 class RemoteCriteria:
-    """A file of a repository at one tag or commit."""
+    """A file of a repository at one tag or commit.
+
+    Example: ``RemoteCriteria.of("github:acme/criteria@v1/tone.yaml").fetch()``
+    """
 
     source: str
     owner: str
@@ -37,30 +38,30 @@ class RemoteCriteria:
 
     @classmethod
     def of(cls, source: str) -> RemoteCriteria:
-        """``github:owner/repository@tag/path/to/criteria.yaml``."""
-        found = _SOURCE.fullmatch(source)
-        if found is None or ".." in source.split("/"):
+        """Parse ``github:owner/repository@tag/path/to/criteria.yaml``."""
+        match = _SOURCE.fullmatch(source)
+        if match is None or ".." in source.split("/"):
             raise SetupError(
                 "{source!r} names no file of criteria: write github:OWNER/REPOSITORY@TAG/PATH.yaml",
                 source=source,
             )
-        owner, repository, tag, path = found.groups()
+        owner, repository, tag, path = match.groups()
         return cls(source, owner, repository, tag, PurePosixPath(path))
 
     def fetch(self) -> bytes:
-        """The file; a RunError where there is none."""
-        found = _fetched(self._address(str(self.path)))
-        if found is None:
+        """Return the file, or raise RunError if there is none."""
+        content = _download(self._address(str(self.path)))
+        if content is None:
             raise RunError(
                 "{source} is not there: check the repository, the tag and the path",
                 source=self.source,
             )
-        return found
+        return content
 
     def licence(self) -> str:
-        """The first line of the repository's licence; empty where there is none."""
+        """Return the first line of the repository's licence; empty without one."""
         for name in _LICENCES:
-            if text := _fetched(self._address(name)):
+            if text := _download(self._address(name)):
                 return next(
                     (
                         line.strip()
@@ -76,8 +77,8 @@ class RemoteCriteria:
         return f"{server}/{self.owner}/{self.repository}/{self.tag}/{path}"
 
 
-def _fetched(address: str) -> bytes | None:
-    """What is there; None where nothing is."""
+def _download(address: str) -> bytes | None:
+    """Return the content at an address, or None."""
     if not address.startswith(("https://", "http://")):
         raise SetupError(
             "{variable} must be an address such as https://raw.example.com, not {address!r}",
@@ -85,7 +86,7 @@ def _fetched(address: str) -> bytes | None:
             address=address,
         )
     try:
-        # http or https, as was just seen
+        # The scheme is http or https, as checked above.
         with urlopen(Request(address), timeout=_PATIENCE) as answer:  # noqa: S310
             body: bytes = answer.read(_LARGEST + 1)
     except HTTPError as error:
@@ -108,7 +109,7 @@ def _fetched(address: str) -> bytes | None:
 
 
 def keep_criteria(file: Path, content: bytes) -> None:
-    """Put what was fetched into a file; what holds no criteria is not kept."""
+    """Write fetched content into a file, unless it holds no criteria."""
     part = file.with_name(f".{file.stem}.{os.getpid()}.fetched{file.suffix}")
     try:
         with writing(file):

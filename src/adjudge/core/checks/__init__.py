@@ -1,1 +1,1 @@
-"""What a program can tell of a text without asking a model."""
+"""Checks of a text by a program, without asking a model."""

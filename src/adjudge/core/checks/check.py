@@ -1,4 +1,4 @@
-"""A check: what it wants of a text, and what it found."""
+"""The base of checks, and their observations."""
 
 from __future__ import annotations
 
@@ -17,58 +17,66 @@ from adjudge.errors import SetupError
 from adjudge.messages import Message, join
 
 _MOST_SPANS = 20
-"""Places that are kept of a text that matches everywhere."""
+"""Places kept per text, in case it matches everywhere."""
 
 
 @light_dataclass(frozen=True)
 class Observation:
-    """What a check found in one text."""
+    """Result of a check on one text."""
 
     passed: bool | None
-    """None where it cannot be told."""
+    """None if the result is open."""
     reason: str
-    """What was found, or why it cannot be told."""
+    """The finding, or why the result is open."""
     spans: tuple[Span, ...] = ()
-    """Where in the text it was found."""
+    """Places of the finding in the text."""
     value: float | None = None
-    """What was measured, where something was."""
+    """The measured value, if there is one."""
 
 
 class Check(ABC):
-    """Something that a program can tell of a text: a frozen dataclass whose fields are its keys in
-    an eval file.
+    """A requirement that a program can check: a frozen dataclass whose fields are its keys in an
+    eval file.
+
+    Example:
+        @light_dataclass(frozen=True, kw_only=True)
+        class Polite(Check):
+            title = "is polite"
+
+            def look(self, text: str, row: Instance) -> Observation:
+                return Observation("please" in text, "it says please")
     """
 
     @property
     @abstractmethod
     def title(self) -> str:
-        """What it wants, in a few words."""
+        """Requirement in a few words."""
 
     @abstractmethod
     def look(self, text: str, row: Instance) -> Observation:
-        """Whether ``text``, a field of ``row``, is as it should be."""
+        """Check ``text``, a field of ``row``."""
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The other fields of a row that it looks at, where they are there."""
+        """Names of other fields of the row that it reads, if they exist."""
         return ()
 
     @property
     def runs(self) -> str:
-        """The code of the user's that it runs; most run none."""
+        """The user's code that it runs; empty for most."""
         return ""
 
     def beside(self, folder: Path) -> Check:  # noqa: ARG002 - few name files
-        """The same check, its files looked for in ``folder``, where the eval file lies."""
+        """Return the check with its files looked up in ``folder``, the folder of the eval file."""
         return self
 
     def prepare(self) -> None:  # noqa: B027 - most need nothing
-        """Raise a SetupError where it cannot be: called before the first row."""
+        """Raise SetupError for invalid settings. Called before the first row."""
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class Expectation:
-    """A check with its place among others."""
+    """A check with its settings in a list of checks."""
 
     check: Check
     name: str = ""
@@ -76,26 +84,28 @@ class Expectation:
     weight: float = 1.0
     required: bool = False
     field: str = "response"
-    """The field that is looked at."""
+    """The checked field."""
     rows_with: str = ""
     """If given, rows whose field of this name is missing or empty are not checked."""
     place: Place = dataclass_field(default=Place(""), compare=False)
-    """Where in the file; nowhere of one that was typed."""
+    """Place in the file; empty for a typed check."""
 
     def ready(self, folder: Path) -> Expectation:
-        """The same, checked and its code loaded; ``folder``: where its files are looked for."""
-        made = self.check.beside(folder)
+        """Return a copy with validated settings and loaded code; files are looked up in
+        ``folder``.
+        """
+        check = self.check.beside(folder)
         try:
-            made.prepare()
+            check.prepare()
         except SetupError as error:
             if not self.place.file:
                 raise
             raise self.place.wrong("{error}", error=error) from error
-        return replace(self, check=made)
+        return replace(self, check=check)
 
     @property
     def title(self) -> str:
-        """The name of the check in reports."""
+        """Name of the check in reports."""
         if self.name:
             return self.name
         return Message("not: {title}", title=self.check.title) if self.negated else self.check.title
@@ -105,27 +115,27 @@ class Expectation:
         return not self.rows_with or bool(texts_in(row, self.rows_with))
 
     def look(self, row: Instance) -> Observation:
-        """What is found in a row; without the field, nothing can be told."""
+        """Check a row. Without the field the result is open."""
         value = row.fields.get(self.field)
         if value is None:
             return lacks(row, self.field)
-        found = self.check.look(value if isinstance(value, str) else "\n".join(value), row)
-        if found.passed is None or not self.negated:
-            return found
-        return replace(found, passed=not found.passed)
+        observation = self.check.look(value if isinstance(value, str) else "\n".join(value), row)
+        if observation.passed is None or not self.negated:
+            return observation
+        return replace(observation, passed=not observation.passed)
 
 
 def texts_in(row: Instance, name: str) -> tuple[str, ...]:
-    """Another field of the row, such as what is expected; nothing where it is not there, or
-    empty.
+    """Return the non-blank texts of another field, such as the expected answer; empty if it is
+    missing.
     """
     value = row.fields.get(name, ())
     texts = (value,) if isinstance(value, str) else tuple(value)
-    return tuple(one for one in texts if one.strip())
+    return tuple(text for text in texts if text.strip())
 
 
 def lacks(row: Instance, name: str) -> Observation:
-    """What is to be compared with is not there: nothing can be told."""
+    """Return the open result for a row without a text to compare with."""
     if name in row.fields:
         return Observation(
             None,
@@ -140,17 +150,17 @@ def lacks(row: Instance, name: str) -> Observation:
 
 
 def first_spans(found: Iterable[Span]) -> tuple[Span, ...]:
-    """The first of them, as many as are kept."""
+    """Return the first spans, up to the limit."""
     return tuple(islice(found, _MOST_SPANS))
 
 
-def quoted(texts: Iterable[str]) -> str:
-    """The texts in quotation marks, with commas between them."""
+def quote(texts: Iterable[str]) -> str:
+    """Return the texts in quotation marks, separated by commas."""
     return join(", ", (Message("{text!r}", text=text) for text in texts))
 
 
 def check_limits(what: str, least: float | None, most: float | None) -> None:
-    """At least one of the limits has to be there, and something has to lie between two."""
+    """Raise SetupError unless there is a limit, and a value can lie between both."""
     if least is None and most is None:
         raise SetupError("{what} needs a limit: least, most, or both", what=what)
     if least is not None and most is not None and least > most:
@@ -163,12 +173,12 @@ def check_limits(what: str, least: float | None, most: float | None) -> None:
 
 
 def within(value: float, least: float | None, most: float | None) -> bool:
-    """Whether a number is between its limits."""
+    """Return True if a number is between its limits."""
     return (least is None or value >= least) and (most is None or value <= most)
 
 
 def limits_text(least: float | None, most: float | None) -> str:
-    """What a number has to be, in words."""
+    """Describe the limits in words."""
     if least is None:
         return Message("at most {most:g}", most=float(most or 0))
     if most is None:

@@ -1,4 +1,4 @@
-"""The checks by their names in eval files, and how a list of them is read."""
+"""Checks by their names in eval files, and the reader of a list of them."""
 
 from __future__ import annotations
 
@@ -68,16 +68,16 @@ def _pattern() -> re.Pattern[str]:
 
 @light_dataclass(frozen=True, kw_only=True)
 class Refuses(Check):
-    """The answer begins by declining, in English or Russian; most people want ``not: refusal``."""
+    """The answer begins by declining, in English or Russian. Most users want ``not: refusal``."""
 
     @property
     def title(self) -> str:
         return Message("declines to answer")
 
     def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
-        found = _pattern().match(text)
-        if found:
-            return Observation(True, Message("it declines"), (Span(0, found.end()),))
+        match = _pattern().match(text)
+        if match:
+            return Observation(True, Message("it declines"), (Span(0, match.end()),))
         if declines(text, ()):
             return Observation(True, Message("it declines"))
         return Observation(False, Message("it does not decline"))
@@ -88,45 +88,43 @@ _NOT = "not"
 
 @light_dataclass(frozen=True)
 class CheckKind:
-    """How a check is written: its keys, what a text or a list by itself stands for, and what is
-    given already.
-    """
+    """Syntax of a check: its keys, the key that a bare value sets, and preset keys."""
 
-    made: type[Check]
+    check_class: type[Check]
     short: str | None = None
-    given: Mapping[str, Any] = NOTHING
+    preset: Mapping[str, Any] = NOTHING
     flag: bool = False
-    """Whether ``true`` by itself is enough."""
+    """True if the check needs no settings: ``true`` is enough."""
 
     def read(self, value: object, place: Place) -> Check:
         if self.flag and getattr(value, "meant", None) is True:
-            return self.made(**self.given)
-        known = keys_of(self.made)
+            return self.check_class(**self.preset)
+        keys = keys_of(self.check_class)
         if self.short and not isinstance(value, Mapping):
-            read = known[self.short].metadata["type"].read(value, place)
-            return self.made(**{self.short: read}, **self.given)
-        own = mapping(value, place)
-        for name in own:
-            if name not in known or name in self.given:
-                left = [one for one in known if one not in self.given]
+            read = keys[self.short].metadata["type"].read(value, place)
+            return self.check_class(**{self.short: read}, **self.preset)
+        entries = mapping(value, place)
+        for name in entries:
+            if name not in keys or name in self.preset:
+                allowed = [key_field for key_field in keys if key_field not in self.preset]
                 raise replace(place.at_key(name), field="").wrong(
-                    "unknown key {name!r}; {hint}", name=name, hint=nearest(name, left)
+                    "unknown key {name!r}; {hint}", name=name, hint=nearest(name, allowed)
                 )
         values = {
-            name: read_value(known[name].metadata["type"], each, place.at(name))
-            for name, each in own.items()
+            name: read_value(keys[name].metadata["type"], entry, place.at(name))
+            for name, entry in entries.items()
         }
-        for name, one in known.items():
-            if one.default is MISSING and name not in {**values, **self.given}:
+        for name, key_field in keys.items():
+            if key_field.default is MISSING and name not in {**values, **self.preset}:
                 raise place.wrong("the key {name!r} is missing", name=name)
-        return self.made(**values, **self.given)
+        return self.check_class(**values, **self.preset)
 
     def schema(self) -> Schema:
-        whole = Record(self.made).schema()
-        known = keys_of(self.made)
+        full = Record(self.check_class).schema()
+        keys = keys_of(self.check_class)
         also: list[Schema] = [{"const": True}] if self.flag else []
-        also += [known[self.short].metadata["type"].schema()] if self.short else []
-        return {"anyOf": [*also, whole]} if also else whole
+        also += [keys[self.short].metadata["type"].schema()] if self.short else []
+        return {"anyOf": [*also, full]} if also else full
 
 
 CHECKS: Mapping[str, CheckKind] = {
@@ -140,8 +138,8 @@ CHECKS: Mapping[str, CheckKind] = {
     "forbidden": CheckKind(ForbiddenWords, "words"),
     "json": CheckKind(IsJson, "path", flag=True),
     "number": CheckKind(NumberWithin),
-    "words": CheckKind(Length, given={"unit": "words"}),
-    "characters": CheckKind(Length, given={"unit": "characters"}),
+    "words": CheckKind(Length, preset={"unit": "words"}),
+    "characters": CheckKind(Length, preset={"unit": "characters"}),
     "language": CheckKind(Language, "code"),
     "similarity": CheckKind(Similar, "to"),
     "urls": CheckKind(Urls, flag=True),
@@ -149,8 +147,8 @@ CHECKS: Mapping[str, CheckKind] = {
     "code": CheckKind(IsCode, "language", flag=True),
     "sql": CheckKind(IsSql, "dialect", flag=True),
     "refusal": CheckKind(Refuses, flag=True),
-    "latency": CheckKind(Took, "most", given={"column": "latency"}),
-    "cost": CheckKind(Took, "most", given={"column": "cost"}),
+    "latency": CheckKind(Took, "most", preset={"column": "latency"}),
+    "cost": CheckKind(Took, "most", preset={"column": "cost"}),
     "python": CheckKind(Python, "code"),
 }
 _COMMON: Mapping[str, Type[object]] = {
@@ -163,7 +161,7 @@ _COMMON: Mapping[str, Type[object]] = {
 
 
 class CheckType:
-    """One check of a list: its name with its keys, and what else is said of it.
+    """One check of a list: its name with its keys, and common keys.
 
     ``{contains: refund, required: true}``, ``{not: {contains: sorry}}``, or ``json`` alone.
     """
@@ -175,22 +173,29 @@ class CheckType:
                 raise place.wrong(
                     "no check called {name!r} works without settings; {hint}",
                     name=str(value),
-                    hint=nearest(str(value), [one for one, kind in CHECKS.items() if kind.flag]),
+                    hint=nearest(
+                        str(value), [check_name for check_name, kind in CHECKS.items() if kind.flag]
+                    ),
                 )
-            made = Expectation(check=kind.made(**kind.given))
+            expectation = Expectation(check=kind.check_class(**kind.preset))
         else:
-            made = self._read_mapping(value, place)
-        return replace(made, place=replace(place, value=None))
+            expectation = self._read_mapping(value, place)
+        return replace(expectation, place=replace(place, value=None))
 
     def _read_mapping(self, value: object, place: Place) -> Expectation:
-        given = mapping(value, place)
-        names = [name for name in given if name in CHECKS or name == _NOT]
-        for name in given:
+        entries = mapping(value, place)
+        names = [name for name in entries if name in CHECKS or name == _NOT]
+        for name in entries:
             if name not in CHECKS and name not in _COMMON and name != _NOT:
                 at = replace(place.at_key(name), field="")
-                own = [key for one in names if one != _NOT for key in keys_of(CHECKS[one].made)]
-                if name in own:
-                    example = f"{names[0]}: {{{own[0]}: …, {name}: …}}"
+                check_keys = [
+                    key
+                    for entry_name in names
+                    if entry_name != _NOT
+                    for key in keys_of(CHECKS[entry_name].check_class)
+                ]
+                if name in check_keys:
+                    example = f"{names[0]}: {{{check_keys[0]}: …, {name}: …}}"
                     raise at.wrong(
                         "{name!r} stands below the check: {example}", name=name, example=example
                     )
@@ -204,20 +209,20 @@ class CheckType:
         (name,) = names
         at = place.at(name)
         also = {
-            one: read_value(kind, given[one], place.at(one))
-            for one, kind in _COMMON.items()
-            if one in given
+            entry_name: read_value(kind, entries[entry_name], place.at(entry_name))
+            for entry_name, kind in _COMMON.items()
+            if entry_name in entries
         }
         if name == _NOT:
-            inner = read_value(self, given[name], at)
+            inner = read_value(self, entries[name], at)
             return replace(inner, negated=not inner.negated, **also)  # type: ignore[arg-type]
-        made = read_value(CHECKS[name], given[name], at)
-        return Expectation(check=made, **also)  # type: ignore[arg-type]
+        check = read_value(CHECKS[name], entries[name], at)
+        return Expectation(check=check, **also)  # type: ignore[arg-type]
 
     def schema(self) -> Schema:
-        each: list[Schema] = [{"enum": [name for name, kind in CHECKS.items() if kind.flag]}]
+        forms: list[Schema] = [{"enum": [name for name, kind in CHECKS.items() if kind.flag]}]
         also = {name: kind.schema() for name, kind in _COMMON.items()}
-        each += [
+        forms += [
             {
                 "type": "object",
                 "properties": {name: kind.schema(), **also},
@@ -228,31 +233,34 @@ class CheckType:
         ]
         negated: Schema = {
             "type": "object",
-            "properties": {_NOT: {"anyOf": list(each)}, **also},
+            "properties": {_NOT: {"anyOf": list(forms)}, **also},
             "required": [_NOT],
             "additionalProperties": False,
         }
-        return {"anyOf": [*each, negated]}
+        return {"anyOf": [*forms, negated]}
 
 
 EXPECTATIONS = Many(CheckType())
 
 
-def say(one: Expectation) -> JsonDict:
-    """A check as a file would say it: what is read again is the same."""
-    made = type(one.check)
+def say(expectation: Expectation) -> JsonDict:
+    """Return a check as a file would write it. Reading that gives an equal check."""
+    check_type = type(expectation.check)
     name, kind = next(
         (name, kind)
         for name, kind in CHECKS.items()
-        if kind.made is made
-        and all(getattr(one.check, key) == value for key, value in kind.given.items())
+        if kind.check_class is check_type
+        and all(getattr(expectation.check, key) == value for key, value in kind.preset.items())
     )
     keys = {
         key: list(value) if isinstance(value, tuple) else value
-        for key, each in keys_of(made).items()
-        if key not in kind.given and (value := getattr(one.check, key)) != each.default
+        for key, key_field in keys_of(check_type).items()
+        if key not in kind.preset
+        and (value := getattr(expectation.check, key)) != key_field.default
     }
-    plain = Expectation(check=one.check)
-    common = {key: value for key in _COMMON if (value := getattr(one, key)) != getattr(plain, key)}
-    said: JsonDict = {name: keys or True}
-    return {**({_NOT: said} if one.negated else said), **common}
+    plain = Expectation(check=expectation.check)
+    common = {
+        key: value for key in _COMMON if (value := getattr(expectation, key)) != getattr(plain, key)
+    }
+    setting: JsonDict = {name: keys or True}
+    return {**({_NOT: setting} if expectation.negated else setting), **common}

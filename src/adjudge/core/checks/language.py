@@ -1,4 +1,4 @@
-"""Which language a text is written in, as far as its letters and its short words tell."""
+"""Language detection by letters and short words."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _BY_SCRIPT: Mapping[str, str] = {
     "GEORGIAN": "ka",
     "ARMENIAN": "hy",
 }
-"""Scripts that are of one language, nearly always."""
+"""Scripts of (nearly) one language each."""
 _BY_WORDS = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "uk", "bg")
 LANGUAGES = (*_BY_WORDS, "zh", *dict.fromkeys(_BY_SCRIPT.values()))
 _LETTERS_OF: Mapping[str, str] = {"uk": "іїєґ", "ru": "ыэё"}
 """Letters that tell languages of one script apart."""
 _FEWEST = 3
-"""Short words without which nobody can tell."""
+"""Minimum number of short words for a result."""
 _AHEAD = 1.5
 _MOST = 20_000
-"""Characters that are looked at."""
+"""Characters that are read."""
 
 
 @cache
@@ -50,7 +50,7 @@ def _short_words() -> Mapping[str, frozenset[str]]:
 
 
 def language_of(text: str) -> str | None:
-    """Its code, such as "en"; None where nobody can tell. Code and addresses do not count."""
+    """Return a language code, such as "en"; None if unclear. Code and addresses do not count."""
     prose = _NOT_PROSE.sub(" ", text[:_MOST])
     words = _WORD.findall(unicodedata.normalize("NFC", prose).lower())
     scripts = Counter(script for word in words for script in map(_script, word))
@@ -70,12 +70,12 @@ def language_of(text: str) -> str | None:
 def _by_words(words: list[str]) -> str | None:
     letters = Counter("".join(words))
     counts = {
-        name: sum(word in known for word in words)
+        name: sum(word in short_words for word in words)
         + 2 * sum(letters[letter] for letter in _LETTERS_OF.get(name, ""))
-        for name, known in _short_words().items()
+        for name, short_words in _short_words().items()
     }
-    (best, most), (_, second) = sorted(counts.items(), key=lambda one: -one[1])[:2]
-    return best if most >= _FEWEST and most >= _AHEAD * second else None
+    (best, most), (_, runner_up) = sorted(counts.items(), key=lambda item: -item[1])[:2]
+    return best if most >= _FEWEST and most >= _AHEAD * runner_up else None
 
 
 @cache
@@ -94,7 +94,7 @@ class Language(Check):
         return Message("language: {code}", code=self.code)
 
     def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
-        found = language_of(text)
-        if found is None:
+        code = language_of(text)
+        if code is None:
             return Observation(None, Message("its language cannot be told: too short, or mixed"))
-        return Observation(found == self.code, Message("its language is {code}", code=found))
+        return Observation(code == self.code, Message("its language is {code}", code=code))

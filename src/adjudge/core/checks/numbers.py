@@ -1,4 +1,4 @@
-"""Checks of amounts: a number in the text, its length, what the answer took."""
+"""Checks of amounts: a number in the text, its length, the cost of the answer."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ Which = Literal["only", "first", "last"]
 
 
 class _Ambiguous(Exception):
-    """A number that may be read in two ways."""
+    """Raised for a number that may be read in two ways."""
 
 
 def number_in(written: str) -> float | None:
-    """What a number is, however its thousands are set apart. 1,234 may be two numbers: that is
-    said, not guessed.
+    """Return the value of a written number, with any separators of thousands.
+
+    Raises _Ambiguous for numbers such as 1,234, which may be two.
     """
     text = written.strip().rstrip("%").rstrip(".,").replace("−", "-")
     sign, digits = (-1.0, text[1:]) if text[:1] == "-" else (1.0, text.lstrip("+"))
@@ -35,8 +36,8 @@ def number_in(written: str) -> float | None:
         raise _Ambiguous
     if _DECIMAL.match(digits):
         return sign * float(digits.replace(",", "."))
-    if found := _GROUPED.match(digits):
-        digits = digits.replace(found[1], "").replace(",", ".")
+    if grouped := _GROUPED.match(digits):
+        digits = digits.replace(grouped[1], "").replace(",", ".")
     elif digits.count(",") == 1 and "." not in digits:
         digits = digits.replace(",", ".")
     try:
@@ -64,30 +65,31 @@ class NumberWithin(Check):
         check_limits("number", self.least, self.most)
 
     def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
-        found = list(_NUMBER.finditer(text))
-        if not found:
+        matches = list(_NUMBER.finditer(text))
+        if not matches:
             return Observation(False, Message("there is no number in it"))
-        if self.which == "only" and len(found) > 1:
+        if self.which == "only" and len(matches) > 1:
             return Observation(
                 None,
                 Message(
-                    "it has {count} numbers: say which with which: first or last", count=len(found)
+                    "it has {count} numbers: say which with which: first or last",
+                    count=len(matches),
                 ),
             )
-        one = found[-1 if self.which == "last" else 0]
-        span = Span(one.start(), one.end())
+        match = matches[-1 if self.which == "last" else 0]
+        span = Span(match.start(), match.end())
         try:
-            value = number_in(one[0])
+            value = number_in(match[0])
         except _Ambiguous:
             return Observation(
-                None, Message("{text} may be read as two numbers", text=one[0]), (span,)
+                None, Message("{text} may be read as two numbers", text=match[0]), (span,)
             )
         if value is None:
             return Observation(
-                None, Message("{text} cannot be read as a number", text=one[0]), (span,)
+                None, Message("{text} cannot be read as a number", text=match[0]), (span,)
             )
-        told = Message("it says {value:g}", value=value)
-        return Observation(within(value, self.least, self.most), told, (span,), value)
+        reason = Message("it says {value:g}", value=value)
+        return Observation(within(value, self.least, self.most), reason, (span,), value)
 
 
 Unit = Literal["words", "characters"]
@@ -95,7 +97,7 @@ Unit = Literal["words", "characters"]
 
 @light_dataclass(frozen=True, kw_only=True)
 class Length(Check):
-    """The text is as long as it should be."""
+    """The length of the text is within limits."""
 
     least: int | None = key(_COUNT, "The fewest.", None)
     most: int | None = key(_COUNT, "The most.", None)
@@ -113,17 +115,19 @@ class Length(Check):
 
     def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
         count = len(text.split()) if self.unit == "words" else len(text)
-        told = (
+        reason = (
             Message("{count} words", count=count)
             if self.unit == "words"
             else Message("{count} characters", count=count)
         )
-        return Observation(within(count, self.least, self.most), told, (), float(count))
+        return Observation(within(count, self.least, self.most), reason, (), float(count))
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class Took(Check):
-    """What making the answer took: seconds or dollars, as the target or a column says."""
+    """The cost of the answer: seconds or dollars, as measured by the target or read from
+    a column.
+    """
 
     column: str = key(Text(), "Where it stands.")
     most: float = key(Number(least=0), "What it may be at most.")
@@ -133,14 +137,14 @@ class Took(Check):
         return Message("{column}: at most {most:g}", column=self.column, most=self.most)
 
     def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the row says it
-        given = row.metadata.get(self.column, row.input.get(self.column))
+        raw = row.metadata.get(self.column, row.input.get(self.column))
         try:
-            value = float(str(given))
+            value = float(str(raw))
         except ValueError:
             value = math.nan
-        if given is None or isinstance(given, bool) or not math.isfinite(value):
+        if raw is None or isinstance(raw, bool) or not math.isfinite(value):
             return Observation(
                 None, Message("nothing says the {column} of this row", column=self.column)
             )
-        told = Message("{column} {value:g}", column=self.column, value=value)
-        return Observation(value <= self.most, told, (), value)
+        reason = Message("{column} {value:g}", column=self.column, value=value)
+        return Observation(value <= self.most, reason, (), value)

@@ -1,4 +1,4 @@
-"""Checks that somebody writes in Python: an expression, or a function of a file."""
+"""Custom checks in Python: an expression, or a function in a file."""
 
 from __future__ import annotations
 
@@ -34,18 +34,17 @@ _CALLER = SideProcess(lambda: [sys.executable, "-c", _SERVE, *sys.path], shows_e
 
 @light_dataclass(frozen=True, kw_only=True)
 class Python(Check):
-    """An expression over ``text``, the fields of the row by their names, and ``row``; or a function
-    of ``text`` and ``row``, as ``file.py:name`` or ``module:name``. True, False, or a score from 0
-    to 1 of which half is enough.
+    """A Python expression over ``text``, the fields of the row by name, and ``row``; or a function
+    of ``text`` and ``row``, as ``file.py:name`` or ``module:name``.
 
-    It is the program of whoever wrote the eval file, and runs as such: a file from somebody else is
-    shown before.
+    The result is True, False, or a score from 0 to 1, of which 0.5 passes. The code runs with the
+    rights of the user: eval files of others are shown before they run.
     """
 
     code: str = key(Text(), "An expression, or file.py:function.")
     timeout: float = key(Number(above=0), "Seconds that it may take for a row.", 10.0)
     folder: Path = Path()
-    """Where the file is looked for."""
+    """Folder of the code file."""
 
     @property
     def title(self) -> str:
@@ -56,7 +55,7 @@ class Python(Check):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """An expression reads what it names; a function may read whatever the row has."""
+        """Names in an expression. A function may read any field of the row."""
         return () if is_reference(self.code) else self._expression.co_names
 
     def beside(self, folder: Path) -> Python:
@@ -82,18 +81,21 @@ class Python(Check):
         if "raised" in answer:
             raised = Message("{name}: {error}", name=answer["raised"], error=answer["error"])
             return Observation(None, raised)
-        said = answer.get("said")
-        if isinstance(said, bool):
-            return Observation(said, Message("it says {said}", said=str(said)))
-        if isinstance(said, int | float) and 0 <= said <= 1:
+        answer_value = answer.get("said")
+        if isinstance(answer_value, bool):
+            return Observation(answer_value, Message("it says {said}", said=str(answer_value)))
+        if isinstance(answer_value, int | float) and 0 <= answer_value <= 1:
             return Observation(
-                said >= 0.5, Message("it says {said:g}", said=float(said)), (), float(said)
+                answer_value >= 0.5,
+                Message("it says {said:g}", said=float(answer_value)),
+                (),
+                float(answer_value),
             )
         return Observation(
             None,
             Message(
                 "it says {said}, which is neither True or False nor a number from 0 to 1",
-                said=short(answer.get("other", repr(said))),
+                said=short(answer.get("other", repr(answer_value))),
             ),
         )
 
@@ -110,7 +112,7 @@ class Python(Check):
 
     @cached_property
     def _function(self) -> Function:
-        found = load_code(locate_code(self.code, self.folder))
-        if inspect.iscoroutinefunction(found):
+        function = load_code(locate_code(self.code, self.folder))
+        if inspect.iscoroutinefunction(function):
             raise SetupError("{code} is async: a check is a plain function", code=self.code)
-        return found
+        return function

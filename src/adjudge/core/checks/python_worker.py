@@ -1,5 +1,5 @@
-"""What runs checks in Python, in a process of its own: a line says what is called on what, a line
-answers.
+"""Worker process for checks in Python: each line on standard input is a call, each line of output
+its answer.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from adjudge.core.domain.instance import Instance, answer_text
 from adjudge.core.reading.user_code import is_reference, load_code
 
 _LONGER = 2.0
-"""Seconds after its time at which the process ends itself, should nobody be left to end it."""
+"""Seconds after its time at which the process ends itself, in case its parent is gone."""
 
 
 @dataclass(frozen=True)
 class CheckCall:
-    """What is run on which row."""
+    """Code to run on a row."""
 
     code: str
     """An expression, or a reference to a function."""
@@ -37,8 +37,8 @@ class CheckCall:
 
 
 def serve() -> None:
-    """Answer lines until there are no more. What a check prints goes to standard error, and it has
-    nothing to read.
+    """Answer lines until the input ends. Prints of a check go to standard error, and its standard
+    input is empty.
     """
     lines, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w", encoding="utf-8")
     with Path(os.devnull).open() as nothing:
@@ -46,19 +46,19 @@ def serve() -> None:
     os.dup2(2, 1)
     print(file=answers, flush=True)
     for line in lines:
-        asked: CheckCall = pickle.loads(base64.b64decode(line))  # noqa: S301 - from our own process
-        print(json.dumps(_answer(asked)), file=answers, flush=True)
+        check_call: CheckCall = pickle.loads(base64.b64decode(line))  # noqa: S301 - from our own process
+        print(json.dumps(_answer(check_call)), file=answers, flush=True)
 
 
-def _answer(asked: CheckCall) -> dict[str, Any]:
+def _answer(check_call: CheckCall) -> dict[str, Any]:
     end = getattr(signal, "setitimer", None)
     if end:
-        end(signal.ITIMER_REAL, asked.seconds + _LONGER)
+        end(signal.ITIMER_REAL, check_call.seconds + _LONGER)
     try:
-        said = _run(asked)
-        scalar = isinstance(said, bool | int | float)
-        return {"said": said} if scalar else {"other": repr(said)}
-    # somebody's own program: what it raises is no verdict
+        value = _run(check_call)
+        scalar = isinstance(value, bool | int | float)
+        return {"said": value} if scalar else {"other": repr(value)}
+    # User code may raise anything; that is not a verdict.
     except (Exception, SystemExit) as error:  # noqa: BLE001
         return {"raised": type(error).__name__, "error": str(error)}
     finally:
@@ -66,21 +66,24 @@ def _answer(asked: CheckCall) -> dict[str, Any]:
             end(signal.ITIMER_REAL, 0)
 
 
-def _run(asked: CheckCall) -> object:
-    if is_reference(asked.code):
-        return load_code(asked.code)(asked.text, _with_columns(asked.row))
+def _run(check_call: CheckCall) -> object:
+    if is_reference(check_call.code):
+        return load_code(check_call.code)(check_call.text, _with_columns(check_call.row))
     return eval(  # noqa: S307
-        _compiled(asked.code), {"text": asked.text, "row": asked.row, **asked.row.fields}
+        _compile(check_call.code),
+        {"text": check_call.text, "row": check_call.row, **check_call.row.fields},
     )
 
 
 def _with_columns(row: Instance) -> Instance:
-    """With the row's own columns as further fields: nobody knows which of them a function reads."""
+    """Return the row with its own columns as further fields, because a function may read any of
+    them.
+    """
     texts = ((name, answer_text(value)) for name, value in row.input.items())
     columns = {name: text for name, text in texts if text is not None}
     return replace(row, fields={**columns, **row.fields})
 
 
 @cache
-def _compiled(code: str) -> CodeType:
+def _compile(code: str) -> CodeType:
     return compile(code, "<check>", "eval")

@@ -1,4 +1,4 @@
-"""How near a text is to another: by letters, by words, by their order."""
+"""Similarity of two texts: by letters, by words, by their order."""
 
 from __future__ import annotations
 
@@ -22,18 +22,22 @@ _NGRAM = 4
 
 
 def words_of(text: str) -> list[str]:
-    """Words without punctuation; capital letters do not matter."""
+    """Return the words in lower case, without punctuation."""
     return _WORD.findall(unicodedata.normalize("NFC", text).casefold())
 
 
 def edit_similarity(one: str, two: str) -> float:
-    """1 - distance / length of the longer, where a letter put in, left out or changed counts 1."""
+    """Return 1 - distance / length of the longer text. Inserting, removing or changing a letter
+    costs 1.
+    """
     longest = max(len(one), len(two))
     return 1.0 if not longest else 1 - edit_distance(one, two) / longest
 
 
 def edit_distance(one: Sequence[Hashable], two: Sequence[Hashable]) -> int:
-    """Levenshtein's, a row of the table in the bits of one number (Myers, Hyyrö)."""
+    """Return Levenshtein's distance, with a row of the table in the bits of one number (Myers,
+    Hyyrö).
+    """
     if not one or not two:
         return max(len(one), len(two))
     places = _places(one)
@@ -50,7 +54,7 @@ def edit_distance(one: Sequence[Hashable], two: Sequence[Hashable]) -> int:
 
 
 def common_length(one: Sequence[Hashable], two: Sequence[Hashable]) -> int:
-    """Of the longest sequence that both have in this order, in the bits of one number."""
+    """Return the length of the longest common subsequence, by the bits of one number."""
     places = _places(one)
     every = (1 << len(one)) - 1
     row = every
@@ -61,10 +65,10 @@ def common_length(one: Sequence[Hashable], two: Sequence[Hashable]) -> int:
 
 
 def _places(items: Sequence[Hashable]) -> dict[Hashable, int]:
-    found: dict[Hashable, int] = {}
+    masks: dict[Hashable, int] = {}
     for place, item in enumerate(items):
-        found[item] = found.get(item, 0) | 1 << place
-    return found
+        masks[item] = masks.get(item, 0) | 1 << place
+    return masks
 
 
 def _f1(common: float, one: int, two: int) -> float:
@@ -72,35 +76,40 @@ def _f1(common: float, one: int, two: int) -> float:
 
 
 def token_overlap(text: str, wanted: str) -> float:
-    """F1 of the words that both have, whatever their order."""
-    one, two = words_of(text), words_of(wanted)
-    return _f1(sum((Counter(one) & Counter(two)).values()), len(one), len(two))
+    """Return the F1 of common words, in any order."""
+    text_words, wanted_words = words_of(text), words_of(wanted)
+    return _f1(
+        sum((Counter(text_words) & Counter(wanted_words)).values()),
+        len(text_words),
+        len(wanted_words),
+    )
 
 
 def rouge_l(text: str, wanted: str) -> float:
-    """F1 of the longest sequence of words that both have in this order."""
-    one, two = words_of(text), words_of(wanted)
-    return _f1(common_length(one, two), len(one), len(two))
+    """Return the F1 of the longest common subsequence of words."""
+    text_words, wanted_words = words_of(text), words_of(wanted)
+    return _f1(common_length(text_words, wanted_words), len(text_words), len(wanted_words))
 
 
 def bleu(text: str, wanted: str) -> float:
-    """BLEU of one sentence, up to four words at a time; a length without a match counts half of the
-    one before it (sacreBLEU's exponential smoothing). Lengths that the text is too short for are
-    left out.
+    """Return BLEU of one sentence, up to four words at a time.
+
+    A length without a match counts half of the previous one (sacreBLEU's exponential smoothing).
+    Lengths beyond the text are left out.
     """
-    one, two = words_of(text), words_of(wanted)
-    if not one or not two:
-        return float(one == two)
+    text_words, wanted_words = words_of(text), words_of(wanted)
+    if not text_words or not wanted_words:
+        return float(text_words == wanted_words)
     logs, misses = [], 0
-    for size in range(1, min(_NGRAM, len(one)) + 1):
-        mine, theirs = _grams(one, size), _grams(two, size)
-        hits, every = sum((mine & theirs).values()), sum(mine.values())
+    for size in range(1, min(_NGRAM, len(text_words)) + 1):
+        text_grams, wanted_grams = _grams(text_words, size), _grams(wanted_words, size)
+        hits, every = sum((text_grams & wanted_grams).values()), sum(text_grams.values())
         if not hits:
             misses += 1
         logs.append(math.log(hits / every if hits else 1 / (2**misses * every)))
     if misses == len(logs):
         return 0.0
-    brevity = min(0.0, 1 - len(two) / len(one))
+    brevity = min(0.0, 1 - len(wanted_words) / len(text_words))
     return math.exp(brevity + sum(logs) / len(logs))
 
 
@@ -118,7 +127,7 @@ _BY: Mapping[Way, Callable[[str, str], float]] = {
 
 @light_dataclass(frozen=True, kw_only=True)
 class Similar(Check):
-    """The text is near enough to another one."""
+    """The text is similar enough to another one."""
 
     to: str = key(Text(), "The field of the row that holds the other text.", "reference")
     by: Way = key(Word[Way](WAYS), "How it is measured.", "rouge-l")
@@ -138,7 +147,7 @@ class Similar(Check):
         texts = texts_in(row, self.to)
         if not texts:
             return lacks(row, self.to)
-        wanted = "\n".join(texts)
-        value = _BY[self.by](text, wanted)
-        told = Message("{way} {value:.3f}", way=self.by, value=value)
-        return Observation(value >= self.least, told, (), value)
+        other_text = "\n".join(texts)
+        value = _BY[self.by](text, other_text)
+        reason = Message("{way} {value:.3f}", way=self.by, value=value)
+        return Observation(value >= self.least, reason, (), value)

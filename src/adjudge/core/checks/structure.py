@@ -45,7 +45,7 @@ _COUNT = WholeNumber(least=0)
 
 
 class _Unsaid(Enum):
-    """Where nothing is expected, since null may be."""
+    """Marks that no value is expected, because null may be one."""
 
     UNSAID = "unsaid"
 
@@ -53,16 +53,16 @@ class _Unsaid(Enum):
 UNSAID: Any = _Unsaid.UNSAID
 
 
-def unfenced(text: str) -> str:
-    """What stands inside of a fence, where all of the text is one: models write code so."""
+def strip_fence(text: str) -> str:
+    """Return the content of a fence that is the whole text: models often write code so."""
     fence = _FENCE.match(text)
     return fence[1] if fence else text
 
 
 def read_json(text: str) -> JsonValue:
-    """Strictly: no NaN, and no key twice, of which one would be lost."""
-    found: JsonValue = json.loads(text, parse_constant=_refuse, object_pairs_hook=unique_keys)
-    return found
+    """Parse JSON strictly: without NaN and without repeated keys, of which one would be lost."""
+    value: JsonValue = json.loads(text, parse_constant=_refuse, object_pairs_hook=unique_keys)
+    return value
 
 
 def _refuse(name: str) -> None:
@@ -71,7 +71,7 @@ def _refuse(name: str) -> None:
 
 @light_dataclass(frozen=True, kw_only=True)
 class IsJson(Check):
-    """The text is JSON; by a schema, or with a value at a path, where that is said."""
+    """The text is JSON, optionally matching a schema or with a value at a path."""
 
     schema: str | None = key(Text(), "A JSON schema in a file, relative to this one.", None)
     path: str | None = key(Text(), "Where a value must be, such as items[0].name.", None)
@@ -81,7 +81,7 @@ class IsJson(Check):
     field: str | None = key(Text(), "Instead: the field of the row that says it.", None)
     fenced: bool = key(Flag(), "Whether it may stand in a fence of three backticks.", True)
     folder: Path = Path()
-    """Where the schema is looked for."""
+    """Folder of the schema."""
 
     @property
     def title(self) -> str:
@@ -93,7 +93,7 @@ class IsJson(Check):
             return Message("{path} is what {field} says", path=self.path, field=self.field)
         if self.equals is UNSAID:
             return Message("has {path}", path=self.path)
-        return Message("{path} is {value}", path=self.path, value=_said(self.equals))
+        return Message("{path} is {value}", path=self.path, value=_as_in_file(self.equals))
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -114,48 +114,50 @@ class IsJson(Check):
 
     def look(self, text: str, row: Instance) -> Observation:
         try:
-            found = read_json(unfenced(text) if self.fenced else text)
+            data = read_json(strip_fence(text) if self.fenced else text)
         except RecursionError:
             return Observation(None, Message("it is nested too deep to be read"))
         except ValueError as error:
             return Observation(False, Message("it is not JSON: {reason}", reason=str(error)))
-        if self.schema is not None and (problem := self._problems(found)):
+        if self.schema is not None and (problem := self._problems(data)):
             return Observation(False, problem)
         if self.path is None:
             return Observation(True, Message("it is JSON"))
-        return self._at_path(found, row)
+        return self._at_path(data, row)
 
-    def _at_path(self, found: JsonValue, row: Instance) -> Observation:
+    def _at_path(self, data: JsonValue, row: Instance) -> Observation:
         path = self.path or ""
         try:
-            value = value_at(found, path)
+            value = value_at(data, path)
         except NotThere:
             return Observation(False, Message("it has no {path}", path=path))
         if self.field is not None:
             texts = texts_in(row, self.field)
             if not texts:
                 return lacks(row, self.field)
-            wanted, fits = texts[0], _means(value, texts[0])
+            expected, fits = texts[0], _means(value, texts[0])
         else:
-            wanted = _shown(self.equals) if self.equals is not UNSAID else ""
-            fits = self.equals is UNSAID or _typed(self.equals) == _typed(value)
+            expected = _as_json(self.equals) if self.equals is not UNSAID else ""
+            fits = self.equals is UNSAID or _comparable(self.equals) == _comparable(value)
         if fits:
-            return Observation(True, Message("it has {value}", value=_shown(value)))
+            return Observation(True, Message("it has {value}", value=_as_json(value)))
         return Observation(
             False,
             Message(
-                "{path} is {value}, not {wanted}", path=path, value=_shown(value), wanted=wanted
+                "{path} is {value}, not {wanted}", path=path, value=_as_json(value), wanted=expected
             ),
         )
 
-    def _problems(self, found: JsonValue) -> Message | None:
-        """What is wrong by the schema; a SetupError where the schema itself is."""
+    def _problems(self, data: JsonValue) -> Message | None:
+        """Return the first violation of the schema; SetupError if the schema itself is invalid."""
         if find_spec("jsonschema") is None:
             raise SetupError("a JSON schema needs jsonschema: pip install 'adjudge[schema]'")
         from referencing.exceptions import Unresolvable
 
         try:
-            problems = sorted(self._validator.iter_errors(found), key=lambda one: len(one.path))
+            problems = sorted(
+                self._validator.iter_errors(data), key=lambda problem: len(problem.path)
+            )
         except Unresolvable as error:
             raise SetupError(
                 "the JSON schema {path} refers to {other}, which is not in its folder",
@@ -164,8 +166,12 @@ class IsJson(Check):
             ) from error
         if not problems:
             return None
-        first = problems[0]
-        return Message("{path}: {problem}", path=first.json_path, problem=short(first.message, 120))
+        first_problem = problems[0]
+        return Message(
+            "{path}: {problem}",
+            path=first_problem.json_path,
+            problem=short(first_problem.message, 120),
+        )
 
     @cached_property
     def _validator(self):  # type: ignore[no-untyped-def]
@@ -191,7 +197,7 @@ class IsJson(Check):
 
 
 def _beside(folder: Path, uri: str) -> Resource[Any]:
-    """Another schema, which may lie in the folder of the first, and nowhere else."""
+    """Load another schema. It must be in the folder of the first one."""
     from referencing import Resource
     from referencing.exceptions import NoSuchResource
     from referencing.jsonschema import DRAFT202012
@@ -201,39 +207,40 @@ def _beside(folder: Path, uri: str) -> Resource[Any]:
     if parts.scheme not in ("", "file") or parts.netloc or not path.is_relative_to(folder):
         raise NoSuchResource(ref=uri)  # type: ignore[call-arg]
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
+        contents = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise NoSuchResource(ref=uri) from error  # type: ignore[call-arg]
-    return Resource.from_contents(said, default_specification=DRAFT202012)
+    return Resource.from_contents(contents, default_specification=DRAFT202012)
 
 
 def _means(value: JsonValue, wanted: str) -> bool:
-    """Whether it is what a column says, which holds texts alone: a text is compared as a text,
-    anything else as JSON, in which true is not 1.
+    """Return True if a value equals a column's text.
+
+    A text is compared as a text, anything else as JSON, in which true is not 1.
     """
     if isinstance(value, str):
         return value.strip() == wanted.strip()
     try:
-        meant: JsonValue = json.loads(wanted)
+        expected: JsonValue = json.loads(wanted)
     except ValueError:
         return False
-    return _typed(meant) == _typed(value)
+    return _comparable(expected) == _comparable(value)
 
 
-def _typed(value: JsonValue) -> object:
-    """1 and 1.0 are the same number, true is neither."""
+def _comparable(value: JsonValue) -> object:
+    """Return a value for comparison: 1 and 1.0 are equal, true is neither."""
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return (type(value).__name__, value)
     if isinstance(value, Mapping):
-        return {name: _typed(one) for name, one in value.items()}
+        return {name: _comparable(child) for name, child in value.items()}
     if isinstance(value, Sequence):
-        return [_typed(one) for one in value]
+        return [_comparable(child) for child in value]
     return value
 
 
-def _said(value: JsonValue) -> str:
-    """As a file would write it: a text needs quotation marks where it could be something else."""
-    return value if isinstance(value, str) and not _is_json(value) else _shown(value)
+def _as_in_file(value: JsonValue) -> str:
+    """Return a value as a file would write it: a text that could be JSON is quoted."""
+    return value if isinstance(value, str) and not _is_json(value) else _as_json(value)
 
 
 def _is_json(text: str) -> bool:
@@ -244,7 +251,7 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _shown(value: JsonValue) -> str:
+def _as_json(value: JsonValue) -> str:
     return short(json.dumps(value, ensure_ascii=False))
 
 
@@ -262,7 +269,7 @@ class IsCode(Check):
         return Message("is code in {language}", language=self.language.capitalize())
 
     def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
-        code = unfenced(text)
+        code = strip_fence(text)
         if not code.strip():
             return Observation(False, Message("there is no code"))
         try:
@@ -274,8 +281,8 @@ class IsCode(Check):
                     ast.parse(code)
         except (SyntaxError, ValueError) as error:
             line = getattr(error, "lineno", None)
-            said = getattr(error, "msg", None) or str(error)
-            at = Message("line {line}: {reason}", line=line, reason=said) if line else said
+            problem = getattr(error, "msg", None) or str(error)
+            at = Message("line {line}: {reason}", line=line, reason=problem) if line else problem
             return Observation(False, Message("it cannot be parsed: {reason}", reason=at))
         except (RecursionError, MemoryError):
             return Observation(None, Message("it is nested too deep to be read"))
@@ -287,7 +294,7 @@ _NO_SYNTAX = ("syntax error", "unrecognized token", "incomplete input", "untermi
 
 @light_dataclass(frozen=True, kw_only=True)
 class IsSql(Check):
-    """The text is SQL that can be parsed; nothing is carried out, no table has to be there."""
+    """The text is SQL that can be parsed. It is not run, and no table needs to exist."""
 
     dialect: str = key(Text(), "sqlite, or a dialect that sqlglot knows.", "sqlite")
 
@@ -312,7 +319,7 @@ class IsSql(Check):
             ) from error
 
     def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
-        sql = unfenced(text).strip()
+        sql = strip_fence(text).strip()
         if not sql.strip("; \n\t"):
             return Observation(False, Message("there is no SQL"))
         problem = _sqlite_problem(sql) if self.dialect == "sqlite" else self._problem(sql)
@@ -331,20 +338,20 @@ class IsSql(Check):
 
 
 def _sqlite_problem(sql: str) -> str:
-    """What SQLite says of each statement, which it only explains."""
+    """Return SQLite's syntax error, if any. Statements are only explained."""
     with closing(sqlite3.connect(":memory:")) as database:
         for statement in _statements(sql):
             try:
                 database.execute(f"EXPLAIN {statement}")
             except (sqlite3.Error, sqlite3.Warning) as error:
-                said = str(error)
-                if any(one in said for one in _NO_SYNTAX):
-                    return said
+                problem = str(error)
+                if any(phrase in problem for phrase in _NO_SYNTAX):
+                    return problem
     return ""
 
 
 def _statements(sql: str) -> Iterator[str]:
-    """Each ends in a semicolon that is not inside of a text."""
+    """Yield the statements. A semicolon inside a text does not end one."""
     start = 0
     for place, character in enumerate(sql):
         if character == ";" and sqlite3.complete_statement(sql[start : place + 1]):
@@ -362,8 +369,8 @@ _AFTER = ".,;:!?…"
 
 @light_dataclass(frozen=True, kw_only=True)
 class Urls(Check):
-    """The addresses in the text are whole, as many as wanted, and of the hosts that are allowed.
-    None is called.
+    """The addresses in the text are well formed, within limits, and of allowed hosts. None is
+    opened.
     """
 
     least: int | None = key(_COUNT, "How many addresses there must be.", None)
@@ -380,24 +387,24 @@ class Urls(Check):
         return Message("addresses: {limits}", limits=limits_text(self.least, self.most))
 
     def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
-        found = [
-            (Span(one.start(), one.start() + len(url)), url)
-            for one in _URL.finditer(text)
-            if (url := one[0].rstrip(_AFTER))
+        addresses = [
+            (Span(match.start(), match.start() + len(url)), url)
+            for match in _URL.finditer(text)
+            if (url := match[0].rstrip(_AFTER))
         ]
-        for span, url in found:
+        for span, url in addresses:
             if problem := self._problem(url):
-                return Observation(False, problem, (span,), float(len(found)))
-        spans = first_spans(span for span, _ in found)
-        told = Message("{count} addresses", count=len(found))
+                return Observation(False, problem, (span,), float(len(addresses)))
+        spans = first_spans(span for span, _ in addresses)
+        reason = Message("{count} addresses", count=len(addresses))
         return Observation(
-            within(len(found), self.least, self.most), told, spans, float(len(found))
+            within(len(addresses), self.least, self.most), reason, spans, float(len(addresses))
         )
 
     def _problem(self, url: str) -> Message | None:
-        whole = url if "://" in url else f"https://{url}"
+        address = url if "://" in url else f"https://{url}"
         try:
-            parts = urlsplit(whole)
+            parts = urlsplit(address)
             host, _ = parts.hostname or "", parts.port
         except ValueError:
             return Message("{url} is not an address", url=url)
@@ -406,9 +413,10 @@ class Urls(Check):
         if parts.scheme.lower() not in self.schemes:
             allowed = ", ".join(self.schemes)
             return Message("{url} begins with none of {allowed}", url=url, allowed=allowed)
-        allowed_hosts = [one.lower().lstrip(".") for one in self.hosts]
+        allowed_hosts = [allowed_host.lower().lstrip(".") for allowed_host in self.hosts]
         if allowed_hosts and not any(
-            host == one or host.endswith(f".{one}") for one in allowed_hosts
+            host == allowed_host or host.endswith(f".{allowed_host}")
+            for allowed_host in allowed_hosts
         ):
             return Message("{url} is at none of {hosts}", url=url, hosts=", ".join(self.hosts))
         return None
@@ -419,7 +427,7 @@ _CITED = re.compile(r"\[(\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*)\](?!\()")
 
 @light_dataclass(frozen=True, kw_only=True)
 class Citations(Check):
-    """The text cites its sources as [1]: as often as wanted, and only sources that are there."""
+    """The text cites its sources as [1]: often enough, and only existing sources."""
 
     least: int = key(_COUNT, "How many citations there must be.", 1)
     sources: str = key(Text(), "The field that holds the sources.", "contexts")
@@ -436,9 +444,9 @@ class Citations(Check):
         value = row.fields.get(self.sources)
         count = None if value is None else 1 if isinstance(value, str) else len(value)
         cited = [
-            (Span(one.start(), one.end()), int(number))
-            for one in _CITED.finditer(text)
-            for number in re.findall(r"\d+", one[1])
+            (Span(match.start(), match.end()), int(number))
+            for match in _CITED.finditer(text)
+            for number in re.findall(r"\d+", match[1])
         ]
         for span, number in cited:
             if number < 1 or (count is not None and number > count):
@@ -450,6 +458,6 @@ class Citations(Check):
                     (span,),
                     float(len(cited)),
                 )
-        told = Message("{count} citations", count=len(cited))
+        reason = Message("{count} citations", count=len(cited))
         spans = first_spans(span for span, _ in cited)
-        return Observation(len(cited) >= self.least, told, spans, float(len(cited)))
+        return Observation(len(cited) >= self.least, reason, spans, float(len(cited)))

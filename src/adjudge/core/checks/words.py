@@ -1,4 +1,4 @@
-"""Checks that look for words: equals, contains, starts, ends, patterns, forbidden words."""
+"""Checks for words: equals, contains, starts, ends, patterns, forbidden words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 
-from adjudge.core.checks.check import Check, Observation, first_spans, lacks, quoted, texts_in
+from adjudge.core.checks.check import Check, Observation, first_spans, lacks, quote, texts_in
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.span import Span
@@ -20,14 +20,14 @@ _CASE = "Whether capital letters matter."
 
 
 def fold(text: str, *, case: bool) -> str:
-    """As it is compared: equal letters are equal however they are encoded."""
+    """Return a text for comparison: equal letters are equal in any encoding."""
     text = unicodedata.normalize("NFC", text)
     return text if case else text.casefold()
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class Equals(Check):
-    """The text is this one, but for space around it."""
+    """The text equals another one, except for space around it."""
 
     text: str | None = key(Text(), "What the text must be.", None)
     field: str | None = key(Text(), _FIELD, None)
@@ -45,23 +45,23 @@ class Equals(Check):
         _need_one("equals", self.text, self.field)
 
     def look(self, text: str, row: Instance) -> Observation:
-        wanted = self.text or ""
+        expected = self.text or ""
         if self.field is not None:
             texts = texts_in(row, self.field)
             if not texts:
                 return lacks(row, self.field)
-            wanted = "\n".join(texts)
-        equal = fold(text.strip(), case=self.case) == fold(wanted.strip(), case=self.case)
+            expected = "\n".join(texts)
+        equal = fold(text.strip(), case=self.case) == fold(expected.strip(), case=self.case)
         if equal:
             return Observation(True, Message("it is the same text"), (Span(0, len(text)),))
         return Observation(
-            False, Message("it is another text than {wanted!r}", wanted=short(wanted))
+            False, Message("it is another text than {wanted!r}", wanted=short(expected))
         )
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class Contains(Check):
-    """The text holds some words: the one, all of several, or any of them."""
+    """The text contains some words: one, all of several, or any of them."""
 
     text: str | None = key(Text(), "What must be in the text.", None)
     all: tuple[str, ...] = key(Many(Text()), "Each of these must be in it.", ())
@@ -72,11 +72,11 @@ class Contains(Check):
     @property
     def title(self) -> str:
         if self.any:
-            return Message("contains any of {texts}", texts=quoted(self.any))
-        return _title(Message("contains"), self._wanted, self.field)
+            return Message("contains any of {texts}", texts=quote(self.any))
+        return _title(Message("contains"), self._required, self.field)
 
     @property
-    def _wanted(self) -> tuple[str, ...]:
+    def _required(self) -> tuple[str, ...]:
         return (*((self.text,) if self.text is not None else ()), *self.all)
 
     @property
@@ -84,32 +84,32 @@ class Contains(Check):
         return (self.field,) if self.field else ()
 
     def prepare(self) -> None:
-        if sum(map(bool, (self._wanted, self.any, self.field))) != 1:
+        if sum(map(bool, (self._required, self.any, self.field))) != 1:
             raise SetupError("contains takes a text, all, any or field: give one of them")
 
     def look(self, text: str, row: Instance) -> Observation:
-        wanted: Sequence[str] = self.any or self._wanted
+        words: Sequence[str] = self.any or self._required
         if self.field is not None:
-            wanted = texts_in(row, self.field)
-            if not wanted:
+            words = texts_in(row, self.field)
+            if not words:
                 return lacks(row, self.field)
-        places = {one: list(_places(text, one, case=self.case)) for one in wanted}
-        missing = [one for one, found in places.items() if not found]
-        spans = first_spans(span for found in places.values() for span in found)
+        places = {word: list(_places(text, word, case=self.case)) for word in words}
+        missing = [word for word, spans_of_word in places.items() if not spans_of_word]
+        spans = first_spans(span for spans_of_word in places.values() for span in spans_of_word)
         if self.any:
-            held = [one for one, found in places.items() if found]
-            if held:
-                return Observation(True, Message("it has {texts}", texts=quoted(held)), spans)
-            return Observation(False, Message("it has none of {texts}", texts=quoted(self.any)))
+            present = [word for word, spans_of_word in places.items() if spans_of_word]
+            if present:
+                return Observation(True, Message("it has {texts}", texts=quote(present)), spans)
+            return Observation(False, Message("it has none of {texts}", texts=quote(self.any)))
         if missing:
-            lacking = Message("it lacks {texts}", texts=quoted(map(short, missing)))
+            lacking = Message("it lacks {texts}", texts=quote(map(short, missing)))
             return Observation(False, lacking, spans)
-        return Observation(True, Message("it has {texts}", texts=quoted(map(short, wanted))), spans)
+        return Observation(True, Message("it has {texts}", texts=quote(map(short, words))), spans)
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class Begins(Check):
-    """The text starts, or ends, with some words."""
+    """The text starts with some words."""
 
     text: str = key(Text(), "How it must begin.")
     case: bool = key(Flag(), _CASE, True)
@@ -119,17 +119,19 @@ class Begins(Check):
         return Message("starts with {text!r}", text=self.text)
 
     def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
-        given = text.lstrip()
-        start = len(text) - len(given)
-        if fold(given, case=self.case).startswith(fold(self.text, case=self.case)):
+        stripped = text.lstrip()
+        start = len(text) - len(stripped)
+        if fold(stripped, case=self.case).startswith(fold(self.text, case=self.case)):
             span = Span(start, start + len(self.text))
             return Observation(True, Message("it starts so"), (span,))
-        begin = short(given[: len(self.text)])
+        begin = short(stripped[: len(self.text)])
         return Observation(False, Message("it starts with {begin!r}", begin=begin))
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class Ends(Check):
+    """The text ends with some words."""
+
     text: str = key(Text(), "How it must end.")
     case: bool = key(Flag(), _CASE, True)
 
@@ -138,11 +140,11 @@ class Ends(Check):
         return Message("ends with {text!r}", text=self.text)
 
     def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
-        given = text.rstrip()
-        if fold(given, case=self.case).endswith(fold(self.text, case=self.case)):
-            span = Span(max(0, len(given) - len(self.text)), len(given))
+        stripped = text.rstrip()
+        if fold(stripped, case=self.case).endswith(fold(self.text, case=self.case)):
+            span = Span(max(0, len(stripped) - len(self.text)), len(stripped))
             return Observation(True, Message("it ends so"), (span,))
-        end = short(given[-len(self.text) :])
+        end = short(stripped[-len(self.text) :])
         return Observation(False, Message("it ends with {end!r}", end=end))
 
 
@@ -163,7 +165,7 @@ class Regex(Check):
 
     @property
     def _flags(self) -> int:
-        return sum(_FLAGS[one] for one in self.flags)
+        return sum(_FLAGS[letter] for letter in self.flags)
 
     def prepare(self) -> None:
         unknown = sorted(set(self.flags) - _FLAGS.keys())
@@ -180,42 +182,46 @@ class Regex(Check):
 
     def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
         try:
-            found = find_all(self.pattern, self._flags, text, whole=self.whole)
+            matches = find_all(self.pattern, self._flags, text, whole=self.whole)
         except CannotMatch as error:
             return Observation(None, error.message)
-        if not found:
+        if not matches:
             return Observation(False, Message("nothing matches"))
-        first = found[0]
+        first_match = matches[0]
         return Observation(
-            True, Message("{text!r} matches", text=short(text[first.start : first.end])), found
+            True,
+            Message("{text!r} matches", text=short(text[first_match.start : first_match.end])),
+            matches,
         )
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class ForbiddenWords(Check):
-    """None of some words stands in the text, as a word of its own."""
+    """The text contains none of some words."""
 
     words: tuple[str, ...] = key(Many(Text()), "Words that must not be in the text.")
     parts: bool = key(Flag(), "Whether they are forbidden inside of longer words, too.", False)
 
     @property
     def title(self) -> str:
-        return Message("has none of {texts}", texts=quoted(self.words))
+        return Message("has none of {texts}", texts=quote(self.words))
 
     def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
-        found = {
-            one: list(_places(text, one, case=False, words=not self.parts)) for one in self.words
+        spans_by_word = {
+            word: list(_places(text, word, case=False, words=not self.parts)) for word in self.words
         }
-        said = [one for one, places in found.items() if places]
-        if not said:
+        present = [word for word, places in spans_by_word.items() if places]
+        if not present:
             return Observation(True, Message("it has none of them"))
-        spans = first_spans(span for places in found.values() for span in places)
-        return Observation(False, Message("it has {texts}", texts=quoted(said)), spans)
+        spans = first_spans(span for places in spans_by_word.values() for span in places)
+        return Observation(False, Message("it has {texts}", texts=quote(present)), spans)
 
 
 def _places(text: str, wanted: str, *, case: bool, words: bool = False) -> Iterator[Span]:
-    """Where ``wanted`` stands in the text as it was given, whatever its letters fold to."""
-    folded, at = _folded(text, case=case)
+    """Yield where ``wanted`` is in the original text, regardless of the length of folded
+    letters.
+    """
+    folded, at = _fold_with_places(text, case=case)
     sought = fold(wanted, case=case)
     start = folded.find(sought) if sought else -1
     while start >= 0:
@@ -225,11 +231,11 @@ def _places(text: str, wanted: str, *, case: bool, words: bool = False) -> Itera
         start = folded.find(sought, start + 1)
 
 
-def _folded(text: str, *, case: bool) -> tuple[str, Sequence[int]]:
-    """The text as it is compared, and where each of its characters came from."""
-    whole = fold(text, case=case)
-    if len(whole) == len(text):
-        return whole, range(len(text) + 1)
+def _fold_with_places(text: str, *, case: bool) -> tuple[str, Sequence[int]]:
+    """Return the folded text, and the original place of each of its characters."""
+    folded_text = fold(text, case=case)
+    if len(folded_text) == len(text):
+        return folded_text, range(len(text) + 1)
     parts, at = [], []
     for place, cluster in _clusters(text):
         folded = fold(cluster, case=case)
@@ -239,7 +245,7 @@ def _folded(text: str, *, case: bool) -> tuple[str, Sequence[int]]:
 
 
 def _clusters(text: str) -> Iterator[tuple[int, str]]:
-    """Letters with the accents behind them."""
+    """Yield letters with their combining accents."""
     start = 0
     for place in range(1, len(text) + 1):
         if place == len(text) or not unicodedata.combining(text[place]):
@@ -248,12 +254,14 @@ def _clusters(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
-    before, after = text[start - 1 : start], text[end : end + 1]
-    return not (before.isalnum() or before == "_") and not (after.isalnum() or after == "_")
+    previous, following = text[start - 1 : start], text[end : end + 1]
+    return not (previous.isalnum() or previous == "_") and not (
+        following.isalnum() or following == "_"
+    )
 
 
 def short(text: str, most: int = 60) -> str:
-    """As much of a text as fits into a sentence."""
+    """Return the beginning of a text, short enough for a sentence."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
@@ -261,7 +269,7 @@ def short(text: str, most: int = 60) -> str:
 def _title(verb: Message, texts: Sequence[str], field: str | None) -> Message:
     if field is not None:
         return Message("{verb} the field {field}", verb=verb, field=field)
-    return Message("{verb} {texts}", verb=verb, texts=quoted(map(short, texts)))
+    return Message("{verb} {texts}", verb=verb, texts=quote(map(short, texts)))
 
 
 def _need_one(name: str, text: str | None, field: str | None) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from adjudge.core.catalog.double_barrelled import double_barrelled
+from adjudge.core.catalog.double_barrelled import find_double_question
 from adjudge.features.rubrics.rubric import LOGICAL, Group, Rubric, nodes
 from adjudge.messages import Message
 
@@ -56,7 +56,7 @@ def lint_rubric(rubric: Rubric, row: str = "") -> list[Finding]:
 
 def _texts(rubric: Rubric) -> Iterator[tuple[str, Message]]:
     for point in rubric.points:
-        if pair := double_barrelled(point.text):
+        if pair := find_double_question(point.text):
             yield (
                 point.id,
                 Message(
