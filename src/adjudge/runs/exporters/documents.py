@@ -1,5 +1,4 @@
-"""What ``--json`` prints, as types: the same envelope for every command, and what its results are
-by ``kind``.
+"""The output of ``--json`` as types: one envelope for every command, with results by ``kind``.
 
 ``adjudge schema results`` publishes it as JSON schema, made from these types; ``docs/json.md``
 explains it.
@@ -19,14 +18,14 @@ Count = Mapping[str, int]
 
 
 class ModelMeanShape(TypedDict):
-    """What one model of a panel comes to by itself."""
+    """The mean of one model of a panel."""
 
     mean: float
     rows: int
 
 
 class FiguresShape(TypedDict):
-    """What many judgments come to."""
+    """The counts and the mean of many judgments."""
 
     attempted: int
     scored: int
@@ -52,7 +51,7 @@ class FiguresShape(TypedDict):
 
 
 class SummaryShape(FiguresShape):
-    """All judgments; a mean only where all are by one criteria."""
+    """All judgments. There is a mean only if all are by one criterion."""
 
     cost_usd: Annotated[float | None, "US dollars; null where no price is known"]
     unpriced_models: Annotated[
@@ -61,7 +60,7 @@ class SummaryShape(FiguresShape):
 
 
 class SystemShape(TypedDict):
-    """How one of the compared systems fared."""
+    """The results of one of the compared systems."""
 
     system: str
     wins: int
@@ -73,7 +72,7 @@ class SystemShape(TypedDict):
 
 
 class OrderShape(TypedDict):
-    """What showing the responses in another order changed."""
+    """The changes that another order of the responses made."""
 
     rows: int
     turned: int
@@ -99,7 +98,7 @@ class CriteriaShape(FiguresShape):
 
 
 class StepDecidedShape(TypedDict):
-    """What one step of a cascade decided."""
+    """The decisions of one step of a cascade."""
 
     step: str
     decided: Annotated[int, "rows whose verdict is its own"]
@@ -107,7 +106,7 @@ class StepDecidedShape(TypedDict):
 
 
 class CascadeShape(TypedDict):
-    """What the steps of a cascade decided, and what that saved."""
+    """The decisions of a cascade's steps, and the savings."""
 
     steps: Sequence[StepDecidedShape]
     undecided: int
@@ -119,7 +118,7 @@ class CascadeShape(TypedDict):
 
 
 class ChangeOfMeanShape(TypedDict):
-    """A figure of this run and the same of an earlier one."""
+    """A figure of this run and of an earlier one."""
 
     name: Annotated[str, "the criteria, dimension or system"]
     before: float
@@ -128,7 +127,7 @@ class ChangeOfMeanShape(TypedDict):
 
 
 class PairingShape(TypedDict):
-    """Which rows of two runs were compared with each other."""
+    """The rows of two runs that were compared with each other."""
 
     rows: Annotated[int, "rows that have a counterpart"]
     of: Annotated[Sequence[int], "rows of the other run, and of this one"]
@@ -205,14 +204,14 @@ class AggregateShape(TypedDict):
 
 
 class EndsShape(TypedDict):
-    """What has to be spent in any case, and what may be."""
+    """The certain cost, and the possible cost."""
 
     lower: float
     upper: float
 
 
 class EstimateShape(TypedDict):
-    """What judging would take; of ``generate`` its candidates count as judgments."""
+    """The estimated cost of judging. Candidates of ``generate`` count as judgments."""
 
     judgments: int
     answered: Annotated[int, "votes that the run holds already"]
@@ -232,7 +231,7 @@ class EstimateShape(TypedDict):
 
 
 class SystemDifferenceShape(TypedDict):
-    """The second system less the first by one criterion, over the rows that both answered."""
+    """The second system minus the first by one criterion, over the rows that both answered."""
 
     judge: str
     criteria: str
@@ -269,7 +268,7 @@ class RunShape(TypedDict):
 
 
 class CameShape(TypedDict):
-    """What a row of a run came to."""
+    """The result of a row of a run."""
 
     judge: str
     criteria: str
@@ -284,7 +283,7 @@ class CameShape(TypedDict):
 
 
 class ChangeShape(TypedDict):
-    """A row that came out otherwise in the other run."""
+    """A row with another result in the other run."""
 
     before: CameShape
     after: CameShape
@@ -302,7 +301,7 @@ class DifferenceShape(TypedDict):
 
 
 class VoteNoiseShape(TypedDict):
-    """How much of the difference may be what votes vary by themselves."""
+    """The part of the difference that may be noise of the votes."""
 
     share: float | None
     half_width: float | None
@@ -310,7 +309,7 @@ class VoteNoiseShape(TypedDict):
 
 
 class ComparedSliceShape(TypedDict):
-    """The same of one slice; the intervals of all slices of all criteria hold together."""
+    """A comparison of one slice. The intervals of all slices of all criteria hold together."""
 
     name: str
     outcome: Literal["better", "worse", "cannot tell"]
@@ -324,7 +323,7 @@ class ComparedSliceShape(TypedDict):
 
 
 class ComparisonShape(TypedDict):
-    """The second run less the first, by one judge and criteria."""
+    """The second run minus the first, by one judge and criterion."""
 
     judge: str
     criteria: str
@@ -399,7 +398,7 @@ class WeightsShape(TypedDict):
 
 
 class ReachedShape(TypedDict):
-    """A model that was tried, and what came of it."""
+    """A model that was tried, and the result."""
 
     model: str
     base_url: str | None
@@ -408,7 +407,7 @@ class ReachedShape(TypedDict):
 
 
 class SelectionShape(TypedDict):
-    """What code was written for a task, and which was taken."""
+    """The code that was written for a task, and the code that was chosen."""
 
     task: str
     output: object
@@ -451,7 +450,7 @@ class ConflictShape(TypedDict):
 
 
 class PersonShape(TypedDict):
-    """How far somebody is with the rows that are assigned to them."""
+    """The progress of an annotator with the assigned rows."""
 
     criteria: str
     annotator: str
@@ -460,7 +459,7 @@ class PersonShape(TypedDict):
 
 
 class GuidelineShape(TypedDict):
-    """What a guideline should say more clearly."""
+    """A point that a guideline should say more clearly."""
 
     criteria: str
     options: Annotated[Sequence[str], "the two options that annotators confuse; of a slice none"]
@@ -474,7 +473,7 @@ class GuidelineShape(TypedDict):
 
 
 class PooledShape(TypedDict):
-    """A slice's value pulled towards what the whole lets expect of it."""
+    """A slice's value, pulled towards the value that all rows suggest."""
 
     value: float
     from_whole: Annotated[float, "how much of it is the whole's, from 0 to 1"]
@@ -496,7 +495,7 @@ class CorrectedSliceShape(TypedDict):
 
 
 class SlicesShape(TypedDict):
-    """The corrected number apart for each slice."""
+    """The corrected number per slice."""
 
     column: str
     level: Annotated[float, "at which the intervals of all slices hold together"]
@@ -518,7 +517,7 @@ class RateShape(TypedDict):
 
 
 class RefusalShape(TypedDict):
-    """Why there is no corrected number."""
+    """The reason why there is no corrected number."""
 
     code: str
     text: str
@@ -535,7 +534,7 @@ class LabelsUsedShape(TypedDict):
 
 
 class CalibrationShape(TypedDict):
-    """How far a judge can be trusted, by labels."""
+    """The trust in a judge, by labels."""
 
     judge: str
     criteria: str
@@ -552,7 +551,7 @@ class CalibrationShape(TypedDict):
 
 
 class ThresholdShape(TypedDict):
-    """From which confidence on one step is accepted."""
+    """The confidence from which on one step is accepted."""
 
     step: str
     identity: str
@@ -565,7 +564,7 @@ class ThresholdShape(TypedDict):
 
 
 class ThresholdsShape(TypedDict):
-    """From which confidence on the steps of a cascade are accepted, by labels."""
+    """The confidence from which on the steps of a cascade are accepted, by labels."""
 
     judge: str
     criteria: str
@@ -579,7 +578,7 @@ class ThresholdsShape(TypedDict):
 
 
 class ProbabilityShape(TypedDict):
-    """How far the probabilities of one model may be trusted, by labels."""
+    """The trust in the probabilities of one model, by labels."""
 
     judge: str
     criteria: str
@@ -598,7 +597,7 @@ class ProbabilityShape(TypedDict):
 
 
 class PlaceShape(TypedDict):
-    """A system and where it stands."""
+    """A system and its rank."""
 
     rank: int
     system: str
@@ -626,14 +625,14 @@ class LeaderboardShape(TypedDict):
 
 
 class MeasuredJudgeShape(TypedDict):
-    """How often a judge is right by the labels of its run."""
+    """The share of right verdicts of a judge, by the labels of its run."""
 
     sensitivity: float
     specificity: float
 
 
 class PlanShape(TypedDict):
-    """What a wanted precision or power takes."""
+    """The rows and labels that a precision or power needs."""
 
     what: Literal["rate", "comparison", "gate"]
     rate: float
@@ -660,7 +659,7 @@ class PlanShape(TypedDict):
 
 
 class ImportShape(TypedDict):
-    """What was read of another tool's file, as what, and what was left."""
+    """The content that was read from another tool's file, and the fields that were left."""
 
     source: str
     folder: str
@@ -685,14 +684,14 @@ class FigureShape(TypedDict):
 
 
 class BehindShape(FigureShape):
-    """By how much the best judge is better."""
+    """The lead of the best judge."""
 
     p_value: float | None
     smallest: Annotated[float | None, "the smallest difference that these rows could show"]
 
 
 class AmongPeopleShape(TypedDict):
-    """How well two people agree, and the judge with one of them, on the same rows."""
+    """The agreement of two people, and of the judge with one of them, on the same rows."""
 
     people: int
     pairs: Annotated[
@@ -705,7 +704,7 @@ class AmongPeopleShape(TypedDict):
 
 
 class DisagreementShape(TypedDict):
-    """A row of which judge and people say different things."""
+    """A row on which the judge and people disagree."""
 
     row: int
     id: str | None
@@ -717,7 +716,7 @@ class DisagreementShape(TypedDict):
 
 
 class BenchedJudgeShape(TypedDict):
-    """How one judge fared on the labelled rows."""
+    """The results of one judge on the labelled rows."""
 
     rank: int
     judge: str
@@ -765,7 +764,7 @@ class RankingShape(TypedDict):
 
 
 class ImprovementShape(TypedDict):
-    """A proposal for criteria, and what it comes to on rows that its writer has not seen."""
+    """A proposal for criteria, and its results on rows that its writer has not seen."""
 
     criteria: str
     before: Mapping[str, object]
@@ -794,7 +793,7 @@ class PublishedFigureShape(TypedDict):
 
 
 class PublishedJudgeShape(TypedDict):
-    """How one judge fared on one set."""
+    """The results of one judge on one set."""
 
     judge: str
     figure: str
@@ -823,7 +822,7 @@ class PublishedSetShape(TypedDict):
 
 
 class AttackTextShape(TypedDict):
-    """What one text of a family did."""
+    """The effect of one text of a family."""
 
     text: Annotated[int, "which one of the family, from 1"]
     field: Annotated[str, "the field that it was put into"]
@@ -833,7 +832,7 @@ class AttackTextShape(TypedDict):
 
 
 class AttackFamilyShape(TypedDict):
-    """What the texts of one family did."""
+    """The effect of the texts of one family."""
 
     family: str
     control: Annotated[bool, "whether it changes nothing of substance"]
@@ -851,7 +850,7 @@ class AttackFamilyShape(TypedDict):
 
 
 class ThroughShape(TypedDict):
-    """What came through one field."""
+    """The attacks that worked in one field."""
 
     moved: int
     asked: int
@@ -901,7 +900,7 @@ class AnchorLookShape(TypedDict):
 
 
 class RenamedShape(TypedDict):
-    """A model whose replies name another one than at first."""
+    """A model whose replies name another model than at first."""
 
     model: str
     before: str
@@ -909,7 +908,7 @@ class RenamedShape(TypedDict):
 
 
 class RoundShape(TypedDict):
-    """What one round of follow came to."""
+    """The result of one round of follow."""
 
     day: str
     events: Annotated[int, "new ones"]
@@ -942,7 +941,7 @@ class TrafficRateShape(TypedDict):
 
 
 class AlarmShape(TypedDict):
-    """Whether a rate has fallen below its bar, or a mean count has risen above it."""
+    """An alarm: a rate fell below its bar, or a mean count rose above it."""
 
     judge: str
     criteria: str
@@ -954,7 +953,7 @@ class AlarmShape(TypedDict):
 
 
 class Envelope(TypedDict):
-    """What every document has."""
+    """The keys of every document."""
 
     schema: Literal["adjudge.results/1"]
     criteria: Sequence[CriteriaShape]
@@ -997,7 +996,7 @@ class Estimates(Envelope):
 
 
 class Runs(Envelope):
-    """What ``adjudge runs list --json`` prints."""
+    """The output of ``adjudge runs list --json``."""
 
     kind: Literal["runs"]
     summary: Count
@@ -1005,7 +1004,7 @@ class Runs(Envelope):
 
 
 class Diff(Envelope):
-    """What ``adjudge runs diff --json`` prints."""
+    """The output of ``adjudge runs diff --json``."""
 
     kind: Literal["diff"]
     summary: Count
@@ -1019,7 +1018,7 @@ class Diff(Envelope):
 
 
 class Models(Envelope):
-    """What ``adjudge models --json`` prints."""
+    """The output of ``adjudge models --json``."""
 
     kind: Literal["models"]
     summary: Count
@@ -1027,7 +1026,7 @@ class Models(Envelope):
 
 
 class Doctor(Envelope):
-    """What ``adjudge doctor --json`` prints."""
+    """The output of ``adjudge doctor --json``."""
 
     kind: Literal["doctor"]
     summary: Count
@@ -1043,7 +1042,7 @@ class Doctor(Envelope):
 
 
 class Plugins(Envelope):
-    """What ``adjudge plugins --json`` prints."""
+    """The output of ``adjudge plugins --json``."""
 
     kind: Literal["plugins"]
     summary: Count
@@ -1051,7 +1050,7 @@ class Plugins(Envelope):
 
 
 class Selections(Envelope):
-    """What ``adjudge generate --json`` prints."""
+    """The output of ``adjudge generate --json``."""
 
     kind: Literal["selection"]
     summary: Count
@@ -1067,7 +1066,7 @@ class Catalogue(Envelope):
 
 
 class Findings(Envelope):
-    """What ``adjudge criteria check --json`` prints."""
+    """The output of ``adjudge criteria check --json``."""
 
     kind: Literal["findings"]
     summary: Count
@@ -1076,7 +1075,7 @@ class Findings(Envelope):
 
 
 class Conflicts(Envelope):
-    """What ``adjudge label --conflicts --json`` prints."""
+    """The output of ``adjudge label --conflicts --json``."""
 
     kind: Literal["conflicts"]
     summary: Count
@@ -1085,7 +1084,7 @@ class Conflicts(Envelope):
 
 
 class Assigned(Envelope):
-    """What ``adjudge label --assigned --json`` prints."""
+    """The output of ``adjudge label --assigned --json``."""
 
     kind: Literal["assigned"]
     summary: Count
@@ -1093,7 +1092,7 @@ class Assigned(Envelope):
 
 
 class Calibrations(Envelope):
-    """What ``adjudge calibrate --json`` prints."""
+    """The output of ``adjudge calibrate --json``."""
 
     kind: Literal["calibrations"]
     summary: Count
@@ -1101,7 +1100,7 @@ class Calibrations(Envelope):
 
 
 class Cascades(Envelope):
-    """What ``adjudge calibrate --cascade --json`` prints."""
+    """The output of ``adjudge calibrate --cascade --json``."""
 
     kind: Literal["cascades"]
     summary: Count
@@ -1109,7 +1108,7 @@ class Cascades(Envelope):
 
 
 class Probabilities(Envelope):
-    """What ``adjudge calibrate --probabilities --json`` prints."""
+    """The output of ``adjudge calibrate --probabilities --json``."""
 
     kind: Literal["probabilities"]
     summary: Count
@@ -1117,7 +1116,7 @@ class Probabilities(Envelope):
 
 
 class Leaderboards(Envelope):
-    """What ``adjudge rank --json`` prints."""
+    """The output of ``adjudge rank --json``."""
 
     kind: Literal["leaderboards"]
     summary: Count
@@ -1125,7 +1124,7 @@ class Leaderboards(Envelope):
 
 
 class PlansDocument(Envelope):
-    """What ``adjudge plan --json`` prints."""
+    """The output of ``adjudge plan --json``."""
 
     kind: Literal["plans"]
     summary: Count
@@ -1133,7 +1132,7 @@ class PlansDocument(Envelope):
 
 
 class Imports(Envelope):
-    """What ``adjudge import --json`` prints."""
+    """The output of ``adjudge import --json``."""
 
     kind: Literal["imports"]
     summary: Count
@@ -1141,7 +1140,7 @@ class Imports(Envelope):
 
 
 class Bench(Envelope):
-    """What ``adjudge bench --json`` prints."""
+    """The output of ``adjudge bench --json``."""
 
     kind: Literal["bench"]
     summary: Count
@@ -1156,7 +1155,7 @@ class Bench(Envelope):
 
 
 class PublishedDocument(Envelope):
-    """What bench --published prints."""
+    """The output of bench --published."""
 
     kind: Literal["published"]
     summary: Count
@@ -1164,7 +1163,7 @@ class PublishedDocument(Envelope):
 
 
 class Attacks(Envelope):
-    """What ``adjudge attack --json`` prints."""
+    """The output of ``adjudge attack --json``."""
 
     kind: Literal["attack"]
     summary: Count
@@ -1195,7 +1194,7 @@ class Traffic(Envelope):
 
 
 class Improvements(Envelope):
-    """What ``adjudge criteria improve --json`` prints."""
+    """The output of ``adjudge criteria improve --json``."""
 
     kind: Literal["improvement"]
     summary: Count

@@ -1,4 +1,4 @@
-"""A run as a file that others read: CSV, JSONL, Parquet, Markdown or one HTML page. Rows pass one
+"""Exports of a run for other readers: CSV, JSONL, Parquet, Markdown or one HTML page. Rows pass one
 by one.
 """
 
@@ -46,15 +46,16 @@ def export(
     to: str | None = None,
     language: str | None = None,
 ) -> int:
-    """Write the run to ``path``, or to an address; the format is ``to``, else the file's ending.
+    """Write the run to a file or an address, and return the number of rows.
 
-    ``language``: of a page for people; by default the judges'. Says how many rows there were.
+    The format is ``to``, else the ending of ``path``. ``language``: for pages; by default the
+    judges'.
     """
     target = location_of(path, Path()) if isinstance(path, str) else path
     format_ = check_export(target, to)
     part = FORMATS.find(format_)
-    blamed = part.blame_package() if part else nullcontext()
-    with writing(target), blamed, _on_this_machine(target) as file:
+    blaming = part.blame_package() if part else nullcontext()
+    with writing(target), blaming, _on_this_machine(target) as file:
         page = _PAGES.get(format_) if language else None
         return (
             page(Path(run), file, language=language) if page else FORMATS[format_](Path(run), file)
@@ -63,7 +64,9 @@ def export(
 
 @contextmanager
 def _on_this_machine(target: Path | ObjectFile) -> Iterator[Path]:
-    """The file to write: what is elsewhere gets it when it is whole."""
+    """Yield the file to write. For an address it is a temporary one, which is uploaded when it is
+    complete.
+    """
     if isinstance(target, Path):
         yield target
         return
@@ -74,7 +77,9 @@ def _on_this_machine(target: Path | ObjectFile) -> Iterator[Path]:
 
 
 def export_format(target: Path | ObjectFile, to: str | None) -> str:
-    """The one that was named, or that the name ends in. A SetupError where there is none such."""
+    """Return the format that was named, or that the name ends in. Raise a SetupError for unknown
+    ones.
+    """
     format_ = (to or target.suffix.lstrip(".")).lower()
     format_ = "junit" if format_ == "xml" else format_
     if format_ not in FORMATS:
@@ -87,9 +92,9 @@ def export_format(target: Path | ObjectFile, to: str | None) -> str:
 
 
 def check_export(target: Path | ObjectFile, to: str | None) -> str:
-    """The format that ``target`` would be written in.
+    """Return the format that ``target`` would be written in.
 
-    A SetupError says why it could not be, before anything is paid for.
+    Raises a SetupError before anything is paid for if it could not be written.
     """
     format_ = export_format(target, to)
     if format_ == "parquet" and find_spec("pyarrow") is None:
@@ -109,8 +114,10 @@ def to_jsonl(run: Path, target: Path) -> int:
     """Write the judgments as JSONL, with votes and labels."""
     count, setup = 0, Setup.of_run(run_facts(run))
     with text_file(target) as file:
-        for one, labels in _with_labels(records_of(run, votes=True), LabelStore(run).history()):
-            row = exported_judgment(one, one.judge_identity or setup.identities.get(one.judge))
+        for record, labels in _with_labels(records_of(run, votes=True), LabelStore(run).history()):
+            row = exported_judgment(
+                record, record.judge_identity or setup.identities.get(record.judge)
+            )
             row |= {LABELS: [label.to_dict() for label in labels]} if labels else {}
             file.write(_json_line(row) + "\n")
             count += 1
@@ -121,22 +128,25 @@ _json_line = json_writer(ensure_ascii=False)
 
 
 def _with_labels(
-    found: Iterable[JudgmentRecord], labels: Iterable[Label]
+    judgments: Iterable[JudgmentRecord], labels: Iterable[Label]
 ) -> Iterator[tuple[JudgmentRecord, Sequence[Label]]]:
-    """Each label with the first judgment of its row, those corrected or taken back too; what is
-    about no row, with the last.
+    """Yield each label with the first judgment of its row, also corrected and withdrawn ones.
+    Labels of no row come with the last judgment.
     """
-    given: dict[str, list[Label]] = {}
+    labels_by_row: dict[str, list[Label]] = {}
     for label in labels:
-        given.setdefault(label.row, []).append(label)
-    held: tuple[JudgmentRecord, list[Label]] | None = None
-    for one in found:
-        if held is not None:
-            yield held
-        held = one, given.pop(one.identity, []) if given else []
-    if held is not None:
-        last, own = held
-        yield last, [*own, *(label for left in given.values() for label in left)]
+        labels_by_row.setdefault(label.row, []).append(label)
+    pending: tuple[JudgmentRecord, list[Label]] | None = None
+    for record in judgments:
+        if pending is not None:
+            yield pending
+        pending = record, labels_by_row.pop(record.identity, []) if labels_by_row else []
+    if pending is not None:
+        last_judgment, row_labels = pending
+        yield (
+            last_judgment,
+            [*row_labels, *(label for unmatched in labels_by_row.values() for label in unmatched)],
+        )
 
 
 def to_parquet(run: Path, target: Path) -> int:
@@ -184,8 +194,8 @@ def to_html(
     from adjudge.runs.exporters.pages import write_html
 
     report = report_of_run(run, baseline=baseline, by=by, language=language)
-    others = records_of(run) if report.total > len(report.entries) else ()
-    write_html(report, others, target)
+    other_judgments = records_of(run) if report.total > len(report.entries) else ()
+    write_html(report, other_judgments, target)
     return report.total
 
 
@@ -203,33 +213,35 @@ FORMATS: Parts[Callable[[Path, Path], int]] = Parts("exporters")
 
 
 def flat_rows(run: str | Path) -> Iterator[JsonDict]:
-    """Every judgment of a run folder as a row of its tables."""
+    """Yield every judgment of a run folder as a row of its tables."""
     return _flat(records_of(run), Setup.of_run(run_facts(run)))
 
 
-def _flat(found: Iterable[JudgmentRecord], setup: Setup) -> Iterator[JsonDict]:
-    for one in found:
-        identity = one.judge_identity or setup.identities.get(one.judge)
-        yield {**flat(one), IDENTITY: identity}
+def _flat(judgments: Iterable[JudgmentRecord], setup: Setup) -> Iterator[JsonDict]:
+    for record in judgments:
+        identity = record.judge_identity or setup.identities.get(record.judge)
+        yield {**flat(record), IDENTITY: identity}
 
 
 def column_types(rows: Iterable[JsonObject]) -> dict[str, str]:
-    """Parquet wants one type a column: the one that all its values have, else text. Scores are
-    numbers also where all failed.
+    """Return one type per column, as Parquet needs: the type of all its values, else text. Scores
+    are numbers even if all judgments failed.
     """
-    seen: dict[str, set[type]] = {}
+    types_by_column: dict[str, set[type]] = {}
     for row in rows:
         for name, value in row.items():
-            seen.setdefault(name, set()).update([] if value is None else [type(value)])
-    kinds = {name: found or _NUMBERS.get(name, set()) for name, found in seen.items()}
+            types_by_column.setdefault(name, set()).update([] if value is None else [type(value)])
+    kinds = {name: types or _NUMBERS.get(name, set()) for name, types in types_by_column.items()}
     return {
-        name: next((kind for kind, fits in _KINDS.items() if found and found <= fits), "string")
-        for name, found in kinds.items()
+        name: next((kind for kind, fits in _KINDS.items() if types and types <= fits), "string")
+        for name, types in kinds.items()
     }
 
 
 def typed_row(row: JsonObject, types: Mapping[str, str]) -> JsonDict:
-    """What is nested, or of several types, goes in as JSON."""
+    """Return a row in the columns' types. Nested values, and those of mixed columns, become
+    JSON.
+    """
     return {
         _encodable(name): _as_text(row.get(name)) if kind == "string" else row.get(name)
         for name, kind in types.items()
@@ -243,5 +255,5 @@ def _as_text(value: object) -> str | None:
 
 
 def _encodable(text: str) -> str:
-    """Half a surrogate pair has no UTF-8: its escape stands for it."""
+    """Replace halves of surrogate pairs, which UTF-8 cannot encode, by their escapes."""
     return text.encode("utf-8", "backslashreplace").decode()

@@ -1,5 +1,5 @@
-"""What the options of a criterion score, for files of tools that keep only the chosen word: without
-it, No counts as bad when the file is imported, also where it is the good end.
+"""The scores of a criterion's options, for files of tools that keep only the chosen word. Without
+them, a re-import would count No as bad even if it is the good answer.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ def exported_options(run: Path) -> Callable[[JudgmentRecord], JsonDict]:
 
     @cache
     def scores_of(judge: str, criterion: str) -> JsonDict:
-        known = judges[judge].option_scores(criterion) if judge in judges else {}
-        scores = {name: score for name, score in known.items() if score is not None}
-        is_plain = not scores or len(scores) < len(known) or scores.keys() <= _PASS_OR_FAIL
+        option_scores = judges[judge].option_scores(criterion) if judge in judges else {}
+        scores = {name: score for name, score in option_scores.items() if score is not None}
+        is_plain = not scores or len(scores) < len(option_scores) or scores.keys() <= _PASS_OR_FAIL
         return {} if is_plain else {OPTION_SCORES: scores}
 
     return lambda row: scores_of(row.judge, row.criterion)

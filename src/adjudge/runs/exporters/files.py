@@ -1,4 +1,4 @@
-"""Files that reports are written to: whole or not at all, and never through a link."""
+"""Files that reports are written to: completely or not at all, and never through a link."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _SYSTEM = ("/dev", "/proc")
 
 @contextmanager
 def whole_file(target: Path, *, is_page: bool = False) -> Iterator[BinaryIO]:
-    """A file that takes the place of ``target`` when it is whole. A link is replaced: what it
-    points to may be anybody's.
+    """Yield a file that replaces ``target`` when it is complete. A link is replaced itself: its
+    target may be anybody's file.
 
-    ``is_page``: whether HTML is written, every foreign text escaped. Nothing else gets a name that
-    browsers open as a page: they would run what somebody wrote into a text.
+    ``is_page``: the content is HTML with all foreign text escaped. Other content never gets a name
+    that browsers open as a page: they would run scripts in the judged texts.
     """
     if target.suffix.lower() in _OF_PAGES and not is_page:
         raise SetupError(
@@ -51,8 +51,8 @@ def whole_file(target: Path, *, is_page: bool = False) -> Iterator[BinaryIO]:
 
 
 def _written_in_place(target: Path) -> bool:
-    """Devices and pipes are, and a file in a folder that takes no new ones; a link or pipe that
-    came with a run folder never.
+    """Return True for devices and pipes, and for files in a read-only folder. Never for a link or
+    pipe that came with a run folder.
     """
     if (target.parent / FILE).exists() and (target.is_symlink() or target.is_fifo()):
         return False
@@ -69,7 +69,9 @@ def _written_in_place(target: Path) -> bool:
 
 @contextmanager
 def text_file(target: Path, encoding: str = "utf-8", *, is_page: bool = False) -> Iterator[TextIO]:
-    """The same for text; what has no place in the encoding is written as its escape."""
+    """Like ``whole_file``, but for text. Characters that the encoding lacks are written as
+    escapes.
+    """
     with whole_file(target, is_page=is_page) as file:
         text = io.TextIOWrapper(file, encoding, errors="backslashreplace", newline="")
         yield text

@@ -1,8 +1,7 @@
-"""A run as GitHub shows it: a job summary, annotations and the outputs of a step, within the limits
-of each.
+"""A run on GitHub: a job summary, annotations and the outputs of a step.
 
-A summary above 1 MiB is lost as a whole and a comment holds 64 KiB; of annotations a step shows
-ten.
+GitHub drops a summary above 1 MiB completely. A comment holds 64 KiB, and a step shows ten
+annotations.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _MARKS = {"holds": "✅", "failed": "❌", "inconclusive": "❔", "none": "ℹ�
 
 @dataclass(frozen=True)
 class GithubReport:
-    """A run, and the one that it is compared with."""
+    """The report of a run for GitHub, compared with a baseline if there is one."""
 
     run: Path
     baseline: Path | None = None
@@ -51,12 +50,12 @@ class GithubReport:
 
     @cached_property
     def report(self) -> Report:
-        """The same as of every other page."""
+        """The report, with the same numbers as on every other page."""
         return report_of_run(self.run, _WORST, self.baseline, language=self.language)
 
     @cached_property
     def gates(self) -> tuple[GateResult, ...]:
-        """The run's own, then how it compares with the baseline."""
+        """The gates of the run, then those against the baseline."""
         setup = against_baseline(self.report.setup, self.baseline)
         if setup == self.report.setup:
             return self.report.gates
@@ -64,15 +63,17 @@ class GithubReport:
 
     @property
     def verdict(self) -> str:
-        """holds, failed, inconclusive, or none if there is no gate. A run that is not finished, or
-        that judged no row, is inconclusive, with and without gates.
+        """ "holds", "failed", "inconclusive", or "none" without gates. An unfinished run, or one
+        without judged rows, is inconclusive even without gates.
 
         A baseline only fails a run that is surely worse.
         """
         counting = {gate.verdict for gate in self._deciding}
         if self.report.is_unfinished or self.report.decided_nothing:
             counting.add("inconclusive")
-        return next((one for one in ("failed", "inconclusive", "holds") if one in counting), "none")
+        return next(
+            (name for name in ("failed", "inconclusive", "holds") if name in counting), "none"
+        )
 
     @property
     def _deciding(self) -> tuple[GateResult, ...]:
@@ -82,7 +83,7 @@ class GithubReport:
 
     @property
     def outputs(self) -> dict[str, str]:
-        """What later steps can use. Figures are those that the verdict rests on."""
+        """The outputs for later steps. The figures are those behind the verdict."""
         value, limits = self._deciding_figures
         figures = {
             "score": value,
@@ -90,81 +91,91 @@ class GithubReport:
             "upper": limits.upper if limits else None,
         }
         cost = self.report.cost.cost_usd
-        told = {name: "" if value is None else f"{value:.4f}" for name, value in figures.items()}
-        return {**told, "verdict": self.verdict, "cost": "" if cost is None else f"{cost:.6f}"}
+        figure_texts = {
+            name: "" if value is None else f"{value:.4f}" for name, value in figures.items()
+        }
+        return {
+            **figure_texts,
+            "verdict": self.verdict,
+            "cost": "" if cost is None else f"{cost:.6f}",
+        }
 
     @property
     def _deciding_figures(self) -> tuple[float | None, Interval | None]:
-        """The figure, and its limits, of the first gate with the verdict of the run; without one,
-        of the first gate, and without gates of the first criterion.
+        """The figure and limits of the first gate with the run's verdict, else of the first gate,
+        else of the first criterion.
 
-        The limits are those that the gate decided by if it asks for a confidence, otherwise the 95%
-        interval. A gate on missing scores or on the difference from another run has the score of
-        its criterion.
+        The limits are those of the gate if it asks for a confidence, otherwise the 95% interval. A
+        gate on missing scores or on the difference from another run has the score of its criterion.
         """
         sections = self.report.sections
         if not self._deciding:
             return sections[0].figure_named("") if sections else (None, None)
         gate = next(
-            (one for one in self._deciding if one.verdict == self.verdict), self._deciding[0]
+            (item for item in self._deciding if item.verdict == self.verdict), self._deciding[0]
         )
         if gate.sure and gate.confidence is not None and gate.measure != "difference":
             return gate.value, Interval(gate.lower, gate.upper, gate.confidence)
-        own = [one for one in sections if is_about(gate, one)]
-        own.sort(key=lambda one: one.system != gate.system)  # a difference is about all systems
+        matching_sections = [item for item in sections if is_about(gate, item)]
+        matching_sections.sort(
+            key=lambda item: item.system != gate.system
+        )  # a difference is about all systems
         name = gate.system if gate.of_wins else gate.name
-        return own[0].figure_named(name) if own else (gate.value, None)
+        return matching_sections[0].figure_named(name) if matching_sections else (gate.value, None)
 
     def summary(self, most_kib: float = SUMMARY_KIB) -> str:
-        """The Markdown page, cut where it would be too long."""
+        """Return the Markdown page, cut if it would be too long."""
         report = self.report
-        made = environment(report.language, html=False)
-        made.filters["cut"] = lambda text: _cut(self._said(text))
+        jinja_environment = environment(report.language, html=False)
+        jinja_environment.filters["cut"] = lambda text: _cut(self._render(text))
         cost = report.cost.cost_usd
-        befores = {
-            one.name: change.before
-            for one in report.sections
-            if not one.contests
-            for change in report.changes(one)[:1]
+        earlier_means = {
+            section.name: change.before
+            for section in report.sections
+            if not section.contests
+            for change in report.changes(section)[:1]
         }
-        page = made.get_template("github.md.jinja").render(
+        page = jinja_environment.get_template("github.md.jinja").render(
             report=report,
             mark=_MARKS[self.verdict],
             decision=decision(replace(report, gates=self._deciding)),
             gates=self.gates,
-            changes=befores,
+            changes=earlier_means,
             order_bias=order_message,
             worst=list(falling_short(report)),
-            reason_of=lambda one: reason_of(one, report),
+            reason_of=lambda section: reason_of(section, report),
             name_of=self._name_of,
             option_title=option_title,
             statuses=STATUSES,
             cost=None if cost is None else dollars(cost),
             exclusion=exclusion,
         )
-        return _within(page.strip() + "\n", int(most_kib * 1024), self._said(_CUT))
+        return _within(page.strip() + "\n", int(most_kib * 1024), self._render(_CUT))
 
-    def _name_of(self, one: JudgmentRecord) -> str:
-        """The judge and the criterion, as in the table above."""
-        section = self.report.section_of(one)
-        return section.name if section else one.judge
+    def _name_of(self, record: JudgmentRecord) -> str:
+        """Return the judge and the criterion, as in the table of the summary."""
+        section = self.report.section_of(record)
+        return section.name if section else record.judge
 
     def annotations(self) -> list[str]:
-        """Workflow commands for what did not hold, no more than are shown; the last one says how
-        many there are.
+        """Return workflow commands for everything that failed, at most as many as GitHub shows. The
+        last one counts the rest.
         """
-        found = [*self._of_state(), *self._of_gates(), *self._of_reasons()]
-        if len(found) > _MOST_ANNOTATIONS:
-            left = len(found) - _MOST_ANNOTATIONS + 1
-            more = self._said(Message("and {left} more: see the summary", left=left))
-            found = [*found[: _MOST_ANNOTATIONS - 1], _command("notice", "", 0, "adjudge", more)]
-        return found
+        commands = [*self._of_state(), *self._of_gates(), *self._of_reasons()]
+        if len(commands) > _MOST_ANNOTATIONS:
+            other_commands = len(commands) - _MOST_ANNOTATIONS + 1
+            note = self._render(Message("and {left} more: see the summary", left=other_commands))
+            commands = [
+                *commands[: _MOST_ANNOTATIONS - 1],
+                _command("notice", "", 0, "adjudge", note),
+            ]
+        return commands
 
     def _of_state(self) -> Iterator[str]:
         if self.report.is_unfinished:
             so_far = count_judgments(self.report.judged)
             message = Message("not finished, {judgments} so far", judgments=so_far)
-            yield _command("warning", *self._place(("judges",)), "adjudge", self._said(message))
+            yield _command("warning", *self._place(("judges",)), "adjudge", self._render(message))
 
     def _of_gates(self) -> Iterator[str]:
         for gate in self.gates:
@@ -188,15 +199,17 @@ class GithubReport:
                 "warning",
                 file,
                 line,
-                f"adjudge: {self._said(Message('no score'))}",
-                f"{count}: {self._said(reason)}",
+                f"adjudge: {self._render(Message('no score'))}",
+                f"{count}: {self._render(reason)}",
             )
 
-    def _said(self, text: str) -> str:
+    def _render(self, text: str) -> str:
         return render(text, self.report.language)
 
     def _place(self, names: Sequence[str]) -> tuple[str, int]:
-        """The line of the eval file that says one of these; nowhere where there is no such file."""
+        """Return the line of the eval file that contains one of the names; an empty place without a
+        file.
+        """
         file, lines = self._eval_file
         for name in filter(None, names):
             for number, text in enumerate(lines, 1):
@@ -206,7 +219,7 @@ class GithubReport:
 
     @cached_property
     def _eval_file(self) -> tuple[str, list[str]]:
-        """The file that the run was begun with, where it is below this folder."""
+        """The file that the run was started with, if it is below the working folder."""
         match run_facts(self.run).facts.get("resume"):
             case {"eval": {"path": str(name), "typed": False}}:
                 path = Path(name)
@@ -219,8 +232,8 @@ class GithubReport:
 
 
 def _command(kind: str, file: str, line: int, title: str, message: str) -> str:
-    """``::error file=…,line=…,title=…::message``; nothing in a text ends a line or begins another
-    command.
+    """Return ``::error file=…,line=…,title=…::message``. The texts are escaped: none can end the
+    line or begin another command.
     """
     where = {"file": file, "line": line or "", "title": title}
     properties = ",".join(
@@ -238,14 +251,14 @@ def _property(text: str) -> str:
 
 
 def _cut(text: object) -> str:
-    said = str(text)
-    return said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…"
+    line = str(text)
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
 def _within(page: str, most: int, why: str) -> str:
-    """The page; cut after a whole line, and saying so, where it has more bytes."""
+    """Cut the page after a complete line, with a note, if it is too long."""
     if len(page.encode("utf-8", "backslashreplace")) <= most:
         return page
     note = f"\n\n</details>\n\n*{why}*\n"
-    kept = page.encode("utf-8", "backslashreplace")[: max(0, most - len(note.encode()))]
-    return kept[: kept.rfind(b"\n") + 1].decode("utf-8", "ignore") + note
+    kept_bytes = page.encode("utf-8", "backslashreplace")[: max(0, most - len(note.encode()))]
+    return kept_bytes[: kept_bytes.rfind(b"\n") + 1].decode("utf-8", "ignore") + note

@@ -40,102 +40,113 @@ _CLASSES: dict[str, type] = {}
 
 
 def results_schema() -> Schema:
-    """What every ``--json`` prints."""
+    """Return the schema of every ``--json`` output."""
     defined: dict[str, Schema] = {}
-    documents = [_of(one, defined) for one in DOCUMENTS]
+    documents = [_of(document, defined) for document in DOCUMENTS]
     about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA}
     return {**about, "oneOf": documents, "$defs": dict(sorted(defined.items()))}
 
 
 def openapi_schemas() -> dict[str, Schema]:
-    """``Judgment``, a row of a run with its parts, and ``Result``, the same without where it
-    stands and what was judged: components of OpenAPI.
+    """Return ``Judgment``, a row of a run with its parts, and ``Result``, without the row's place
+    and texts, as components of OpenAPI.
     """
     defined: dict[str, Schema] = {}
     _of(JudgmentRecord, defined)
-    whole = defined["Judgment"]
-    properties, required = cast(Schema, whole["properties"]), cast(list[str], whole["required"])
+    judgment = defined["Judgment"]
+    properties, required = (
+        cast(Schema, judgment["properties"]),
+        cast(list[str], judgment["required"]),
+    )
     defined["Result"] = {
         "type": "object",
         "properties": {
-            name: one for name, one in properties.items() if name not in _PLACE_AND_TEXTS
+            name: schema for name, schema in properties.items() if name not in _PLACE_AND_TEXTS
         },
         "required": [name for name in required if name not in _PLACE_AND_TEXTS],
     }
-    said = json.dumps(defined).replace("#/$defs/", "#/components/schemas/")
-    return cast(dict[str, Schema], json.loads(said))
+    text = json.dumps(defined).replace("#/$defs/", "#/components/schemas/")
+    return cast(dict[str, Schema], json.loads(text))
 
 
-def _of(made: object, defined: dict[str, Schema]) -> Schema:
-    if made is JudgmentRecord:
+def _of(annotation: object, defined: dict[str, Schema]) -> Schema:
+    if annotation is JudgmentRecord:
         return _judgment(defined)
-    if made is VoteRecord:
+    if annotation is VoteRecord:
         return _vote(defined)
-    if is_typeddict(made) or is_dataclass(made):
-        return _named(cast(type, made), defined)
-    parts = get_args(made)
-    match get_origin(made):
+    if is_typeddict(annotation) or is_dataclass(annotation):
+        return _define(cast(type, annotation), defined)
+    parts = get_args(annotation)
+    match get_origin(annotation):
         case typing.NotRequired:
-            found = _of(parts[0], defined)
+            schema = _of(parts[0], defined)
         case typing.Annotated:
-            found = {"description": parts[1], **_of(parts[0], defined)}
+            schema = {"description": parts[1], **_of(parts[0], defined)}
         case typing.Literal:
-            found = {"enum": list(parts)}
+            schema = {"enum": list(parts)}
         case typing.Union | types.UnionType:
-            found = _any_of(parts, defined)
+            schema = _any_of(parts, defined)
         case collections.abc.Mapping:
-            found = {"type": "object", "additionalProperties": _of(parts[1], defined)}
+            schema = {"type": "object", "additionalProperties": _of(parts[1], defined)}
         case collections.abc.Sequence:
-            found = {"type": "array", "items": _of(parts[0], defined)}
+            schema = {"type": "array", "items": _of(parts[0], defined)}
         case origin if origin is tuple:
-            found = {
+            schema = {
                 "type": "array",
                 "items": _any_of([part for part in parts if part is not ...], defined),
             }
         case _:
-            found = {"type": name} if (name := _PLAIN.get(made)) else {}
-    return found
+            schema = {"type": name} if (name := _PLAIN.get(annotation)) else {}
+    return schema
 
 
 def _any_of(kinds: Iterable[object], defined: dict[str, Schema]) -> Schema:
-    found: list[Schema] = []
+    schemas: list[Schema] = []
     for kind in kinds:
-        one = _of(kind, defined)
-        found += [] if one in found else [one]
-    return found[0] if len(found) == 1 else {"anyOf": found}
+        schema = _of(kind, defined)
+        schemas += [] if schema in schemas else [schema]
+    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
-def _named(made: type, defined: dict[str, Schema]) -> Schema:
-    """Once under its name, and a reference to it.
+def _define(class_: type, defined: dict[str, Schema]) -> Schema:
+    """Add a class once under its name, and return a reference to it.
 
-    A result may say more than it must: a judge of one's own does.
+    Further keys are allowed, since custom judges add some.
     """
-    name = made.__name__.removesuffix("Shape").removesuffix("Record")
-    if _CLASSES.setdefault(name, made) is not made:
-        raise TypeError(f"{made} and {_CLASSES[name]} would both be called {name}")
+    name = class_.__name__.removesuffix("Shape").removesuffix("Record")
+    if _CLASSES.setdefault(name, class_) is not class_:
+        raise TypeError(f"{class_} and {_CLASSES[name]} would both be called {name}")
     if name not in defined:
         defined[name] = {}
-        kept = {one.name: one.default is None for one in fields(made)} if is_dataclass(made) else {}
-        hints = {key: kind for key, kind in type_hints(made).items() if key in kept or not kept}
-        if made is CriteriaShape:
+        field_defaults = (
+            {field.name: field.default is None for field in fields(class_)}
+            if is_dataclass(class_)
+            else {}
+        )
+        hints = {
+            key: kind
+            for key, kind in type_hints(class_).items()
+            if key in field_defaults or not field_defaults
+        }
+        if class_ is CriteriaShape:
             for section in SECTIONS.load_all():
                 hints |= type_hints(section.shape) if section.shape else {}
         optional = [
             key
             for key, kind in hints.items()
-            if kept.get(key) or get_origin(kind) is typing.NotRequired
+            if field_defaults.get(key) or get_origin(kind) is typing.NotRequired
         ]
         defined[name] = _object(
-            made, {key: _of(kind, defined) for key, kind in hints.items()}, optional
+            class_, {key: _of(kind, defined) for key, kind in hints.items()}, optional
         )
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _object(made: type, properties: Mapping[str, Schema], optional: Collection[str]) -> Schema:
+def _object(class_: type, properties: Mapping[str, Schema], optional: Collection[str]) -> Schema:
     required = [key for key in properties if key not in optional]
-    about = " ".join((made.__doc__ or "").split())
+    description = " ".join((class_.__doc__ or "").split())
     return {
-        "description": about,
+        "description": description,
         "type": "object",
         "properties": dict(properties),
         "required": required,
@@ -143,9 +154,7 @@ def _object(made: type, properties: Mapping[str, Schema], optional: Collection[s
 
 
 def _judgment(defined: dict[str, Schema]) -> Schema:
-    """What ``JudgmentRecord.to_dict`` says: what all of them have, and behind it what each kind has
-    of its own.
-    """
+    """Return the schema of ``JudgmentRecord.to_dict``: the common keys, then those of each kind."""
     if "Judgment" not in defined:
         defined["Judgment"] = {}
         hints = type_hints(JudgmentRecord)
@@ -155,19 +164,19 @@ def _judgment(defined: dict[str, Schema]) -> Schema:
         common["decided_by"] = Annotated[
             str | None, "cascades: the step whose verdict it is; null where none was accepted"
         ]
-        own: dict[str, list[object]] = {}
+        kinds_by_name: dict[str, list[object]] = {}
         for kind in (DETAILS[name] for name in DETAILS.ours):
-            known = type_hints(kind)
-            for one in fields(cast(Any, kind)):
-                own.setdefault(one.name, []).append(known[one.name])
+            hints_of_kind = type_hints(kind)
+            for field in fields(cast(Any, kind)):
+                kinds_by_name.setdefault(field.name, []).append(hints_of_kind[field.name])
         properties = {name: _of(kind, defined) for name, kind in common.items()}
-        properties |= {name: _any_of(kinds, defined) for name, kinds in own.items()}
-        defined["Judgment"] = _object(JudgmentRecord, properties, (*_NOT_ALWAYS, *own))
+        properties |= {name: _any_of(kinds, defined) for name, kinds in kinds_by_name.items()}
+        defined["Judgment"] = _object(JudgmentRecord, properties, (*_NOT_ALWAYS, *kinds_by_name))
     return {"$ref": "#/$defs/Judgment"}
 
 
 def _vote(defined: dict[str, Schema]) -> Schema:
-    """What ``VoteRecord.to_dict`` says: the usage among the rest."""
+    """Return the schema of ``VoteRecord.to_dict``, with the usage among the other keys."""
     if "Vote" not in defined:
         hints = {
             **type_hints(VoteRecord),
@@ -180,6 +189,8 @@ def _vote(defined: dict[str, Schema]) -> Schema:
             if name not in _NOT_SHOWN_OF_A_VOTE
         }
         defined["Vote"] = _object(
-            VoteRecord, properties, [one.name for one in fields(VoteRecord) if one.default is None]
+            VoteRecord,
+            properties,
+            [field.name for field in fields(VoteRecord) if field.default is None],
         )
     return {"$ref": "#/$defs/Vote"}

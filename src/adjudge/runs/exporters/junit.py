@@ -1,7 +1,7 @@
-"""A run as JUnit XML: one test suite for each judge, one test case for each judgment.
+"""A run as JUnit XML: a test suite per judge, a test case per judgment.
 
-A judgment that failed is an ``<error>``, never a ``<failure>``: nobody said that the answer is bad.
-One that abstained is ``<skipped>``; one that neither passes nor fails, such as a comparison or a
+A judgment that failed is an ``<error>`` and never a ``<failure>``, which would call the answer bad.
+An abstention is ``<skipped>``. A judgment that neither passes nor fails, such as a comparison or a
 count, is a test case without either.
 """
 
@@ -36,9 +36,10 @@ _CASE = ("failure", "error", "skipped")
 
 
 def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
-    """Write all judgments of a run; says how many there are. The outcome of its gates, and how it
-    compares with ``baseline`` or the run that it must not be worse than, are in the properties of
-    each judge's suite.
+    """Write all judgments of a run, and return their number.
+
+    The properties of each judge's suite hold the outcome of its gates, and the comparison with
+    ``baseline`` or with the run that it must not be worse than.
     """
     ends, info = scale_ends(run), run_info(run)
     gates = _gates(info, baseline)
@@ -46,9 +47,9 @@ def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
         counts = {judge: Counter[str]() for judge in info.judges}
         means: dict[str, dict[tuple[str, str], _Mean]] = {judge: {} for judge in info.judges}
         for judge in info.judges:
-            for one in records(ledger, judge=judge):
-                counts[judge][_kind(one, ends)] += 1
-                means[judge].setdefault((one.criterion, one.answered_by), _Mean()).add(one)
+            for record in records(ledger, judge=judge):
+                counts[judge][_kind(record, ends)] += 1
+                means[judge].setdefault((record.criterion, record.answered_by), _Mean()).add(record)
         total = sum(counts.values(), Counter[str]())
         is_unfinished = info.state not in ("complete", "imported")
         all_cases = total + Counter({"error": int(is_unfinished)})
@@ -58,22 +59,26 @@ def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
         )
         if is_unfinished:
             _write_unfinished(file, info)
-        for judge, own in counts.items():
-            file.write(f"<testsuite name={_attribute(judge)} {_counts(own)}>\n")
-            about = {
+        for judge, kind_counts in counts.items():
+            file.write(f"<testsuite name={_attribute(judge)} {_counts(kind_counts)}>\n")
+            facts = {
                 "run": run.name,
                 "state": info.state,
                 "lock": info.identities.get(judge),
                 **_scores(means[judge]),
             }
-            told = [
-                _property(name, str(value)) for name, value in about.items() if value is not None
+            property_lines = [
+                _property(name, str(value)) for name, value in facts.items() if value is not None
             ]
-            told += [_property("excluded", text) for text in _excluded(info, judge)]
-            told += [_property("gate", gate, _LONGEST_MESSAGE) for gate in gates.get(judge, ())]
-            file.write(f"<properties>\n{''.join(told)}</properties>\n")
-            for one in records(ledger, judge=judge):
-                _write_case(file, one, ends)
+            property_lines += [
+                _property("excluded", text) for text in _exclusion_lines(info, judge)
+            ]
+            property_lines += [
+                _property("gate", gate, _LONGEST_MESSAGE) for gate in gates.get(judge, ())
+            ]
+            file.write(f"<properties>\n{''.join(property_lines)}</properties>\n")
+            for record in records(ledger, judge=judge):
+                _write_case(file, record, ends)
             file.write("</testsuite>\n")
         file.write("</testsuites>\n")
     return total.total()
@@ -85,9 +90,9 @@ class _Mean:
     def __init__(self) -> None:
         self._total, self._count = 0.0, 0
 
-    def add(self, one: JudgmentRecord) -> None:
-        if one.scored and one.score is not None:
-            self._total += one.score
+    def add(self, record: JudgmentRecord) -> None:
+        if record.scored and record.score is not None:
+            self._total += record.score
             self._count += 1
 
     @property
@@ -96,27 +101,27 @@ class _Mean:
 
 
 def _scores(means: Mapping[tuple[str, str], _Mean]) -> dict[str, float | None]:
-    """Return the mean score per criterion, and per system if several answered: there is no mean
+    """Return the mean score per criterion, and per system if several answered. There is no mean
     over several of either.
     """
     if len(means) == 1:
         return {"score": next(iter(means.values())).value}
     several = len({system for _, system in means}) > 1
     return {
-        f"score.{of_system(criterion, system if several else '')}": one.value
-        for (criterion, system), one in means.items()
+        f"score.{of_system(criterion, system if several else '')}": mean.value
+        for (criterion, system), mean in means.items()
     }
 
 
-def _excluded(info: RunInfo, judge: str) -> Iterator[str]:
-    """Say which models of a panel did not count, and on how many rows."""
-    asked, language = sum(info.judges[judge].values()), Setup.of_run(info).language
+def _exclusion_lines(info: RunInfo, judge: str) -> Iterator[str]:
+    """Yield which models of a panel did not count, and on how many rows."""
+    rows, language = sum(info.judges[judge].values()), Setup.of_run(info).language
     for model, lost in info.excluded.get(judge, {}).items():
-        yield render(exclusion(model, lost, asked), language)
+        yield render(exclusion(model, lost, rows), language)
 
 
 def _write_unfinished(file: TextIO, info: RunInfo) -> None:
-    """Add a test case that is not green, whatever the judgments so far say."""
+    """Add a test case that fails, whatever the judgments so far are."""
     state = render(info.state, Setup.of_run(info).language)
     file.write(
         f"<testsuite name={_attribute(info.folder.name)} {_counts(Counter(error=1))}>\n"
@@ -127,44 +132,46 @@ def _write_unfinished(file: TextIO, info: RunInfo) -> None:
 
 
 def _gates(info: RunInfo, baseline: Path | None) -> dict[str, list[str]]:
-    """Judge → the outcome of its gates, and how it compares with another run, in sentences."""
-    setup, found = against_baseline(Setup.of_run(info), baseline), dict[str, list[str]]()
+    """Return the outcome of the gates per judge, and the comparison with another run, in
+    sentences.
+    """
+    setup, sentences = against_baseline(Setup.of_run(info), baseline), dict[str, list[str]]()
     gates: list[GateResult] = []
     if setup.bars:
         report = report_of_run(info.folder, shown=0, info=info)
         gates += [gate for gate in report.gates if gate.measure != "difference"]
     for gate in (*gates, *paired_gates(setup, info.folder)):
         for judge in [gate.judge] if gate.judge else info.judges:
-            found.setdefault(judge, []).append(render(gate.sentence(), setup.language))
-    return found
+            sentences.setdefault(judge, []).append(render(gate.sentence(), setup.language))
+    return sentences
 
 
-def _kind(one: JudgmentRecord, ends: Ends) -> str:
-    if one.status in ("abstained", "skipped"):
+def _kind(record: JudgmentRecord, ends: Ends) -> str:
+    if record.status in ("abstained", "skipped"):
         return "skipped"
-    if not one.scored:
+    if not record.scored:
         return "error"
-    return "failure" if passed(one, ends) is False else "passed"
+    return "failure" if passed(record, ends) is False else "passed"
 
 
-def _counts(found: Counter[str]) -> str:
-    failures, errors, skipped = (found[kind] for kind in _CASE)
-    return f'tests="{found.total()}" failures="{failures}" errors="{errors}" skipped="{skipped}"'
+def _counts(counts: Counter[str]) -> str:
+    failures, errors, skipped = (counts[kind] for kind in _CASE)
+    return f'tests="{counts.total()}" failures="{failures}" errors="{errors}" skipped="{skipped}"'
 
 
-def _write_case(file: TextIO, one: JudgmentRecord, ends: Ends) -> None:
-    kind = _kind(one, ends)
+def _write_case(file: TextIO, record: JudgmentRecord, ends: Ends) -> None:
+    kind = _kind(record, ends)
     file.write(
-        f"<testcase classname={_attribute(f'{one.judge}: {one.criterion}')} "
-        f"name={_attribute(one.name)}>\n"
+        f"<testcase classname={_attribute(f'{record.judge}: {record.criterion}')} "
+        f"name={_attribute(record.name)}>\n"
     )
-    file.write("<properties>\n" + "".join(_properties(one)) + "</properties>\n")
-    why = one.explanation or one.reason or ""
+    file.write("<properties>\n" + "".join(_properties(record)) + "</properties>\n")
+    why = record.explanation or record.reason or ""
     if kind in _CASE:
-        said = (
-            one.reason or "no verdict"
+        message = (
+            record.reason or "no verdict"
             if kind != "failure"
-            else ": ".join(filter(None, (str(one.verdict or _number(one.score)), why)))
+            else ": ".join(filter(None, (str(record.verdict or _number(record.score)), why)))
         )
         body = "" if kind == "skipped" else f">{_words(why)}</{kind}"
         type_ = (
@@ -172,34 +179,33 @@ def _write_case(file: TextIO, one: JudgmentRecord, ends: Ends) -> None:
             if kind == "skipped"
             else f" type={_attribute('judged as failed' if kind == 'failure' else 'no verdict')}"
         )
-        file.write(f"<{kind} message={_attribute(said, _LONGEST_MESSAGE)}{type_}{body or '/'}>\n")
-    file.write(f"<system-out>{_words(_shown(one))}</system-out>\n</testcase>\n")
+        file.write(
+            f"<{kind} message={_attribute(message, _LONGEST_MESSAGE)}{type_}{body or '/'}>\n"
+        )
+    texts = "\n".join(
+        f"{name}: {text if isinstance(text, str) else ' | '.join(text)}"
+        for name, text in record.fields.items()
+    )
+    file.write(f"<system-out>{_words(texts)}</system-out>\n</testcase>\n")
 
 
-def _properties(one: JudgmentRecord) -> Iterator[str]:
+def _properties(record: JudgmentRecord) -> Iterator[str]:
     for name, value in (
-        ("verdict", one.verdict),
-        ("score", _number(one.score)),
-        ("status", one.status),
+        ("verdict", record.verdict),
+        ("score", _number(record.score)),
+        ("status", record.status),
     ):
         if value is not None:
             yield _property(name, str(value))
 
 
 def _number(score: float | None) -> float | None:
-    """1 as 1.0: one way of writing it, for tools that compare texts."""
+    """Return 1 as 1.0: a single notation, for tools that compare texts."""
     return None if score is None else float(score)
 
 
 def _property(name: str, value: str, most: int = _LONGEST_NAME) -> str:
     return f"<property name={_attribute(f'adjudge.{name}')} value={_attribute(value, most)}/>\n"
-
-
-def _shown(one: JudgmentRecord) -> str:
-    return "\n".join(
-        f"{name}: {text if isinstance(text, str) else ' | '.join(text)}"
-        for name, text in one.fields.items()
-    )
 
 
 def _attribute(text: str, most: int = _LONGEST_NAME) -> str:
@@ -215,5 +221,5 @@ def _cut(text: str, most: int) -> str:
 
 
 def _valid(text: str) -> str:
-    """What XML has no place for, as its escape."""
-    return _INVALID.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    """Replace characters that XML cannot hold by their escapes."""
+    return _INVALID.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -1,4 +1,4 @@
-"""A run as files of other tools, as far as those can carry it: results of promptfoo, logs of
+"""A run as files of other tools, as far as their formats allow: results of promptfoo, logs of
 Inspect.
 """
 
@@ -38,12 +38,12 @@ _INSPECT_SCORES = {"c": 1.0, "p": 0.5, "i": 0.0, "yes": 1.0, "true": 1.0, "no": 
 
 
 def to_promptfoo(run: Path, target: Path) -> int:
-    """Results of version 3: each judgment is the result of one model-graded assertion.
+    """Write results of version 3: each judgment is the result of one model-graded assertion.
 
-    Counts and skipped judgments are left out: a result there passes, fails or is an error, and they
-    are nothing of that. Returns how many judgments were read.
+    Counts and skipped judgments are left out: results there pass, fail or are errors, which does
+    not fit. Returns the number of judgments that were read.
     """
-    labels = {(label.row, label.criteria): mark for label, mark in _marked(run)}
+    labels = {(label.row, label.criteria): mark for label, mark in _manual_ratings(run)}
     head = {"version": 3, "timestamp": _now(), "prompts": [_PROMPT]}
     places = _Places()
     count, read, ends, stats = 0, 0, scale_ends(run), dict.fromkeys(_STATS, 0)
@@ -77,17 +77,15 @@ def _has_no_place(row: JudgmentRecord) -> bool:
 
 
 def _failure_reason(row: JudgmentRecord, ends: Ends) -> int:
-    """Return what promptfoo calls ``failureReason``: 0 of a result that passes, 1 of one that
-    fails, 2 of one without a score.
-    """
+    """Return promptfoo's ``failureReason``: 0 for a pass, 1 for a failure, 2 without a score."""
     if row.score is None:
         return 2
     return int(passed(row, ends) is not True)
 
 
 class _Places:
-    """Where promptfoo shows each result: answers of several systems to one row stand side by
-    side.
+    """The positions of results in promptfoo. Answers of several systems to one row are next to each
+    other.
     """
 
     def __init__(self) -> None:
@@ -95,11 +93,13 @@ class _Places:
         self._systems: dict[str, int] = {}
 
     def of(self, row: JudgmentRecord, count: int) -> tuple[int, int]:
-        """Return the number of the test and of the system; ``count``: results before this one."""
+        """Return the number of the test and of the system. ``count``: the results before this
+        one.
+        """
         if not row.answered_by:
             return count, 0
-        asked = (row.judge, row.criterion, asked_row(row) or "", str(row.input.get(REPEAT, "")))
-        test = self._tests.setdefault(asked, len(self._tests))
+        question = (row.judge, row.criterion, asked_row(row) or "", str(row.input.get(REPEAT, "")))
+        test = self._tests.setdefault(question, len(self._tests))
         return test, self._systems.setdefault(row.answered_by, len(self._systems))
 
 
@@ -118,19 +118,19 @@ def _promptfoo_result(
         "reason": row.explanation or row.reason or "",
         "assertion": assertion,
     }
-    own = {**part, **({"metadata": {"graderError": True}} if failed else {})}
+    grading = {**part, **({"metadata": {"graderError": True}} if failed else {})}
     label = labels.get((row.identity, row.criterion))
     people = [] if label is None else [label]
-    shown = {name: value for name, value in fields.items() if name != "response"}
+    variables = {name: value for name, value in fields.items() if name != "response"}
     return {
         "testIdx": place[0],
         "promptIdx": place[1],
         "promptId": _PROMPT["id"],
         "prompt": {"raw": _PROMPT["raw"], "label": _PROMPT["label"]},
-        "testCase": {"vars": shown, "assert": [assertion]},
+        "testCase": {"vars": variables, "assert": [assertion]},
         "provider": {"id": row.answered_by or "adjudge"},
         "latencyMs": 0,
-        "vars": shown,
+        "vars": variables,
         "response": {"output": in_one(fields.get("response", ""))},
         "success": good,
         "score": score,
@@ -140,18 +140,18 @@ def _promptfoo_result(
             "pass": good,
             "score": score,
             "reason": "",
-            "componentResults": [own, *people],
+            "componentResults": [grading, *people],
         },
         "namedScores": {},
     }
 
 
-def _marked(run: Path) -> Iterator[tuple[Label, JsonDict]]:
-    """Labels as manual ratings; one whose option neither passes nor fails is none."""
+def _manual_ratings(run: Path) -> Iterator[tuple[Label, JsonDict]]:
+    """Yield labels as manual ratings. Labels that neither pass nor fail are left out."""
     ends = scale_ends(run)
     points = {
-        one.name: {option.name: option.score for option in one.scale.criteria.options}
-        for one in scales_in(run)
+        scale.name: {option.name: option.score for option in scale.scale.criteria.options}
+        for scale in scales_in(run)
     }
     for label in LabelStore(run).current():
         score = (
@@ -174,8 +174,8 @@ def _marked(run: Path) -> Iterator[tuple[Label, JsonDict]]:
 
 
 def to_inspect(run: Path, target: Path) -> int:
-    """A log of version 2: each judgment is a sample with the score of one scorer; what has no
-    verdict is NaN. An option that Inspect would count otherwise is its score there.
+    """Write a log of version 2: each judgment is a sample with the score of one scorer, NaN without
+    a verdict. If Inspect would count an option differently, its score is written.
     """
     options = exported_options(run)
     head = {
@@ -206,12 +206,12 @@ def _inspect_sample(row: JudgmentRecord, options: JsonObject) -> JsonDict:
     word = row.verdict if row.detail.is_option else None
     is_read = word is None or not options or _INSPECT_SCORES.get(word.casefold()) == row.score
     option = word if is_read else row.score
-    chosen = option if option is not None else _TRUTHS.get(row.verdict or "")
-    value = (chosen if chosen is not None else row.score) if row.scored else math.nan
+    choice = option if option is not None else _TRUTHS.get(row.verdict or "")
+    value = (choice if choice is not None else row.score) if row.scored else math.nan
     answer = {"role": "assistant", "content": in_one(fields.get("response", ""))}
-    shown = {
-        name: in_one(one)
-        for name, one in fields.items()
+    inputs = {
+        name: in_one(field_text)
+        for name, field_text in fields.items()
         if name not in ("response", "target", "reference")
     }
     score: JsonDict = {
@@ -224,9 +224,9 @@ def _inspect_sample(row: JudgmentRecord, options: JsonObject) -> JsonDict:
     return {
         "id": row.id or row.row,
         "epoch": 1,
-        "input": next(iter(shown.values()))
-        if len(shown) == 1
-        else "\n\n".join(f"{name}: {one}" for name, one in shown.items()),
+        "input": next(iter(inputs.values()))
+        if len(inputs) == 1
+        else "\n\n".join(f"{name}: {field_text}" for name, field_text in inputs.items()),
         "target": in_one(fields.get("target") or fields.get("reference") or ""),
         "output": {
             "model": row.answered_by or "none/none",
@@ -239,7 +239,9 @@ def _inspect_sample(row: JudgmentRecord, options: JsonObject) -> JsonDict:
 
 
 def system_of(row: JudgmentRecord) -> JsonDict:
-    """Return which system answered which row, if several did: imports read it again."""
+    """Return the system and the row that it answered, if several systems did. Imports read this
+    again.
+    """
     return {"system": row.answered_by, ROW: asked_row(row)} if row.answered_by else {}
 
 
@@ -260,5 +262,5 @@ def _now() -> str:
 
 
 def in_one(value: str | Sequence[str]) -> str:
-    """Return a text, or several as one."""
+    """Return one text, joining several."""
     return value if isinstance(value, str) else "\n\n".join(value)

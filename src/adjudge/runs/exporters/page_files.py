@@ -1,4 +1,4 @@
-"""A report that is written as a Markdown page, an HTML page or JSON, by the name of its file."""
+"""Reports as Markdown, HTML or JSON, by the ending of their file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_page(path: Path, endings: Sequence[str] = ENDINGS) -> None:
 
 
 def write_page(path: Path, pages: Mapping[str, Callable[[], str]]) -> None:
-    """What the page for the ending of ``path`` says."""
+    """Write the page for the ending of ``path``."""
     ending = path.suffix.lower()
     text = pages[ending]()
     with writing(path):
@@ -40,7 +40,7 @@ def write_page(path: Path, pages: Mapping[str, Callable[[], str]]) -> None:
 def pages_of(
     document: Document, language: str, whole: JsonObject
 ) -> Mapping[str, Callable[[], str]]:
-    """Ending → how it is written. ``whole``: what ``--json`` prints."""
+    """Return ending → function that renders it. ``whole``: the output of ``--json``."""
     return {
         ".md": lambda: document_markdown(document, language),
         ".html": lambda: document_html(document, language),
@@ -51,7 +51,7 @@ def pages_of(
 def envelope(
     kind: str, summary: JsonObject, results: Sequence[JsonObject], more: JsonObject
 ) -> JsonObject:
-    """What ``--json`` prints, as one value."""
+    """Return the output of ``--json`` as one value."""
     return {
         "schema": SCHEMA,
         "kind": kind,

@@ -1,4 +1,4 @@
-"""A report as files: a Markdown page, an HTML page, or both with a table beside them."""
+"""Reports as files: a Markdown page, an HTML page, or both with a table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write_markdown(report: Report, path: Path) -> None:
 
 
 def write_html(report: Report, judgments: Iterable[JudgmentRecord] | None, path: Path) -> None:
-    """Written as the judgments pass."""
+    """Write the page while the judgments pass."""
     with text_file(path, is_page=True) as file:
         file.writelines(html_parts(report, judgments))
 
@@ -32,8 +32,8 @@ def write_reports(
     judgments: Sequence[JudgmentRecord] | Reiterable[JudgmentRecord],
     folder: str | Path = "reports",
 ) -> list[Path]:
-    """``rag_evaluation_results_<time>`` as .md, .csv and .html in ``folder``, which is made where
-    it is not there.
+    """Write ``rag_evaluation_results_<time>`` as .md, .csv and .html into ``folder``, which is
+    created if necessary.
     """
     paths = report_paths(Path(folder), report.made)
     try:
@@ -50,15 +50,13 @@ def write_reports(
     return paths
 
 
-def report_paths(folder: Path, made: datetime | None = None) -> list[Path]:
-    """Where the reports of now, or of another second, go: one that is there already keeps its
-    name.
-    """
-    made = made or datetime.now()
-    stem = folder / f"rag_evaluation_results_{made:%Y%m%d_%H%M%S}"
+def report_paths(folder: Path, time: datetime | None = None) -> list[Path]:
+    """Return new paths for reports of now, or of the first second after it that is not taken."""
+    time = time or datetime.now()
+    stem = folder / f"rag_evaluation_results_{time:%Y%m%d_%H%M%S}"
     paths = [stem.with_suffix(suffix) for suffix in (".md", ".csv", ".html")]
     return (
-        report_paths(folder, made + timedelta(seconds=1))
+        report_paths(folder, time + timedelta(seconds=1))
         if any(path.exists() for path in paths)
         else paths
     )

@@ -1,8 +1,7 @@
 """Verdicts and labels of a run as scores of Langfuse and as annotations of Phoenix.
 
-What they are about is known by the row's id, which for Langfuse is a trace's and for Phoenix a
-span's. A judgment that failed has no verdict, so that it is not there: :func:`without_verdict`
-counts them.
+The row's id names the trace for Langfuse, and the span for Phoenix. A failed judgment has no
+verdict and is left out; :func:`without_verdict` counts these.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ _TRUTHS = {"PASS": 1, "FAIL": 0}
 
 
 @dataclass(frozen=True)
-class _Said:
-    """What somebody said of a row, whoever it was."""
+class _TraceScore:
+    """A verdict or a label on a row."""
 
     row: JudgmentRecord
     answer: str | float
@@ -46,26 +45,28 @@ class _Said:
 
     @property
     def key(self) -> str:
-        """The same thing said again is the same score, not a second one."""
+        """A key that is the same if the same verdict is exported again, so that it is not a second
+        score.
+        """
         parts = (self.row.judge, self.subject, self.row.criterion, self.who)
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def to_langfuse(run: Path, target: Path) -> int:
-    """Bodies of ``POST /api/public/scores``, in a list as ``GET`` gives them.
+    """Write bodies of ``POST /api/public/scores``, in a list like that of ``GET``.
 
-    Says how many judgments were read.
+    Returns the number of judgments that were read.
     """
     return _write(run, target, _langfuse)
 
 
 def to_phoenix(run: Path, target: Path) -> int:
-    """The body of ``POST /v1/span_annotations``."""
+    """Write the body of ``POST /v1/span_annotations``."""
     return _write(run, target, _phoenix)
 
 
 def without_verdict(run: Path) -> int:
-    """Judgments that neither of them has a place for."""
+    """Count the judgments without a verdict; Langfuse and Phoenix cannot store them."""
     return sum(
         count
         for statuses in run_info(run).judges.values()
@@ -75,16 +76,16 @@ def without_verdict(run: Path) -> int:
 
 
 def trace_scores(run: Path, service: str) -> Iterator[tuple[str, JsonDict]]:
-    """(key, body) of every verdict on a trace, as ``service`` takes it: langfuse, phoenix,
-    langsmith, mlflow. The same verdict has the same key, and replaces itself there.
+    """Yield a key and a body for every verdict on a trace, in the form of ``service``: langfuse,
+    phoenix, langsmith or mlflow. The same verdict has the same key, and replaces itself there.
     """
     body, options = _ON_TRACES[service], exported_options(run)
     for row in records_of(run, votes=True):
-        for said in _verdict(row, options(row)):
-            yield said.key, body(said)
+        for score in _verdict(row, options(row)):
+            yield score.key, body(score)
 
 
-def _write(run: Path, target: Path, body: Callable[[_Said], JsonDict]) -> int:
+def _write(run: Path, target: Path, body: Callable[[_TraceScore], JsonDict]) -> int:
     labels: dict[str, list[Label]] = {}
     for label in LabelStore(run).current():
         if label.answer is not None:
@@ -94,38 +95,38 @@ def _write(run: Path, target: Path, body: Callable[[_Said], JsonDict]) -> int:
         file.write('{"data": [')
         for row in records_of(run, votes=True):
             rows += 1
-            for said in (
+            for score in (
                 *_verdict(row, options(row)),
-                *_labelled(row, labels, options(row)),
+                *_label_scores(row, labels, options(row)),
             ):
-                file.write(f"{start}\n{json.dumps(body(said))}")
+                file.write(f"{start}\n{json.dumps(body(score))}")
                 start = ","
         file.write("\n]}\n")
     return rows
 
 
-def _verdict(row: JudgmentRecord, options: JsonObject) -> Iterator[_Said]:
+def _verdict(row: JudgmentRecord, options: JsonObject) -> Iterator[_TraceScore]:
     number = None if row.score is None else float(row.score)
     answer = row.verdict if row.verdict is not None else number
     if row.scored and answer is not None:
         about: JsonDict = {"judge": row.judge, "models": list(row.used)}
         about |= {**system_of(row), **options}
-        yield _Said(row, answer, number, row.explanation or "", row.judge, False, about)
+        yield _TraceScore(row, answer, number, row.explanation or "", row.judge, False, about)
 
 
-def _labelled(
+def _label_scores(
     row: JudgmentRecord, labels: dict[str, list[Label]], options: JsonObject
-) -> Iterator[_Said]:
-    """A row that several judges judged has its labels once."""
+) -> Iterator[_TraceScore]:
+    """Yield the labels of a row, once for all judges of the row."""
     systems = row.detail.named_systems
     for label in labels.pop(f"{row.identity} {row.criterion}", ()):
-        named = isinstance(label.winner, int) and label.winner < len(systems)
-        answer = systems[int(label.winner or 0)] if named else label.answer
+        names_system = isinstance(label.winner, int) and label.winner < len(systems)
+        answer = systems[int(label.winner or 0)] if names_system else label.answer
         about = some_of(label, "annotator", "kind", "design", "judge_visible")
-        said = answer if isinstance(answer, str) else float(answer or 0)
-        yield _Said(
+        value = answer if isinstance(answer, str) else float(answer or 0)
+        yield _TraceScore(
             row,
-            said,
+            value,
             label.score,
             label.note,
             label.annotator,
@@ -134,70 +135,70 @@ def _labelled(
         )
 
 
-def _langfuse(said: _Said) -> JsonDict:
-    truth = _TRUTHS.get(str(said.answer))
+def _langfuse(score: _TraceScore) -> JsonDict:
+    truth = _TRUTHS.get(str(score.answer))
     kind = (
         "NUMERIC"
-        if not isinstance(said.answer, str)
+        if not isinstance(score.answer, str)
         else "CATEGORICAL"
         if truth is None
         else "BOOLEAN"
     )
     return {
-        "id": said.key,
-        "traceId": said.subject,
-        "name": said.row.criterion,
-        "value": said.answer if truth is None else truth,
+        "id": score.key,
+        "traceId": score.subject,
+        "name": score.row.criterion,
+        "value": score.answer if truth is None else truth,
         "dataType": kind,
-        "source": "ANNOTATION" if said.person else "EVAL",
-        "comment": said.why or None,
-        **({"authorUserId": said.who} if said.person else {}),
-        "metadata": dict(said.more),
+        "source": "ANNOTATION" if score.person else "EVAL",
+        "comment": score.why or None,
+        **({"authorUserId": score.who} if score.person else {}),
+        "metadata": dict(score.more),
     }
 
 
-def _phoenix(said: _Said) -> JsonDict:
+def _phoenix(score: _TraceScore) -> JsonDict:
     return {
-        "span_id": said.subject,
-        "name": said.row.criterion,
-        "annotator_kind": "HUMAN" if said.person else "LLM",
+        "span_id": score.subject,
+        "name": score.row.criterion,
+        "annotator_kind": "HUMAN" if score.person else "LLM",
         "result": {
-            "label": said.answer if isinstance(said.answer, str) else None,
-            "score": said.score,
-            "explanation": said.why or None,
+            "label": score.answer if isinstance(score.answer, str) else None,
+            "score": score.score,
+            "explanation": score.why or None,
         },
-        "metadata": dict(said.more),
-        "identifier": said.key,
+        "metadata": dict(score.more),
+        "identifier": score.key,
     }
 
 
-def _phoenix_trace(said: _Said) -> JsonDict:
-    body = _phoenix(said)
+def _phoenix_trace(score: _TraceScore) -> JsonDict:
+    body = _phoenix(score)
     return {"trace_id": body.pop("span_id"), **body}
 
 
-def _langsmith(said: _Said) -> JsonDict:
+def _langsmith(score: _TraceScore) -> JsonDict:
     return {
-        "id": str(UUID(said.key)),
-        "run_id": said.subject,
-        "key": said.row.criterion,
-        "score": said.score,
-        "value": said.answer if isinstance(said.answer, str) else None,
-        "comment": said.why or None,
-        "feedback_source": {"type": "model", "metadata": dict(said.more)},
+        "id": str(UUID(score.key)),
+        "run_id": score.subject,
+        "key": score.row.criterion,
+        "score": score.score,
+        "value": score.answer if isinstance(score.answer, str) else None,
+        "comment": score.why or None,
+        "feedback_source": {"type": "model", "metadata": dict(score.more)},
     }
 
 
-def _mlflow(said: _Said) -> JsonDict:
-    truth = _TRUTHS.get(str(said.answer))
-    about = {name: json.dumps(value) for name, value in said.more.items()}
+def _mlflow(score: _TraceScore) -> JsonDict:
+    truth = _TRUTHS.get(str(score.answer))
+    about = {name: json.dumps(value) for name, value in score.more.items()}
     return {
-        "trace_id": said.subject,
-        "assessment_name": said.row.criterion,
-        "source": {"source_type": "LLM_JUDGE", "source_id": said.who},
-        "feedback": {"value": said.answer if truth is None else bool(truth)},
-        "rationale": said.why,
-        "metadata": {**about, "adjudge.key": said.key},
+        "trace_id": score.subject,
+        "assessment_name": score.row.criterion,
+        "source": {"source_type": "LLM_JUDGE", "source_id": score.who},
+        "feedback": {"value": score.answer if truth is None else bool(truth)},
+        "rationale": score.why,
+        "metadata": {**about, "adjudge.key": score.key},
     }
 
 

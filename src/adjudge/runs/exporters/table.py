@@ -32,7 +32,7 @@ _OF_ANSWERS = {"system", "latency"}
 
 
 def check_writable(path: Path | ObjectFile | None) -> None:
-    """Before anything is paid for, not after."""
+    """Raise if ``path`` cannot be written, before anything is paid for."""
     if path is None or path == STDOUT:
         return
     try:
@@ -59,50 +59,57 @@ def write_judgments(path: Path, judgments: Iterable[JudgmentRecord]) -> None:
     if path.suffix.lower() == ".csv":
         write_rows(path, map(flat, judgments))
     else:
-        write_rows(path, (one.to_dict() for one in judgments))
+        write_rows(path, (record.to_dict() for record in judgments))
 
 
-def flat(one: JudgmentRecord) -> JsonDict:
-    """One level: the columns of the input by their names, the result beside them."""
-    own: JsonDict = {"judge": one.judge, "row": one.row, "id": one.id, **one.columns()}
-    given = {
-        **one.input,
+def flat(record: JudgmentRecord) -> JsonDict:
+    """Return a judgment as one level: the input by its column names, and the result."""
+    result_columns: JsonDict = {
+        "judge": record.judge,
+        "row": record.row,
+        "id": record.id,
+        **record.columns(),
+    }
+    input_columns = {
+        **record.input,
         **{
             name: value
-            for name, value in one.fields.items()
-            if _is_made(name, one.input) or not _stands_in(value, one.input)
+            for name, value in record.fields.items()
+            if _is_made(name, record.input) or not _stands_in(value, record.input)
         },
     }
     # An id is ours and the row's at once. Any other name of ours means something else in the input,
     # also on rows on which the values are equal: a human's verdict next to the judge's.
     return {
-        _free(name, own, given): value
-        for name, value in given.items()
-        if name != "id" or own["id"] != value
-    } | own
+        _free(name, result_columns, input_columns): value
+        for name, value in input_columns.items()
+        if name != "id" or result_columns["id"] != value
+    } | result_columns
 
 
-def _free(name: str, own: Collection[str], given: Collection[str]) -> str:
-    """What a column of the input is called beside ours and its own kind."""
-    free = name
-    while free in own or (free != name and free in given):
-        free = f"input_{free}"
-    return free
+def _free(name: str, result_columns: Collection[str], input_columns: Collection[str]) -> str:
+    """Return a name for an input column that is neither one of ours nor another input column."""
+    candidate = name
+    while candidate in result_columns or (candidate != name and candidate in input_columns):
+        candidate = f"input_{candidate}"
+    return candidate
 
 
 def _is_made(field: str, row: JsonObject) -> bool:
-    """Return True if a field was not read from a cell, but answered by a target or taken out of
-    messages. It may equal a cell by chance, as a right answer equals the expected one.
+    """Return True if a field was answered by a target or taken out of messages, not read from a
+    cell.
+
+    It may equal a cell by chance: a right answer equals the expected one.
     """
     has_messages = any(
-        isinstance(value, list) and any(isinstance(each, Mapping) for each in value)
+        isinstance(value, list) and any(isinstance(message, Mapping) for message in value)
         for value in row.values()
     )
     return has_messages or (field in _ANSWERED and row.keys() >= _OF_ANSWERS)
 
 
 def _stands_in(value: object, row: JsonObject) -> bool:
-    """Whether a field's text, or each of its texts, is in a column of the row."""
+    """Return True if a field's text, or each of its texts, is in a column of the row."""
     if isinstance(value, str):
         return value in row.values()
     texts = list(value) if isinstance(value, list | tuple) else [value]
@@ -110,10 +117,7 @@ def _stands_in(value: object, row: JsonObject) -> bool:
 
 
 def write_rows(path: Path, rows: Iterable[JsonObject]) -> None:
-    """A .csv file, or JSONL under any other name.
-
-    Rows pass one by one.
-    """
+    """Write a .csv file, or JSONL under any other name. Rows pass one by one."""
     if path.suffix.lower() != ".csv":
         with text_file(path) as file:
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -125,7 +129,7 @@ def write_rows(path: Path, rows: Iterable[JsonObject]) -> None:
 def write_csv(
     file: TextIO, rows: Iterable[JsonObject], delimiter: str = ",", line_end: str = "\r\n"
 ) -> int:
-    """Write all rows with the columns of all of them, and return how many there are.
+    """Write all rows with the columns of all of them, and return their number.
 
     Rows wait in a temporary file until all columns are known: reading a run again would take far
     longer.
@@ -136,11 +140,11 @@ def write_csv(
     with tempfile.TemporaryFile(
         "w+", encoding="utf-8", errors="surrogatepass", newline=""
     ) as waiting:
-        rest = csv.writer(waiting, delimiter=delimiter, lineterminator=line_end)
+        body_writer = csv.writer(waiting, delimiter=delimiter, lineterminator=line_end)
         for row in rows:
             if not row.keys() <= columns.keys():
                 columns |= dict.fromkeys(row)
-            rest.writerow([cell(row.get(name)) for name in columns])
+            body_writer.writerow([cell(row.get(name)) for name in columns])
             first_width = first_width or len(columns)
             count += 1
         waiting.seek(0)
@@ -153,10 +157,10 @@ def write_csv(
 
 
 def _copy_filled(rows: Iterator[list[str]], writer: CsvWriter, width: int) -> None:
-    """Copy rows, the short ones with empty cells for the columns that came later."""
-    before = csv.field_size_limit(sys.maxsize)  # of the process; cells may be of any length
+    """Copy rows, and fill short ones with empty cells for the columns that came later."""
+    old_limit = csv.field_size_limit(sys.maxsize)  # of the process; cells may be of any length
     try:
         for cells in rows:
             writer.writerow(cells + [cell(None)] * (width - len(cells)))
     finally:
-        csv.field_size_limit(before)
+        csv.field_size_limit(old_limit)

@@ -96,7 +96,7 @@ class Leaderboard(JudgeCriterion):
             "notes": self.notes,
         }
 
-    def _unbounded(self) -> Iterator[Message]:
+    def _why_unbounded(self) -> Iterator[Message]:
         """Yield the reasons why systems have no limits."""
         places = [place for place in self.ranking.places if place.lower is None]
         one_way = [
@@ -138,7 +138,7 @@ class Leaderboard(JudgeCriterion):
                 least=LEAST_PROMPTS,
             )
         else:
-            yield from self._unbounded()
+            yield from self._why_unbounded()
         if self.failed:
             yield plural(
                 "{count} row without a score is left out, with {contests}",
@@ -270,12 +270,12 @@ def leaderboards(folder: str | Path, settings: RankingSettings | None = None) ->
             folder=folder,
         )
     return [
-        _ranked(judge, criteria, collected, ranking_settings)
+        _rank(judge, criteria, collected, ranking_settings)
         for (judge, criteria), collected in collected_by_line.items()
     ]
 
 
-def _ranked(
+def _rank(
     judge: str, criteria: str, collected: _Collected, settings: RankingSettings
 ) -> Leaderboard:
     won = [

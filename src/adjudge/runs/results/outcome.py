@@ -162,7 +162,7 @@ class RunOutcome:
 
     def report(self) -> Report:
         """Return the report so far, with the labels in the run's folder."""
-        made, folder = self._seen_so_far(), self.plan.folder
+        current, folder = self._seen_so_far(), self.plan.folder
         if folder is not None and holds_run(folder):
             from adjudge.core.ledger.pending import batches_in
             from adjudge.runs.folder import reading
@@ -174,20 +174,22 @@ class RunOutcome:
                 facts = read_meta(ledger, *ORIGINS, READERS, "spending")
                 self._lost = lost_in(facts)
                 self.earlier = earlier_run(folder, facts)
-            made = replace(
-                made,
-                gates=(*made.gates, *self._paired(folder)),
+            current = replace(
+                current,
+                gates=(*current.gates, *self._paired(folder)),
                 compared=self._beside_baseline(folder) if self._setup.baseline.place else (),
                 calibrations=labelled,
-                notes=(*made.notes, *paid, *reader_notes(facts)),
+                notes=(*current.notes, *paid, *reader_notes(facts)),
                 used=used,
             )
-            if made.counts_requests_again:
+            if current.counts_requests_again:
                 with reading(folder) as ledger:
-                    made = made.counting_requests_once(repeated_usage(ledger))
-        made = replace(made, notes=(*made.notes, *lost_reply_notes(self._lost)))
+                    current = current.counting_requests_once(repeated_usage(ledger))
+        current = replace(current, notes=(*current.notes, *lost_reply_notes(self._lost)))
         return (
-            replace(made.unfinished(), notes=(self.stopped, *made.notes)) if self.stopped else made
+            replace(current.unfinished(), notes=(self.stopped, *current.notes))
+            if self.stopped
+            else current
         )
 
     def _seen_so_far(self) -> Report:

@@ -69,7 +69,7 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
 
     other_folder, level = setup.against_folder, setup.confidence or CONFIDENCE
     if not holds_run(other_folder):
-        gate = _not_compared(setup, level, "", "run")
+        gate = _undecided_gate(setup, level, "", "run")
         yield replace(gate, against=str(other_folder), is_baseline_gone=True)
         return
     with run_diff(other_folder, folder, setup.cluster or None, setup.id or None) as diff:
@@ -87,7 +87,13 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
         else upper_limits(compared, setup.margin, level)
     )
     last = compared[-1] if compared else None
-    new = () if is_cut else tuple(_name(criteria, system) for _, criteria, system in added)
+    new = (
+        ()
+        if is_cut
+        else tuple(
+            f"{criteria} [{system}]" if system else criteria for _, criteria, system in added
+        )
+    )
     for comparison, upper in zip(compared, limits, strict=True):
         gate = _gate(comparison, setup.against, setup.margin, upper, len(compared))
         yield replace(
@@ -99,14 +105,10 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
             not_compared=new if comparison is last else (),
         )
     for judge, criteria, system in gone if compared else [("", "run", "")]:
-        yield replace(_not_compared(setup, level, judge, criteria), system=system)
+        yield replace(_undecided_gate(setup, level, judge, criteria), system=system)
     for judge, criteria, system in added if is_cut else ():
-        gate = _not_compared(setup, level, judge, criteria)
+        gate = _undecided_gate(setup, level, judge, criteria)
         yield replace(gate, system=system, baseline_stopped=True)
-
-
-def _name(criteria: str, system: str) -> str:
-    return f"{criteria} [{system}]" if system else criteria
 
 
 def compared_with_baseline(
@@ -183,7 +185,7 @@ def _rows_to_decide(comparison: RunComparison, bar: float) -> int | None:
     return limits.rows_to_decide(bar, comparison.level)
 
 
-def _not_compared(setup: Setup, level: float, judge: str, criteria: str) -> GateResult:
+def _undecided_gate(setup: Setup, level: float, judge: str, criteria: str) -> GateResult:
     """Return an undecided gate, for a criterion that cannot be compared: it must not disappear."""
     return GateResult(
         judge=judge,

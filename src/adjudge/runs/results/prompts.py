@@ -47,10 +47,10 @@ def shown_prompts(
     if judgment is None:
         return []
     configuration = read_judge(connection, judge)
-    return [_again(configuration, judgment, vote) for vote in judgment.votes or ()]
+    return [_render_again(configuration, judgment, vote) for vote in judgment.votes or ()]
 
 
-def _again(
+def _render_again(
     configuration: JudgeConfiguration, judgment: JudgmentRecord, vote: VoteRecord
 ) -> ShownPrompt | None:
     stored_prompt = vote.metadata.get(
@@ -62,9 +62,9 @@ def _again(
     for ballot in _candidates(configuration, judgment, vote):
         prompt = _prompt(ballot)
         if prompt and prompt.hash == vote.prompt:
-            return _shown(prompt, ballot.criteria.name)
+            return _shown_prompt(prompt, ballot.criteria.name)
         first_prompt = first_prompt or prompt
-    return _shown(first_prompt) if first_prompt and vote.repairs else None
+    return _shown_prompt(first_prompt) if first_prompt and vote.repairs else None
 
 
 def _prompt(ballot: Ballot) -> Prompt | None:
@@ -76,7 +76,7 @@ def _prompt(ballot: Ballot) -> Prompt | None:
     return None
 
 
-def _shown(prompt: Prompt, criterion: str = "") -> ShownPrompt:
+def _shown_prompt(prompt: Prompt, criterion: str = "") -> ShownPrompt:
     turns = tuple((turn.role, turn.content) for turn in prompt.messages)
     return ShownPrompt(turns, bool(criterion), criterion)
 

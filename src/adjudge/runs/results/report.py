@@ -178,11 +178,11 @@ class Skipped:
                 "blank": int(blank),
                 "blank_places": str(at),
             }:
-                return cls(rows, dict(_counted(why)), tuple(map(str, first)), blank, at)
+                return cls(rows, dict(_read_reasons(why)), tuple(map(str, first)), blank, at)
         return cls()
 
 
-def _counted(kept: Iterable[object]) -> Iterator[tuple[str, int]]:
+def _read_reasons(kept: Iterable[object]) -> Iterator[tuple[str, int]]:
     for pair in kept:
         match pair:
             case [str(reason), int(rows)]:
@@ -737,7 +737,7 @@ class ReportTally:
         self._worst += [record] if record.status != "skipped" else []
         if len(self._worst) > 2 * self.shown:
             # sorting at twice the size keeps both memory and time small
-            self._worst = self._shown()
+            self._worst = self._worst_first()
 
     def _count_format(self, vote: VoteRecord) -> None:
         """Count a vote once: rows with the same content share it."""
@@ -788,12 +788,12 @@ class ReportTally:
                 *dict.fromkeys((*self.setup.notes, *self._notes)),
                 *blank,
                 *rows_without_group(len(self._without_group), self.setup.cluster),
-                *self._paused(),
+                *self._pause_note(),
                 *answering_notes(self._named),
                 *format_notes(self._missed_formats),
                 *_order_notes(sections),
             ),
-            entries=tuple(self._shown()),
+            entries=tuple(self._worst_first()),
             total=self.total,
             used={model: usage_sum.usage for model, usage_sum in self._used.items()},
             failed_calls=self.failed_calls,
@@ -802,7 +802,7 @@ class ReportTally:
             differences=self._systems.summary() if self._systems else (),
         )
 
-    def _paused(self) -> Iterator[Message]:
+    def _pause_note(self) -> Iterator[Message]:
         if self._not_asked:
             yield Message(
                 "not asked, since a model was paused after many failures in a row: {number} of "
@@ -838,7 +838,7 @@ class ReportTally:
             ),
         )
 
-    def _shown(self) -> list[JudgmentRecord]:
+    def _worst_first(self) -> list[JudgmentRecord]:
         ends = {key: tally.ends for key, tally in self._sections.items()}
 
         def rank(record: JudgmentRecord) -> tuple[int, float, int]:
@@ -894,7 +894,9 @@ def _gates(setup: Setup, sections: Sequence[Section]) -> Iterable[GateResult]:
         empty_gate = mean_gate(
             bar.judge, bar.name, Tally().summary(), bar.least, confidence=setup.confidence
         )
-        results += _held_to(bar, sections_of_judge, setup) if sections_of_judge else [empty_gate]
+        results += (
+            _gates_of_bar(bar, sections_of_judge, setup) if sections_of_judge else [empty_gate]
+        )
     sequential = setup.sequential
     yield from (
         replace(item, cluster=setup.cluster, among=len(results), sequential=sequential)
@@ -916,7 +918,7 @@ def _gates(setup: Setup, sections: Sequence[Section]) -> Iterable[GateResult]:
         )
 
 
-def _held_to(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterable[GateResult]:
+def _gates_of_bar(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterable[GateResult]:
     bar_names = {
         other_bar.name
         for other_bar in setup.bars
@@ -928,7 +930,7 @@ def _held_to(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterable[Ga
                 gate = most_gate(section.judge, section.criteria, section.summary, bar.least)
                 yield replace(gate, ignores_confidence=setup.confidence is not None)
         elif section.contests:
-            system = _called(bar.name, section.contests.systems)
+            system = _find_system(bar.name, section.contests.systems)
             gate = _win_rate(section.judge, bar, system, setup.confidence)
             yield _open_one_order(gate, system) if system else gate
         elif bar.name in ("", section.criteria, section.judge, section.system) and not (
@@ -961,7 +963,7 @@ def _open_one_order(gate: GateResult, system: SystemSummary) -> GateResult:
     )
 
 
-def _called(name: str, systems: Sequence[SystemSummary]) -> SystemSummary | None:
+def _find_system(name: str, systems: Sequence[SystemSummary]) -> SystemSummary | None:
     """Return the system of that name. A column typed in another case is accepted, so it is here."""
     exact = (system for system in systems if system.name == name)
     return next(exact, None) or next(

@@ -31,10 +31,12 @@ class RunGates:
 
     def bars(self) -> tuple[Bar, ...]:
         """Return the bars of all judges."""
-        return tuple(bar for ready, least in self._held for bar in self._bars(ready, least))
+        return tuple(
+            bar for ready, least in self._bars_by_judge for bar in self._bars(ready, least)
+        )
 
     @cached_property
-    def _held(self) -> list[tuple[ReadyJudge, dict[str, float]]]:
+    def _bars_by_judge(self) -> list[tuple[ReadyJudge, dict[str, float]]]:
         """The judges, each with its bars by name; empty if the run has no gates."""
         bars_by_judge = [(ready, self._least(ready)) for ready in self.plan.judges]
         return (
@@ -48,10 +50,12 @@ class RunGates:
         if self.setup.against:
             check_against(self.setup)
         known_names = list(
-            dict.fromkeys(name for ready, _ in self._held for name in self._names(ready))
+            dict.fromkeys(name for ready, _ in self._bars_by_judge for name in self._names(ready))
         )
-        names_unknown = any(item.compares and not self._systems(item) for item, _ in self._held)
-        for ready, bars in self._held:
+        names_unknown = any(
+            item.compares and not self._systems(item) for item, _ in self._bars_by_judge
+        )
+        for ready, bars in self._bars_by_judge:
             every = {"", ready.name, *ready.systems}
             gated_criteria = [item for item in ready.criteria if bars.keys() & {*every, item.name}]
             if "" in bars or (gated_criteria and not ready.compares):

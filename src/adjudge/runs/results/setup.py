@@ -307,19 +307,25 @@ class Setup:
         values = {
             "data": self.data,
             "columns": ", ".join(f"{name} = {column}" for name, column in self.columns.items()),
-            "models": _listed(model for judge in self.judges.values() for model in judge.models),
-            votes: _listed(judge[name] for judge in settings for name in _VOTES if judge.get(name)),
-            "temperature": _listed(judge.get("temperature") for judge in settings),
-            "seed": _listed(judge.get("seed") for judge in settings),
-            "mode": ", ".join(self.modes) or _listed(judge.get("mode") for judge in settings),
+            "models": _join_values(
+                model for judge in self.judges.values() for model in judge.models
+            ),
+            votes: _join_values(
+                judge[name] for judge in settings for name in _VOTES if judge.get(name)
+            ),
+            "temperature": _join_values(judge.get("temperature") for judge in settings),
+            "seed": _join_values(judge.get("seed") for judge in settings),
+            "mode": ", ".join(self.modes) or _join_values(judge.get("mode") for judge in settings),
             "language": self.language,
             **more,
-            "configuration": _listed(judge.get("config") for judge in settings),
+            "configuration": _join_values(judge.get("config") for judge in settings),
             "judge identity": ", ".join(
                 f"{name} {judge}" if len(self.identities) > 1 else judge
                 for name, judge in self.identities.items()
             ),
-            "adjudge": _listed(judge.versions.get("adjudge") for judge in self.judges.values()),
+            "adjudge": _join_values(
+                judge.versions.get("adjudge") for judge in self.judges.values()
+            ),
         }
         return {name: value for name, value in values.items() if value}
 
@@ -395,7 +401,7 @@ def _bars(kept: object) -> list[Bar]:
     return bars
 
 
-def _listed(values: Iterable[object]) -> str:
+def _join_values(values: Iterable[object]) -> str:
     texts = (
         f"{value:g}" if isinstance(value, float) else str(value)
         for value in values

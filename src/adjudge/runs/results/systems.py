@@ -53,7 +53,7 @@ class SystemDifference:
             Message(
                 "{name}: {outcome}: {one} {first:.3f}, {two} {second:.3f} on {rows}",
                 name=self.criteria,
-                outcome=self._said,
+                outcome=self._outcome_text,
                 one=system_a,
                 first=self.means[0],
                 two=system_b,
@@ -79,7 +79,7 @@ class SystemDifference:
         return join("; ", parts)
 
     @property
-    def _said(self) -> Message:
+    def _outcome_text(self) -> Message:
         if self.outcome is ComparisonOutcome.CANNOT_TELL:
             return Message("cannot tell")
         better = self.systems[self.outcome is ComparisonOutcome.BETTER]
@@ -143,19 +143,19 @@ class SystemsTally:
             for difference_of_pair, value in zip(tested, adjusted, strict=True)
         }
         return tuple(
-            _adjusted(difference_of_pair, by_pair.get(id(difference_of_pair)))
+            _adjust(difference_of_pair, by_pair.get(id(difference_of_pair)))
             for difference_of_pair in differences
         )
 
     def _each(self) -> Iterator[SystemDifference]:
         for (judge, criterion), systems in self._scores.items():
             for system_a, system_b in combinations(systems, 2):
-                difference = self._compared(
+                difference = self._compare(
                     judge, criterion, (system_a, system_b), (systems[system_a], systems[system_b])
                 )
                 yield from [] if difference is None else [difference]
 
-    def _compared(
+    def _compare(
         self, judge: str, criterion: str, names: tuple[str, str], scores: tuple[Scores, Scores]
     ) -> SystemDifference | None:
         scores_a, scores_b = scores
@@ -206,7 +206,7 @@ _TURNED = {
 }
 
 
-def _adjusted(difference: SystemDifference, p_value: float | None) -> SystemDifference:
+def _adjust(difference: SystemDifference, p_value: float | None) -> SystemDifference:
     unsure = p_value is None or p_value > 1 - difference.difference.estimate.level
     outcome = ComparisonOutcome.CANNOT_TELL if unsure else difference.outcome
     return replace(difference, adjusted=p_value, outcome=outcome)

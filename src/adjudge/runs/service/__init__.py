@@ -1,3 +1,3 @@
-"""What other programs may ask: to judge and compare texts within a budget, and what is in runs. No
-network is in here.
+"""Services for other programs, without any network: judging and comparing texts within a budget,
+and reading runs.
 """

@@ -1,8 +1,8 @@
 """Typed questions about one state, answered with probabilities: by log-probability, or by judges
 whose certainty was learnt from labels.
 
-Each question is read by itself, so that neither its name nor its neighbours change its answer.
-With ``text_first`` the text stands before the questions in the prompt, and they share it.
+Each question is read alone, so that neither its name nor its neighbours change its answer. With
+``text_first`` the text is before the questions in the prompt, and they share it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class TooManyQuestions(SetupError):
 
 @dataclass(frozen=True)
 class Decided:
-    """A reply, and for each answer what the formats have no place for."""
+    """A reply, and for each answer the notes that the formats have no place for."""
 
     reply: DecisionReply
     notes: tuple[Mapping[str, JsonValue], ...]
@@ -76,7 +76,7 @@ class _Answered:
 
 @dataclass(frozen=True)
 class DecisionService:
-    """Answers questions with the probabilities of ``models``; of several, with their mean."""
+    """Answers questions with the probabilities of ``models``, averaged over several models."""
 
     models: Sequence[OpenModel]
     budget: OpenBudget
@@ -90,11 +90,11 @@ class DecisionService:
 
     @property
     def name(self) -> str:
-        """What answers are signed with."""
+        """The name that answers are signed with."""
         return " + ".join(self.known.names or [model.name for model in self.models])
 
     def decide(self, request: DecisionRequest) -> Decided:
-        """Answer all questions, or raise what keeps a request from being answered at all."""
+        """Answer all questions, or raise if the request cannot be answered at all."""
         _check(request)
         if not self.known:
             self._check_models()
@@ -113,16 +113,16 @@ class DecisionService:
     async def _decide(self, request: DecisionRequest) -> Decided:
         fields = fields_of(request.state)
         with calling(self.budget):
-            found = await asyncio.gather(
+            answers = await asyncio.gather(
                 *(self._answer(question, fields) for question in request.questions)
             )
-        usage = sum((one.usage for one in found), Usage())
+        usage = sum((answered.usage for answered in answers), Usage())
         read = replace(
             usage, prompt_tokens=max(0, usage.prompt_tokens - usage.cached_tokens), cached_tokens=0
         )
         return Decided(
-            DecisionReply(tuple(one.answer for one in found), self.name, read),
-            tuple({"low_confidence": True} if one.is_low else {} for one in found),
+            DecisionReply(tuple(answered.answer for answered in answers), self.name, read),
+            tuple({"low_confidence": True} if answered.is_low else {} for answered in answers),
         )
 
     async def _answer(self, question: DecisionQuestion, fields: Mapping[str, str]) -> _Answered:
@@ -130,13 +130,15 @@ class DecisionService:
             answer, usage = await self.known.ask(judge, question, fields)
             return _Answered(answer, usage)
         read = await asyncio.gather(*(self._read(question, fields, model) for model in self.models))
-        usage = sum((one.usage for one in read), Usage())
-        shares = [one.answer.probabilities for one in read]
-        if failed := [one for one in read if one.answer.probabilities is None]:
+        usage = sum((reading.usage for reading in read), Usage())
+        shares = [reading.answer.probabilities for reading in read]
+        if failed := [reading for reading in read if reading.answer.probabilities is None]:
             return replace(failed[0], usage=usage)
-        mean = tuple(fmean(column) for column in zip(*(one or () for one in shares), strict=True))
+        mean = tuple(
+            fmean(column) for column in zip(*(reading or () for reading in shares), strict=True)
+        )
         answer = DecisionAnswer(mean, accepted=not self.known)
-        return _Answered(answer, usage, any(one.is_low for one in read))
+        return _Answered(answer, usage, any(reading.is_low for reading in read))
 
     # -- one question, one model --------------------------------------------------
 
@@ -152,53 +154,60 @@ class DecisionService:
     async def _list(
         self, question: DecisionQuestion, fields: Mapping[str, str], model: OpenModel
     ) -> _Answered:
-        """Levels by their numbers, options by letters in both orders."""
+        """Read levels by their numbers, and options by letters in both orders."""
         names = (
             [str(level) for level in range(len(question.options))]
             if question.kind == "score"
-            else [one.value for one in question.options]
+            else [option.value for option in question.options]
         )
-        vote = await self._vote(_listed(question, names), fields, model)
-        return _answered(vote, [(vote.distribution or {}).get(name) for name in names])
+        vote = await self._vote(_criteria_of_list(question, names), fields, model)
+        return _answer_of_vote(vote, [(vote.distribution or {}).get(name) for name in names])
 
     async def _yes_or_no(
         self, question: DecisionQuestion, fields: Mapping[str, str], model: OpenModel
     ) -> _Answered:
-        vote = await self._vote(Criteria("question", _stated(question), _SIDES), fields, model)
+        vote = await self._vote(
+            Criteria("question", _state_question(question), _SIDES), fields, model
+        )
         shares = vote.distribution or {}
         both = {_yes_place(question): shares.get(_YES), 1 - _yes_place(question): shares.get(_NO)}
-        return _answered(vote, [both[0], both[1]])
+        return _answer_of_vote(vote, [both[0], both[1]])
 
     async def _in_groups(
         self, question: DecisionQuestion, fields: Mapping[str, str], model: OpenModel
     ) -> _Answered:
-        """More options than there are letters: the likeliest of each group are compared, and the
-        others of a group stay behind it as far as they were.
+        """Answer with more options than letters: compare the likeliest of each group.
+
+        The other options of a group keep their ratio to its likeliest one.
         """
         groups = _groups(question.options)
-        first = await asyncio.gather(
+        answers_by_group = await asyncio.gather(
             *(self._list(replace(question, options=group), fields, model) for group in groups)
         )
-        if failed := [one for one in first if one.answer.probabilities is None]:
-            return replace(failed[0], usage=sum((one.usage for one in first), Usage()))
-        within = [one.answer.probabilities or () for one in first]
+        if failed := [
+            answered for answered in answers_by_group if answered.answer.probabilities is None
+        ]:
+            return replace(
+                failed[0], usage=sum((answered.usage for answered in answers_by_group), Usage())
+            )
+        within = [answered.answer.probabilities or () for answered in answers_by_group]
         best = [group[likeliest(shares)] for group, shares in zip(groups, within, strict=True)]
         final = await self._list(replace(question, options=tuple(best)), fields, model)
-        usage = sum((one.usage for one in first), final.usage)
+        usage = sum((answered.usage for answered in answers_by_group), final.usage)
         between = final.answer.probabilities
         if between is None:
             return replace(final, usage=usage)
         weights = [
-            weight * share / max(own)
-            for weight, own in zip(between, within, strict=True)
-            for share in own
+            weight * share / max(group_shares)
+            for weight, group_shares in zip(between, within, strict=True)
+            for share in group_shares
         ]
         total = math.fsum(weights)
         answer = DecisionAnswer(tuple(weight / total for weight in weights))
         return _Answered(answer, usage, is_low=True)
 
     async def _vote(self, criteria: Criteria, fields: Mapping[str, str], model: OpenModel) -> Vote:
-        criteria = replace(criteria, to_evaluate_field=_judged(fields))
+        criteria = replace(criteria, to_evaluate_field=_judged_field(fields))
         ballot = Ballot(
             criteria,
             Instance(fields),
@@ -212,7 +221,7 @@ class DecisionService:
 
 
 def fields_of(state: JsonValue) -> dict[str, str]:
-    """A state as texts: those of an object by their names, everything else as one text."""
+    """Return a state as texts: an object by its names, anything else as one text."""
     if isinstance(state, Mapping) and state and all(name.strip() for name in state):
         return {name: _text(value) for name, value in state.items()}
     return {_FIELD: _text(state)}
@@ -222,7 +231,7 @@ def _text(value: JsonValue) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _judged(fields: Mapping[str, str]) -> str:
+def _judged_field(fields: Mapping[str, str]) -> str:
     return _FIELD if _FIELD in fields else list(fields)[-1]
 
 
@@ -241,7 +250,7 @@ def _check(request: DecisionRequest) -> None:
         if question.kind == "predicate" and not _has_words(question):
             raise InvalidRequest(place, "A predicate needs instructions or criteria", "missing")
         if question.kind != "predicate" and any(
-            not one.value.strip() and not one.description for one in question.options
+            not option.value.strip() and not option.description for option in question.options
         ):
             raise InvalidRequest(place, "An option needs a name or a description", "missing")
         readings += _readings(question)
@@ -262,7 +271,7 @@ def _groups(options: Sequence[DecisionOption]) -> list[tuple[DecisionOption, ...
 
 
 def _readings(question: DecisionQuestion) -> int:
-    """How often a model is asked for an answer."""
+    """Return how often a model is asked for an answer: options are read in both orders."""
     count = len(question.options)
     if question.kind != "choice" or _is_yes_no(question):
         return 1
@@ -270,8 +279,8 @@ def _readings(question: DecisionQuestion) -> int:
 
 
 def _has_words(question: DecisionQuestion) -> bool:
-    given = [question.instructions, *(one.description for one in question.options)]
-    return any(bool(one.strip() if isinstance(one, str) else one) for one in given)
+    texts = [question.instructions, *(text.description for text in question.options)]
+    return any(bool(text.strip() if isinstance(text, str) else text) for text in texts)
 
 
 def _is_yes_no(question: DecisionQuestion) -> bool:
@@ -279,33 +288,33 @@ def _is_yes_no(question: DecisionQuestion) -> bool:
 
 
 def _yes_place(question: DecisionQuestion) -> int:
-    """Where the option stands that means yes."""
+    """Return the position of the option that means yes."""
     both = None if question.kind == "predicate" else yes_and_no(question.values)
     return question.values.index(both[0]) if both else 0
 
 
-def _stated(question: DecisionQuestion) -> str:
-    """The question of a predicate with what its sides mean."""
+def _state_question(question: DecisionQuestion) -> str:
+    """Return the question of a predicate with the meaning of its sides."""
     yes = _yes_place(question)
     sides = [
         f"{name}: {_text(question.options[place].description)}"
         for name, place in ((_YES, yes), (_NO, 1 - yes))
         if question.options[place].description is not None
     ]
-    asked = "" if question.instructions is None else _text(question.instructions).strip()
-    return "\n".join([*([asked] if asked else []), *sides])
+    instructions = "" if question.instructions is None else _text(question.instructions).strip()
+    return "\n".join([*([instructions] if instructions else []), *sides])
 
 
 def _definition(question: DecisionQuestion, otherwise: str) -> str:
-    asked = "" if question.instructions is None else _text(question.instructions).strip()
-    return asked or otherwise
+    instructions = "" if question.instructions is None else _text(question.instructions).strip()
+    return instructions or otherwise
 
 
-def _listed(question: DecisionQuestion, names: Sequence[str]) -> Criteria:
+def _criteria_of_list(question: DecisionQuestion, names: Sequence[str]) -> Criteria:
     is_score = question.kind == "score"
     options = [
-        CriteriaOption(name, _shown(one) if is_score else _about(one.description))
-        for name, one in zip(names, question.options, strict=True)
+        CriteriaOption(name, _level_line(option) if is_score else _about(option.description))
+        for name, option in zip(names, question.options, strict=True)
     ]
     return Criteria(
         "question", _definition(question, _HOW_MUCH if is_score else _WHICH), tuple(options)
@@ -316,15 +325,15 @@ def _about(description: JsonValue) -> str:
     return "" if description is None else _text(description)
 
 
-def _shown(option: DecisionOption) -> str:
-    """A level in one line."""
+def _level_line(option: DecisionOption) -> str:
+    """Return a level in one line."""
     return ": ".join(part for part in (option.value, _about(option.description)) if part)
 
 
-def _answered(vote: Vote, shares: Sequence[float | None]) -> _Answered:
-    known = [one for one in shares if one is not None]
-    if len(known) < len(shares):
+def _answer_of_vote(vote: Vote, shares: Sequence[float | None]) -> _Answered:
+    known_shares = [share for share in shares if share is not None]
+    if len(known_shares) < len(shares):
         return _Answered(DecisionAnswer(reason=vote.reason or ""), vote.usage)
-    total = math.fsum(known)
-    probabilities = tuple(one / total for one in known)
+    total = math.fsum(known_shares)
+    probabilities = tuple(share / total for share in known_shares)
     return _Answered(DecisionAnswer(probabilities), vote.usage, vote.low_confidence)

@@ -47,7 +47,7 @@ Never a path.
 
 
 class JudgingService:
-    """Asks the same models for everybody, within one budget for all of them.
+    """Asks the same models for all clients, within one budget.
 
     Usable from many threads.
     """
@@ -77,7 +77,7 @@ class JudgingService:
 
     @property
     def models(self) -> list[OpenModel]:
-        """Those that are asked."""
+        """The models that are asked."""
         return list(self.opened.values())
 
     @property
@@ -87,16 +87,16 @@ class JudgingService:
     def judge(
         self, criteria: CriteriaLike, response: str, fields: Fields | None = None, votes: int = 1
     ) -> Result:
-        """One text, by one criteria.
+        """Judge one text by one criterion.
 
-        A failure is a result; SetupError says what is wrong with the question.
+        A failure is a result. A SetupError says what is wrong with the question.
         """
-        asked = self.criteria(criteria, "direct")
-        row = Instance({**_beside(fields, asked), asked.to_evaluate_field: response})
+        criterion = self.criteria(criteria, "direct")
+        row = Instance({**_beside(fields, criterion), criterion.to_evaluate_field: response})
         return self._ask(
             DirectEntry(
                 kind="direct",
-                criteria=(CriteriaEntry(asked),),
+                criteria=(CriteriaEntry(criterion),),
                 votes=_votes(votes),
                 early_stop=votes > 1,
             ),
@@ -112,35 +112,37 @@ class JudgingService:
         *,
         both_orders: bool = True,
     ) -> Result:
-        """Which response is better; ``both_orders`` asks again with the responses reversed."""
+        """Compare responses. ``both_orders`` asks again with the responses reversed."""
         if not 2 <= len(responses) <= MOST_RESPONSES:
             raise SetupError(
                 "a comparison has 2 to {most_responses} responses, and {count} were given",
                 most_responses=MOST_RESPONSES,
                 count=len(responses),
             )
-        asked = self.criteria(criteria, "pairwise")
-        row = PairwiseInstance({**_beside(fields, asked), asked.to_evaluate_field: list(responses)})
-        said = (CriteriaEntry(asked),)
+        criterion = self.criteria(criteria, "pairwise")
+        row = PairwiseInstance(
+            {**_beside(fields, criterion), criterion.to_evaluate_field: list(responses)}
+        )
+        entries = (CriteriaEntry(criterion),)
         order: Order = "both" if both_orders else "one"
         return self._ask(
-            PairwiseEntry(kind="pairwise", criteria=said, votes=_votes(votes), order=order),
+            PairwiseEntry(kind="pairwise", criteria=entries, votes=_votes(votes), order=order),
             row,
         )
 
     def criteria(self, said: CriteriaLike, kind: Kind) -> Criteria:
-        """What is asked. No file is read, whatever it is called."""
+        """Look up a criterion. No file is read, whatever the name is."""
         _check_length([said])
         if isinstance(said, Mapping):
-            found = parse_entry(dict(said), Place("criteria"), self.language, kind)
-            if found.kind != kind:
+            entry = parse_entry(dict(said), Place("criteria"), self.language, kind)
+            if entry.kind != kind:
                 raise SetupError(
                     "criteria {name!r} are {kind}, and {kind2} ones are needed here",
-                    name=found.criteria.name,
-                    kind=found.kind,
+                    name=entry.criteria.name,
+                    kind=entry.kind,
                     kind2=kind,
                 )
-            return found.criteria
+            return entry.criteria
         if not said.strip():
             raise SetupError("criteria must be a question, a name or an object, and is empty")
         if len(said.split()) == 1 or PACKAGED.fullmatch(said):
@@ -169,17 +171,19 @@ class JudgingService:
 
 
 def paid_for(models: Sequence[ModelEntry], prices: PriceTable) -> list[str]:
-    """Those that cost money, or may."""
-    found = [(name, prices.of(name)) for name in (open_entry(entry).name for entry in models)]
-    return [name for name, price in found if price is None or price.input or price.output]
+    """Return the models that cost money, or may."""
+    priced_models = [
+        (name, prices.of(name)) for name in (open_entry(entry).name for entry in models)
+    ]
+    return [name for name, price in priced_models if price is None or price.input or price.output]
 
 
-def _beside(fields: Fields | None, asked: Criteria) -> Fields:
-    """What else is read; what is judged stands in one place only."""
-    if fields and asked.to_evaluate_field in fields:
+def _beside(fields: Fields | None, criterion: Criteria) -> Fields:
+    """Return the further fields. The judged text must not be among them."""
+    if fields and criterion.to_evaluate_field in fields:
         raise SetupError(
             "fields holds {to_evaluate_field!r} too, which is what is judged: give it once",
-            to_evaluate_field=asked.to_evaluate_field,
+            to_evaluate_field=criterion.to_evaluate_field,
         )
     return fields or {}
 
@@ -205,13 +209,13 @@ def _check_length(values: Iterable[object]) -> None:
 
 
 def _texts(values: Iterable[object]) -> Iterator[str]:
-    """Every text, however deep it stands."""
-    held = list(values)
-    while held:
-        one = held.pop()
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, Mapping):
-            held += [*one.keys(), *one.values()]
-        elif isinstance(one, Sequence):
-            held += one
+    """Yield every text, however deeply nested."""
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, Mapping):
+            waiting += [*value.keys(), *value.values()]
+        elif isinstance(value, Sequence):
+            waiting += value

@@ -37,14 +37,14 @@ class KnownQuestion:
     judge: Judge[Any, Any]
 
     def places(self, question: DecisionQuestion) -> list[str] | None:
-        """The criterion's options in the question's order; None if it asks something else."""
+        """Return the criterion's options in the question's order; None for a different question."""
         instructions = question.instructions
         if not isinstance(instructions, str) or instructions.strip() != self.criteria.definition:
             return None
         names = list(self.criteria.option_names)
         if question.kind == "predicate":
             both = yes_and_no(names)
-            is_bare = all(one.description is None for one in question.options)
+            is_bare = all(side.description is None for side in question.options)
             return list(both) if both and is_bare else None
         if question.kind == "choice":
             return list(question.values) if set(question.values) == set(names) else None
@@ -67,54 +67,63 @@ class KnownQuestions:
         return bool(self.questions)
 
     def judge_of(self, question: DecisionQuestion) -> KnownQuestion | None:
-        """The first that asks just this."""
-        return next((one for one in self.questions if one.places(question)), None)
+        """Return the first judge that asks exactly this question."""
+        return next(
+            (
+                known_question
+                for known_question in self.questions
+                if known_question.places(question)
+            ),
+            None,
+        )
 
     async def ask(
         self, known: KnownQuestion, question: DecisionQuestion, fields: Mapping[str, str]
     ) -> tuple[DecisionAnswer, Usage]:
-        """The judge's answer, accepted if it gives a verdict."""
-        own = known.criteria.to_evaluate_field
+        """Return the judge's answer. It is accepted if the judge gives a verdict."""
+        judged_field = known.criteria.to_evaluate_field
         is_text = list(fields) == [_FIELD]
-        row = Instance({own: fields[_FIELD]} if is_text else fields)
+        row = Instance({judged_field: fields[_FIELD]} if is_text else fields)
         judge: Any = known.judge
-        asked = () if _brings_criteria(known.judge) else (known.criteria,)
-        (result,) = await judge.aevaluate([row], *asked)
+        criteria = () if _brings_criteria(known.judge) else (known.criteria,)
+        (result,) = await judge.aevaluate([row], *criteria)
         options = known.places(question) or []
         usage = sum((vote.usage for vote in result.votes), Usage())
         return _answer(result, options), usage
 
 
 def known_questions(file: EvalFile, opened: OpenEntry, prices: PriceTable) -> KnownQuestions:
-    """What the judges of an eval file answer."""
-    found, names = [], []
-    for one in make_judges(look_up_criteria(file), opened, prices):
-        if not isinstance(one.judge, Cascade | DirectJudge | AspectCritic):
+    """Return the questions that the judges of an eval file answer."""
+    questions, names = [], []
+    for ready in make_judges(look_up_criteria(file), opened, prices):
+        if not isinstance(ready.judge, Cascade | DirectJudge | AspectCritic):
             raise SetupError(
                 "the judge {name!r} of {path} answers no typed questions: cascades, direct judges "
                 "and aspects do",
-                name=one.name,
+                name=ready.name,
                 path=file.path,
             )
-        names.append(one.name)
-        judged = one.criteria or tuple(one.judge.criteria_of(()))
-        found += [KnownQuestion(criteria, one.judge) for criteria in judged if criteria.options]
-    return KnownQuestions(tuple(found), tuple(names))
+        names.append(ready.name)
+        all_criteria = ready.criteria or tuple(ready.judge.criteria_of(()))
+        questions += [
+            KnownQuestion(criteria, ready.judge) for criteria in all_criteria if criteria.options
+        ]
+    return KnownQuestions(tuple(questions), tuple(names))
 
 
 def _brings_criteria(judge: Judge[Any, Any]) -> bool:
-    first = judge.steps[0] if isinstance(judge, Cascade) else judge
-    return isinstance(first, AspectCritic)
+    first_step = judge.steps[0] if isinstance(judge, Cascade) else judge
+    return isinstance(first_step, AspectCritic)
 
 
 def _answer(result: Result, options: Sequence[str]) -> DecisionAnswer:
-    """The probabilities of the step that was asked last."""
+    """Return the probabilities of the step that was asked last."""
     steps = getattr(result, "steps", ())
-    own = [vote for vote in result.votes if not steps or vote.model == steps[-1].step]
-    shares = _shares([vote for vote in own if vote.valid], options)
+    last_votes = [vote for vote in result.votes if not steps or vote.model == steps[-1].step]
+    shares = _shares([vote for vote in last_votes if vote.valid], options)
     accepted = result.status is Status.SCORED
     if shares is None:
-        reasons = [vote.reason for vote in own if vote.reason]
+        reasons = [vote.reason for vote in last_votes if vote.reason]
         return DecisionAnswer(accepted=False, reason=reasons[0] if reasons else _UNSURE)
     answer = DecisionAnswer(shares)
     return answer if accepted else replace(answer, accepted=False, reason=_UNSURE)
@@ -128,7 +137,7 @@ def _shares(votes: Sequence[Vote], options: Sequence[str]) -> tuple[float, ...] 
             sum((vote.distribution or {}).get(name, 0.0) for vote in votes) for name in options
         ]
     else:
-        said = [vote.verdict.option for vote in votes if vote.verdict]
-        counts = [float(said.count(name)) for name in options]
+        choices = [vote.verdict.option for vote in votes if vote.verdict]
+        counts = [float(choices.count(name)) for name in options]
     total = sum(counts)
     return tuple(count / total for count in counts) if total else None

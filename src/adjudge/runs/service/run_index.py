@@ -1,5 +1,5 @@
-"""The runs that other programs may look at: those under one folder. A run is found by its name in a
-list, never by a path.
+"""The runs that other programs may look at: those under one folder. They are named, never given by
+a path.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_ROWS = 100
 
 @dataclass(frozen=True)
 class RowsPage:
-    """Some judgments of a run."""
+    """A page of judgments of a run."""
 
     run: str
     judge: str
@@ -37,7 +37,7 @@ class RowsPage:
 
 
 class RunIndex:
-    """Reads runs; writes nothing. Its folder may be made later, by the first run."""
+    """Reads runs and writes nothing. Its folder may be created later, by the first run."""
 
     def __init__(self, root: Path) -> None:
         if not root.is_dir() and (root.exists() or not root.parent.is_dir()):
@@ -48,15 +48,15 @@ class RunIndex:
         self._root = root.resolve()
 
     def runs(self) -> list[JsonDict]:
-        """Every run there is, the newest first."""
-        found: list[JsonDict] = []
+        """Return all runs, the newest first."""
+        entries: list[JsonDict] = []
         for name, folder in reversed(runs_inside(self._root).items()):
             with suppress(FileNotFoundError):  # it was deleted just now
-                found.append({"name": name, "written": last_written(folder)})
-        return found
+                entries.append({"name": name, "written": last_written(folder)})
+        return entries
 
     def run(self, name: str) -> JsonDict:
-        """A run at a glance: its judges, their means, what it took."""
+        """Return a summary of a run: its judges, their means, its usage."""
         info = run_info(self._find(name))
         return {"name": name, **_figures(info)}
 
@@ -72,50 +72,56 @@ class RunIndex:
         limit: int = 20,
         after: str = "",
     ) -> RowsPage:
-        """Judgments of one judge, the worst first, whole; ``after`` is the ``next`` of the page
-        before.
+        """Return complete judgments of one judge, the worst first. ``after`` is ``next`` of the
+        previous page.
         """
         if not 1 <= limit <= MOST_ROWS:
             raise SetupError(
                 "limit must be from 1 to {most_rows}, not {limit}", most_rows=MOST_ROWS, limit=limit
             )
         with reading(self._find(name)) as connection:
-            chosen = find_judge(judges_in(connection), judge)
+            judge_name = find_judge(judges_in(connection), judge)
             filters = Filters(
-                judge=chosen, status=status, verdict=verdict, words=words, sort=cast("Sort", sort)
+                judge=judge_name,
+                status=status,
+                verdict=verdict,
+                words=words,
+                sort=cast("Sort", sort),
             )
             page = page_of(connection, filters, after, size=limit)
-            found = tuple(
-                one
+            judgments = tuple(
+                record
                 for line in page.lines
-                for one in records(connection, judge=chosen, index=line.row - 1)
+                for record in records(connection, judge=judge_name, index=line.row - 1)
             )
-        return RowsPage(name, chosen, found, page.next)
+        return RowsPage(name, judge_name, judgments, page.next)
 
     def calibration(self, name: str) -> list[JsonDict]:
-        """What people's labels say of a run's numbers: a corrected one, or why there is none."""
-        return [one.to_dict() for one in calibrate_run(self._find(name))]
+        """Return a run's corrected numbers by its labels, or the reasons why there are none."""
+        return [
+            judge_calibration.to_dict() for judge_calibration in calibrate_run(self._find(name))
+        ]
 
     def _find(self, name: str) -> Path:
-        found = runs_inside(self._root).get(name)
-        if found is None:
+        folder = runs_inside(self._root).get(name)
+        if folder is None:
             raise NoSuchRun("no run is called {name!r}: see the list of runs", name=name)
-        return found
+        return folder
 
 
 def find_judge(judges: Sequence[str], wanted: str | None) -> str:
-    """The judge of a run that is asked for, else the first."""
-    found = wanted or next(iter(judges), "")
-    if judges and found not in judges:
+    """Return the judge that was asked for, else the first."""
+    name = wanted or next(iter(judges), "")
+    if judges and name not in judges:
         raise SetupError(
             "the run has no judge {wanted!r}; it has {judges}",
-            wanted=found,
+            wanted=name,
             judges=", ".join(judges),
         )
-    return found
+    return name
 
 
 def _figures(info: RunInfo) -> JsonDict:
-    found = info.to_dict()
-    del found["folder"]  # where it lies is nobody's business
-    return {**found, "rows": info.rows, "identities": info.identities}
+    figures = info.to_dict()
+    del figures["folder"]  # where it lies is nobody's business
+    return {**figures, "rows": info.rows, "identities": info.identities}

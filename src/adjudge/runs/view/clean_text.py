@@ -1,5 +1,5 @@
-"""Texts harmless to a terminal, to a reader of a page, and in the log of a GitHub job, where some
-lines are commands to the runner.
+"""Texts made harmless to a terminal, to a reader of a page, and to the log of a GitHub job, where
+some lines are commands to the runner.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ _NOTHING = "\u200b"
 
 
 def in_job() -> bool:
-    """Whether this process runs in a job of GitHub Actions, whose log obeys commands."""
+    """Return True in a job of GitHub Actions, whose log obeys commands."""
     return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
 def clean(text: str, *, may_command: bool = False) -> str:
-    """``text`` without what a terminal would obey, or the runner of a GitHub job (unless it is a
-    command of ours).
+    """Remove everything from ``text`` that a terminal would obey, or the runner of a GitHub job.
+
+    ``may_command``: the text is a command of ours to the runner.
     """
     cleaned = _CONTROL.sub("�", text)
     if may_command or not _BEGINS.search(cleaned) or not in_job():
@@ -38,11 +39,13 @@ def clean(text: str, *, may_command: bool = False) -> str:
 
 
 def clean_json(text: str) -> str:
-    """JSON that neither a terminal nor the runner obeys; its values stay what they are."""
-    cleaned = _CONTROL_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    """Escape everything in JSON that a terminal or the runner would obey. Its values stay the
+    same.
+    """
+    cleaned = _CONTROL_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     return cleaned.replace("##[", "##\\u005b") if in_job() else cleaned
 
 
 def visible(text: str) -> str:
     """Return ``text`` with the codes of characters that are invisible or reverse the writing."""
-    return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text)
+    return _UNSEEN.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", text)

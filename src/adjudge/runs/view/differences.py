@@ -11,23 +11,23 @@ from adjudge.trust.contestants import system_at
 
 
 def change_line(change: Change) -> Message:
-    """Which row it is, and what it was and is."""
-    before, after = change.before, change.after
-    row = _row(before)
-    if before.row != after.row:
-        row = Message("{row} → {number}", row=row, number=after.row)
+    """Return a line with the row, and its result in both runs."""
+    old_row, new_row = change.before, change.after
+    row = _row(old_row)
+    if old_row.row != new_row.row:
+        row = Message("{row} → {number}", row=row, number=new_row.row)
     if not change.same_content:
         row = Message("{row}, another text", row=row)
     return Message(
         "{row}: {before} → {after}",
         row=row,
-        before=summary_of(before),
-        after=summary_of(after),
+        before=summary_of(old_row),
+        after=summary_of(new_row),
     )
 
 
 def alone_line(row: JudgedRow, run: str) -> Message:
-    """A row that only one run has."""
+    """Return a line about a row that only one run has."""
     return Message(
         "only in {run}: {row}: {summary}",
         run=run,
@@ -36,30 +36,34 @@ def alone_line(row: JudgedRow, run: str) -> Message:
     )
 
 
-def difference_line(found: RunDiff, runs: tuple[str, str]) -> Message:
-    """How much differs between two runs."""
+def difference_line(diff: RunDiff, runs: tuple[str, str]) -> Message:
+    """Return how much differs between two runs."""
     return Message(
         "{settings} and {judgments} differ, of {compared} in both runs; {first} only in {one}, "
         "{second} only in {two}",
-        settings=plural("{count} setting", "{count} settings", len(found.settings)),
-        judgments=count_judgments(found.changed),
-        compared=grouped(found.compared),
-        first=grouped(found.alone(0)),
-        second=grouped(found.alone(1)),
+        settings=plural("{count} setting", "{count} settings", len(diff.settings)),
+        judgments=count_judgments(diff.changed),
+        compared=grouped(diff.compared),
+        first=grouped(diff.alone(0)),
+        second=grouped(diff.alone(1)),
         one=runs[0],
         two=runs[1],
     )
 
 
 def summary_of(row: JudgedRow) -> str:
-    """The score, what was chosen, and the status of what was not scored."""
-    to = row.summary
-    chosen = None if to.chosen is None else option_title(str(to.chosen))
-    if to.score is None and to.status == "scored" and chosen is not None:
-        return system_at(row.systems, to.chosen) if isinstance(to.chosen, int) else chosen
-    score = Message("no score") if to.score is None else figure(to.score, 3)
-    status = None if to.status == "scored" else STATUSES.get(to.status, to.status)
-    more = [one for one in (chosen, status) if one is not None]
+    """Return the score, the choice, and the status if it is not scored."""
+    summary = row.summary
+    choice_title = None if summary.chosen is None else option_title(str(summary.chosen))
+    if summary.score is None and summary.status == "scored" and choice_title is not None:
+        return (
+            system_at(row.systems, summary.chosen)
+            if isinstance(summary.chosen, int)
+            else choice_title
+        )
+    score = Message("no score") if summary.score is None else figure(summary.score, 3)
+    status = None if summary.status == "scored" else STATUSES.get(summary.status, summary.status)
+    more = [part for part in (choice_title, status) if part is not None]
     return Message("{score} ({more})", score=score, more=join(", ", more)) if more else score
 
 

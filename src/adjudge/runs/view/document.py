@@ -1,4 +1,4 @@
-"""A report of sentences and tables, shown on a terminal, as Markdown and as one HTML page."""
+"""A report of sentences and tables, for a terminal, as Markdown and as one HTML page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adjudge.runs.view.terminal import Screen
 
 @light_dataclass(frozen=True, kw_only=True)
 class DocumentPart:
-    """A heading, sentences, and a table where there are rows."""
+    """A heading, sentences, and a table if there are rows."""
 
     title: str
     lines: Sequence[str] = ()
@@ -56,10 +56,10 @@ def document_markdown(document: Document, language: str = "en") -> str:
 
 
 def document_html(document: Document, language: str = "en") -> str:
-    """One file with everything in it: nothing is loaded, nothing is sent."""
+    """Return one self-contained file: nothing is loaded or sent."""
     return _render("document.html.jinja", document, language, html=True)
 
 
 def _render(template: str, document: Document, language: str, *, html: bool) -> str:
-    made = environment(language, html=html)
-    return made.get_template(template).render(document=document)
+    jinja_environment = environment(language, html=html)
+    return jinja_environment.get_template(template).render(document=document)

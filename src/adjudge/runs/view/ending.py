@@ -1,5 +1,5 @@
-"""How every command that judges ends in a terminal: what came of it, what it took, where it is, and
-what to type next.
+"""The end of every command that judges, in a terminal: results, cost, files, and the next
+commands.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _STANDING = {
 
 @light_dataclass(frozen=True, kw_only=True)
 class RunEnding:
-    """What a command has come to."""
+    """The result of a command."""
 
     report: Report
     stopped: str = ""
@@ -70,7 +70,7 @@ class RunEnding:
 
 
 def show_ending(ending: RunEnding, screen: Screen, aside: Screen) -> None:
-    """All of it; ``aside`` is standard error, where scripts look for what went wrong."""
+    """Print the whole ending. ``aside`` is standard error, where scripts look for errors."""
     report = ending.report
     if ending.single:
         show_single(report.entries[0], report, screen)
@@ -92,7 +92,7 @@ def show_ending(ending: RunEnding, screen: Screen, aside: Screen) -> None:
 
 
 def show_warnings(report: Report, aside: Screen) -> None:
-    """Why rows have no score, which models did not count, and how the gates came out."""
+    """Print why rows have no score, which models did not count, and the gates' results."""
     several = len(report.sections) > 1
     if report.skipped.rows:
         _warn(Message("{rows} could not be judged", rows=count_rows(report.skipped.rows)), aside)
@@ -105,7 +105,7 @@ def show_warnings(report: Report, aside: Screen) -> None:
         skipped = plural(
             "Nothing was decided: the only row was skipped.",
             "Nothing was decided: all {count} rows were skipped.",
-            max(one.summary.skipped for one in report.sections),
+            max(part.summary.skipped for part in report.sections),
         )
         _warn(join(" ", (_SIGNS["inconclusive"], skipped)), aside, _STYLES["inconclusive"])
     for gate in report.gates:
@@ -113,12 +113,12 @@ def show_warnings(report: Report, aside: Screen) -> None:
 
 
 def _warn(text: Message, aside: Screen, style: str = "") -> None:
-    """A line that scripts may search stays one line; people's is broken between words."""
+    """Print a warning. For scripts it stays one line; on a terminal it wraps between words."""
     aside.say(text, style, soft_wrap=not aside.console.is_terminal)
 
 
 def _headline(ending: RunEnding, screen: Screen) -> Iterator[Text | str]:
-    """In words; why a command stopped whose rows are not kept was said when it did."""
+    """Yield the headline. If the rows are not kept, the reason for stopping was printed already."""
     report = ending.report
     if ending.stopped and ending.folder is None:
         return
@@ -127,16 +127,16 @@ def _headline(ending: RunEnding, screen: Screen) -> Iterator[Text | str]:
     if verdict:
         style = f"bold {_STYLES[verdict]}"
         line.append(f"{_SIGNS[verdict]} {screen.render(_STANDING[verdict])}", style).append("  ")
-    said = ending.stopped or Message("{counts}.", counts=join("; ", _counts(report)))
-    yield line.append_text(screen.line(said, "bold"))
+    sentence = ending.stopped or Message("{counts}.", counts=join("; ", _counts(report)))
+    yield line.append_text(screen.line(sentence, "bold"))
     yield ""
 
 
 def _counts(report: Report) -> Iterator[Message]:
-    """How many rows were judged by how much, and what is missing."""
+    """Yield how many rows were judged by how many criteria, and how many lack a score."""
     attempted: Counter[tuple[str, str]] = Counter()
-    for one in report.sections:
-        attempted[one.judge, one.criteria] += one.summary.attempted
+    for section in report.sections:
+        attempted[section.judge, section.criteria] += section.summary.attempted
     rows = max(attempted.values(), default=0)
     if len(attempted) < 2:
         yield plural("{count:,} row judged", "{count:,} rows judged", rows)
@@ -151,29 +151,29 @@ def _counts(report: Report) -> Iterator[Message]:
             number=len(attempted),
             rows=count_rows(rows),
         )
-    if unscored := sum(one.summary.unscored for one in report.sections):
-        told = unscored if len(attempted) < 2 else count_judgments(unscored)
-        yield Message("{number} without a score", number=told)
+    if unscored := sum(section.summary.unscored for section in report.sections):
+        number = unscored if len(attempted) < 2 else count_judgments(unscored)
+        yield Message("{number} without a score", number=number)
 
 
 def show_next(
     command: str, screen: Screen, folder: Path | None = None, files: Sequence[Path] = ()
 ) -> None:
-    """What was written, where the run is, and what may come next, each on a line of its own."""
+    """Print the files, the run and the next command, each on its own line."""
     facts: list[tuple[str, str]] = [(Message("Report"), str(from_here(path))) for path in files]
     facts += [(Message("Run"), str(folder))] if folder is not None else []
     _show_facts([*facts, (Message("Next"), command)], screen)
 
 
 def _show_facts(facts: Sequence[tuple[str, str]], screen: Screen) -> None:
-    """What it took, where everything is, and what may come next: commands and paths are never
-    broken, so that they can be copied.
+    """Print cost, places and next commands. Commands and paths are never wrapped, so that they can
+    be copied.
     """
     titles = [screen.render(name) for name, _ in facts]
     width, last = max(map(len, titles)), ""
     for title, (_, text) in zip(titles, facts, strict=True):
-        told = "" if title == last else title
-        line = Text(f"{told:<{width}}  ", style="dim").append_text(screen.line(text))
+        shown_title = "" if title == last else title
+        line = Text(f"{shown_title:<{width}}  ", style="dim").append_text(screen.line(text))
         line.stylize("not dim", width + 2)
         screen.console.print(line, soft_wrap=True)
         last = title
@@ -189,7 +189,8 @@ def _facts(ending: RunEnding) -> Iterator[tuple[str, str]]:
         and folder is not None
         and report.total
         and finished
-        and _was_asked(report)
+        and report.usage.calls
+        and not report.reused
     ):
         yield Message("Cost"), Message("nothing was asked: every answer was in the run already")
     for file in ending.files:
@@ -200,11 +201,6 @@ def _facts(ending: RunEnding) -> Iterator[tuple[str, str]]:
         yield Message("Rows"), Message("not kept: add -o results.csv or --run FOLDER")
     if not ending.stopped:
         yield from ((Message("Next"), command) for command in _next_commands(ending))
-
-
-def _was_asked(report: Report) -> bool:
-    """Whether there are answers, and they are of this run."""
-    return bool(report.usage.calls) and not report.reused
 
 
 def _cost(report: Report) -> Iterator[Message]:
@@ -229,7 +225,7 @@ def _cost(report: Report) -> Iterator[Message]:
 
 
 def resume_command(folder: Path, limit: str = "") -> str:
-    """The command that continues a run; with twice the limit if ``limit`` names one that was
+    """Return the command that continues a run, with a limit twice as high if ``limit`` was
     reached.
     """
     reached = _LIMIT.search(limit)
@@ -238,14 +234,14 @@ def resume_command(folder: Path, limit: str = "") -> str:
 
 
 def _twice(number: str) -> str:
-    """Twice a limit, as it is typed: never in scientific notation, which whole numbers do not
-    take.
+    """Return twice a limit as one types it: whole numbers without an exponent, which click
+    refuses.
     """
     return str(int(number) * 2) if number.isdecimal() else f"{float(number) * 2:g}"
 
 
 def _next_commands(ending: RunEnding) -> Iterator[str]:
-    """What is worth typing now."""
+    """Yield the commands that are useful now."""
     if ending.folder is None:
         return
     folder = shlex.quote(str(ending.folder))

@@ -1,4 +1,4 @@
-"""Any text as Markdown that shows exactly this text."""
+"""Conversion of any text to Markdown that shows exactly this text."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ _NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066
 
 
 def escaped(text: str) -> str:
-    """``text`` as one line: nothing in it is a heading, a list, a link, a tag or an entity."""
-    line = _SPECIAL.sub(_slashed, " ".join(_NO_TEXT.sub("\ufffd", text).split()))
-    return _LINE_START.sub(_harmless_start, _LINK.sub(_slashed, line))
+    """Escape ``text`` as one line. Nothing in it becomes a heading, a list, a link, a tag or an
+    entity.
+    """
+    line = _SPECIAL.sub(_add_backslash, " ".join(_NO_TEXT.sub("\ufffd", text).split()))
+    return _LINE_START.sub(_harmless_start, _LINK.sub(_add_backslash, line))
 
 
 def quoted(text: str) -> str:
-    """``text`` as a quotation that keeps its lines and their indentation."""
+    """Return ``text`` as a quotation that keeps its lines and their indentation."""
     lines = [_line(line) for line in text.strip("\r\n").splitlines() or [""]]
     breaks = [
         "\\" if line and following else ""
@@ -28,11 +30,11 @@ def quoted(text: str) -> str:
 
 
 def _line(line: str) -> str:
-    shown = escaped(line)
-    return "&nbsp;" * (len(line) - len(line.lstrip())) + shown if shown else ""
+    text = escaped(line)
+    return "&nbsp;" * (len(line) - len(line.lstrip())) + text if text else ""
 
 
-def _slashed(match: re.Match[str]) -> str:
+def _add_backslash(match: re.Match[str]) -> str:
     return "\\" + match.group()
 
 

@@ -1,4 +1,4 @@
-"""What the order of options or responses does, beside noise: for the local page and for the HTML
+"""The effect of the order of options or responses beyond noise, for the local page and the HTML
 report.
 """
 
@@ -15,12 +15,12 @@ from adjudge.runs.view.template import environment
 
 
 def order_html(found: OrderRates, language: str) -> Markup:
-    """A table with an interval in each line, and what it comes to."""
+    """Return a table with an interval per line, and the conclusion."""
     return Markup(_page(language).render(found=found))  # noqa: S704 - the template escapes
 
 
 @cache
 def _page(language: str) -> jinja2.Template:
-    made = environment(language, html=True)
-    made.globals |= {"interval": interval, "range_of": Range}
-    return made.get_template("order_effect.html.jinja")
+    jinja_environment = environment(language, html=True)
+    jinja_environment.globals |= {"interval": interval, "range_of": Range}
+    return jinja_environment.get_template("order_effect.html.jinja")

@@ -1,4 +1,4 @@
-"""A report as a Markdown page and as a single HTML page; the templates lie beside this file."""
+"""A report as a Markdown page and as a single HTML page. The templates are next to this file."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _MAY_BE_ABSENT = ("history", "contexts")
 
 
 def markdown_page(report: Report) -> str:
-    """For code hosts and mail."""
+    """Return the page for code hosts and mail."""
     return (
         _environment(report.language, html=False)
         .get_template("report.md.jinja")
@@ -56,17 +56,18 @@ def markdown_page(report: Report) -> str:
 
 
 def html_parts(report: Report, judgments: Iterable[JudgmentRecord] | None) -> Iterator[str]:
-    """One file with everything in it, piece by piece: nothing is loaded, nothing is sent.
+    """Yield one self-contained HTML file piece by piece: nothing is loaded or sent.
 
     ``judgments``: all of them, so that filters and search find more than the worst.
     """
-    listed = {(one.judge, one.row) for one in report.entries}
-    rest = islice(
-        (one for one in judgments or () if (one.judge, one.row) not in listed), _MOST_FOUND
+    listed = {(record.judge, record.row) for record in report.entries}
+    unlisted = islice(
+        (record for record in judgments or () if (record.judge, record.row) not in listed),
+        _MOST_FOUND,
     )
     values = {
         **_values(report, "html"),
-        "rest": rest,
+        "rest": unlisted,
         "more": judgments is not None and report.total > len(report.entries),
     }
     return (
@@ -76,34 +77,34 @@ def html_parts(report: Report, judgments: Iterable[JudgmentRecord] | None) -> It
 
 def _values(report: Report, ending: str) -> dict[str, object]:
     (sole,) = report.sections if len(report.sections) == 1 else (None,)
-    places = {id(one): place for place, one in enumerate(report.sections, 1)}
-    parts = {name: part for one in report.sections for name, part in one.parts.items()}
+    places = {id(item): place for place, item in enumerate(report.sections, 1)}
+    parts = {name: part for item in report.sections for name, part in item.parts.items()}
     styles = [part.templates.get(f"style.{ending}") for part in parts.values()]
     return {
         "report": report,
         "decision": decision(report),
         "standing": report.standing,
         "lead": sole.lead if sole else None,
-        "several": len({one.judge for one in report.sections}) > 1,
-        "title_of": lambda one: one.judge if _only(one, report) else one.name,
-        "reason_of": lambda one: reason_of(one, report),
+        "several": len({item.judge for item in report.sections}) > 1,
+        "title_of": lambda item: item.judge if _only(item, report) else item.name,
+        "reason_of": lambda item: reason_of(item, report),
         "section_of": report.section_of,
         "place_of": lambda section: places.get(id(section), 0),
         "badness": report.badness_of,
-        "shade": lambda one: _shade(one, report),
+        "shade": lambda item: _shade(item, report),
         "parts_of": report.parts_of,
         "parts_at": lambda place: _parts_at(f"{place}.{ending}", report),
-        "owner_of": lambda one: _owner_of(one, report),
-        "explains": lambda one: any(part.explains(one) for part in report.parts_of(one)),
-        "shown_texts": lambda one: _shown_texts(one, report),
-        "plain_entries": [one for one in report.entries if not _owner_of(one, report)],
+        "owner_of": lambda item: _owner_of(item, report),
+        "explains": lambda item: any(part.explains(item) for part in report.parts_of(item)),
+        "shown_texts": lambda item: _shown_texts(item, report),
+        "plain_entries": [item for item in report.entries if not _owner_of(item, report)],
         "shared": {name: part.page_state(report.language) for name, part in parts.items()},
         "styles": [name for name in styles if name],
     }
 
 
 def _parts_at(place: str, report: Report) -> list[tuple[Section, SectionPart, str]]:
-    """The parts that have a template for a place, each with its section."""
+    """Return the parts that have a template for a place, each with its section."""
     return [
         (section, part, part.templates[place])
         for section in report.sections
@@ -112,27 +113,27 @@ def _parts_at(place: str, report: Report) -> list[tuple[Section, SectionPart, st
     ]
 
 
-def _owner_of(one: JudgmentRecord, report: Report) -> SectionPart | None:
-    """The part that shows a row itself."""
-    return next((part for part in report.parts_of(one) if part.owns(one)), None)
+def _owner_of(record: JudgmentRecord, report: Report) -> SectionPart | None:
+    """Return the part that shows a row itself."""
+    return next((part for part in report.parts_of(record) if part.owns(record)), None)
 
 
-def _only(one: Section, report: Report) -> bool:
-    """Whether its judge has no other section."""
-    return sum(other.judge == one.judge for other in report.sections) == 1
+def _only(section: Section, report: Report) -> bool:
+    """Return True if the section's judge has no other section."""
+    return sum(other_section.judge == section.judge for other_section in report.sections) == 1
 
 
 @cache
 def _environment(language: str, *, html: bool) -> jinja2.Environment:
-    made = environment(language, html=html)
-    made.filters |= {
+    templates = environment(language, html=html)
+    templates.filters |= {
         "quoted": quoted,
         "lines": with_line_breaks,
     }
-    made.globals |= {
+    templates.globals |= {
         "count_labels": count_labels,
         "count_rows": count_rows,
-        "decided_by": lambda one: Message("decided by {step}", step=one.decided_by),
+        "decided_by": lambda record: Message("decided by {step}", step=record.decided_by),
         "distribution": partial(distribution, language=language),
         "exclusion": exclusion,
         "field_title": field_title,
@@ -158,11 +159,11 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
         "titled": titled,
         "trust_sentence": trust_sentence,
     }
-    return made
+    return templates
 
 
 def _heading(name: str, language: str) -> str:
-    """A field above its text; one of the user's own keeps its name."""
+    """Return a field as a heading. The user's own fields keep their names."""
     title = field_title(name)
     return capitalize(title).render(language) if isinstance(title, Message) else title
 
@@ -173,7 +174,7 @@ def _mean_between(overall: Summary) -> Message:
 
 
 def without_steps(fields: Fields) -> Fields:
-    """The fields of a row; of a trajectory, without those that its list of steps shows."""
+    """Return the fields of a row; of a trajectory, without those that its list of steps shows."""
     if STEPS not in fields and "trajectory" not in fields:
         return fields
     return {
@@ -183,47 +184,47 @@ def without_steps(fields: Fields) -> Fields:
     }
 
 
-def _texts(one: JudgmentRecord) -> list[tuple[str, list[str]]]:
-    """(field, its texts): those that most rows have first, then further ones."""
-    fields = without_steps(one.fields)
+def _texts(record: JudgmentRecord) -> list[tuple[str, list[str]]]:
+    """Return fields with their texts, those that most rows have first."""
+    fields = without_steps(record.fields)
     order = [
         *(name for name in _FIRST_FIELDS if name in fields),
         *(name for name in fields if name not in _FIRST_FIELDS),
     ]
-    found = [
+    texts_by_field = [
         (name, [value] if isinstance(value := fields[name], str) else list(value)) for name in order
     ]
-    if one.detail.is_comparison:
-        found = [
+    if record.detail.is_comparison:
+        texts_by_field = [
             pair
-            for name, texts in found
-            for pair in _by_system(one.detail, name, texts, fields[name])
+            for name, texts in texts_by_field
+            for pair in _by_system(record.detail, name, texts, fields[name])
         ]
     return [
         (name, texts)
-        for name, texts in found
+        for name, texts in texts_by_field
         if name not in _MAY_BE_ABSENT or "".join(texts).strip()
     ]
 
 
-def _shown_texts(one: JudgmentRecord, report: Report) -> list[tuple[str, list[str]]]:
-    """The texts without those that a part of the section shows."""
-    hidden = {name for part in report.parts_of(one) for name in part.hidden_fields(one)}
-    return [(name, texts) for name, texts in _texts(one) if name not in hidden]
+def _shown_texts(record: JudgmentRecord, report: Report) -> list[tuple[str, list[str]]]:
+    """Return the texts without those that a part of the section shows."""
+    hidden = {name for part in report.parts_of(record) for name in part.hidden_fields(record)}
+    return [(name, texts) for name, texts in _texts(record) if name not in hidden]
 
 
 def _by_system(
     compared: Detail, name: str, texts: list[str], given: str | Sequence[str]
 ) -> list[tuple[str, list[str]]]:
-    """Compared responses under the names of their systems."""
+    """Return compared responses under the names of their systems."""
     if len(texts) != len(compared.system_results) or isinstance(given, str):
         return [(name, texts)]
     return [(system, [text]) for system, text in zip(compared.system_names, texts, strict=True)]
 
 
 def _options(summary: Summary) -> list[tuple[str, int, float]]:
-    """(option, how often, how good from 0 to 1) of what was chosen, the worst first; none where an
-    option has no score.
+    """Return the chosen options with their counts and shades from 0 to 1, the worst first. Empty if
+    an option has no score.
     """
     scores = {option: score for option, score in summary.option_scores.items() if score is not None}
     if len(scores) < len(summary.options):
@@ -236,19 +237,19 @@ def _options(summary: Summary) -> list[tuple[str, int, float]]:
     ]
 
 
-def _shade(one: JudgmentRecord, report: Report) -> float | None:
-    """How good the chosen option is, as the bar of its criteria shows it."""
-    section = report.section_of(one)
+def _shade(record: JudgmentRecord, report: Report) -> float | None:
+    """Return how good the chosen option is, as in the bar of its criterion."""
+    section = report.section_of(record)
     shades = _options(section.summary) if section else ()
-    return next((shade for option, _, shade in shades if option == one.verdict), None)
+    return next((shade for option, _, shade in shades if option == record.verdict), None)
 
 
-def _question(one: JudgmentRecord) -> str:
-    """What the row is about, in a line."""
-    said = (
-        one.fields.get("user_input")
-        or one.fields.get("response")
-        or next(iter(one.fields.values()), "")
+def _question(record: JudgmentRecord) -> str:
+    """Return the topic of the row as one line."""
+    text = (
+        record.fields.get("user_input")
+        or record.fields.get("response")
+        or next(iter(record.fields.values()), "")
     )
-    line = " ".join(with_line_breaks(said if isinstance(said, str) else " ".join(said)).split())
+    line = " ".join(with_line_breaks(text if isinstance(text, str) else " ".join(text)).split())
     return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"

@@ -1,4 +1,4 @@
-"""Two numbers of each thing against each other as inline SVG, like the other plots."""
+"""Scatter plots of two numbers per thing, as inline SVG like the other plots."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST = 46
 
 
 class Axis(NamedTuple):
-    """What is measured along a side, between which ends, and what stands at some places of it."""
+    """The title, the ends and the ticks of an axis."""
 
     title: str
     low: float
@@ -28,7 +28,7 @@ class Axis(NamedTuple):
     ticks: Sequence[tuple[float, str]]
 
     def share(self, value: float) -> float:
-        """Where a value lies between the ends; what lies outside stands at the end."""
+        """Return the position of a value between the ends, clipped to them."""
         return min(max((value - self.low) / ((self.high - self.low) or 1.0), 0.0), 1.0)
 
 
@@ -44,7 +44,7 @@ class Point(NamedTuple):
 
 
 def axis(title: str, low: float, high: float, language: str = "en") -> Axis:
-    """One with both its ends named."""
+    """Return an axis with both ends labelled."""
     ends = [(end, Message("{end:.3g}", end=float(end)).render(language)) for end in (low, high)]
     return Axis(title, low, high, ends)
 
@@ -58,8 +58,8 @@ def plane(
     joined: bool = False,
     diagonal: bool = False,
 ) -> Markup:
-    """Points with their intervals upwards. ``joined``: by a line from one to the next.
-    ``diagonal``: with the line on which both numbers are equal.
+    """Draw points with vertical intervals. ``joined``: with a line from each to the next.
+    ``diagonal``: with the line of equal numbers.
     """
 
     def x(value: float) -> float:
@@ -80,36 +80,38 @@ def plane(
     ]
     if diagonal:
         parts.append(_line("axis", x(right.low), y(up.low), x(right.high), y(up.high)))
-    for one, other in pairwise(points if joined else ()):
-        if one.y.value is not None and other.y.value is not None:
-            parts.append(_line("trend", x(one.x), y(one.y.value), x(other.x), y(other.y.value)))
-    for place, one in enumerate(points):
+    for point, next_point in pairwise(points if joined else ()):
+        if point.y.value is not None and next_point.y.value is not None:
+            parts.append(
+                _line("trend", x(point.x), y(point.y.value), x(next_point.x), y(next_point.y.value))
+            )
+    for place, point in enumerate(points):
         drawn = []
-        if one.y.lower is not None and one.y.upper is not None:
-            drawn.append(_line("range", x(one.x), y(one.y.lower), x(one.x), y(one.y.upper)))
-        if one.y.value is not None:
-            drawn += _dot(one, x(one.x), y(one.y.value))
-        told = f"{one.name}: {one.told}"
-        parts.append(piece(place, told, Markup("").join([*drawn, _beside(one)])))
+        if point.y.lower is not None and point.y.upper is not None:
+            drawn.append(_line("range", x(point.x), y(point.y.lower), x(point.x), y(point.y.upper)))
+        if point.y.value is not None:
+            drawn += _dot(point, x(point.x), y(point.y.value))
+        label = f"{point.name}: {point.told}"
+        parts.append(piece(place, label, Markup("").join([*drawn, _label(point)])))
     return picture("plane", (_WIDTH, _HEIGHT), title, parts)
 
 
-def _dot(one: Point, x: float, y: float) -> Iterator[Markup]:
+def _dot(point: Point, x: float, y: float) -> Iterator[Markup]:
     yield Markup('<circle class="bar" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"/>').format(
-        x, y, one.radius
+        x, y, point.radius
     )
-    if one.mark:
+    if point.mark:
         late = x > _WIDTH - _RIGHT - 24
-        beside = -one.radius - 3 if late else one.radius + 3
-        yield _text(x + beside, y - 4, one.mark, "end" if late else "start")
+        offset = -point.radius - 3 if late else point.radius + 3
+        yield _text(x + offset, y - 4, point.mark, "end" if late else "start")
 
 
-def _beside(one: Point) -> Markup:
-    """Above the plot, while one is at the point."""
-    name = one.name if len(one.name) <= _LONGEST else one.name[: _LONGEST - 1] + "…"
+def _label(point: Point) -> Markup:
+    """Draw the label above the plot. It is shown while the pointer is at the point."""
+    name = point.name if len(point.name) <= _LONGEST else point.name[: _LONGEST - 1] + "…"
     return Markup(
         '<g class="told"><text x="4" y="13">{}</text><text x="4" y="30">{}</text></g>'
-    ).format(name, one.told)
+    ).format(name, point.told)
 
 
 def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:

@@ -1,5 +1,5 @@
-"""Plots as inline SVG: no file beside them, colours from the page they stand in. They need no
-script; with ``plots.js`` the tab key stops once at each of them.
+"""Plots as inline SVG: no extra files, with the colours of the page. They need no script; with
+``plots.js`` the tab key stops only once at each plot.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _FLOW_TOP = 24
 def histogram(
     counts: Sequence[int], edges: Sequence[str], title: str, links: Sequence[str] | None = None
 ) -> Markup:
-    """Bars side by side; ``edges``: what stands under the ends of the bars, one more than there are
-    bars. ``links``: where each bar leads.
+    """Draw bars next to each other. ``edges``: the labels at the ends of the bars, one more than
+    bars. ``links``: the target of each bar.
     """
     highest = max(*counts, 1)
     width = (_WIDTH - 2 * _SIDE) / len(counts)
@@ -37,8 +37,8 @@ def histogram(
     bars = [
         piece(
             number,
-            (told := f"{spans[place]}: {counts[place]}"),
-            _bar(place, counts[place], highest, width, told),
+            (label := f"{spans[place]}: {counts[place]}"),
+            _bar(place, counts[place], highest, width, label),
             link=links[place] if links else "",
         )
         for number, place in enumerate(drawn)
@@ -64,54 +64,52 @@ def distribution(
     *,
     language: str = "en",
 ) -> Markup:
-    """One bar in parts, the worst score on the left; an empty one where nothing was scored.
+    """Draw one bar in parts, the worst score on the left; an empty one if nothing was scored.
 
-    ``steps``: how good each part is, from 0 to 1, None where nobody says; by default they rise
-    evenly. ``links``: where each part leads.
+    ``steps``: how good each part is, from 0 to 1, or None if unknown; by default they rise evenly.
+    ``links``: the target of each part.
     """
     shades = (
         steps
         if steps is not None
         else [place / max(1, len(counts) - 1) for place in range(len(counts))]
     )
-    total, body, before = sum(counts), Markup(""), 0.0
+    total, body, start = sum(counts), Markup(""), 0.0
     for number, place in enumerate(place for place, count in enumerate(counts) if count):
         share = counts[place] / total
-        shown = render(percent(share), language)
-        told = f"{labels[place]}: {counts[place]} ({shown})"
-        drawn = _step(step_class(shades[place], place), before, share, told)
-        body += piece(number, told, drawn, link=links[place] if links else "")
-        before += share
+        percent_text = render(percent(share), language)
+        label = f"{labels[place]}: {counts[place]} ({percent_text})"
+        drawn = _step(step_class(shades[place], place), start, share, label)
+        body += piece(number, label, drawn, link=links[place] if links else "")
+        start += share
     return Markup(
         '<svg class="distribution" role="group" aria-label="{}" width="100%" height="20">{}</svg>'
     ).format(title, body)
 
 
 def step_class(shade: float | None, place: int = 0) -> str:
-    """The class that colours something by how good it is, in tenths; by its place where nobody says
-    how good it is.
-    """
+    """Return the CSS class for a shade in tenths, or for the place if there is no shade."""
     return f"p{place % 6}" if shade is None else f"s{round(10 * min(max(shade, 0.0), 1.0))}"
 
 
-def _step(colour: str, before: float, share: float, told: str) -> Markup:
-    is_left = before + share / 2 < 0.5
+def _step(colour: str, start: float, share: float, label: str) -> Markup:
+    is_left = start + share / 2 < 0.5
     return Markup(
         '<rect class="step {}" x="{:.2%}" y="0" width="{:.2%}" height="100%"/>'
         '<text class="told" x="{:.2%}" y="-6" text-anchor="{}">{}</text>'
     ).format(
-        *(colour, before, share, before if is_left else before + share),
-        *("start" if is_left else "end", told),
+        *(colour, start, share, start if is_left else start + share),
+        *("start" if is_left else "end", label),
     )
 
 
-def piece(place: int, told: str, drawn: Markup, *, link: str = "") -> Markup:
-    """A part of a picture that tells its numbers to who points at it or comes to it by keys; with
-    ``link`` it leads there.
+def piece(place: int, label: str, drawn: Markup, *, link: str = "") -> Markup:
+    """Draw a part of a picture with its label for pointer and keyboard; with ``link`` it leads
+    there.
     """
     tag = Markup('a href="{}"').format(link) if link else Markup('g role="img"')
     return Markup('<{} class="piece" tabindex="{}" aria-label="{}">{}</{}>').format(
-        tag, 0 if place < MOST_STOPS else -1, told, drawn, "a" if link else "g"
+        tag, 0 if place < MOST_STOPS else -1, label, drawn, "a" if link else "g"
     )
 
 
@@ -122,17 +120,17 @@ def picture(kind: str, size: tuple[float, float], title: str, parts: Sequence[Ma
 
 
 class Range(NamedTuple):
-    """A number and where it may lie."""
+    """A number and its interval."""
 
     value: float | None
     lower: float | None = None
     upper: float | None = None
 
 
-def interval(one: Range, told: str, low: float = 0.0, high: float = 1.0) -> Markup:
-    """A dot for the number and a bar for where it may lie, on a line from ``low`` to ``high``.
+def interval(range_: Range, label: str, low: float = 0.0, high: float = 1.0) -> Markup:
+    """Draw a dot for the number and a bar for its interval, on a line from ``low`` to ``high``.
 
-    Lines of one scale stand under each other in a table; its cells say the numbers.
+    Lines of one scale are below each other in a table, whose cells contain the numbers.
     """
     parts = [Markup('<line class="axis" x1="0%" x2="100%" y1="9" y2="9"/>')]
     if low < 0 < high:
@@ -141,26 +139,26 @@ def interval(one: Range, told: str, low: float = 0.0, high: float = 1.0) -> Mark
                 _percent(0.0, low, high)
             )
         )
-    if one.lower is not None and one.upper is not None:
+    if range_.lower is not None and range_.upper is not None:
         parts.append(
             Markup('<line class="range" x1="{:.2f}%" x2="{:.2f}%" y1="9" y2="9"/>').format(
-                _percent(one.lower, low, high), _percent(one.upper, low, high)
+                _percent(range_.lower, low, high), _percent(range_.upper, low, high)
             )
         )
-    if one.value is not None:
+    if range_.value is not None:
         parts.append(
             Markup('<circle class="bar" cx="{:.2f}%" cy="9" r="4.5"/>').format(
-                _percent(one.value, low, high)
+                _percent(range_.value, low, high)
             )
         )
     return Markup(
         '<svg class="interval" role="img" aria-label="{0}" width="100%" height="18">'
         "<title>{0}</title>{1}</svg>"
-    ).format(told, Markup("").join(parts))
+    ).format(label, Markup("").join(parts))
 
 
 class Move(NamedTuple):
-    """How many rows went from one answer to another."""
+    """The number of rows that changed from one answer to another."""
 
     before: str
     after: str
@@ -168,17 +166,21 @@ class Move(NamedTuple):
 
 
 def flow(moves: Sequence[Move], shades: Mapping[str, float | None], title: str) -> Markup:
-    """Answers before on the left and after on the right, joined by bands as thick as there are
-    rows; ``shades``: how good each answer is, the best on top.
+    """Draw answers before on the left and after on the right, joined by bands as thick as their
+    rows.
+
+    ``shades``: how good each answer is, the best on top.
     """
-    total = sum(one.rows for one in moves)
+    total = sum(change.rows for change in moves)
     order = sorted(
-        dict.fromkeys(name for one in moves for name in (one.before, one.after)),
+        dict.fromkeys(name for change in moves for name in (change.before, change.after)),
         key=lambda name: (-(shade if (shade := shades.get(name)) is not None else -1.0), name),
     )
     places = {name: place for place, name in enumerate(order)}
     sides = [
-        Counter({name: sum(one.rows for one in moves if one[side] == name) for name in order})
+        Counter(
+            {name: sum(change.rows for change in moves if change[side] == name) for name in order}
+        )
         for side in (0, 1)
     ]
     scale = _FLOW_HEIGHT / max(total, 1)
@@ -186,15 +188,15 @@ def flow(moves: Sequence[Move], shades: Mapping[str, float | None], title: str) 
     filled: list[Counter[str]] = [Counter(), Counter()]
     bands = []
     ordered = sorted(moves, key=lambda move: (places[move.before], places[move.after]))
-    for number, one in enumerate(ordered):
+    for number, change in enumerate(ordered):
         tops = [
             starts[side][name] + filled[side][name] * scale
-            for side, name in enumerate((one.before, one.after))
+            for side, name in enumerate((change.before, change.after))
         ]
-        for side, name in enumerate((one.before, one.after)):
-            filled[side][name] += one.rows
-        colour = step_class(shades.get(one.after))
-        bands.append(_band(number, one, tops, one.rows * scale, colour))
+        for side, name in enumerate((change.before, change.after)):
+            filled[side][name] += change.rows
+        colour = step_class(shades.get(change.after))
+        bands.append(_band(number, change, tops, change.rows * scale, colour))
     bars = [
         _flow_bar(side, name, sides[side][name], starts[side][name], scale, shades.get(name))
         for side in (0, 1)
@@ -206,39 +208,39 @@ def flow(moves: Sequence[Move], shades: Mapping[str, float | None], title: str) 
 
 
 def _starts(counts: Mapping[str, int], order: Sequence[str], scale: float) -> dict[str, float]:
-    """Where each answer begins, from the top."""
-    found, top = {}, float(_FLOW_TOP)
+    """Return the top of each answer."""
+    tops, top = {}, float(_FLOW_TOP)
     for name in order:
-        found[name] = top
+        tops[name] = top
         top += counts[name] * scale + _FLOW_GAP
-    return found
+    return tops
 
 
-def _band(number: int, one: Move, tops: Sequence[float], thick: float, colour: str) -> Markup:
-    left, right = _FLOW_SIDE + 12, _FLOW_WIDTH - _FLOW_SIDE - 12
-    middle = (left + right) / 2
+def _band(number: int, move: Move, tops: Sequence[float], thick: float, colour: str) -> Markup:
+    left_edge, right_edge = _FLOW_SIDE + 12, _FLOW_WIDTH - _FLOW_SIDE - 12
+    middle = (left_edge + right_edge) / 2
     path = (
-        f"M{left} {tops[0]:.1f} C{middle} {tops[0]:.1f} {middle} {tops[1]:.1f} {right} "
+        f"M{left_edge} {tops[0]:.1f} C{middle} {tops[0]:.1f} {middle} {tops[1]:.1f} {right_edge} "
         f"{tops[1]:.1f} V{tops[1] + thick:.1f} C{middle} {tops[1] + thick:.1f} {middle} "
-        f"{tops[0] + thick:.1f} {left} {tops[0] + thick:.1f} Z"
+        f"{tops[0] + thick:.1f} {left_edge} {tops[0] + thick:.1f} Z"
     )
-    kind = "same" if one.before == one.after else "moved"
-    told = f"{one.before} → {one.after}: {one.rows}"
+    kind = "same" if move.before == move.after else "moved"
+    label = f"{move.before} → {move.after}: {move.rows}"
     drawn = Markup(
         '<path class="band {} {}" d="{}"/>'
         '<text class="told" x="{}" y="14" text-anchor="middle">{}</text>'
-    ).format(kind, colour, path, _FLOW_WIDTH / 2, told)
-    return piece(number, told, drawn)
+    ).format(kind, colour, path, _FLOW_WIDTH / 2, label)
+    return piece(number, label, drawn)
 
 
 def _flow_bar(
     side: int, name: str, count: int, top: float, scale: float, shade: float | None
 ) -> Markup:
-    left = _FLOW_WIDTH - _FLOW_SIDE - 12 if side else _FLOW_SIDE
+    left_edge = _FLOW_WIDTH - _FLOW_SIDE - 12 if side else _FLOW_SIDE
     bar = Markup('<rect class="step {}" x="{}" y="{:.1f}" width="12" height="{:.1f}"/>').format(
-        step_class(shade), left, top, max(count * scale, 1.0)
+        step_class(shade), left_edge, top, max(count * scale, 1.0)
     )
-    place = (left + 18, "start") if side else (left - 6, "end")
+    place = (left_edge + 18, "start") if side else (left_edge - 6, "end")
     text = Markup('<text x="{}" y="{:.1f}" text-anchor="{}">{}</text>').format(
         place[0],
         top + max(count * scale, 1.0) / 2 + 4,
@@ -249,33 +251,33 @@ def _flow_bar(
 
 
 def plot_style() -> str:
-    """The style sheet of the pictures."""
+    """Return the style sheet of the pictures."""
     return environment("en", html=True).get_template("plots.css").render()
 
 
 def plot_script() -> str:
-    """Keys within the pictures."""
+    """Return the script for keys within the pictures."""
     return environment("en", html=True).get_template("plots.js").render()
 
 
 def _percent(value: float, low: float, high: float) -> float:
-    """Where a value lies between two, in percent; what lies outside stands at the end."""
+    """Return the position of a value between two others in percent, clipped to them."""
     return 100 * min(max((value - low) / ((high - low) or 1.0), 0.0), 1.0)
 
 
-def _bar(place: int, count: int, highest: int, width: float, told: str) -> Markup:
+def _bar(place: int, count: int, highest: int, width: float, label: str) -> Markup:
     height = (_HEIGHT - _BOTTOM - _TOP) * count / highest
-    left, top = _SIDE + place * width, _HEIGHT - _BOTTOM - height
+    left_edge, top = _SIDE + place * width, _HEIGHT - _BOTTOM - height
     room = Markup('<rect class="room" x="{:.1f}" y="{}" width="{:.1f}" height="{}"/>').format(
-        left, _TOP, width, _HEIGHT - _BOTTOM - _TOP
+        left_edge, _TOP, width, _HEIGHT - _BOTTOM - _TOP
     )
     bar = Markup(
         '<rect class="bar" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="2"/>'
-    ).format(left + 2, top, width - 4, height)
+    ).format(left_edge + 2, top, width - 4, height)
     above = Markup('<text class="told" x="{}" y="20" text-anchor="end">{}</text>').format(
-        _WIDTH - _SIDE, told
+        _WIDTH - _SIDE, label
     )
-    return room + bar + _text(left + width / 2, top - 6, str(count)) + above
+    return room + bar + _text(left_edge + width / 2, top - 6, str(count)) + above
 
 
 def _text(x: float, y: float, text: str) -> Markup:

@@ -1,4 +1,4 @@
-"""Why a judgment came out as it did, and which could have come out better."""
+"""The reasons of judgments, and the judgments that could be better."""
 
 from __future__ import annotations
 
@@ -14,55 +14,59 @@ if TYPE_CHECKING:
 
 
 def falling_short(report: Report) -> Iterator[JudgmentRecord]:
-    """The worst first: judgments below the best score, then those without a score.
+    """Yield judgments below the best score, the worst first, then those without a score.
 
-    Checks that cannot be told are left out: one line says why, for all rows together.
+    Undecidable checks are left out: one line gives the reason for all their rows.
     """
-    for one in report.entries:
-        section = report.section_of(one)
-        if not section or section.contests or one.detail.is_count:
+    for record in report.entries:
+        section = report.section_of(record)
+        if not section or section.contests or record.detail.is_count:
             continue
-        if not one.scored and one.detail.kind == "check":
+        if not record.scored and record.detail.kind == "check":
             continue
-        if not one.scored or (one.score is not None and one.score < section.summary.best_score):
-            yield one
+        if not record.scored or (
+            record.score is not None and record.score < section.summary.best_score
+        ):
+            yield record
 
 
-def reason_of(one: JudgmentRecord, report: Report) -> str:
-    """The explanation; without one how sure the model is; without a verdict why there is none."""
-    if not one.scored and one.reason:
-        return one.reason
-    for part in report.parts_of(one):
-        if (reason := part.reason(one)) is not None:
+def reason_of(record: JudgmentRecord, report: Report) -> str:
+    """Return the explanation; without one, the model's confidence; without a verdict, the reason
+    for that.
+    """
+    if not record.scored and record.reason:
+        return record.reason
+    for part in report.parts_of(record):
+        if (reason := part.reason(record)) is not None:
             return reason
-    if not one.scored:
+    if not record.scored:
         return ""
-    detail, chosen = one.detail, one.verdict
+    detail, choice = record.detail, record.verdict
     ranking = turns = ""
     if detail.is_comparison:
-        ranking, chosen = _ranking(detail), str(detail.choice)
-        turned = any(True in each.positional_bias for each in detail.system_results)
-        turns = Message("depends on order") if turned and chosen == TIE else ""
-    votes = (how_sure(vote) for vote in one.votes or () if vote.option == chosen)
-    said = one.explanation or turns or next(filter(None, votes), "")
-    return join(": ", (ranking, said)) if ranking and said else ranking or said
+        ranking, choice = _ranking(detail), str(detail.choice)
+        turned = any(True in system.positional_bias for system in detail.system_results)
+        turns = Message("depends on order") if turned and choice == TIE else ""
+    votes = (how_sure(vote) for vote in record.votes or () if vote.option == choice)
+    explanation = record.explanation or turns or next(filter(None, votes), "")
+    return join(": ", (ranking, explanation)) if ranking and explanation else ranking or explanation
 
 
 def _ranking(detail: Detail) -> str:
-    """Three or more responses, the best first."""
-    ranks = [one.ranking for one in detail.system_results]
+    """Return three or more responses, the best first."""
+    ranks = [system.ranking for system in detail.system_results]
     if len(ranks) < 3 or None in ranks:
         return ""
-    ranked = sorted(zip(ranks, detail.system_names, strict=True), key=lambda one: one[0] or 0)
-    first, *others = ranked
-    text, last = first[1], first[0]
-    for rank, name in others:
+    ranked = sorted(zip(ranks, detail.system_names, strict=True), key=lambda pair: pair[0] or 0)
+    best, *rest_of_ranking = ranked
+    text, last = best[1], best[0]
+    for rank, name in rest_of_ranking:
         text, last = f"{text} {'=' if rank == last else '>'} {name}", rank
     return text
 
 
 def how_sure(vote: VoteRecord) -> Message | None:
-    """The probability of a vote's verdict, where one was read, with a mark where it is low."""
+    """Return the probability of a vote's verdict if one was read, with a mark if it is low."""
     if vote.probability is None:
         return None
     if vote.low_confidence:

@@ -1,4 +1,4 @@
-"""Corrected numbers of slices, as tables and sentences."""
+"""Numbers per slice, as tables and sentences."""
 
 from __future__ import annotations
 
@@ -12,101 +12,101 @@ from adjudge.trust.calibration_words import limits_text, value_text
 from adjudge.trust.slices import SliceReport
 
 
-def slice_title(found: SliceReport | ScoreSlices) -> Message:
-    """What the rows are told apart by, and what their intervals promise."""
+def slice_title(slices: SliceReport | ScoreSlices) -> Message:
+    """Return the column of the slices, and the level of their intervals."""
     promise = Message(
         "by {column}: the intervals of all slices hold together at {level} for this judge and "
         "criterion (each at {each:.4g}%)",
-        column=found.column,
-        level=level_text(found.level),
-        each=100 * float(found.each),
+        column=slices.column,
+        level=level_text(slices.level),
+        each=100 * float(slices.each),
     )
-    if isinstance(found, ScoreSlices) and found.system:
-        return Message("win rate of {system} {promise}", system=found.system, promise=promise)
+    if isinstance(slices, ScoreSlices) and slices.system:
+        return Message("win rate of {system} {promise}", system=slices.system, promise=promise)
     return promise
 
 
-def score_slice_headings(found: ScoreSlices) -> list[str]:
-    """Of the columns of ``score_slice_rows``."""
+def score_slice_headings(slices: ScoreSlices) -> list[str]:
+    """Return the headings of ``score_slice_rows``."""
     return [
-        found.column,
+        slices.column,
         Message("rows"),
         term("status", "scored"),
-        Message("win rate") if found.system else term("score", "mean"),
+        Message("win rate") if slices.system else term("score", "mean"),
         Message("interval"),
     ]
 
 
-def score_slice_rows(found: ScoreSlices) -> Iterator[Sequence[str]]:
-    """A line for each slice, the largest first."""
-    for one in found.slices:
+def score_slice_rows(slices: ScoreSlices) -> Iterator[Sequence[str]]:
+    """Yield a line for each slice, the largest first."""
+    for part in slices.slices:
         yield [
-            one.name,
-            str(one.rows),
-            str(one.scores),
-            figure(one.mean, 3),
-            limits(one.interval),
+            part.name,
+            str(part.rows),
+            str(part.scores),
+            figure(part.mean, 3),
+            limits(part.interval),
         ]
 
 
-def slice_headings(found: SliceReport) -> list[str]:
-    """Of the columns of ``slice_rows``."""
+def slice_headings(report: SliceReport) -> list[str]:
+    """Return the headings of ``slice_rows``."""
     return [
-        found.column,
+        report.column,
         Message("rows"),
         Message("labels"),
         Message("uncorrected"),
         Message("corrected"),
         Message("interval"),
-        *([Message("pooled")] if _is_pooled(found) else []),
+        *([Message("pooled")] if _is_pooled(report) else []),
     ]
 
 
-def slice_rows(found: SliceReport) -> Iterator[Sequence[str]]:
-    """A line for each slice, the largest first."""
-    is_pooled = _is_pooled(found)
-    for one in found.slices:
+def slice_rows(report: SliceReport) -> Iterator[Sequence[str]]:
+    """Yield a line for each slice, the largest first."""
+    is_pooled = _is_pooled(report)
+    for part in report.slices:
         yield [
-            one.name,
-            str(one.rows),
-            str(one.labels),
-            figure(one.naive, 3),
-            value_text(one.corrected),
-            limits_text(one.corrected),
-            *([pooled_text(one.pooled) if one.pooled else "–"] if is_pooled else []),
+            part.name,
+            str(part.rows),
+            str(part.labels),
+            figure(part.naive, 3),
+            value_text(part.corrected),
+            limits_text(part.corrected),
+            *([pooled_text(part.pooled) if part.pooled else "–"] if is_pooled else []),
         ]
 
 
-def _is_pooled(found: SliceReport) -> bool:
-    return any(one.pooled for one in found.slices)
+def _is_pooled(report: SliceReport) -> bool:
+    return any(part.pooled for part in report.slices)
 
 
-def pooled_text(one: PooledValue) -> Message:
-    """A pooled value, and how much of it is the whole's."""
+def pooled_text(pooled: PooledValue) -> Message:
+    """Return a pooled value, and the share that comes from the whole."""
     return Message(
         "{value:.3f} ({share:.0f}% from the whole)",
-        value=float(one.value),
-        share=100 * float(one.from_whole),
+        value=float(pooled.value),
+        share=100 * float(pooled.from_whole),
     )
 
 
-def slice_lines(found: SliceReport) -> Iterator[Message]:
-    """What a reader must know of the table."""
-    if _is_pooled(found):
+def slice_lines(report: SliceReport) -> Iterator[Message]:
+    """Yield remarks on the table that a reader must know."""
+    if _is_pooled(report):
         yield Message(
             "pooled: the slice's own number, pulled towards what the judge's errors on all rows "
             "let expect of it, the more the fewer labels it has; right on average over slices, "
             "not for each of them"
         )
-    for one in found.slices:
-        if 0 < one.added < one.rows:
+    for part in report.slices:
+        if 0 < part.added < part.rows:
             yield plural(
                 "{name}: {count} of {rows} rows was added after the draw; the figures are about "
                 "the others",
                 "{name}: {count} of {rows} rows were added after the draw; the figures are about "
                 "the others",
-                one.added,
-                name=one.name,
-                rows=one.rows,
+                part.added,
+                name=part.name,
+                rows=part.rows,
             )
-    yield from found.notes
+    yield from report.notes

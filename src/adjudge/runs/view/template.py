@@ -1,4 +1,4 @@
-"""How the templates of reports are read."""
+"""The Jinja environment of report templates."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from adjudge.runs.view.markdown import escaped
 
 
 def environment(language: str, *, html: bool) -> jinja2.Environment:
-    """For the templates of this folder: pages of HTML, or Markdown, whose ``md`` filter escapes a
-    value. Messages are shown in ``language``; constant words stand in ``_`` or ``pgettext``.
+    """Return the environment for the templates of this folder: HTML pages, or Markdown, whose
+    ``md`` filter escapes a value.
+
+    Messages are shown in ``language``. Constant words are written in ``_`` or ``pgettext``.
     """
-    made = jinja2.Environment(
+    templates = jinja2.Environment(
         loader=jinja2.ChoiceLoader(
             [jinja2.PackageLoader("adjudge.runs.view"), jinja2.FunctionLoader(_of_package)]
         ),
@@ -26,7 +28,7 @@ def environment(language: str, *, html: bool) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    templates.filters |= {
         "md": lambda value: escaped(render("" if value is None else value, language)),
         "said": lambda value: "" if value is None else render(value, language),
         "upper_first": lambda value: capitalize(render(value, language)),
@@ -35,13 +37,13 @@ def environment(language: str, *, html: bool) -> jinja2.Environment:
         "grouped": lambda count: render(grouped(count), language),
         "short": lambda value: render(short_figure(value), language),
     }
-    made.globals |= {
+    templates.globals |= {
         "_": lambda text, **values: Message(text, **values).render(language),
         "plural": lambda one, many, count: plural(one, many, count).render(language),
         "pgettext": lambda context, text: term(context, text).render(language),
         "language": language,
     }
-    return made
+    return templates
 
 
 def _of_package(name: str) -> str | None:

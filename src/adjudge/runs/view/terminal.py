@@ -1,4 +1,4 @@
-"""A terminal: its console, its language, lines and tables without borders."""
+"""A terminal: console, language, lines, and tables without borders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Screen:
-    """Shows texts as they are: no number is coloured, no ``:name:`` becomes a picture."""
+    """Shows texts unchanged: no number is coloured, and no ``:name:`` becomes a picture."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Screen:
         )
 
     def render(self, text: object) -> str:
-        """``text`` in the language of the screen, harmless to it."""
+        """Return ``text`` in the language of the screen, without control characters."""
         return clean(render(text, self.language))
 
     def line(self, text: object, style: str = "") -> Text:
@@ -48,10 +48,10 @@ class Screen:
     def say(self, text: object, style: str = "", *, soft_wrap: bool | None = None) -> None:
         self.console.print(self.line(text, style), soft_wrap=soft_wrap)
 
-    def show(self, *shown: RenderableType) -> None:
-        """Tables, empty lines, or whatever else is laid out already, one below the other."""
-        for one in shown:
-            self.console.print(one)
+    def show(self, *parts: RenderableType) -> None:
+        """Print tables, empty lines and other laid-out parts below each other."""
+        for part in parts:
+            self.console.print(part)
 
     def table(
         self,
@@ -61,11 +61,11 @@ class Screen:
         gap: int = 2,
         title: Text | None = None,
     ) -> Table:
-        """A table without lines, its columns ``gap`` apart."""
+        """Return a table without lines, with columns ``gap`` apart."""
         from rich.table import Column, Table  # not loaded to show one judgment
 
         table = Table(
-            *(Column(escape(self.render(one)), overflow="fold") for one in headings),
+            *(Column(escape(self.render(heading)), overflow="fold") for heading in headings),
             box=None,
             padding=(0, gap, 0, 0),
             title=title,
@@ -76,5 +76,5 @@ class Screen:
         return table
 
     def add_row(self, table: Table, *cells: object) -> None:
-        """Messages in the language of the screen, texts as they are."""
-        table.add_row(*(one if isinstance(one, Text) else self.line(one) for one in cells))
+        """Add a row: messages in the language of the screen, texts unchanged."""
+        table.add_row(*(value if isinstance(value, Text) else self.line(value) for value in cells))

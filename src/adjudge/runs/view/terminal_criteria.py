@@ -1,4 +1,4 @@
-"""What ``adjudge criteria`` prints in a terminal."""
+"""The output of ``adjudge criteria`` in a terminal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SEVERITIES = {"error": Message("error"), "warning": Message("warning")}
 
 
 def show_catalogue(entries: Sequence[CatalogEntry], screen: Screen) -> None:
-    """One line each; where there is no room for a line, options and questions are cut, never a
+    """Print a line per entry. If a line is too long, options and questions are cut, but never a
     name.
     """
     table, console = screen.table(()), screen.console
@@ -43,8 +43,8 @@ def show_catalogue(entries: Sequence[CatalogEntry], screen: Screen) -> None:
 
 def show_entry(entry: CatalogEntry, screen: Screen) -> None:
     criteria, console = entry.criteria, screen.console
-    known = " ".join(languages_of(criteria.name))
-    kind = screen.line(join(", ", filter(None, (_KINDS[entry.kind], known))), "dim")
+    languages = " ".join(languages_of(criteria.name))
+    kind = screen.line(join(", ", filter(None, (_KINDS[entry.kind], languages))), "dim")
     screen.show(Text.assemble((criteria.name, "bold"), "  ", kind))
     console.print(Text(criteria.description), end="\n\n")
     screen.show(_facts(entry, screen))
@@ -61,16 +61,16 @@ def show_entry(entry: CatalogEntry, screen: Screen) -> None:
 
 
 def show_findings(findings: Sequence[Finding], count: int, screen: Screen) -> None:
-    """Each with its severity, and a line that counts them."""
+    """Print the findings with their severities, and a line that counts them."""
     headings = ("", Message("criterion"), Message("field"), Message("finding"))
     rows = (
         (
-            screen.line(_SEVERITIES[one.severity], _STYLES[one.severity]),
-            one.criteria,
-            one.field,
-            one.message,
+            screen.line(_SEVERITIES[found.severity], _STYLES[found.severity]),
+            found.criteria,
+            found.field,
+            found.message,
         )
-        for one in findings
+        for found in findings
     )
     if findings:
         screen.show(screen.table(headings, rows))
@@ -81,12 +81,12 @@ def show_findings(findings: Sequence[Finding], count: int, screen: Screen) -> No
 def _row(entry: CatalogEntry) -> tuple[str | Text, ...]:
     criteria = entry.criteria
     options = "" if entry.kind == "pairwise" else " / ".join(criteria.option_names)
-    known = " ".join(languages_of(criteria.name))
+    languages = " ".join(languages_of(criteria.name))
     cut = (
         Text(text, no_wrap=True, overflow="ellipsis")
         for text in (options, _first_words(criteria.description))
     )
-    return (criteria.name, _KINDS[entry.kind], known, *cut)
+    return (criteria.name, _KINDS[entry.kind], languages, *cut)
 
 
 def _first_words(text: str) -> str:

@@ -25,8 +25,8 @@ _MOST_OPTIONS = 6
 
 
 def show_figures(report: Report, screen: Screen, *, single: bool = False) -> None:
-    """What each criterion comes to, and what to know of it. ``single``: of one judgment, which
-    has no rate or mean.
+    """Print the results of each criterion with remarks. ``single``: for one judgment, which has no
+    rate or mean.
     """
     for table in _tables(report, screen, single=single):
         screen.show(table)
@@ -49,16 +49,16 @@ def show_figures(report: Report, screen: Screen, *, single: bool = False) -> Non
 
 
 def reason_lines(report: Report) -> Iterator[Message]:
-    """Why rows have no score, the most frequent reasons first, each with its count: by several
-    criteria a row counts several times.
+    """Yield the reasons why rows have no score, the most frequent first, with their counts. A row
+    counts once per criterion.
     """
-    told = count_rows if len(report.criteria) < 2 else count_judgments
+    count_in_words = count_rows if len(report.criteria) < 2 else count_judgments
     for reason, number in list(report.reasons.items())[:_MOST_REASONS]:
-        yield Message("no score: {reason}: {rows}", reason=reason, rows=told(number))
+        yield Message("no score: {reason}: {rows}", reason=reason, rows=count_in_words(number))
 
 
 def excluded_lines(summary: Summary, name: str = "") -> Iterator[Message]:
-    """Which models of a panel did not count, and on how many rows."""
+    """Yield which models of a panel did not count, and on how many rows."""
     for model, rows in summary.excluded.items():
         line = plural(
             "excluded {model}: {rows} of {count} row",
@@ -71,112 +71,122 @@ def excluded_lines(summary: Summary, name: str = "") -> Iterator[Message]:
 
 
 def _panel_lines(section: Section) -> Iterator[Message]:
-    """What each model of a panel says by itself."""
+    """Yield the mean of each model of a panel."""
     summary = section.summary
     if not summary.models or summary.attempted == 1:
         return
     name = section.title
-    each = join(
+    means = join(
         ", ",
         (
-            _model_mean(model, one, summary.scored - summary.without_number)
-            for model, one in summary.models.items()
+            _model_mean(model, model_mean, summary.scored - summary.without_number)
+            for model, model_mean in summary.models.items()
         ),
     )
     yield (
-        Message("{name}: each model by itself: {each}", name=name, each=each)
+        Message("{name}: each model by itself: {each}", name=name, each=means)
         if summary.passes is None
         else Message(
             "{name}: share of the panel that says PASS {mean}; each model by itself: {each}",
             name=name,
             mean=figure(summary.mean),
-            each=each,
+            each=means,
         )
     )
 
 
-def _model_mean(model: str, one: ModelMean, rows: int) -> Message:
-    """``rows``: those on which the panel has a score."""
-    if one.rows >= rows:
-        return Message("{name} {value}", name=model, value=figure(one.mean))
+def _model_mean(model: str, model_mean: ModelMean, rows: int) -> Message:
+    """Return a model's mean. ``rows``: the rows on which the panel has a score."""
+    if model_mean.rows >= rows:
+        return Message("{name} {value}", name=model, value=figure(model_mean.mean))
     return plural(
         "{name} {value} (on {own} of {count} row)",
         "{name} {value} (on {own} of {count} rows)",
         rows,
         name=model,
-        value=figure(one.mean),
-        own=one.rows,
+        value=figure(model_mean.mean),
+        own=model_mean.rows,
     )
 
 
 def _change_lines(section: Section, report: Report) -> Iterator[Message]:
     mean_title = section.lead.mean_title if section.lead else None
-    for one in report.changes(section):
+    for change in report.changes(section):
         yield Message(
             "{name}: {before} → {now} (compared with {run})",
-            name=mean_title if mean_title and one.name == section.title else one.name,
-            before=figure(one.before, 3),
-            now=figure(one.now, 3),
+            name=mean_title if mean_title and change.name == section.title else change.name,
+            before=figure(change.before, 3),
+            now=figure(change.now, 3),
             run=report.setup.baseline.run,
         )
 
 
 def _tables(report: Report, screen: Screen, *, single: bool) -> Iterator[Table]:
-    plain = [one for one in report.sections if not one.lead and not one.contests]
-    if plain and not single:
-        yield _criteria(plain, screen, named=len({one.judge for one in report.sections}) > 1)
-    for one in report.sections:
-        for part in one.parts.values():
-            yield from part.tables(one, report, screen)
-        if one.contests:
-            name = report.contest_title(one) if report.several_contests else ""
-            yield _systems(one.contests, screen, name)
+    plain_sections = [
+        section for section in report.sections if not section.lead and not section.contests
+    ]
+    if plain_sections and not single:
+        yield _criteria(
+            plain_sections, screen, named=len({section.judge for section in report.sections}) > 1
+        )
+    for section in report.sections:
+        for part in section.parts.values():
+            yield from part.tables(section, report, screen)
+        if section.contests:
+            name = report.contest_title(section) if report.several_contests else ""
+            yield _systems(section.contests, screen, name)
 
 
 def _criteria(sections: Sequence[Section], screen: Screen, *, named: bool) -> Table:
-    """A line each; ``named``: with the judge, since there are several."""
+    """Return a table with a line per section. ``named``: with the judge, since there are
+    several.
+    """
     table = screen.table((Message("criterion"),), gap=3)
     for heading in (Message("result"), Message("95% interval"), term("measure", "rows")):
         table.add_column(screen.render(heading), no_wrap=True)
     table.add_column(screen.render(Message("verdicts")))
-    for one in sections:
-        found = one.summary
-        chosen = [
+    for section in sections:
+        summary = section.summary
+        options = [
             Message("{option} {count:,}", option=option, count=count)
-            for option, count in found.options.items()
+            for option, count in summary.options.items()
         ]
         screen.add_row(
             table,
-            one.name if named else one.title,
-            *_result(found),
-            _scored(found),
-            join(", ", [*chosen[:_MOST_OPTIONS], *(["…"] if len(chosen) > _MOST_OPTIONS else [])]),
+            section.name if named else section.title,
+            *_result(summary),
+            _count_scored(summary),
+            join(
+                ", ", [*options[:_MOST_OPTIONS], *(["…"] if len(options) > _MOST_OPTIONS else [])]
+            ),
         )
     return table
 
 
-def _result(found: Summary) -> tuple[str, str]:
-    """The rate of what passed, or the mean, with its interval. Both if they differ: a panel's score
-    is the share of its models, that of several checks the share of checks, and gates use the mean.
+def _result(summary: Summary) -> tuple[str, str]:
+    """Return the pass rate or the mean, with its interval.
+
+    Returns both if they differ: the score of a panel is the share of its models, that of several
+    checks the share of checks, and gates use the mean.
     """
     mean = ("–", "–")
-    if found.mean is not None:
+    if summary.mean is not None:
         mean = (
-            Message("{mean} {value}", mean=term("score", "mean"), value=figure(found.mean, 3)),
-            limits(found.interval),
+            Message("{mean} {value}", mean=term("score", "mean"), value=figure(summary.mean, 3)),
+            limits(summary.interval),
         )
-    if found.passes is None:
+    if summary.passes is None:
         return mean
-    rate = found.passes
-    shown = Message("{share} pass", share=percent(rate.share))
+    rate = summary.passes
+    share_text = Message("{share} pass", share=percent(rate.share))
     where = "–" if rate.interval is None else percent_range(rate.interval)
-    if found.mean is None or abs(found.mean - rate.share) < _SAME:
-        return shown, where
-    return join("\n", (shown, mean[0])), join("\n", (where, mean[1]))
+    if summary.mean is None or abs(summary.mean - rate.share) < _SAME:
+        return share_text, where
+    return join("\n", (share_text, mean[0])), join("\n", (where, mean[1]))
 
 
-def _systems(found: ContestSummary, screen: Screen, name: str) -> Table:
-    """``name``: of the comparisons, if there are others."""
+def _systems(contests: ContestSummary, screen: Screen, name: str) -> Table:
+    """Return the table of systems. ``name``: the title of the comparisons, if there are others."""
     headings = (
         name or Message("system"),
         Message("wins"),
@@ -186,50 +196,50 @@ def _systems(found: ContestSummary, screen: Screen, name: str) -> Table:
         Message("95% interval"),
     )
     table = screen.table(headings)
-    for one in found.systems:
-        style = "bold" if one is found.leader else ""
+    for system in contests.systems:
+        style = "bold" if system is contests.leader else ""
         screen.add_row(
             table,
-            screen.line(one.name, style),
-            one.wins,
-            one.ties,
-            one.losses,
-            screen.line(figure(one.winrate), style),
-            limits(one.interval),
+            screen.line(system.name, style),
+            system.wins,
+            system.ties,
+            system.losses,
+            screen.line(figure(system.winrate), style),
+            limits(system.interval),
         )
     return table
 
 
-def _show_order(found: ContestSummary, screen: Screen, name: str) -> None:
-    """``name``: of the comparisons, if there are others."""
+def _show_order(contests: ContestSummary, screen: Screen, name: str) -> None:
+    """Print whether there is a winner, and the effect of the order. ``name``: see ``_systems``."""
     from adjudge.runs.results.contests import order_message  # not loaded where nothing is compared
 
     def say(message: Message, style: str = "") -> None:
         screen.say(join(": ", (name, message)) if name else message, style)
 
-    if not any(one.winrate is not None for one in found.systems):
+    if not any(system.winrate is not None for system in contests.systems):
         say(Message("No row could be compared."), "dim")
-    elif not found.leader:
+    elif not contests.leader:
         say(Message("Too close to call on these rows."), "dim")
-    if found.left_out:
-        say(found.left_out)
-    if found.order is not None:
-        say(order_message(found.order))
+    if contests.left_out:
+        say(contests.left_out)
+    if contests.order is not None:
+        say(order_message(contests.order))
 
 
-def _scored(found: Summary) -> str:
-    """How many were scored, and how many of them with an outcome that is not a number."""
+def _count_scored(summary: Summary) -> str:
+    """Return how many were scored, and how many of them without a number."""
     scored: str = (
-        grouped(found.scored)
-        if found.scored == found.attempted
+        grouped(summary.scored)
+        if summary.scored == summary.attempted
         else Message(
             "{scored} of {attempted}",
-            scored=grouped(found.scored),
-            attempted=grouped(found.attempted),
+            scored=grouped(summary.scored),
+            attempted=grouped(summary.attempted),
         )
     )
-    if not found.without_number or found.mean is None:
+    if not summary.without_number or summary.mean is None:
         return scored
     return Message(
-        "{scored} ({number} without a number)", scored=scored, number=found.without_number
+        "{scored} ({number} without a number)", scored=scored, number=summary.without_number
     )

@@ -1,4 +1,6 @@
-"""Rows in a terminal: a few in a table, of many the worst; one text with everything about it."""
+"""Rows in a terminal: a few rows in a table, the worst of many, or a single text with all
+details.
+"""
 
 from __future__ import annotations
 
@@ -36,18 +38,22 @@ _SIGNS = {"PASS": ("✓ ", "bold green"), "FAIL": ("✗ ", "bold red")}
 
 
 def few_rows(report: Report) -> bool:
-    """Whether the rows can be shown one by one."""
+    """Return True if the rows can be shown one by one."""
     most = max(_rows_of(report).values(), default=0)
-    left_out = sum(one.summary.skipped for one in report.sections)
+    left_out = sum(section.summary.skipped for section in report.sections)
     return most <= FEW and len(report.entries) + left_out == report.total
 
 
 def rows_table(report: Report, screen: Screen) -> Table | None:
-    """Of a few rows a line each: by several criteria what each says, by one its reason as well; of
-    two or three judgments everything.
+    """Return a line per row: with several criteria their verdicts, with one the reason, too. Two or
+    three judgments are shown in full.
     """
-    places = {(one.judge, one.criteria): place for place, one in enumerate(report.criteria)}
-    entries = sorted(report.entries, key=lambda one: (places[one.judge, one.criterion], one.index))
+    places = {
+        (record.judge, record.criteria): place for place, record in enumerate(report.criteria)
+    }
+    entries = sorted(
+        report.entries, key=lambda record: (places[record.judge, record.criterion], record.index)
+    )
     aligned = len(set(_rows_of(report).values())) == 1
     if aligned and 1 < len(report.criteria) <= _MOST_COLUMNS and len(entries) > FULL:
         return _matrix(report, entries, screen)
@@ -61,55 +67,63 @@ def _matrix(report: Report, entries: Iterable[JudgmentRecord], screen: Screen) -
     for title in _titles(report):
         table.add_column(Text(screen.render(title)), overflow="ellipsis")
     cells: dict[tuple[int, str], dict[tuple[str, str], Text]] = {}
-    for one in entries:
-        row = cells.setdefault((_row_index(one, report), row_name(one, report)), {})
-        row[one.judge, one.criterion] = verdict_text(one, report, screen)
-    for (_, name), row in sorted(cells.items(), key=lambda each: each[0][0]):
-        each = (row.get((one.judge, one.criteria), Text("–")) for one in report.criteria)
-        screen.add_row(table, name, *each)
+    for record in entries:
+        row = cells.setdefault((_row_index(record, report), row_name(record, report)), {})
+        row[record.judge, record.criterion] = verdict_text(record, report, screen)
+    for (_, name), row in sorted(cells.items(), key=lambda verdicts: verdicts[0][0]):
+        verdicts = (
+            row.get((record.judge, record.criteria), Text("–")) for record in report.criteria
+        )
+        screen.add_row(table, name, *verdicts)
     return table
 
 
 def _titles(report: Report) -> list[str]:
-    """What the criteria are called: with their judges where one has several."""
-    short = [one.criteria or one.judge for one in report.criteria]
-    return short if len(set(short)) == len(short) else [one.name for one in report.criteria]
+    """Return the titles of the criteria, with their judges if a criterion has several."""
+    short = [criterion.criteria or criterion.judge for criterion in report.criteria]
+    return (
+        short
+        if len(set(short)) == len(short)
+        else [criterion.name for criterion in report.criteria]
+    )
 
 
 def _rows_of(report: Report) -> Counter[tuple[str, str]]:
-    """(Judge, criterion) → how many rows it was asked about; one whose checks did not pass is one
-    of them.
+    """Return how many rows each judge and criterion was asked about, including rows whose checks
+    failed.
     """
-    found: Counter[tuple[str, str]] = Counter()
-    for one in report.sections:
-        found[one.judge, one.criteria] += one.summary.attempted + one.summary.skipped
-    return found
+    counts: Counter[tuple[str, str]] = Counter()
+    for section in report.sections:
+        counts[section.judge, section.criteria] += (
+            section.summary.attempted + section.summary.skipped
+        )
+    return counts
 
 
 def _lines(
     report: Report, entries: Sequence[JudgmentRecord], screen: Screen, *, full: bool
 ) -> Table:
     several = len(report.criteria) > 1
-    reasons = [_reason(one, report, screen) for one in entries]
+    reasons = [_reason(item, report, screen) for item in entries]
     table = screen.table((Message("row"),), gap=_GAP)
     if several:
         table.add_column(screen.render(Message("criterion")))
     table.add_column(screen.render(Message("verdict")))
     if any(reasons):
         table.add_column(screen.render(Message("why")), overflow="ellipsis", no_wrap=not full)
-    before = [
+    fixed_cells = [
         (
-            screen.line(row_name(one, report)),
-            *((screen.line(one.criterion),) if several else ()),
-            verdict_text(one, report, screen),
+            screen.line(row_name(item, report)),
+            *((screen.line(item.criterion),) if several else ()),
+            verdict_text(item, report, screen),
         )
-        for one in entries
+        for item in entries
     ]
     taken = sum(
-        max(len(str(column.header)), *(one.cell_len for one in cells)) + _GAP
-        for column, cells in zip(table.columns, zip(*before, strict=True), strict=False)
+        max(len(str(column.header)), *(item.cell_len for item in cells)) + _GAP
+        for column, cells in zip(table.columns, zip(*fixed_cells, strict=True), strict=False)
     )
-    for cells, reason in zip(before, reasons, strict=True):
+    for cells, reason in zip(fixed_cells, reasons, strict=True):
         if not full:  # what cannot be wrapped would take the place of the other columns
             reason.truncate(
                 max(screen.console.width - taken - _GAP, _SHORT // 2), overflow="ellipsis"
@@ -119,100 +133,98 @@ def _lines(
 
 
 def worst_rows(report: Report, screen: Screen, *, all_shown: bool) -> Table | None:
-    """The three worst rows with their reasons; None where no row could be better, or where
-    ``all_shown`` says that all stand above and there is nothing to add.
+    """Return the three worst rows with their reasons. None if no row could be better, or if the
+    table above (``all_shown``) shows everything already.
     """
     by_row: dict[str, JudgmentRecord] = {}
-    for one in falling_short(report):
-        by_row.setdefault(row_name(one, report), one)
+    for record in falling_short(report):
+        by_row.setdefault(row_name(record, report), record)
         if len(by_row) == _WORST:
             break
     worst = list(by_row.values())
-    told = all_shown and (len(report.criteria) == 1 or report.total <= FULL)
-    cut = any(len(_reason(one, report, screen)) > _SHORT for one in worst)
-    return _lines(report, worst, screen, full=True) if worst and (cut or not told) else None
+    is_shown_above = all_shown and (len(report.criteria) == 1 or report.total <= FULL)
+    cut = any(len(_reason(record, report, screen)) > _SHORT for record in worst)
+    return (
+        _lines(report, worst, screen, full=True) if worst and (cut or not is_shown_above) else None
+    )
 
 
-def row_name(one: JudgmentRecord, report: Report) -> str:
-    """Its id, else its number: a judge has a judgment of the row for each of its criteria."""
-    return one.id or str(_row_index(one, report) + 1)
+def row_name(record: JudgmentRecord, report: Report) -> str:
+    """Return the row's id, else its number. A judge has one judgment per criterion on a row."""
+    return record.id or str(_row_index(record, report) + 1)
 
 
-def _row_index(one: JudgmentRecord, report: Report) -> int:
-    own = [rows for (judge, _), rows in _rows_of(report).items() if judge == one.judge]
-    return one.index // (len(own) if len(set(own)) == 1 else 1)
+def _row_index(record: JudgmentRecord, report: Report) -> int:
+    counts = [rows for (judge, _), rows in _rows_of(report).items() if judge == record.judge]
+    return record.index // (len(counts) if len(set(counts)) == 1 else 1)
 
 
-def verdict_text(one: JudgmentRecord, report: Report, screen: Screen) -> Text:
-    """What was decided, by sign and colour where it is pass or fail."""
-    if not one.scored:
+def verdict_text(record: JudgmentRecord, report: Report, screen: Screen) -> Text:
+    """Return the verdict, with a sign and a colour for pass or fail."""
+    if not record.scored:
         return _no_score(screen)
-    if one.detail.is_comparison:
-        sure = None if one.tie or one.verdict == TIE else one.detail.winner_share
-        return _spaced(
-            screen.line(option_title(one.verdict or "")),
+    if record.detail.is_comparison:
+        sure = None if record.tie or record.verdict == TIE else record.detail.winner_share
+        return _join_spaced(
+            screen.line(option_title(record.verdict or "")),
             *(() if sure is None else (screen.line(percent(sure)),)),
         )
-    for part in report.parts_of(one):
-        if (words := part.verdict(one)) is not None:
-            return _spaced(*map(screen.line, words))
-    whole = one.detail.kind in ("aspect", "check") and one.score in (0.0, 1.0)
-    score = () if one.score is None or whole else (screen.line(figure(one.score)),)
-    return _spaced(_signed(one.verdict, screen), *score)
+    for part in report.parts_of(record):
+        if (words := part.verdict(record)) is not None:
+            return _join_spaced(*map(screen.line, words))
+    is_plain = record.detail.kind in ("aspect", "check") and record.score in (0.0, 1.0)
+    score = () if record.score is None or is_plain else (screen.line(figure(record.score)),)
+    return _join_spaced(_add_sign(record.verdict, screen), *score)
 
 
 def _no_score(screen: Screen) -> Text:
     return screen.line(Message("– no score"), "bold yellow")
 
 
-def _spaced(*parts: Text) -> Text:
+def _join_spaced(*parts: Text) -> Text:
     return Text(" ").join(parts)
 
 
-def _signed(option: str | None, screen: Screen) -> Text:
+def _add_sign(option: str | None, screen: Screen) -> Text:
     sign, style = _SIGNS.get(option or "", ("", ""))
     return screen.line(f"{sign}{option or ''}", style)
 
 
-def _reason(one: JudgmentRecord, report: Report, screen: Screen) -> Text:
-    line = " ".join(screen.render(reason_of(one, report)).split())
+def _reason(record: JudgmentRecord, report: Report, screen: Screen) -> Text:
+    line = " ".join(screen.render(reason_of(record, report)).split())
     return Text(line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…")
 
 
-def show_single(one: JudgmentRecord, report: Report, screen: Screen) -> None:
-    """A single judgment: the verdict, how sure it is, why, and what each vote said."""
-    asked = report.setup.definition_of(one.judge) or one.criterion
-    screen.say(Message("criterion: {text}", text=asked), "dim")
-    screen.show(
-        Text("  ").join((verdict_text(one, report, screen), *map(screen.line, _measures(one))))
-    )
-    if reason := _reason(one, report, screen):
+def show_single(record: JudgmentRecord, report: Report, screen: Screen) -> None:
+    """Print a single judgment: the verdict, its certainty, the reason, and each vote."""
+    definition = report.setup.definition_of(record.judge) or record.criterion
+    screen.say(Message("criterion: {text}", text=definition), "dim")
+    # one valid vote of one says nothing about agreement
+    is_counted = record.votes_requested > 1 or record.votes_valid < record.votes_requested
+    measures = [screen.line(record.vote_count)] if is_counted else []
+    screen.show(Text("  ").join((verdict_text(record, report, screen), *measures)))
+    if reason := _reason(record, report, screen):
         screen.show(reason)
-    if votes := list(_by_model(one)):
+    if votes := list(_by_model(record)):
         headings = (Message("model"), Message("votes"), Message("verdict"), Message("why"))
-        rows = ((model, *_model_cells(own, screen)) for model, own in votes)
+        rows = ((model, *_model_cells(votes_of_model, screen)) for model, votes_of_model in votes)
         screen.show("", screen.table(headings, rows, gap=3))
-    for model, why in one.excluded_models.items():
+    for model, why in record.excluded_models.items():
         screen.say(Message("excluded {model}: {reason}", model=model, reason=why), "yellow")
 
 
-def _measures(one: JudgmentRecord) -> Iterator[Message]:
-    if one.votes_requested > 1 or one.votes_valid < one.votes_requested:
-        yield one.vote_count
-
-
-def _by_model(one: JudgmentRecord) -> Iterator[tuple[str, list[VoteRecord]]]:
-    """Each model with its votes, where several of them answered one question."""
-    votes = one.votes or ()
-    if len(votes) > 1 and one.detail.kind in ("aspect", "direct"):
+def _by_model(record: JudgmentRecord) -> Iterator[tuple[str, list[VoteRecord]]]:
+    """Yield each model with its votes, if there are several votes on one question."""
+    votes = record.votes or ()
+    if len(votes) > 1 and record.detail.kind in ("aspect", "direct"):
         for model in dict.fromkeys(vote.model for vote in votes):
             yield model, [vote for vote in votes if vote.model == model]
 
 
-def _model_cells(own: Sequence[VoteRecord], screen: Screen) -> tuple[Text, Text, Text]:
-    said = [vote.option for vote in own if vote.option is not None]
-    most = max(dict.fromkeys(said), key=said.count, default=None)
-    shown = _no_score(screen) if most is None else _signed(option_title(most), screen)
-    first = next((vote for vote in own if vote.option == most), own[0])
-    why = first.explanation or how_sure(first) or first.reason or ""
-    return screen.line(f"{said.count(most or '')}/{len(own)}"), shown, screen.line(why)
+def _model_cells(votes: Sequence[VoteRecord], screen: Screen) -> tuple[Text, Text, Text]:
+    options = [vote.option for vote in votes if vote.option is not None]
+    most = max(dict.fromkeys(options), key=options.count, default=None)
+    verdict = _no_score(screen) if most is None else _add_sign(option_title(most), screen)
+    typical_vote = next((vote for vote in votes if vote.option == most), votes[0])
+    why = typical_vote.explanation or how_sure(typical_vote) or typical_vote.reason or ""
+    return screen.line(f"{options.count(most or '')}/{len(votes)}"), verdict, screen.line(why)

@@ -19,7 +19,7 @@ _LETTER = 13.0
 
 
 class Moment(NamedTuple):
-    """What was known at one time."""
+    """The numbers at one time."""
 
     name: str
     range: Range
@@ -35,8 +35,8 @@ def timeline(
     bar: float | None = None,
     language: str = "en",
 ) -> Markup:
-    """Points from left to right on a scale from 0 to ``high``, with their intervals, joined where
-    there is nothing missing between. ``bar``: a line across.
+    """Draw points from left to right on a scale from 0 to ``high``, with intervals. Neighbours are
+    joined if no value between is missing. ``bar``: a horizontal line.
     """
     parts = [
         Markup('<line class="axis" x1="{}" y1="{}" x2="{}" y2="{}"/>').format(*ends)
@@ -58,23 +58,26 @@ def timeline(
             )
         )
     places = [_x(place, len(moments)) for place in range(len(moments))]
-    for place, one in enumerate(moments):
-        before = moments[place - 1].range.value if place else None
-        if before is not None and one.range.value is not None:
+    for place, moment in enumerate(moments):
+        previous_value = moments[place - 1].range.value if place else None
+        if previous_value is not None and moment.range.value is not None:
             parts.append(
                 Markup(
                     '<line class="trend" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>'
                 ).format(
-                    places[place - 1], _y(before, high), places[place], _y(one.range.value, high)
+                    places[place - 1],
+                    _y(previous_value, high),
+                    places[place],
+                    _y(moment.range.value, high),
                 )
             )
-    parts += [_point(place, one, places[place], high) for place, one in enumerate(moments)]
+    parts += [_point(place, moment, places[place], high) for place, moment in enumerate(moments)]
     parts.append(_names(moments, places))
     return picture("plot", (_WIDTH, _HEIGHT), title, parts)
 
 
 def _highest(number: str) -> Markup:
-    """Left of the end of the axis; above it where it would be cut there."""
+    """Draw the highest number left of the axis, or above it if it is too wide."""
     if _LETTER * len(number) > _LEFT - 6:
         return Markup('<text x="0" y="{}">{}</text>').format(_TOP - 8, number)
     return Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
@@ -92,44 +95,44 @@ def _y(value: float, high: float) -> float:
     return _TOP + height * (1 - min(max(value / high, 0.0), 1.0))
 
 
-def _point(place: int, one: Moment, x: float, high: float) -> Markup:
-    """With its numbers above the plot while one points at it, or came to it by keys."""
-    found = []
-    if one.range.lower is not None and one.range.upper is not None:
-        found.append(
+def _point(place: int, moment: Moment, x: float, high: float) -> Markup:
+    """Draw a point. Its label appears above the plot while the pointer or the focus is on it."""
+    shapes = []
+    if moment.range.lower is not None and moment.range.upper is not None:
+        shapes.append(
             Markup(
                 '<line class="range" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/>'
-            ).format(x, _y(one.range.lower, high), _y(one.range.upper, high))
+            ).format(x, _y(moment.range.lower, high), _y(moment.range.upper, high))
         )
-    told = f"{one.name}: {one.told}"
-    if one.range.value is not None:
-        found.append(
+    label = f"{moment.name}: {moment.told}"
+    if moment.range.value is not None:
+        shapes.append(
             Markup(
                 '<circle class="bar" cx="{:.1f}" cy="{:.1f}" r="4"/>'
                 '<text class="told" x="{}" y="{}" text-anchor="end">{}</text>'
-            ).format(x, _y(one.range.value, high), _WIDTH - _RIGHT, _TOP - 8, told)
+            ).format(x, _y(moment.range.value, high), _WIDTH - _RIGHT, _TOP - 8, label)
         )
-    return piece(place, told, Markup("").join(found))
+    return piece(place, label, Markup("").join(shapes))
 
 
 def _names(moments: Sequence[Moment], places: Sequence[float]) -> Markup:
-    """Under the points, as many as stand beside each other."""
-    widest = _LETTER * (1 + max((len(one.name) for one in moments), default=0))
+    """Draw as many names below the points as fit next to each other."""
+    widest = _LETTER * (1 + max((len(moment.name) for moment in moments), default=0))
     every = max(1, math.ceil(widest * (len(moments) - 1) / (_WIDTH - _LEFT - _RIGHT)))
     return Markup("").join(
         Markup('<text x="{:.1f}" y="{}" text-anchor="{}">{}</text>').format(
             *(
                 (_WIDTH, _HEIGHT - 6, "end")
-                if x + _LETTER / 2 * len(one.name) > _WIDTH
+                if x + _LETTER / 2 * len(moment.name) > _WIDTH
                 else (x, _HEIGHT - 6, "middle")
             ),
-            one.name,
+            moment.name,
         )
-        for place, (one, x) in enumerate(zip(moments, places, strict=True))
+        for place, (moment, x) in enumerate(zip(moments, places, strict=True))
         if place % every == 0
     )
 
 
 def titled(plot: Markup, title: str) -> Markup:
-    """A plot under what it shows."""
+    """Return a plot with a caption."""
     return Markup("<figure><figcaption>{}</figcaption>{}</figure>").format(title, plot)
