@@ -1,4 +1,4 @@
-"""``adjudge run --on``: its options, and how the rows are spread over a cluster."""
+"""``adjudge run --on``: options of a cluster, and running on one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from adjudge.runs.plan import Plan
 
 @light_dataclass(frozen=True)
 class ClusterMode(RunMode):
-    """What the command line says of a cluster."""
+    """Options of a cluster on the command line."""
 
     name: ClassVar[str] = "cluster"
     is_spread: ClassVar[bool] = True

@@ -1,7 +1,4 @@
-"""One rate limit and one budget for many workers, given out in small parts.
-
-Nothing here knows Ray.
-"""
+"""One rate limit and one budget for many workers, handed out in small parts. Independent of Ray."""
 
 from __future__ import annotations
 
@@ -36,11 +33,11 @@ _PATIENCE = 5.0
 
 
 class LimiterLostError(Exception):
-    """The one who gives out the parts does not answer."""
+    """Raised if the process with the limiter does not answer."""
 
 
 def seconds_each(rate: Rate, tokens: int) -> float:
-    """That requests of about so many tokens are to be apart; 0 where nothing is limited."""
+    """Return the seconds between requests of about `tokens` tokens; 0 without a limit."""
     by_requests = 60.0 / rate.requests_per_minute if rate.requests_per_minute else 0.0
     by_tokens = tokens * 60.0 / rate.tokens_per_minute if rate.tokens_per_minute else 0.0
     return max(by_requests, by_tokens) / _HEADROOM
@@ -57,7 +54,7 @@ class Lease(NamedTuple):
 
 @dataclass
 class Lane:
-    """Where a model stands, by a clock that all workers have in common."""
+    """The state of a model's rate limit, by a clock that all workers share."""
 
     next: float = 0.0
     hold: float = 0.0
@@ -66,25 +63,24 @@ class Lane:
 
     def lease(self, seconds_each: float, workers: int, now: float) -> Lease:
         starts = max(now, self.next, self.hold)
-        each = seconds_each * self.factor
-        if not each:
+        interval = seconds_each * self.factor
+        if not interval:
             return Lease(_UNLIMITED, starts - now, 0.0)
-        requests = max(1, int(_LEASE_SECONDS / (each * workers)))
-        self.next = starts + requests * each
+        requests = max(1, int(_LEASE_SECONDS / (interval * workers)))
+        self.next = starts + requests * interval
         self.factor = max(1.0, self.factor * _RECOVERY)
-        return Lease(requests, starts - now, requests * each)
+        return Lease(requests, starts - now, requests * interval)
 
     def slow_down(self, seconds: float | None, now: float) -> None:
-        """Half the rate from now on; it grows back."""
+        """Halve the rate from now on; it recovers with each lease."""
         self.hold = max(self.hold, now + (seconds if seconds is not None else 1.0))
+        # Many workers report the same overload: count it once.
         if now - self.cut > _LOOK_AGAIN:
             self.factor, self.cut = min(_SLOWEST, self.factor * 2), now
 
 
 class Limiter:
-    """Gives each worker a stretch of time of its own, one after the other, and parts of what may be
-    spent.
-    """
+    """Gives each worker its own time slots, one after the other, and parts of the budget."""
 
     def __init__(self, rates: Mapping[str, Rate], left: Budget | None, workers: int) -> None:
         self._rates = dict(rates)
@@ -93,18 +89,16 @@ class Limiter:
         self._lanes: dict[str, Lane] = {}
 
     def lease(self, model: str, tokens: int) -> Lease:
-        """The next requests of about so many ``tokens`` each."""
-        each = seconds_each(self._rates.get(model, Rate()), tokens)
-        return self._lane(model).lease(each, self._workers, monotonic())
+        """Return the next requests of about ``tokens`` tokens each."""
+        interval = seconds_each(self._rates.get(model, Rate()), tokens)
+        return self._lane(model).lease(interval, self._workers, monotonic())
 
     def slow_down(self, model: str, seconds: float | None) -> None:
-        """A worker was told "too many": half the rate from now on, for all; it grows back."""
+        """Halve the rate for all workers after "too many requests"; it recovers."""
         self._lane(model).slow_down(seconds, monotonic())
 
     def grant(self, likely: Spent, most: Spent) -> Budget | None:
-        """A further part of the budget, enough for one request at least; None where that is not
-        left.
-        """
+        """Return a further part of the budget, enough for at least one request, or None."""
         if self._left is None:
             return None
         part = part_of(self._left, self._workers, likely, most)
@@ -116,7 +110,7 @@ class Limiter:
 
 
 def part_of(left: Budget, workers: int, likely: Spent, most: Spent) -> Budget | None:
-    """A part of what is left, enough for one request at least; None where that is not left."""
+    """Return a part of the remaining budget, enough for at least one request, or None."""
     usd = _part(left.max_usd, workers, likely.usd, most.usd)
     calls = _part(left.max_calls, workers, 1, 1)
     tokens = _part(left.max_tokens, workers, likely.tokens, most.tokens)
@@ -141,7 +135,7 @@ AskLease = Callable[[int], Awaitable[Lease]]
 class LeasedPace:
     """A worker's side of a rate limit.
 
-    Where the limiter is lost, it keeps to its own part of the limit.
+    If the limiter is lost, it keeps to its share of the limit.
     """
 
     def __init__(
@@ -159,19 +153,19 @@ class LeasedPace:
         self._renewing = asyncio.Lock()
 
     async def wait(self, tokens: int) -> None:
-        """Wait for the next slot of what was leased."""
-        due = await self._awaited(tokens)
+        """Wait for the next leased slot."""
+        due = await self._wait_for_slot(tokens)
         if monotonic() - due > _LATE:
-            await self._awaited(tokens)
+            await self._wait_for_slot(tokens)
 
-    async def _awaited(self, tokens: int) -> float:
-        """When the wait should have ended that has ended."""
+    async def _wait_for_slot(self, tokens: int) -> float:
+        """Wait for a slot and return when the wait should have ended."""
         while True:
             now = monotonic()
             if now < self._alone_until:
                 await self._alone(tokens)
                 return monotonic()
-            if (slot := self._taken(now)) is not None:
+            if (slot := self._take_slot(now)) is not None:
                 await pause(max(0.0, slot - now))
                 return max(slot, now)
             async with self._renewing:
@@ -182,11 +176,10 @@ class LeasedPace:
         self._left = 0
         self._tell(seconds)
 
-    def _taken(self, now: float) -> float | None:
-        """The next slot. Those that nobody used in time are gone: sent late, they would come on top
-        of others'.
-        """
+    def _take_slot(self, now: float) -> float | None:
+        """Return the next slot."""
         if self._each and now > self._slot:
+            # Missed slots are lost: sent late, they would come on top of other workers' requests.
             late = min(self._left, int((now - self._slot) / self._each))
             self._left, self._slot = self._left - late, self._slot + late * self._each
         if not self._left or now > self._until:
@@ -214,25 +207,25 @@ class LeasedPace:
 
 
 class SharedLimits(Protocol):
-    """What a worker is given: a pace for each model, and how to get more of the budget."""
+    """The limits of a worker: a pace per model, and a way to get more of the budget."""
 
     def pace(self, model: str) -> SharedPace:
-        """The model's, by its identity."""
+        """Return the pace of a model, by its identity."""
         ...
 
     @property
     def more(self) -> More | None:
-        """Gives a further part of the budget; None where there is no budget."""
+        """A function that returns a further part of the budget; None without a budget."""
         ...
 
     @property
     def whole(self) -> Budget | None:
-        """The budget that all workers have together."""
+        """The budget of all workers together."""
         ...
 
 
 def nothing_of(budget: Budget) -> Budget | None:
-    """What a worker may spend before it was given a part: nothing, of what is limited."""
+    """Return the budget of a worker before it gets a part: nothing of what is limited."""
     limits = (budget.max_usd, budget.max_calls, budget.max_tokens)
     return (
         None if budget == Budget() else Budget(*(None if limit is None else 0 for limit in limits))
@@ -240,22 +233,20 @@ def nothing_of(budget: Budget) -> Budget | None:
 
 
 def rates_of(models: Iterable[OpenModel]) -> dict[str, Rate]:
-    """Model → what its provider allows."""
+    """Return model → rate that its provider allows."""
     limited = [(model.identity, limits_of(model)) for model in models]
-    return {name: one.rate for name, one in limited if one}
+    return {name: limits.rate for name, limits in limited if limits}
 
 
 def keep_to(limits: SharedLimits, models: Iterable[OpenModel]) -> None:
-    """Have the models keep to what all workers share."""
+    """Make the models keep to the shared limits."""
     for model in models:
         if limited := limits_of(model):
             limited.shared = limits.pace(model.identity)
 
 
 def left_of(budget: Budget, account: Account, prices: PriceTable) -> Budget | None:
-    """What all workers together may still spend, who have spent what the account says; None where
-    there is no limit.
-    """
+    """Return the remaining budget of all workers together; None without a limit."""
     if budget == Budget():
         return None
     spent = OpenBudget(prices=prices, account=account).spent

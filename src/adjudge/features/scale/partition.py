@@ -1,7 +1,7 @@
-"""Some rows of a data set, judged by one of many processes; and what all of them made, as one run.
+"""Judge a part of a data set in one of many processes, and merge the results of all into one run.
 
-``judge_partition`` is what Ray, Spark, Beam, a pool of processes or a job array call. It knows
-nothing of them.
+``judge_partition`` is for Ray, Spark, Beam, a pool of processes or a job array. It depends on none
+of them.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Partition:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a partition is, or a whole run."""
+    """Progress of a partition or of a whole run."""
 
     judgments: int = 0
     unscored: int = 0
@@ -95,32 +95,35 @@ def judge_partition(
     cache: bool = True,
     trust: bool = False,
 ) -> Partition:
-    """Judge some rows by all judges of an eval file. All that was answered is in ``store`` when
-    this returns, or raises.
+    """Judge some rows by all judges of an eval file. All answers are in ``store`` when this returns
+    or raises.
 
-    ``rows``: (number, row) pairs, where the number is the row's place in the whole data set, from
-    0, and a row is a mapping of columns or an Instance. ``store``: a folder that all processes see,
-    a bucket (``s3://bucket/prefix``), or ``postgresql://host/database#NAME``. Rows that are judged
-    again, after a crash, by whomever and in whatever partition, are asked about only where the
-    store has no answer. ``budget`` limits this partition alone. ``share``: how many partitions are
-    judged at once; each keeps to its part of the file's rate limits. ``writer`` names the worker.
-    ``buffer``: how many answers may wait to be written, and are asked again when the process is
-    killed. ``trust``: whether the eval file may do more than one of a folder that is not trusted.
+    ``rows``: (number, row) pairs: the number is the row's place in the whole data set, from 0, and
+    the row is a mapping of columns or an Instance.
+    ``store``: a folder that all processes see, a bucket (``s3://bucket/prefix``), or
+    ``postgresql://host/database#NAME``. Rows that are judged again after a crash, in any process
+    and partition, are only asked about if the store has no answer.
+    ``budget`` limits this partition alone.
+    ``share``: how many partitions run at once; each keeps to its part of the file's rate limits.
+    ``writer`` names the worker.
+    ``buffer``: how many answers may wait to be written; they are lost, and asked again, if the
+    process is killed.
+    ``trust``: allow the eval file more than one of an untrusted folder may do.
     """
-    wanted = WorkerSettings(
+    settings = WorkerSettings(
         budget=budget, share=share, writer=writer, buffer=buffer, cache=cache, trust=trust
     )
-    worker = PartitionJudge(eval_file, store, wanted)
+    worker = PartitionJudge(eval_file, store, settings)
     return event_loop.run(worker.judge(rows))
 
 
 def merge_partitions(
     store: str | Path | Store, folder: str | Path, *, complete: bool = True
 ) -> MergeSummary:
-    """Make one ordinary run folder of what all partitions were answered: for reports, exports,
+    """Merge the answers of all partitions into one ordinary run folder: for reports, exports,
     ``adjudge view``.
 
-    ``complete``: whether all rows were judged. The store stays as it is.
+    ``complete``: True if all rows were judged. The store stays unchanged.
     """
     place, opened = Path(folder), opened_store(store)
     if (place / FILE).exists():
@@ -136,10 +139,10 @@ def partitions(
     *,
     trust: bool = False,
 ) -> Iterator[list[tuple[int, Instance]]]:
-    """The rows of an eval file's own data, numbered, so many at a time: for those whose engine
-    brings no rows of its own.
+    """Yield numbered rows of an eval file's own data in chunks, for engines that bring no rows.
 
-    ``tell`` is called with rows that cannot be judged, or are odd; without it a warning is logged.
+    ``tell`` is called with rows that cannot be judged or are odd; by default they are logged as
+    warnings.
     """
     file = eval_file_of(eval_file, trust=trust, typed=("run", "outputs"))
     yield from numbered_chunks(RowReader(file), rows, limit, tell or _log)
@@ -148,7 +151,7 @@ def partitions(
 def numbered_chunks(
     reader: RowReader, rows: int, limit: int | None, tell: Callable[[OddRows], None]
 ) -> Iterator[list[tuple[int, Instance]]]:
-    """Yield so many rows at a time, each with its number."""
+    """Yield chunks of numbered rows."""
     numbered = enumerate(reader.read(tell, limit))
     while chunk := list(islice(numbered, rows)):
         yield chunk
@@ -157,9 +160,10 @@ def numbered_chunks(
 def eval_file_of(
     file: str | Path | EvalFile, *, trust: bool, typed: Sequence[str] = (), is_limited: bool = True
 ) -> EvalFile:
-    """The eval file, with the defaults of the project it lies in. ``trust``: whether the caller
-    trusts it; else what goes beyond a restricted folder is refused, unless ``adjudge trust`` or
-    ADJUDGE_TRUST says otherwise.
+    """Open an eval file with the defaults of its project.
+
+    Unless the caller trusts it, it is refused if it does more than a restricted folder may, except
+    if ``adjudge trust`` or ADJUDGE_TRUST allows it.
     """
     if isinstance(file, EvalFile):
         return file
@@ -172,8 +176,8 @@ STORES: Parts[Callable[[str], Store]] = Parts("stores")
 
 
 def opened_store(store: str | Path | Store) -> Store:
-    """A folder of segments, the address of a bucket, of Postgres or of a plugin's store, or a
-    store that is open.
+    """Open a store: a folder of segments, or the address of a bucket, of Postgres or of a plugin's
+    store. An open store is returned unchanged.
     """
     if not isinstance(store, str | Path):
         return store
@@ -187,7 +191,7 @@ def opened_store(store: str | Path | Store) -> Store:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerSettings:
-    """What one process of many is told, as ``judge_partition`` explains it."""
+    """Settings of one of many processes; see ``judge_partition``."""
 
     budget: Budget | None = None
     share: int = 1
@@ -200,9 +204,7 @@ class WorkerSettings:
 
 
 class PartitionJudge:
-    """The judges of an eval file, made once for many partitions: what one process of a cluster
-    holds.
-    """
+    """The judges of an eval file, made once per process for many partitions."""
 
     def __init__(
         self, eval_file: str | Path | EvalFile, store: str | Path | Store, settings: WorkerSettings
@@ -215,7 +217,8 @@ class PartitionJudge:
         opened = partial(
             eval_file_of, eval_file, trust=settings.trust, typed=("data", "run", "outputs")
         )
-        file = _shared(opened(), settings.share)
+        file = _share_rates(opened(), settings.share)
+        # With several partitions at once, a file's budget would be spent several times.
         if settings.budget is None and file.budget != BudgetEntry():
             raise SetupError(
                 "{path} limits what the whole run may spend, and one partition does not "
@@ -234,19 +237,23 @@ class PartitionJudge:
             keep_to(settings.limits, models_of(self.plan))
 
     async def judge(self, rows: Iterable[Numbered]) -> Partition:
-        """Judge the rows; all that was answered is in the store when this returns, or raises."""
+        """Judge the rows; all answers are in the store when this returns or raises."""
         async with self.opened() as session:
             return await session.judge(rows)
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[OpenPartitionJudge]:
-        """The store, open for as many partitions as come."""
+        """Open the store for any number of partitions."""
         plan = self.plan
         check_prices(self._settings.budget, plan.prices, *plan.configuration.values())
-        named, buffer = self._settings.writer, self._settings.buffer
+        writer, buffer = self._settings.writer, self._settings.buffer
         configuration = {"judges": plan.configuration}
         ledger = SharedLedger(
-            self.store, named or _own_name(), configuration, buffer, started_anew=named is not None
+            self.store,
+            writer or _own_name(),
+            configuration,
+            buffer,
+            started_anew=writer is not None,
         )
         try:
             async with record_run(
@@ -260,37 +267,37 @@ class PartitionJudge:
 
 
 class OpenPartitionJudge:
-    """Partitions, one after the other, by judges that know what was answered about all of them."""
+    """Judges partitions one after the other, and knows the answers about all of them."""
 
     def __init__(self, plan: Plan, ledger: SharedLedger, run: OpenRun) -> None:
         self.plan = plan
         self._ledger = ledger
         self.run = run
-        self._told = _Told()
+        self._told = _Tally()
 
     def news(self) -> Progress:
-        """How far the partition is that is under way."""
+        """Return the progress of the current partition."""
         return self._told.progress(self.run.open_budget.spent)
 
     async def judge(self, rows: Iterable[Numbered], /) -> Partition:
-        """Judge the rows; all that was answered is in the store when this returns."""
-        told = self._told = _Told()
+        """Judge the rows; all answers are in the store when this returns."""
+        tally = self._told = _Tally()
         for chunk in _chunks(rows):
-            await self._judge_chunk(chunk, told)
+            await self._judge_chunk(chunk, tally)
         await self._ledger.flush()
-        return told.result(self.run.open_budget.spent)
+        return tally.result(self.run.open_budget.spent)
 
-    async def _judge_chunk(self, chunk: Sequence[Numbered], told: _Told) -> None:
-        numbers, rows = self._instances(chunk, told)
-        told.rows += len(rows)
+    async def _judge_chunk(self, chunk: Sequence[Numbered], tally: _Tally) -> None:
+        numbers, rows = self._instances(chunk, tally)
+        tally.rows += len(rows)
         if not rows:
             return
         await self._ledger.begin(RowRange(min(numbers), max(numbers)))
-        first, *others = self.plan.judges
+        first_judge, *other_judges = self.plan.judges
         chunk_plan = self.plan.over(replace(self.plan.file, rows=rows))
-        await self._judge_with(first, chunk_plan, numbers, told)
-        for ready in others:
-            await self._judge_with(ready, chunk_plan, numbers, told.of_another_judge)
+        await self._judge_with(first_judge, chunk_plan, numbers, tally)
+        for ready in other_judges:
+            await self._judge_with(ready, chunk_plan, numbers, tally.count_further_judge)
 
     async def _judge_with(
         self, ready: ReadyJudge, plan: Plan, numbers: Sequence[int], told: Listen
@@ -325,9 +332,9 @@ class OpenPartitionJudge:
         )
 
     def _instances(
-        self, chunk: Sequence[Numbered], told: _Told
+        self, chunk: Sequence[Numbered], told: _Tally
     ) -> tuple[list[int], tuple[Instance, ...]]:
-        """The rows as the judges take them; those that were read elsewhere stay as they are."""
+        """Return the rows as judges take them; Instances stay unchanged."""
         if all(isinstance(row, Instance) for _, row in chunk):
             return [number for number, _ in chunk], tuple(
                 row for _, row in chunk if isinstance(row, Instance)
@@ -335,13 +342,13 @@ class OpenPartitionJudge:
         number_of = {_GIVEN.place(number + 1): number for number, _ in chunk}
         source = [Row(number + 1, row) for number, row in chunk]
         try:
-            found = tuple(self.plan.reader.read(told, source=source))
+            instances = tuple(self.plan.reader.read(told, source=source))
         except NothingToJudge:  # others may have rows that can be judged
             return [], ()
-        return [number_of[str(one.metadata["place"])] for one in found], found
+        return [number_of[str(instance.metadata["place"])] for instance in instances], instances
 
 
-class _Told:
+class _Tally:
     def __init__(self) -> None:
         self.rows = self._judgments = self._unscored = self._asked = 0
         self._bad: list[BadRow] = []
@@ -349,10 +356,11 @@ class _Told:
     def __call__(self, event: Event) -> None:
         if isinstance(event, BadRow):
             self._bad.append(event)
-        self.of_another_judge(event)
+        self.count_further_judge(event)
 
-    def of_another_judge(self, event: Event) -> None:
-        """Of a row that no judge can judge, the first judge's event is enough."""
+    def count_further_judge(self, event: Event) -> None:
+        """Count an event of a further judge."""
+        # A bad row is counted once, by the first judge's event.
         if isinstance(event, JudgmentDone):
             self._judgments += 1
             self._unscored += event.result.status is not Status.SCORED
@@ -369,17 +377,15 @@ class _Told:
 
 
 def _chunks(rows: Iterable[Numbered]) -> Iterator[list[Numbered]]:
-    left = iter(rows)
-    while chunk := list(islice(left, _ROWS_AT_ONCE)):
+    remaining = iter(rows)
+    while chunk := list(islice(remaining, _ROWS_AT_ONCE)):
         _check_numbered(chunk)
         yield chunk
 
 
 def _check_numbered(chunk: Sequence[Numbered]) -> None:
-    """Refuse rows that could not stand in a run, before anything is asked about them.
-
-    They come from anybody's engine.
-    """
+    """Refuse invalid rows before anything is asked about them."""
+    # The rows come from any engine, so nothing about them is certain.
     numbers: set[int] = set()
     kinds: set[bool] = set()
     for pair in chunk:
@@ -413,8 +419,8 @@ def _check_numbered(chunk: Sequence[Numbered]) -> None:
         )
 
 
-def _shared(file: EvalFile, share: int) -> EvalFile:
-    """The file with this process's part of its rate limits."""
+def _share_rates(file: EvalFile, share: int) -> EvalFile:
+    """Return the file with this process's part of its rate limits."""
     if share == 1:
         return file
 
@@ -429,7 +435,7 @@ def _shared(file: EvalFile, share: int) -> EvalFile:
     return replace(
         file,
         models=tuple(map(part, file.models)),
-        judges=tuple(with_models(one, part) for one in file.judges),
+        judges=tuple(with_models(judge, part) for judge in file.judges),
     )
 
 
@@ -439,7 +445,7 @@ def models_of(plan: Plan) -> list[OpenModel]:
 
 
 def told_elsewhere(odd: OddRows) -> None:
-    """For rows that are read more than once."""
+    """Ignore odd rows, since they were reported when the rows were first read."""
 
 
 def _log(odd: OddRows) -> None:

@@ -1,5 +1,5 @@
-"""One rate limit and one budget for processes that share a run by Postgres: given out in small
-parts, by the server's clock.
+"""One rate limit and one budget for processes that share a run by Postgres, handed out in small
+parts by the server's clock.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ T = TypeVar("T")
 
 
 class PostgresLimits:
-    """A process's side of both.
+    """A process's side of rate limit and budget.
 
-    What processes that died held and did not spend is given out again.
+    The unspent parts of processes that died are handed out again.
     """
 
     def __init__(
@@ -61,44 +61,48 @@ class PostgresLimits:
         share: int,
         prices: PriceTable,
     ) -> None:
-        """``share``: about how many processes there are, which decides how large the parts are."""
+        """Set ``share`` to about the number of processes; it decides how large the parts are."""
         self._store, self._prices = PostgresStore(url), prices
         self._holder, self._rates, self._budget, self._share = holder, rates, budget, share
         self._thread = ThreadPoolExecutor(1, "adjudge limits")
 
     def pace(self, model: str) -> LeasedPace:
-        """The model's, by its identity.
+        """Return the pace of a model, by its identity.
 
-        Where the server cannot be reached, the process keeps to its own share.
+        If the server is unreachable, the process keeps to its share.
         """
         rate = self._rates.get(model, Rate())
 
         async def lease(tokens: int) -> Lease:
-            each = seconds_each(rate, tokens)
+            interval = seconds_each(rate, tokens)
             try:
                 return await self._answer(
-                    lambda: self._moved(model, lambda lane, now: lane.lease(each, self._share, now))
+                    lambda: self._move_lane(
+                        model, lambda lane, now: lane.lease(interval, self._share, now)
+                    )
                 )
             except RunError as error:
                 raise LimiterLostError from error
 
         def tell(seconds: float | None) -> None:
-            self._thread.submit(self._moved, model, lambda lane, now: lane.slow_down(seconds, now))
+            self._thread.submit(
+                self._move_lane, model, lambda lane, now: lane.slow_down(seconds, now)
+            )
 
         return LeasedPace(lease, tell, rate, self._share)
 
     @property
     def more(self) -> More | None:
-        """Gives a further part of the budget; None where there is no budget."""
+        """A function that returns a further part of the budget; None without a budget."""
         return None if self._budget == Budget() else self._more
 
     @property
     def whole(self) -> Budget | None:
-        """The budget that all processes have together."""
+        """The budget of all processes together."""
         return self._budget
 
     def settle(self, spent: Spent) -> None:
-        """This process ends: what it was given and did not spend is free again."""
+        """Release the unspent part of this process when it ends."""
         self._thread.shutdown(wait=True)
         with self._store.server.opened() as connection, connection.transaction():
             connection.execute(_ONE_AT_A_TIME, (self._store.run,))
@@ -106,7 +110,7 @@ class PostgresLimits:
 
     async def _more(self, likely: Spent, most: Spent) -> Budget | None:
         try:
-            return await self._answer(lambda: self._granted(likely, most))
+            return await self._answer(lambda: self._grant(likely, most))
         except RunError as error:
             raise RunStopped(
                 "nothing is spent while the budget that processes share cannot be read: {error}",
@@ -116,37 +120,37 @@ class PostgresLimits:
     async def _answer(self, ask: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, ask)
 
-    def _moved(self, model: str, move: Callable[[Lane, float], T]) -> T:
-        """What comes of moving a model's lane, which no other process does meanwhile."""
+    def _move_lane(self, model: str, move: Callable[[Lane, float], T]) -> T:
+        """Move a model's lane and return the result."""
         key = (self._store.run, model)
         with self._store.server.opened() as connection, connection.transaction():
             connection.execute(_NEW_LANE, key)
+            # The row lock keeps other processes from moving the lane meanwhile.
             lane = Lane(*(connection.execute(_LANE, key).fetchone() or ()))
             (now,) = connection.execute(_NOW).fetchone() or (0.0,)
-            found = move(lane, float(now))
+            result = move(lane, float(now))
             connection.execute(_KEEP_LANE, (*astuple(lane), *key))
-        return found
+        return result
 
-    def _granted(self, likely: Spent, most: Spent) -> Budget | None:
+    def _grant(self, likely: Spent, most: Spent) -> Budget | None:
         run = self._store.run
         with self._store.server.opened() as connection, connection.transaction():
+            # One process at a time: two must not be granted the same money.
             connection.execute(_ONE_AT_A_TIME, (run,))
             part = self._part(connection, likely, most)
-            if part is None and self._reclaimed(connection):
+            if part is None and self._reclaim(connection):
                 part = self._part(connection, likely, most)
             if part is not None:
-                given = (part.max_usd or 0, part.max_calls or 0, part.max_tokens or 0)
-                connection.execute(_GRANT, (*given, run, self._holder))
+                amounts = (part.max_usd or 0, part.max_calls or 0, part.max_tokens or 0)
+                connection.execute(_GRANT, (*amounts, run, self._holder))
         return part
 
     def _part(self, connection: Connection, likely: Spent, most: Spent) -> Budget | None:
         granted = connection.execute(_GRANTED, (self._store.run,)).fetchone() or (0.0, 0, 0)
         return part_of(self._budget - Budget(*granted), self._share, likely, most)
 
-    def _reclaimed(self, connection: Connection) -> bool:
-        """Whether there were processes whose lease has run out: of what they held, only what they
-        spent is gone.
-        """
+    def _reclaim(self, connection: Connection) -> bool:
+        """Release what dead processes did not spend; return True if there were any."""
         dead = connection.execute(_DEAD, (self._store.run,)).fetchall()
         for holder, writer in dead:
             account = sum_of_accounts(self._store.records(writer))

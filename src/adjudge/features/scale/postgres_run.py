@@ -1,4 +1,4 @@
-"""Several plain processes, on one machine or many, share a run by leased ranges of its rows in
+"""Share a run among plain processes, on one machine or many, by leased ranges of rows in
 Postgres.
 """
 
@@ -54,12 +54,11 @@ _LOST = Message("stopped: this process was away for too long, and others have it
 
 
 def judge_together(plan: Plan, url: str, *, share: int, cache: bool, tell: Tell) -> None:
-    """Judge ranges until none is left, whoever judged the others; then make the run's ledger of all
-    of them.
+    """Judge ranges until none is left, then make the run's ledger from all of them, whoever judged
+    them.
 
-    ``share``: about how many processes do so at once; it decides how large the parts are in which
-    rates and budget are given out. Raises what ended this process before the end; what all were
-    answered until then is in the ledger too.
+    ``share`` is about the number of processes; it decides in which parts rates and budget are
+    handed out. Raise what ended this process early; all answers until then are in the ledger.
     """
     folder = plan.folder
     if folder is None:
@@ -81,7 +80,7 @@ def judge_together(plan: Plan, url: str, *, share: int, cache: bool, tell: Tell)
 
 
 class _Worker:
-    """This process, among those that share the run."""
+    """This process, as one of those that share the run."""
 
     def __init__(self, plan: Plan, url: str, share: int, cache: bool) -> None:
         self._plan, self._url, self._holder = plan, url, uuid4().hex
@@ -105,7 +104,7 @@ class _Worker:
         self._spent = Spent()
 
     def begin(self) -> None:
-        """Refuse a run of that name that is another one."""
+        """Raise OtherConfiguration if the run of that name is a different one."""
         self.store.begin({"judges": self._plan.configuration})
 
     def judge(self, tell: Tell) -> None:
@@ -113,7 +112,7 @@ class _Worker:
         plan, store = self._plan, self.store
         store.offer(
             [
-                _offered(rows)
+                _describe_range(rows)
                 for rows in numbered_chunks(plan.reader, _ROWS, plan.limit, told_elsewhere)
             ]
         )
@@ -127,7 +126,10 @@ class _Worker:
 
     async def _serve(self, rows: _Ranges, tally: WorkerTally) -> None:
         async with self._judge.opened() as session:
-            loop, told = asyncio.get_running_loop(), asyncio.create_task(_tell_news(session, tally))
+            loop, news_task = (
+                asyncio.get_running_loop(),
+                asyncio.create_task(_tell_news(session, tally)),
+            )
             lost = partial(loop.call_soon_threadsafe, session.run.open_budget.stop, _LOST)
             try:
                 with _holding(self._url, self._holder, lost):
@@ -135,24 +137,22 @@ class _Worker:
                         tally.done(0, await session.judge(rows.of(span)))
                         self.store.done(span)
             finally:
-                told.cancel()
+                news_task.cancel()
                 self._spent = session.run.open_budget.spent
 
     async def _next(self, session: OpenPartitionJudge) -> RowRange | None:
-        """The next range; None when all are judged.
-
-        Those of a process that died are free when its connection is gone.
-        """
+        """Return the next range; None if all are judged."""
         while True:
+            # Ranges of a process that died become free when its connection is gone.
             if (span := self.store.take(self._holder)) or not self.store.left():
                 return span
             await session.run.open_budget.pause(_LOOK_AGAIN)
 
 
-def _offered(rows: Sequence[tuple[int, Instance]]) -> tuple[RowRange, str]:
-    """A range, and a hash of what its rows show."""
-    shown = "".join(instance.identity for _, instance in rows)
-    return RowRange(rows[0][0], rows[-1][0]), sha256(shown.encode()).hexdigest()[:16]
+def _describe_range(rows: Sequence[tuple[int, Instance]]) -> tuple[RowRange, str]:
+    """Return a range and a hash of its rows."""
+    identities = "".join(instance.identity for _, instance in rows)
+    return RowRange(rows[0][0], rows[-1][0]), sha256(identities.encode()).hexdigest()[:16]
 
 
 async def _tell_news(session: OpenPartitionJudge, tally: WorkerTally) -> None:
@@ -162,8 +162,9 @@ async def _tell_news(session: OpenPartitionJudge, tally: WorkerTally) -> None:
 
 
 class _Ranges:
-    """The rows of a range. They come in order, so that the data is read once; a range that was
-    given up is read again.
+    """The rows of ranges.
+
+    Ranges come in order, so the data is read once; a range that was given up is read again.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -172,7 +173,7 @@ class _Ranges:
         self._next = -1
 
     def of(self, span: RowRange) -> list[tuple[int, Instance]]:
-        """The rows from the first to the last."""
+        """Return the rows of a range."""
         if self._next < 0 or span.first < self._next:
             plan = self._plan
             self._chunks = numbered_chunks(plan.reader, _ROWS, plan.limit, told_elsewhere)
@@ -190,26 +191,26 @@ class _Ranges:
 
 @contextmanager
 def _holding(url: str, holder: str, lost: Callable[[], object]) -> Iterator[None]:
-    """While this holds, others see that ``holder`` lives, and its lease does not run out; where it
-    did, ``lost`` is called.
+    """Keep ``holder`` alive for others inside the block, and call ``lost`` if its lease has run
+    out.
     """
     ended = threading.Event()
     store = PostgresStore(url)
     store.guard(holder)
 
     def hold() -> None:
-        held = monotonic()
+        last_hold = monotonic()
         while not ended.wait(_SIGN_OF_LIFE):
             with suppress(
                 RunError
             ):  # the server is away: the next time tells whether the lease outlived that
                 store.guard(holder)
-                if monotonic() - held < LEASE_SECONDS / 3:
+                if monotonic() - last_hold < LEASE_SECONDS / 3:
                     continue
                 if not store.hold(holder):
                     lost()
                     return
-                held = monotonic()
+                last_hold = monotonic()
 
     threading.Thread(target=hold, name="adjudge lease", daemon=True).start()
     try:

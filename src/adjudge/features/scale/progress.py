@@ -1,4 +1,4 @@
-"""What is seen while workers judge."""
+"""Show the progress of workers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adjudge.runs.execute import Stopping
 
 
 class WorkerDisplay:
-    """What is seen of workers while they judge, and what they have done in the end."""
+    """Shows progress while workers judge, and a summary at the end."""
 
     def __init__(self, watch: Watch, folder: Path | None, *, quiet: bool) -> None:
         self._watch, self._folder, self._quiet = watch, folder, quiet

@@ -1,4 +1,4 @@
-"""A Ray data set, judged by an eval file on the cluster that holds it."""
+"""Judge a Ray data set by an eval file on the cluster that holds it."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class _Context(Protocol):
 
 @runtime_checkable
 class RowSet(Protocol):
-    """What a ``ray.data.Dataset`` is to us."""
+    """The part of ``ray.data.Dataset`` that is used."""
 
     @property
     def context(self) -> _Context: ...
 
     def iter_rows(self) -> Iterable[Mapping[str, object]]:
-        """Its rows, as they are made."""
+        """Yield its rows as they are made."""
         ...
 
 
@@ -57,17 +57,20 @@ def judge_dataset(
     cache: bool = True,
     trust: bool = False,
 ) -> RunInfo:
-    """Judge the rows of a ``ray.data.Dataset`` by all judges of an eval file, on a Ray cluster: the
-    run at a glance.
+    """Judge the rows of a ``ray.data.Dataset`` by all judges of an eval file on a Ray cluster, and
+    return the run's summary.
 
-    ``run``: the run's folder, which all machines of the cluster see; by default the one that the
-    file names. It is an ordinary one: for reports, exports, ``adjudge view``. Called again, what
-    was answered is not asked again, and calls that failed are. ``on``: which cluster, and how many
-    workers; by default the one that the program is connected to, else that of RAY_ADDRESS, else
-    workers on this machine. ``budget``: for all workers together; by default the file's.
-    ``progress`` is called again and again with how far they are. ``limit``: judge only the first
-    rows. ``trust``: as of ``judge_partition``. The rows pass through this process, in their order;
-    the file's own data is not read.
+    ``run``: the run's folder, which all machines of the cluster must see; by default the one in the
+    file. It becomes an ordinary run folder. Called again, only open rows and failed calls are
+    asked.
+    ``on``: the cluster and the number of workers; by default the connected one, else that of
+    RAY_ADDRESS, else workers on this machine.
+    ``budget``: for all workers together; by default the file's.
+    ``progress`` is called repeatedly with the progress so far.
+    ``limit``: judge only the first rows.
+    ``trust``: see ``judge_partition``.
+
+    The rows pass through this process in order; the file's own data is not read.
     """
     if not isinstance(dataset, RowSet):
         raise SetupError(
@@ -87,15 +90,15 @@ def judge_dataset(
         raise SetupError("a run on a cluster is kept: say where, with run=FOLDER")
     bad: list[BadRow] = []
     work = work_for(
-        plan, Cluster.of(on), cache=cache, rows=lambda: _numbered(plan, dataset, bad.append)
+        plan, Cluster.of(on), cache=cache, rows=lambda: _number_rows(plan, dataset, bad.append)
     )
     if work:
         judge_chunks(work, _teller(progress))
         _warn_of(bad)
-    found = run_info(plan.folder)
-    if work and not found.failed_votes:
+    info = run_info(plan.folder)
+    if work and not info.failed_votes:
         work.clear()
-    return found
+    return info
 
 
 def _teller(
@@ -108,12 +111,12 @@ def _teller(
     return tell
 
 
-def _numbered(
+def _number_rows(
     plan: Plan, dataset: RowSet, on_bad_row: Callable[[BadRow], None]
 ) -> Iterator[tuple[int, Instance]]:
 
     def told(row: OddRows) -> None:
-        """Blank rows are passed over, and empty answers judged as they stand."""
+        """Report bad rows; blank rows are skipped, and empty answers judged."""
         if isinstance(row, BadRow):
             on_bad_row(row)
 
@@ -123,15 +126,14 @@ def _numbered(
 
 @contextmanager
 def _in_order(dataset: RowSet) -> Iterator[None]:
-    """Ray hands out rows as they come, unless it is told not to: a row's place must be the same
-    each time.
-    """
+    """Keep Ray's rows in order inside the block."""
     options = dataset.context.execution_options
-    before, options.preserve_order = options.preserve_order, True
+    # By default rows come as they are ready, but a row's place must be the same each time.
+    old_setting, options.preserve_order = options.preserve_order, True
     try:
         yield
     finally:
-        options.preserve_order = before
+        options.preserve_order = old_setting
 
 
 def _warn_of(bad: list[BadRow]) -> None:

@@ -1,4 +1,4 @@
-"""An eval file over a Ray cluster: its rows to workers, what they were answered into the run's
+"""Run an eval file on a Ray cluster: its rows go to workers, their answers into the run's
 folder.
 """
 
@@ -53,10 +53,10 @@ them.
 
 
 def spread(plan: Plan, cluster: Cluster, *, cache: bool, tell: Tell) -> None:
-    """Have the workers answer all that is not answered yet, then make the run's ledger of it.
+    """Have the workers answer everything that is open, then merge it into the run's ledger.
 
-    A run that was merged and is complete has nothing left for them. Raises what ended the workers
-    before the end; what they were answered until then is in the ledger too.
+    A merged and complete run is left alone. Raise what ended the workers early; all answers until
+    then are in the ledger.
     """
     if work := work_for(plan, cluster, cache=cache):
         judge_chunks(work, tell)
@@ -64,7 +64,7 @@ def spread(plan: Plan, cluster: Cluster, *, cache: bool, tell: Tell) -> None:
 
 
 def judge_chunks(work: Work, tell: Tell) -> None:
-    """Have the workers judge, and tell how far they are."""
+    """Have the workers judge and report their progress."""
     tally = WorkerTally(tell)
     hearing = Hearing(tally.done, tally.news)
     with event_loop.stopping_told(lambda: tell(Stopping())):
@@ -72,9 +72,7 @@ def judge_chunks(work: Work, tell: Tell) -> None:
 
 
 def adopt_partitions(folder: Path) -> None:
-    """Have a run on one machine know what workers were answered whose driver was killed before it
-    could merge that.
-    """
+    """Merge answers of workers whose driver was killed before it could merge them."""
     store = SegmentStore(folder / PARTITIONS)
     if not store.is_begun or (holds_run(folder) and is_newer(folder)):
         return
@@ -82,9 +80,9 @@ def adopt_partitions(folder: Path) -> None:
 
 
 def work_for(plan: Plan, cluster: Cluster, *, cache: bool, rows: Rows | None = None) -> Work | None:
-    """What the workers are to do; None where the run is complete.
+    """Return the work for the workers; None if the run is complete.
 
-    ``rows``: in place of the file's own.
+    ``rows`` replaces the file's own rows.
     """
     folder = plan.folder
     if folder is None:
@@ -100,9 +98,9 @@ def work_for(plan: Plan, cluster: Cluster, *, cache: bool, rows: Rows | None = N
         cluster,
         plan.configuration,
         models_of(plan),
-        partial(_opened, file, settings),
+        partial(_open_worker, file, settings),
         partial(
-            _routed,
+            _route,
             rows or (lambda: chain.from_iterable(_chunks(plan))),
         ),
         plan.limits,
@@ -116,7 +114,8 @@ def _chunks(plan: Plan) -> Iterator[list[tuple[int, Instance]]]:
 
 
 def refuse_unfinished(folder: Path) -> None:
-    """What was begun here and is not complete has answers that workers would not know of."""
+    """Refuse a run that was begun on one machine and is not complete."""
+    # Workers would not know its answers.
     if run_info(folder).state != "complete":
         raise RunError(
             "{folder} was begun on one machine: resume it without --on, or use another folder",
@@ -124,8 +123,8 @@ def refuse_unfinished(folder: Path) -> None:
         )
 
 
-def _routed(rows: Rows, workers: int) -> Iterator[tuple[int, Chunk]]:
-    """Rows that show the same go to the same worker, which asks about them once."""
+def _route(rows: Rows, workers: int) -> Iterator[tuple[int, Chunk]]:
+    """Yield chunks for workers; equal rows go to the same worker, which asks about them once."""
     waiting: list[Chunk] = [[] for _ in range(workers)]
     for number, instance in rows():
         slot = int(instance.identity[:8], 16) % workers
@@ -136,7 +135,7 @@ def _routed(rows: Rows, workers: int) -> Iterator[tuple[int, Chunk]]:
     yield from ((slot, chunk) for slot, chunk in enumerate(waiting) if chunk)
 
 
-def _opened(
+def _open_worker(
     file: EvalFile,
     settings: WorkerSettings,
     store: SegmentStore,
@@ -144,13 +143,13 @@ def _opened(
     budget: Budget | None,
     limits: SharedLimits,
 ) -> Opened[Chunk, Partition, Progress]:
-    own = replace(settings, budget=budget, writer=writer, limits=limits)
-    return PartitionJudge(file, store, own).opened()
+    worker_settings = replace(settings, budget=budget, writer=writer, limits=limits)
+    return PartitionJudge(file, store, worker_settings).opened()
 
 
 @dataclass
-class _Told:
-    """What one worker said last."""
+class _Report:
+    """The last report of one worker."""
 
     now: Progress = Progress()
     spent: Spent = Spent()
@@ -159,17 +158,15 @@ class _Told:
 
 
 class WorkerTally:
-    """Adds up what all workers have done: chunks that are done, and how far those are that are
-    under way.
-    """
+    """Adds up finished chunks and the progress of current ones over all workers."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
         self._done = Counter[str]()
-        self._workers: dict[int, _Told] = {}
+        self._workers: dict[int, _Report] = {}
 
     def done(self, worker: int, part: Partition) -> None:
-        """A chunk is judged and kept."""
+        """Count a finished chunk."""
         self._done.update(judgments=part.judgments, unscored=part.unscored, asked=part.asked)
         self._hear(worker, Progress(spent=part.spent))
         self._tell(part)
@@ -180,17 +177,18 @@ class WorkerTally:
         self._tell(self._sum())
 
     def _hear(self, worker: int, progress: Progress) -> None:
-        told = self._workers.setdefault(worker, _Told())
-        if progress.spent.calls < told.spent.calls:  # it was started anew
-            told.before += told.spent
-        told.now, told.spent = progress, progress.spent
+        report = self._workers.setdefault(worker, _Report())
+        # The worker was restarted, so its own counts began at zero.
+        if progress.spent.calls < report.spent.calls:  # it was started anew
+            report.before += report.spent
+        report.now, report.spent = progress, progress.spent
 
     def _sum(self) -> Progress:
-        now = [told.now for told in self._workers.values()]
-        spent = sum((told.before + told.spent for told in self._workers.values()), Spent())
+        now = [report.now for report in self._workers.values()]
+        spent = sum((report.before + report.spent for report in self._workers.values()), Spent())
         return Progress(
-            self._done["judgments"] + sum(one.judgments for one in now),
-            self._done["unscored"] + sum(one.unscored for one in now),
-            self._done["asked"] + sum(one.asked for one in now),
+            self._done["judgments"] + sum(progress.judgments for progress in now),
+            self._done["unscored"] + sum(progress.unscored for progress in now),
+            self._done["asked"] + sum(progress.asked for progress in now),
             spent,
         )

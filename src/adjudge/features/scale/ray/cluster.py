@@ -1,5 +1,5 @@
-"""A Ray cluster: chunks of rows to workers, which commit before they return, are started anew and
-go on.
+"""A Ray cluster: chunks of rows go to workers, which commit before they return and are restarted if
+they die.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ N = TypeVar("N")
 
 
 class StopSign:
-    """How the driver is told to stop, from another thread: at a good place first, then at once."""
+    """Stops the driver from another thread: gently at first, then at once."""
 
     def __init__(self) -> None:
         self.gently = threading.Event()
@@ -62,7 +62,7 @@ class StopSign:
 
 @dataclass(frozen=True)
 class Hearing(Generic[D, N]):
-    """Who is told what the workers do, in the driver's thread."""
+    """Callbacks for the workers' results, called in the driver's thread."""
 
     done: Callable[[int, D], None]
     """A worker's number, and what came of a chunk."""
@@ -85,10 +85,10 @@ class Spread(Generic[C, D, N]):
     def over(
         self, count: int, most: int, chunks: Iterator[tuple[int, C]], hearing: Hearing[D, N]
     ) -> None:
-        """Judge all chunks, each by the worker whose number stands before it. Raises what ended a
-        worker, when all stopped.
+        """Judge all chunks, each by the worker whose number comes with it.
 
-        ``count``: of the workers; there is room for ``most``.
+        Raise what ended a worker, after all have stopped. ``count`` is the number of workers; there
+        is room for ``most``.
         """
         _Driver(self, count, min(1.0, most / count), hearing).judge(chunks)
 
@@ -101,7 +101,7 @@ _KINDS: Mapping[str, type[AdjudgeError]] = {
 
 @dataclass(frozen=True)
 class _Failed:
-    """What ended a worker, in a form that every process can read."""
+    """The error that ended a worker, in a form that every process can read."""
 
     kind: str
     message: str
@@ -137,14 +137,12 @@ class _Judging(Generic[C, D, N]):
 
 
 class _Driver(Generic[C, D, N]):
-    """The workers and their limiter, seen from the driver."""
+    """The workers and their limiter, as the driver sees them."""
 
     def __init__(
         self, work: Spread[C, D, N], count: int, cpus: float, hearing: Hearing[D, N]
     ) -> None:
-        """``cpus``: of each worker; more workers than CPUs share them, or some
-        would wait for ever.
-        """
+        """Start the workers with so many ``cpus`` each."""
         import ray
 
         self._ray = ray
@@ -154,6 +152,7 @@ class _Driver(Generic[C, D, N]):
         self._limiter = limiter.remote(
             work.rates, work.left, count
         )  # it lives as long as somebody holds it
+        # More workers than CPUs share them: some would wait forever for a CPU of their own.
         actor = ray.remote(
             num_cpus=cpus, max_restarts=-1, max_task_retries=-1, max_concurrency=_UNDER_WAY + 2
         )(_Judging)
@@ -167,7 +166,7 @@ class _Driver(Generic[C, D, N]):
         self._ended: AdjudgeError | None = None
 
     def judge(self, chunks: Iterator[tuple[int, C]]) -> None:
-        """Hand out all of them, and wait until all are judged."""
+        """Hand out all chunks and wait until they are judged."""
         try:
             self._hand_out(chunks)
         finally:
@@ -191,40 +190,40 @@ class _Driver(Generic[C, D, N]):
             raise self._ended
 
     def _wait(self, seconds: float) -> None:
-        """For the next thing that happens, no longer than so."""
+        """Wait for the next event, at most `seconds`."""
         self._look_whether_to_stop()
         self._ask_for_news()
         if not self._pending and not self._news:
             return
         ready, _ = self._ray.wait([*self._pending, *self._news], num_returns=1, timeout=seconds)
-        for one in ready:
-            if one in self._news:
-                self._hear_news(self._news.pop(one), self._got(one))
+        for ref in ready:
+            if ref in self._news:
+                self._hear_news(self._news.pop(ref), self._get_result(ref))
             else:
-                worker, _ = self._pending.pop(one)
+                worker, _ = self._pending.pop(ref)
                 self._load[worker] -= 1
-                self._hear_done(worker, self._got(one))
+                self._hear_done(worker, self._get_result(ref))
 
-    def _got(self, one: ObjectRef[T]) -> T | None:
+    def _get_result(self, ref: ObjectRef[T]) -> T | None:
         try:
-            found: T = self._ray.get(one)
+            value: T = self._ray.get(ref)
         except self._ray.exceptions.RayError as error:
             self._end(RunError("a worker of the cluster failed: {error}", error=error))
             return None
-        return found
+        return value
 
-    def _hear_news(self, worker: int, found: tuple[int, N] | None) -> None:
-        if found is not None and (worker, found[0]) in self._pending.values():
-            self._hearing.news(worker, found[1])
+    def _hear_news(self, worker: int, numbered_news: tuple[int, N] | None) -> None:
+        if numbered_news is not None and (worker, numbered_news[0]) in self._pending.values():
+            self._hearing.news(worker, numbered_news[1])
 
-    def _hear_done(self, worker: int, found: D | _Failed | None) -> None:
-        if isinstance(found, _Failed):
-            self._end(found.error())
-        elif found is not None:
-            self._hearing.done(worker, found)
+    def _hear_done(self, worker: int, outcome: D | _Failed | None) -> None:
+        if isinstance(outcome, _Failed):
+            self._end(outcome.error())
+        elif outcome is not None:
+            self._hearing.done(worker, outcome)
 
     def _ask_for_news(self) -> None:
-        """All workers that have something to do, unless they have not answered yet."""
+        """Ask all busy workers for news, unless an answer is pending."""
         if monotonic() - self._asked_at < _NEWS:
             return
         self._asked_at = monotonic()
@@ -239,7 +238,7 @@ class _Driver(Generic[C, D, N]):
             self._end(RunStopped(_STOPPED))
 
     def _end(self, reason: AdjudgeError) -> None:
-        """Have all workers stop; the first reason is the one that is raised."""
+        """Stop all workers; the first reason is raised at the end."""
         if self._ended is None:
             self._ended = reason
             for worker in self._workers:
@@ -247,7 +246,7 @@ class _Driver(Generic[C, D, N]):
 
 
 class RayLimits:
-    """A worker's connection to the limiter, which it knows by name."""
+    """A worker's connection to the limiter, which it finds by name."""
 
     def __init__(
         self, limiter: str, rates: Mapping[str, Rate], workers: int, whole: Budget | None
@@ -258,11 +257,13 @@ class RayLimits:
         self.whole = whole
 
     def pace(self, model: str) -> LeasedPace:
-        """The model's, by its identity."""
+        """Return the pace of a model, by its identity."""
 
         async def lease(tokens: int) -> Lease:
-            found: Lease = await self._answer(lambda limiter: limiter.lease.remote(model, tokens))
-            return found
+            lease_given: Lease = await self._answer(
+                lambda limiter: limiter.lease.remote(model, tokens)
+            )
+            return lease_given
 
         def tell(seconds: float | None) -> None:
             with suppress(LimiterLostError):
@@ -272,7 +273,7 @@ class RayLimits:
 
     @property
     def more(self) -> More | None:
-        """Gives a further part of the budget."""
+        """A function that returns a further part of the budget."""
         return self._more if self.whole else None
 
     async def _more(self, likely: Spent, most: Spent) -> Budget | None:

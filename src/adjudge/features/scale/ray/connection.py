@@ -1,4 +1,6 @@
-"""The way to a Ray cluster: which one, whether it is reached and knows who calls."""
+"""Connect to a Ray cluster: its address, whether it answers, and whether it authenticates
+callers.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,7 @@ _PATIENCE = 10.0
 
 
 def check_address(where: str) -> str:
-    """What Ray is to connect to.
-
-    A cluster that others may reach must know who calls: whoever does can run code there.
-    """
+    """Return the address for Ray."""
     if where.startswith(("postgres://", "postgresql://")):
         raise SetupError(
             "in Python, on= is ray or ray://HOST:PORT: for Postgres use 'adjudge run --on', "
@@ -42,6 +41,7 @@ def check_address(where: str) -> str:
             where=where,
         )
     address = os.environ.get(_ADDRESS, "local") if where == RAY else where
+    # Whoever reaches an open cluster can run code there, so it must require a token.
     _refuse_open(address, None if _OURS in os.environ else os.environ.get(_AUTHENTICATION))
     return address
 
@@ -70,9 +70,8 @@ def _parts(address: str) -> SplitResult:
 
 
 def check_reached(address: str) -> None:
-    """Refuse a cluster where nobody listens: Ray itself would try for minutes, and hear no Ctrl-C
-    meanwhile.
-    """
+    """Raise a RunError if nothing listens at the address."""
+    # Ray itself would retry for minutes and ignore Ctrl-C meanwhile.
     try:
         if (host := _parts(address).hostname) and (port := _parts(address).port):
             socket.create_connection((host, port), _PATIENCE).close()
@@ -92,7 +91,7 @@ def _unreached(address: str, error: Exception) -> RunError:
 
 
 def check_installed(address: str) -> None:
-    """Refuse what this installation of Ray cannot do."""
+    """Raise a SetupError if the installed Ray lacks what this address needs."""
     if find_spec("ray") is None:
         raise SetupError("--on ray needs Ray: pip install 'adjudge[ray]'")
     if address.startswith("ray://") and find_spec("grpc") is None:
@@ -105,19 +104,18 @@ def _connect(address: str) -> None:
     import ray
 
     check_reached(address)
-    ours = {"include_dashboard": False} if address == "local" else {}
+    local_options = {"include_dashboard": False} if address == "local" else {}
     try:
         with warnings.catch_warnings(action="ignore"):
-            ray.init(address=address, log_to_driver=False, configure_logging=False, **ours)
+            ray.init(address=address, log_to_driver=False, configure_logging=False, **local_options)
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         raise _unreached(address, error) from error
 
 
 @contextmanager
 def connected(where: str) -> Iterator[int]:
-    """A connection to the cluster, or one of our own on this machine.
-
-    Says how many workers it has room for.
+    """Connect to the cluster, or to a new one on this machine, and yield the number of workers that
+    it has room for.
     """
     address = check_address(where)
     if address == "local" and "ray" not in sys.modules:
@@ -128,14 +126,14 @@ def connected(where: str) -> Iterator[int]:
         )
     import ray
 
-    own = not ray.is_initialized()
-    if own:
+    is_ours = not ray.is_initialized()
+    if is_ours:
         logging.getLogger("ray").setLevel(logging.ERROR)
         _connect(address)
     try:
-        if not own or address == "local":
+        if not is_ours or address == "local":
             _refuse_open(ray.get_runtime_context().gcs_address, os.environ.get(_AUTHENTICATION))
         yield max(1, int(ray.cluster_resources().get("CPU", 1)))
     finally:
-        if own:
+        if is_ours:
             ray.shutdown()

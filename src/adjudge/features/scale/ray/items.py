@@ -1,4 +1,4 @@
-"""A judge's own items over a Ray cluster: ``RunSettings(folder, on="ray")``."""
+"""Judge a judge's own items on a Ray cluster: ``RunSettings(folder, on="ray")``."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ NumberedResults = list[tuple[int, R]]
 
 
 class ClusterJudge(Protocol[I_contra, R_co]):
-    """A judge, as a cluster sees it."""
+    """A judge, as a cluster uses it."""
 
     @property
     def panel(self) -> Mapping[str, OpenModel]: ...
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
-        """Everything that decides what is asked and how it is pooled."""
+        """Return everything that decides what is asked and how it is pooled."""
         ...
 
     async def judge_stream(
@@ -78,10 +78,10 @@ async def judge_on(
     wanted: ClusterTask,
     told: Callable[[int, R], None],
 ) -> None:
-    """Have the cluster's workers answer all that is asked about the items; the run's ledger then
-    has it.
+    """Have the cluster's workers answer everything about the items, and merge it into the run's
+    ledger.
 
-    ``told`` is called with each item's place and result as they come, in a thread of its own.
+    ``told`` is called with each item's place and result as they arrive, in a separate thread.
     """
     folder, prices = Path(wanted.run.folder), PriceTable.load()
     if wanted.run.fork_of is not None or wanted.run.retry_failed:
@@ -98,8 +98,8 @@ async def judge_on(
         cluster,
         {wanted.label: judge.configuration(wanted.criteria)},
         list(judge.panel.values()),
-        partial(_opened, judge, wanted.label, tuple(wanted.criteria), prices),
-        partial(_routed, items),
+        partial(_open, judge, wanted.label, tuple(wanted.criteria), prices),
+        partial(_route, items),
         wanted.budget or Budget(),
         wanted.run.facts,
         prices,
@@ -110,7 +110,7 @@ async def judge_on(
 
 
 class _Heard(Generic[R]):
-    """Passes each result on once, whoever judged it again."""
+    """Passes each result on once, even if a restarted worker judged it again."""
 
     def __init__(self, told: Callable[[int, R], None]) -> None:
         self._told = told
@@ -125,7 +125,8 @@ class _Heard(Generic[R]):
 
 
 def _refuse_unfinished(folder: Path) -> None:
-    """What was begun here and is not complete has answers that workers would not know of."""
+    """Refuse a run that was begun on one machine and is not complete."""
+    # Workers would not know its answers.
     with connect(folder / FILE, writable=False) as connection:
         ended = read_meta(connection).get("ended")
     if ended != "complete":
@@ -136,15 +137,15 @@ def _refuse_unfinished(folder: Path) -> None:
 
 
 def _check_sendable(judge: object, items: Sequence[object]) -> None:
-    """Both travel to other processes."""
+    """Raise a SetupError if the judge or its items cannot be pickled."""
     try:
         pickle.dumps((judge, items[:1]))
     except (TypeError, AttributeError, pickle.PicklingError) as error:
         raise SetupError("the judge cannot be sent to the workers: {error}", error=error) from error
 
 
-def _routed(items: Sequence[I], workers: int) -> Iterator[tuple[int, Chunk[I]]]:
-    """Items that are the same go to the same worker, which asks about them once."""
+def _route(items: Sequence[I], workers: int) -> Iterator[tuple[int, Chunk[I]]]:
+    """Yield chunks for workers; equal items go to the same worker, which asks about them once."""
     waiting: list[Chunk[I]] = [[] for _ in range(workers)]
     for number, item in enumerate(items):
         slot = int(_instance(item).identity[:8], 16) % workers
@@ -159,7 +160,7 @@ def _instance(item: object) -> Instance:
     return item if isinstance(item, Instance) else cast("_OfInstance", item).instance
 
 
-def _opened(
+def _open(
     judge: ClusterJudge[I, R],
     label: str,
     criteria: tuple[Criteria, ...],
@@ -186,7 +187,7 @@ def _opened(
 
 
 class _Session(Generic[I, R]):
-    """Chunks of items, one after the other."""
+    """Judges chunks of items one after the other."""
 
     def __init__(
         self,
@@ -201,9 +202,7 @@ class _Session(Generic[I, R]):
         self._results: NumberedResults[R] = []
 
     async def judge(self, chunk: Chunk[I], /) -> NumberedResults[R]:
-        """The results that were not told before; all that was answered is in the store when this
-        returns.
-        """
+        """Return the results that were not reported before; all answers are in the store then."""
         numbers = [number for number, _ in chunk]
         self._results = []
 
@@ -220,6 +219,6 @@ class _Session(Generic[I, R]):
         return self.news()
 
     def news(self) -> NumberedResults[R]:
-        """The results that were not told before."""
-        told, self._results = self._results, []
-        return told
+        """Return the results that were not reported before."""
+        fresh, self._results = self._results, []
+        return fresh

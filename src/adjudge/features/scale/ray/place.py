@@ -1,4 +1,4 @@
-"""Where the workers of a cluster write, and what the run's folder keeps meanwhile."""
+"""The place where workers of a cluster write, and the facts in the run's folder meanwhile."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from adjudge.runs.partitions import FACTS, PARTITIONS
 
 
 def store_of(cluster: Cluster, folder: Path) -> str:
-    """Where the workers write whose run is kept in ``folder``."""
+    """Return the place where the workers of a run write."""
     return cluster.store or str((folder / PARTITIONS).absolute())
 
 
 def keep_facts(folder: Path, facts: JsonObject) -> None:
-    """Write down what the run's folder is to keep, before anything is asked."""
+    """Write the run's facts before anything is asked."""
     place = folder / PARTITIONS
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -33,7 +33,7 @@ def keep_facts(folder: Path, facts: JsonObject) -> None:
 
 
 def forget_facts(folder: Path) -> None:
-    """They are in the run's ledger now."""
+    """Delete the facts: they are in the run's ledger now."""
     (folder / PARTITIONS / FACTS).unlink(missing_ok=True)
     with suppress(OSError):  # where workers of a cluster wrote something, it stays
         (folder / PARTITIONS).rmdir()

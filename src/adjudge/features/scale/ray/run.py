@@ -1,5 +1,5 @@
-"""A run over a cluster: begun in its folder, spread over the workers, merged into an ordinary
-ledger at the end.
+"""A run on a cluster: begun in its folder, judged by workers, and merged into an ordinary
+ledger.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ class ClusterRun(Generic[C, D, N]):
 
     @property
     def store(self) -> SegmentStore:
-        """Where the workers write."""
+        """The store that the workers write to."""
         return SegmentStore(store_of(self.cluster, self.folder))
 
     async def judge(self, hearing: Hearing[D, N]) -> None:
-        """Have the workers answer all that is not answered yet, then make the run's ledger of it.
+        """Have the workers answer everything that is open, then merge it into the run's ledger.
 
-        Raises what ended the workers before the end; what they were answered until then is in the
-        ledger too. The first interrupt stops them gently, the second at once.
+        Raise what ended the workers early; all answers until then are in the ledger. The first
+        interrupt stops them gently, the second at once.
         """
         check_installed(check_address(self.cluster.where))
         with event_loop.stoppable(hearing.stop.gently.set):
@@ -74,7 +74,7 @@ class ClusterRun(Generic[C, D, N]):
                 raise
 
     def clear(self) -> None:
-        """Delete what the workers wrote: it is in the run's ledger."""
+        """Delete the store, since its content is in the run's ledger."""
         self.store.clear()
         forget_facts(self.folder)
 
@@ -83,11 +83,11 @@ class ClusterRun(Generic[C, D, N]):
         with connected(
             self.cluster.where
         ) as most:  # what cannot be reached leaves no folder behind
-            store = self._begun()
+            store = self._begin_store()
             _, started = store.begun_with()
             make = partial(_worker, self.open, store.name, started, self.budget)
-            left = left_of(self.budget, spent_so_far(store), self.prices)
-            work = Spread(make, rates_of(self.models), left, self.budget)
+            remaining = left_of(self.budget, spent_so_far(store), self.prices)
+            work = Spread(make, rates_of(self.models), remaining, self.budget)
             count = self.cluster.workers or most
             try:
                 work.over(count, most, self.chunks(count), hearing)
@@ -101,9 +101,9 @@ class ClusterRun(Generic[C, D, N]):
             refuse_newer(self.folder)
         check_prices(self.budget, self.prices, *self.judges.values())
         if self.store.is_begun:
-            self._begun()
+            self._begin_store()
 
-    def _begun(self) -> SegmentStore:
+    def _begin_store(self) -> SegmentStore:
         store = self.store
         store.begin({"judges": dict(self.judges)})
         keep_facts(self.folder, self.facts)

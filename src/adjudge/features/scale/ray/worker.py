@@ -1,4 +1,4 @@
-"""What runs in a process of the cluster: a session that stays open from one chunk to the next."""
+"""The process of a worker: a session that stays open from one chunk to the next."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ N_co = TypeVar("N_co", covariant=True)
 
 
 class ChunkJudge(Protocol[C_contra, D_co, N_co]):
-    """Judges chunks, one after the other, and keeps them in the store."""
+    """Judges chunks one after the other and stores the answers."""
 
     @property
     def run(self) -> OpenRun:
-        """Through which it is stopped."""
+        """The run, through which it can be stopped."""
         ...
 
     async def judge(self, chunk: C_contra, /) -> D_co:
-        """Judge a chunk; all of it is in the store when this returns."""
+        """Judge a chunk; all answers are in the store when this returns."""
         ...
 
     def news(self) -> N_co:
-        """What came of the chunk under way that was not told before, or so far."""
+        """Return the news of the current chunk."""
         ...
 
 
@@ -41,7 +41,7 @@ Opened = AbstractAsyncContextManager[ChunkJudge[C, D, N]]
 
 
 class Worker(Generic[C, D, N]):
-    """Serves calls from the threads of an actor by one session on the event loop."""
+    """Serves an actor's calls from several threads with one session on the event loop."""
 
     def __init__(self, opened: Callable[[], Opened[C, D, N]]) -> None:
         self._opened = opened
@@ -55,13 +55,13 @@ class Worker(Generic[C, D, N]):
         threading.Thread(target=self._run, name="adjudge worker", daemon=True).start()
 
     def judge(self, number: int, chunk: C) -> D:
-        """Judge a chunk; all of it is in the store when this returns. ``number`` is the chunk's."""
+        """Judge the chunk of this number; all answers are in the store when this returns."""
         done: Future[D] = Future()
         self._loop.call_soon_threadsafe(self._put, number, chunk, done)
         return done.result()
 
     def news(self) -> tuple[int, N] | None:
-        """What came of the chunk under way, and its number; None where there is none."""
+        """Return the current chunk's number and news, or None without a chunk."""
 
         async def told() -> tuple[int, N] | None:
             if self._session is None or self._judging is None:
@@ -91,8 +91,8 @@ class Worker(Generic[C, D, N]):
             self._loop.call_soon_threadsafe(self._fail, error)
 
     def _fail(self, error: BaseException) -> None:
-        """The session is closed, and what was answered is in the store: now those who wait are
-        told.
+        """Report the failure to all waiting callers, after the session is closed and its answers
+        are stored.
         """
         self._failure, self._judging = error, None
         waiting = [self._waits] if self._waits else []

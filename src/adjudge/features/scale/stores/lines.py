@@ -1,4 +1,4 @@
-"""A record as a line of JSON, and back."""
+"""Records as lines of JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _encoded = json_writer(bytes.hex)
 
 
 def line_of(record: Record) -> str:
-    """Bytes are written as hexadecimal digits."""
+    """Write a record; bytes become hexadecimal digits."""
     return _encoded([type(record).__name__, *record])
 
 

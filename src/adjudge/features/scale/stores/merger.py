@@ -1,9 +1,9 @@
-"""A store's records → one ordinary ledger, in constant memory."""
+"""Merge a store's records into one ordinary ledger, in constant memory."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,9 +52,9 @@ class MergeSummary(NamedTuple):
 
 
 def merge(store: Store, folder: Path, facts: JsonObject) -> MergeSummary:
-    """Make the ledger in ``folder``; it is there when it is whole.
+    """Make the ledger in ``folder``. It appears only when complete.
 
-    One that is there already is replaced, unless more was asked in it meanwhile.
+    An existing ledger is replaced, unless more was asked in it meanwhile.
     """
     configuration, started = store.begun_with()
     with under_lock(folder):
@@ -84,10 +84,8 @@ def merge(store: Store, folder: Path, facts: JsonObject) -> MergeSummary:
 
 
 def refuse_newer(folder: Path, store: Store | None = None) -> None:
-    """A ledger that was made by merging may be made anew, of the same store, unless more was asked
-    in it since.
-    """
-    if is_newer(folder) or (store and store.begun_with()[1] != _started(folder)):
+    """Refuse to replace a ledger that is not only merged from this store."""
+    if is_newer(folder) or (store and store.begun_with()[1] != _start_time(folder)):
         raise RunError(
             "{folder} holds a run that was not made of this store alone: merge into another "
             "folder, or resume it where it is",
@@ -96,26 +94,30 @@ def refuse_newer(folder: Path, store: Store | None = None) -> None:
 
 
 def is_newer(folder: Path) -> bool:
-    """Whether more is in a ledger than was merged into it."""
+    """Return True if the ledger has more votes than were merged into it."""
     with connect(folder / FILE, writable=False) as connection:
         merged = read_meta(connection).get("merged_votes")
-        (held,) = connection.execute("SELECT count(*) FROM votes").fetchone()
-    return bool(merged != held)
+        (vote_count,) = connection.execute("SELECT count(*) FROM votes").fetchone()
+    return bool(merged != vote_count)
 
 
-def _started(folder: Path) -> object:
+def _start_time(folder: Path) -> object:
+    """Return when the run in a folder was started."""
     with connect(folder / FILE, writable=False) as connection:
         return read_meta(connection).get("started")
 
 
 def spent_so_far(store: Store) -> Account:
-    """What all processes spent that ever wrote to the store."""
+    """Return what all processes have spent that wrote to the store."""
     return sum_of_accounts(store.records())
 
 
 def sum_of_accounts(records: Iterable[Record]) -> Account:
-    """What the sessions spent that wrote these."""
-    return _sum({one.session: one.account for one in records if isinstance(one, AccountRecord)})
+    """Return what the sessions that wrote these records have spent."""
+    # A session writes its account again and again: the last one counts.
+    return _sum(
+        {record.session: record.account for record in records if isinstance(record, AccountRecord)}
+    )
 
 
 def _fill(connection: sqlite3.Connection, store: Store) -> MergeSummary:
@@ -126,9 +128,9 @@ def _fill(connection: sqlite3.Connection, store: Store) -> MergeSummary:
     votes += _votes(connection, store, {}, votes + 1, final=True)
     judgments = 0
     numbers: dict[str, int] = {}
-    for judge, *rest in connection.execute(_IN_ORDER):
+    for judge, *columns in connection.execute(_IN_ORDER):
         number = numbers[judge] = numbers.get(judge, -1) + 1
-        connection.execute(insert("judgments", "ABORT"), with_checksum(judge, number, *rest))
+        connection.execute(insert("judgments", "ABORT"), with_checksum(judge, number, *columns))
         judgments += 1
     connection.execute("DROP TABLE placed")
     connection.execute("COMMIT")
@@ -143,16 +145,15 @@ def _votes(
     *,
     final: bool,
 ) -> int:
-    """First those that are no answer, with everything else; then the answers: of two votes on a
-    ballot the last counts.
-    """
+    """Copy the votes of one kind, and in the first pass everything else."""
     count = 0
     for record in store.records():
         if isinstance(record, AccountRecord):
             accounts[record.session] = record.account
         elif isinstance(record, StoredJudgment) and not final:
-            judge, _, *rest = checked("judgments", record.values)
-            connection.execute(_PLACE, (judge, record.row, record.nth, record.at, *rest))
+            judge, _, *columns = checked("judgments", record.values)
+            connection.execute(_PLACE, (judge, record.row, record.nth, record.at, *columns))
+        # Answers come after failures: of two votes on a ballot the last counts.
         elif isinstance(record, StoredVote) and _is_final(record.values) is final:
             values = checked("votes", record.values)
             connection.execute(insert("votes", "ABORT"), with_checksum(number + count, *values[1:]))
@@ -166,10 +167,6 @@ def _is_final(values: tuple[object, ...]) -> bool:
 
 def _sum(accounts: Mapping[str, JsonDict]) -> Account:
     total = Account()
-    for account in _read(accounts):
+    for account in map(Account.of, accounts.values()):
         total.absorb(account)
     return total
-
-
-def _read(accounts: Mapping[str, JsonDict]) -> Iterator[Account]:
-    return map(Account.of, accounts.values())

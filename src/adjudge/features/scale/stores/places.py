@@ -1,5 +1,5 @@
-"""Where segments lie: a folder, or an object store. What was made there is whole or absent, and
-never changed.
+"""Places of segments: a folder or an object store. A file there is complete or absent, and never
+changed.
 """
 
 from __future__ import annotations
@@ -21,46 +21,46 @@ SCHEMES = (*OBJECT_SCHEMES, "file")
 
 
 class FilePlace(Protocol):
-    """Files by their paths, with slashes. Whatever goes wrong is an OSError."""
+    """Files by path, with slashes. Every problem is an OSError."""
 
     @property
     def name(self) -> str:
-        """What people are told that it is; it shows no key."""
+        """The name for messages, without credentials."""
         ...
 
     def make(self, path: str, content: bytes) -> None:
-        """Put a file there, unless there is one; it is there, and whole, when this returns."""
+        """Create a file unless it exists. It is complete when this returns."""
         ...
 
     def put(self, path: str, content: bytes) -> None:
-        """The same of a file that nobody else calls so."""
+        """Like make, for a file name that no other process uses."""
         ...
 
     def read(self, path: str) -> bytes:
-        """What a file holds. FileNotFoundError where there is none."""
+        """Return the content of a file; raise FileNotFoundError if it is missing."""
         ...
 
     def paths(self, under: str) -> Iterator[str]:
-        """All files under a folder."""
+        """Yield all files under a folder."""
         ...
 
     def folders(self, under: str) -> list[str]:
-        """The names of the folders in a folder; none where there is no such folder."""
+        """Return the names of the folders in a folder; none if it does not exist."""
         ...
 
     def delete(self, paths: Sequence[str]) -> None:
-        """Take them away; those that are gone already do not matter."""
+        """Delete files; missing ones are ignored."""
         ...
 
 
 def place_of(location: str | Path) -> FilePlace:
-    """A folder, or what is behind an address such as ``s3://bucket/prefix``."""
+    """Return a folder, or the object store of an address such as ``s3://bucket/prefix``."""
     if isinstance(location, str) and "://" in location:
         if urlsplit(location).scheme not in SCHEMES:
             raise SetupError(
                 "a store is a folder, postgresql://HOST/DATABASE#NAME, or an address of an "
                 "object store ({schemes} …), not {location!r}",
-                schemes=", ".join(f"{one}://" for one in SCHEMES[:3]),
+                schemes=", ".join(f"{scheme}://" for scheme in SCHEMES[:3]),
                 location=location,
             )
         return ObjectStore(location)
@@ -78,19 +78,20 @@ class Folder:
         return str(self._folder)
 
     def make(self, path: str, content: bytes) -> None:
-        """Written under another name, put on the disk, then given its own."""
+        """Create a file unless it exists."""
         target = self._folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         new = target.with_name(f"{target.name}.{os.getpid()}-{time.time_ns()}{PART}")
         with written_whole(new) as file:
             file.write(content)
+        # A hard link fails if another process was first, unlike a rename.
         with suppress(FileExistsError):
             os.link(new, target)
         new.unlink()
         _sync(target.parent)
 
     def put(self, path: str, content: bytes) -> None:
-        """Written under another name, put on the disk, then renamed."""
+        """Write a file under another name, then rename it."""
         target = self._folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         with written_whole(target) as file:
@@ -101,34 +102,34 @@ class Folder:
         return (self._folder / path).read_bytes()
 
     def paths(self, under: str) -> Iterator[str]:
-        """All files under a folder."""
+        """Yield all files under a folder."""
         for path in (self._folder / under).rglob("*"):
             if path.is_file():
                 yield path.relative_to(self._folder).as_posix()
 
     def folders(self, under: str) -> list[str]:
-        """The names of those in a folder."""
+        """Return the names of the folders in a folder."""
         try:
             return [path.name for path in (self._folder / under).iterdir() if path.is_dir()]
         except FileNotFoundError:
             return []
 
     def delete(self, paths: Sequence[str]) -> None:
-        """With the folders that are empty then, and what killed processes left half written."""
+        """Delete files, folders that are empty then, and partial files of killed processes."""
         for path in paths:
             (self._folder / path).unlink(missing_ok=True)
-        for left in self._folder.rglob(f"*{PART}"):
-            left.unlink(missing_ok=True)
-        folders = sorted(self._folder.rglob("*/"), key=lambda one: len(one.parts), reverse=True)
+        for partial_file in self._folder.rglob(f"*{PART}"):
+            partial_file.unlink(missing_ok=True)
+        folders = sorted(self._folder.rglob("*/"), key=lambda path: len(path.parts), reverse=True)
         for folder in (*folders, self._folder):
             with suppress(OSError):  # somebody else's file is in it
                 folder.rmdir()
 
 
 class ObjectStore:
-    """A bucket, or a part of one, by obstore.
+    """A bucket or a part of one, through obstore.
 
-    Credentials are those of the environment, as the provider's own tools read them.
+    Credentials come from the environment, as for the provider's own tools.
     """
 
     def __init__(self, address: str) -> None:
@@ -149,11 +150,11 @@ class ObjectStore:
 
     @property
     def name(self) -> str:
-        """The address, without who is let in."""
+        """The address without credentials."""
         return self._name
 
     def make(self, path: str, content: bytes) -> None:
-        """One conditional request: all of it, or nothing."""
+        """Create a file unless it exists, in one conditional request."""
         import obstore
 
         with suppress(FileExistsError):
@@ -169,22 +170,22 @@ class ObjectStore:
         return raise_os_errors(lambda: bytes(obstore.get(self._store, path).bytes()))
 
     def paths(self, under: str) -> Iterator[str]:
-        """All objects under a prefix."""
+        """Yield all objects under a prefix."""
         import obstore
 
-        found: list[list[dict[str, str]]] = raise_os_errors(
+        pages: list[list[dict[str, str]]] = raise_os_errors(
             lambda: list(obstore.list(self._store, prefix=f"{under}/", chunk_size=1000))
         )
-        return (one["path"] for page in found for one in page)
+        return (entry["path"] for page in pages for entry in page)
 
     def folders(self, under: str) -> list[str]:
-        """The next parts of the paths under a prefix."""
+        """Return the next parts of the paths under a prefix."""
         import obstore
 
-        found: list[str] = raise_os_errors(
+        prefixes: list[str] = raise_os_errors(
             lambda: list(obstore.list_with_delimiter(self._store, f"{under}/")["common_prefixes"])
         )
-        return [path.rpartition("/")[2] for path in found]
+        return [path.rpartition("/")[2] for path in prefixes]
 
     def delete(self, paths: Sequence[str]) -> None:
         import obstore
@@ -195,10 +196,8 @@ class ObjectStore:
 
 
 def _sync(folder: Path) -> None:
-    """A renamed file is there after a power cut when its folder is on the disk, too.
-
-    Windows cannot, and need not.
-    """
+    """Flush a folder to disk."""
+    # Without it a renamed file may be gone after a power cut. Windows cannot do it, and need not.
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)

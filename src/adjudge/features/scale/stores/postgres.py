@@ -1,8 +1,8 @@
-"""A store in Postgres: several plain processes share a run by leased ranges of rows.
+"""A store in Postgres: plain processes share a run by leased ranges of rows.
 
-A worker takes a range that nobody holds (``SKIP LOCKED``), holds it while it lives, and gives it
-back when it is judged. One that died is known by its connection, which is gone, or else by its
-lease, which runs out: another takes the range, and what the dead one was answered is in the table.
+A worker takes a free range (``SKIP LOCKED``), holds it while it lives, and releases it when it is
+judged. A dead worker is known by its lost connection, or else by its expired lease: another takes
+the range, and the dead one's answers are in the table.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ _LEFT = "SELECT count(*) FROM adjudge_ranges WHERE run = %s AND NOT done"
 
 
 class PostgresStore:
-    """Records and ranges in three tables; ``url`` names the run behind a #:
+    """Records and ranges in three tables. ``url`` names the run after a #:
     ``postgresql://host/database#NAME``.
     """
 
@@ -132,28 +132,33 @@ class PostgresStore:
 
     @property
     def name(self) -> str:
-        """The server and the database, without who is let in."""
+        """The server and the database, without credentials."""
         parts = urlsplit(self._url)
         server = f"postgresql://{parts.hostname or ''}{parts.path}"
         return Message("{server}, run {run}", server=server, run=self.run)
 
     def begin(self, configuration: JsonObject) -> JsonObject:
-        """The first of all processes makes the tables and writes down what the run is; the others
-        compare.
-        """
+        """Create the tables and register the run, or compare with the registered one."""
         with self.server.opened() as connection, connection.transaction():
+            # One process at a time makes the tables.
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             if not self._has_tables(connection):
                 self._make_tables(connection)
             connection.execute(_BEGIN, (self.run, json.dumps(configuration)))
-        known, _ = self.begun_with()
+        configuration_stored, _ = self.begun_with()
         refuse_other(
-            self.name, known, configuration, Message("or give the run another name behind the #")
+            self.name,
+            configuration_stored,
+            configuration,
+            Message("or give the run another name behind the #"),
         )
-        return known
+        return configuration_stored
 
     def _has_tables(self, connection: Connection) -> bool:
-        return all((connection.execute(_FOUND, one).fetchone() or (0,))[0] for one in _NEEDED)
+        return all(
+            (connection.execute(_FOUND, table_and_column).fetchone() or (0,))[0]
+            for table_and_column in _NEEDED
+        )
 
     def _make_tables(self, connection: Connection) -> None:
         from psycopg.errors import InsufficientPrivilege
@@ -171,16 +176,16 @@ class PostgresStore:
             ) from error
 
     def begun_with(self) -> tuple[JsonObject, float]:
-        """The configuration, and when the run was begun."""
+        """Return the configuration, and when the run was begun."""
         with self.server.opened() as connection:
-            asked = "SELECT configuration, started FROM adjudge_runs WHERE run = %s"
-            row = connection.execute(asked, (self.run,)).fetchone()
+            query = "SELECT configuration, started FROM adjudge_runs WHERE run = %s"
+            row = connection.execute(query, (self.run,)).fetchone()
         if row is None:
             raise RunError("{name} holds no partitions", name=self.name)
         return json.loads(row[0]), float(row[1])
 
     def append(self, session: WriterSession, span: RowRange, records: Sequence[Record]) -> None:
-        """All of them in one transaction, which the server has on its disk when this returns."""
+        """Write all records in one transaction, which is on the server's disk when this returns."""
         rows = [(self.run, *session, *span, line_of(record)) for record in records]
         wide = span.last - span.first
 
@@ -195,15 +200,15 @@ class PostgresStore:
         self._widest = max(self._widest, wide)
 
     def votes(self, span: RowRange, writer: str, seen: set[str]) -> Iterator[Values]:
-        """Those about these rows, and the first time of ``writer``."""
-        last, first, own = 0, self._first_near(span), is_new(writer, seen)
+        """Yield votes about these rows, and the first time also all of ``writer``."""
+        last, first_row, includes_own = 0, self._first_near(span), is_new(writer, seen)
         while rows := self.server.rows(
-            _VOTES_AND_OWN if own else _VOTES,
+            _VOTES_AND_OWN if includes_own else _VOTES,
             (
                 self.run,
                 last,
-                *([writer] if own else []),
-                first,
+                *([writer] if includes_own else []),
+                first_row,
                 span.last,
                 span.first,
                 _READ_AT_ONCE,
@@ -217,45 +222,44 @@ class PostgresStore:
                     yield record.values
 
     def _first_near(self, span: RowRange) -> int:
-        """Before which no record begins that is about these rows."""
-        asked = "SELECT widest FROM adjudge_runs WHERE run = %s"
-        row = self.server.first(asked, (self.run,))
+        """Return the lowest first row that a record about these rows can have."""
+        query = "SELECT widest FROM adjudge_runs WHERE run = %s"
+        row = self.server.first(query, (self.run,))
         return 0 if row is None else max(0, span.first - int(row[0]))
 
     def records(self, writer: str | None = None) -> Iterator[Record]:
-        """Everything, or what ``writer`` wrote, the oldest first."""
+        """Yield all records, or those of ``writer``, the oldest first."""
         last = 0
         while rows := self.server.rows(_RECORDS, (self.run, last, writer, writer, _READ_AT_ONCE)):
             last = rows[-1][0]
             yield from (record_of(line) for _, line in rows)
 
     def offer(self, ranges: Sequence[tuple[RowRange, str]]) -> None:
-        """Ranges of rows to be judged, each with what tells its rows from others; where those
-        changed it is judged again.
+        """Register ranges of rows, each with a hash of its rows; a range whose rows changed is
+        judged again.
         """
         offered = [(self.run, *span, rows) for span, rows in ranges]
         self.server.try_again(lambda connection: connection.cursor().executemany(_OFFER, offered))
 
     def take(self, holder: str, seconds: float = LEASE_SECONDS) -> RowRange | None:
-        """A range that nobody holds, for so long; None where there is none just now."""
-        wanted = (holder, seconds, self.run, holder)
-        row = self.server.first(_TAKE, wanted)
-        if row is None and self._free_those_of_the_gone(holder):
-            row = self.server.first(_TAKE, wanted)
+        """Take a free range for so many seconds; return None if there is none now."""
+        query_values = (holder, seconds, self.run, holder)
+        row = self.server.first(_TAKE, query_values)
+        if row is None and self._release_dead_workers(holder):
+            row = self.server.first(_TAKE, query_values)
         return RowRange(*row) if row else None
 
     def guard(self, holder: str) -> None:
-        """As long as this store is connected, others see that ``holder`` lives.
-
-        To be called again and again.
+        """Show others that ``holder`` lives as long as this store is connected. Call it again and
+        again.
         """
         key = (self.run, holder)
         self.server.once(lambda connection: connection.execute(_GUARD, (*key, *key)))
 
-    def _free_those_of_the_gone(self, holder: str) -> bool:
-        """Have others take what workers hold whose connection has been gone for a while.
+    def _release_dead_workers(self, holder: str) -> bool:
+        """Release rows held by workers whose connection has been gone for a while.
 
-        Whether there were some.
+        Return True if there were any.
         """
         now, gone = (
             time.monotonic(),
@@ -270,12 +274,12 @@ class PostgresStore:
         return bool(dead)
 
     def join(self, holder: str, writer: str, seconds: float = LEASE_SECONDS) -> None:
-        """A further process, which writes under this name."""
+        """Register a further process, which writes under this name."""
         self.server.execute(_JOIN, (self.run, holder, writer, seconds))
 
     def hold(self, holder: str, seconds: float = LEASE_SECONDS) -> bool:
-        """What ``holder`` has, it keeps for so long from now; False where its lease had run out,
-        and others may have it.
+        """Extend the lease of ``holder``; return False if it had expired, so that others may have
+        its rows.
         """
 
         def held(connection: Connection) -> bool:
@@ -290,9 +294,9 @@ class PostgresStore:
         self.server.execute(_DONE, (self.run, span.first))
 
     def give_back(self, holder: str) -> None:
-        """What ``holder`` has and did not finish, others may take at once."""
+        """Release the unfinished ranges of ``holder`` at once."""
         self.server.execute(_GIVE_BACK, (self.run, holder))
 
     def left(self) -> int:
-        """Ranges that are not judged, held or not."""
+        """Return the number of ranges that are not judged, held or not."""
         return int(self.server.rows(_LEFT, (self.run,))[0][0])

@@ -1,4 +1,4 @@
-"""A connection to a Postgres server, made anew where it was lost."""
+"""A connection to a Postgres server that is renewed if it was lost."""
 
 from __future__ import annotations
 
@@ -21,33 +21,34 @@ _WAITS = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 
 
 class ServerAway(RunError):
-    """The server cannot be reached, or has just gone."""
+    """Raised if the server cannot be reached, or has just gone."""
 
 
 class PostgresServer:
-    """Where queries are sent. What goes wrong names the store ``name``."""
+    """A server for queries. Errors name the store ``name``."""
 
     def __init__(self, url: str, name: str) -> None:
         self._url, self._name = url, name
         self._connection: Connection | None = None
 
     def execute(self, query: str, values: Sequence[object]) -> None:
-        """Have the server do something that may be done twice."""
+        """Execute a query that may be run twice."""
         self.try_again(lambda connection: connection.execute(query, values))
 
     def first(self, query: str, values: Sequence[object]) -> tuple[Any, ...] | None:
-        """The first row that a query finds."""
-        found: tuple[Any, ...] | None
-        found = self.try_again(lambda connection: connection.execute(query, values).fetchone())
-        return found
+        """Return the first row of a query."""
+        row: tuple[Any, ...] | None
+        row = self.try_again(lambda connection: connection.execute(query, values).fetchone())
+        return row
 
     def rows(self, query: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
-        """All rows that a query finds."""
+        """Return all rows of a query."""
         return self.try_again(lambda connection: connection.execute(query, values).fetchall())
 
     def try_again(self, act: Callable[[Connection], T]) -> T:
-        """What comes of ``act``, in one transaction; tried again when the server was away: it may
-        be done twice.
+        """Run ``act`` in one transaction and return its result.
+
+        If the server was away it is tried again, so `act` may run twice.
         """
         for wait in _WAITS:
             try:
@@ -58,13 +59,13 @@ class PostgresServer:
         return self.once(act)
 
     def once(self, act: Callable[[Connection], T]) -> T:
-        """What comes of ``act``, in one transaction."""
+        """Run ``act`` in one transaction and return its result."""
         with self.opened() as connection, connection.transaction():
             return act(connection)
 
     @contextmanager
     def opened(self) -> Iterator[Connection]:
-        """The connection of this process."""
+        """Yield this process's connection."""
         import psycopg
 
         try:

@@ -1,9 +1,8 @@
-"""A store in a folder or an object store: append-only segments that are whole or absent.
+"""A store in a folder or an object store: append-only segments that are complete or absent.
 
-Many processes, on one machine or on several that see the place, write at once and never wait for
-each other. The name of a segment says which rows it is about and what its bytes hash to; the folder
-that it lies in tells roughly the former, so that whoever wants to know about some rows lists a few
-folders, however many segments there are.
+Many processes, on one machine or several, write at once and never wait for each other. A segment's
+name has its rows and the hash of its bytes; its folder has its rough place, so that a reader of
+some rows lists only a few folders, however many segments there are.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ class _Segment(NamedTuple):
 
 
 class SegmentStore:
-    """Segments in a folder, or behind an address such as ``s3://bucket/prefix``."""
+    """Segments in a folder, or at an address such as ``s3://bucket/prefix``."""
 
     def __init__(self, location: str | Path | FilePlace) -> None:
         self._place = place_of(location) if isinstance(location, str | Path) else location
@@ -72,12 +71,12 @@ class SegmentStore:
 
     @property
     def name(self) -> str:
-        """The folder, or the address."""
+        """The folder or the address."""
         return self._place.name
 
     @property
     def is_begun(self) -> bool:
-        """Whether somebody has begun to write here."""
+        """True if a process has begun to write here."""
         try:
             self._place.read(BEGUN)
         except FileNotFoundError:
@@ -87,28 +86,30 @@ class SegmentStore:
         return True
 
     def begin(self, configuration: JsonObject) -> JsonObject:
-        """The first of all processes writes down what the store is for; the others compare."""
+        """Register what the store is for, or compare with what is registered."""
         if not self.is_begun:
-            begun = {"format": _FORMAT, "configuration": configuration, "started": time.time()}
+            document = {"format": _FORMAT, "configuration": configuration, "started": time.time()}
             try:
-                self._place.make(BEGUN, json.dumps(begun).encode())
+                self._place.make(BEGUN, json.dumps(document).encode())
             except OSError as error:
                 raise self._trouble(error) from error
-        known, _ = self.begun_with()
-        refuse_other(self.name, known, configuration, Message("or use another store"))
-        return known
+        configuration_stored, _ = self.begun_with()
+        refuse_other(
+            self.name, configuration_stored, configuration, Message("or use another store")
+        )
+        return configuration_stored
 
     def begun_with(self) -> tuple[JsonObject, float]:
-        """The configuration, and when the store was made."""
+        """Return the configuration, and when the store was made."""
         try:
-            found = json.loads(self._place.read(BEGUN))
-            if found.get("format", _FORMAT) > _FORMAT:
+            document = json.loads(self._place.read(BEGUN))
+            if document.get("format", _FORMAT) > _FORMAT:
                 raise RunError(
                     "{name}/{begun} was written by a newer adjudge: update this one",
                     name=self.name,
                     begun=BEGUN,
                 )
-            return found["configuration"], float(found["started"])
+            return document["configuration"], float(document["started"])
         except FileNotFoundError:
             raise RunError(
                 "{name} holds no partitions (no {begun} in it)", name=self.name, begun=BEGUN
@@ -124,7 +125,7 @@ class SegmentStore:
             ) from error
 
     def append(self, session: WriterSession, span: RowRange, records: Sequence[Record]) -> None:
-        """One more segment; it is kept when this returns."""
+        """Add a segment; it is stored when this returns."""
         if not _WRITER.fullmatch(session.writer):
             raise RunError(
                 "a writer is called by up to 64 letters, digits, dots, hyphens and "
@@ -137,16 +138,23 @@ class SegmentStore:
         at, number = time.time_ns() // 1_000_000, next(self._numbers)
         name = f"{rows}-{at:015d}-{session.id}-{number:06d}-{digest}.jsonl.gz"
         try:
-            self._place.put(f"{_folder_of(span)}/{session.writer}/{name}", content)
+            size = _SIZE
+            while size <= span.last - span.first:
+                size *= _GROWTH
+            self._place.put(
+                f"{f'{_ROWS}/{size}/{span.first // size}'}/{session.writer}/{name}", content
+            )
         except OSError as error:
             raise self._trouble(error) from error
 
     def votes(self, span: RowRange, writer: str, seen: set[str]) -> Iterator[Values]:
-        """Those of segments about these rows, and the first time of all segments of ``writer``."""
-        first = is_new(writer, seen)
-        for segment in self._segments(_EVERYWHERE if first else self._near(span)):
+        """Yield votes of segments about these rows, and the first time also of all segments of
+        ``writer``.
+        """
+        is_first_time = is_new(writer, seen)
+        for segment in self._segments(_EVERYWHERE if is_first_time else self._near(span)):
             if segment.path not in seen and (
-                segment.span.meets(span) or (first and segment.writer == writer)
+                segment.span.meets(span) or (is_first_time and segment.writer == writer)
             ):
                 seen.add(segment.path)
                 yield from (
@@ -156,12 +164,12 @@ class SegmentStore:
                 )
 
     def records(self) -> Iterator[Record]:
-        """Everything, the oldest segment first."""
+        """Yield all records, the oldest segment first."""
         for segment in self._segments(_EVERYWHERE):
             yield from self._read(segment)
 
     def clear(self) -> None:
-        """Delete the segments: their records are in a ledger."""
+        """Delete the segments, since their records are in a ledger."""
         paths = [segment.path for segment in self._segments(_EVERYWHERE)]
         try:
             self._place.delete([*paths, BEGUN])
@@ -169,24 +177,25 @@ class SegmentStore:
             raise self._trouble(error) from error
 
     def _near(self, span: RowRange) -> list[str]:
-        """The folders in which there may be segments about these rows."""
+        """Return the folders that may have segments about these rows."""
         try:
             sizes = [
                 int(name) for name in self._place.folders(_ROWS) if name.isdecimal() and int(name)
             ]
         except OSError as error:
             raise self._trouble(error) from error
-        found = [_FLAT]
+        folders = [_FLAT]
         for size in sizes:
+            # A range may begin in the folder before the first row's.
             numbers = range(max(0, span.first // size - 1), span.last // size + 1)
             many = len(numbers) > _MOST_FOLDERS
-            found += (
+            folders += (
                 [f"{_ROWS}/{size}"] if many else [f"{_ROWS}/{size}/{number}" for number in numbers]
             )
-        return found
+        return folders
 
     def _segments(self, folders: Iterable[str]) -> list[_Segment]:
-        found = []
+        segments = []
         try:
             paths = [path for folder in folders for path in self._place.paths(folder)]
         except OSError as error:
@@ -194,13 +203,17 @@ class SegmentStore:
         for path in paths:
             folder, _, name = path.rpartition("/")
             if match := _NAME.fullmatch(name):
-                first, last, at, session, number, digest = match.groups()
+                first_row, last_row, at, session, number, digest = match.groups()
                 writer, order = folder.rpartition("/")[2], (int(at), session, int(number))
-                found.append(_Segment(path, writer, RowRange(int(first), int(last)), order, digest))
-        return sorted(found, key=lambda one: one.order)
+                segments.append(
+                    _Segment(path, writer, RowRange(int(first_row), int(last_row)), order, digest)
+                )
+        return sorted(segments, key=lambda segment: segment.order)
 
     def _read(self, segment: _Segment) -> Iterator[Record]:
-        """One that is not what was written is taken as absent: what it held is asked again."""
+        """Yield the records of a segment; a damaged one counts as absent, so its questions are
+        asked again.
+        """
         try:
             content = self._place.read(segment.path)
         except OSError as error:
@@ -221,10 +234,3 @@ class SegmentStore:
         return RunError(
             "the store {name} cannot be used: {reason}", name=self.name, reason=reason_of(error)
         )
-
-
-def _folder_of(span: RowRange) -> str:
-    size = _SIZE
-    while size <= span.last - span.first:
-        size *= _GROWTH
-    return f"{_ROWS}/{size}/{span.first // size}"

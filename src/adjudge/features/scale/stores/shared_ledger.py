@@ -1,5 +1,5 @@
-"""A ledger that one of many processes writes: known to it at once, and to all
-others by the store.
+"""A ledger that one of many processes writes: known to it at once, and to the others through the
+store.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SPENDING = "spending"
 
 @dataclass(frozen=True)
 class Buffer:
-    """How much may wait to be written together: so much is asked again at most when the process is
+    """How many records may wait to be written together. They are asked again if the process is
     killed.
     """
 
@@ -45,13 +45,13 @@ class Buffer:
 
     @property
     def strict(self) -> bool:
-        """Whether every answer is in the store before anybody sees it."""
+        """True if every answer is in the store before it is used."""
         return self.records <= 1
 
 
 class SharedLedger(Ledger):
-    """The votes of this process, and of others about the same rows, in a scratch file; all that is
-    new goes to the store.
+    """Votes of this process, and of others about the same rows, in a scratch file; new ones go to
+    the store.
     """
 
     def __init__(
@@ -63,8 +63,8 @@ class SharedLedger(Ledger):
         *,
         started_anew: bool = True,
     ) -> None:
-        """``started_anew``: whether processes of this name may have written before, so that what
-        they wrote is known, too.
+        """Open the ledger; with ``started_anew``, also read what earlier processes of this name
+        wrote.
         """
         self.store = store
         self._before = writer if started_anew else ""
@@ -84,7 +84,7 @@ class SharedLedger(Ledger):
         self._failure: BaseException | None = None
 
     async def begin(self, span: RowRange) -> None:
-        """These rows are next: what others were answered about them is not asked again."""
+        """Load others' answers about the next rows, so that they are not asked again."""
         await self._ship()
         self._span = span
         rows = await asyncio.get_running_loop().run_in_executor(
@@ -95,11 +95,11 @@ class SharedLedger(Ledger):
             await super()._write_vote(values[1], with_checksum(next(self._numbers), *values[1:]))
 
     def place(self, places: Sequence[tuple[int, int]]) -> None:
-        """The judgments that come next are about these rows: (row, nth) by number."""
+        """Set the places (row, nth) of the next judgments by number."""
         self._places = places
 
     def close(self) -> None:
-        """Write what waits, and let go of the store."""
+        """Write waiting records and release the store."""
         if self._later:
             self._later.cancel()
         self._thread.shutdown(wait=True)
@@ -118,39 +118,38 @@ class SharedLedger(Ledger):
         keys: Sequence[bytes],
         answers: Sequence[bytes] = (),
     ) -> None:
-        """Store what came of a row."""
+        """Store a judgment."""
         row, nth = self._places[number]
         repaired = any(vote.repairs for vote in result.votes)
-        kept = result.record(judge)
-        values = judgment_row(kept, b"".join(keys), b"".join(answers), repaired=repaired)
+        record = result.record(judge)
+        values = judgment_row(record, b"".join(keys), b"".join(answers), repaired=repaired)
         await self._add(StoredJudgment(row, nth, time.time(), values), wait=False)
 
     async def finish(self, judge: str, rows: int) -> None:
-        """Other processes have other rows."""
+        """Do nothing: other processes have other rows."""
 
     async def note(self, name: str, value: JsonValue) -> None:
-        """Of the facts about a run, the account is the process's own; it is in the store when this
-        returns.
-        """
+        """Store a fact about the run; it is in the store when this returns."""
+        # Only the account is written: the other facts are equal in all processes.
         self.note_soon(name, value)
         await self._ship()
 
     async def note_all(self, facts: JsonObject) -> None:
-        """Keep facts about the run, all in one commit."""
+        """Store facts about the run in one commit."""
         for name, value in facts.items():
             self.note_soon(name, value)
         await self._ship()
 
     def note_soon(self, name: str, value: JsonValue) -> None:
-        """Keep a fact along with whatever is written next."""
+        """Store a fact with the next write."""
         if name == _SPENDING and isinstance(value, Mapping):
             self._outbox.append(AccountRecord(self.session.id, json.loads(json.dumps(value))))
 
     def fact(self, name: str) -> None:
-        """What this process did before: it has just begun."""
+        """Return nothing: this process has just begun."""
 
     def used(self) -> dict[str, Usage]:
-        """What others were answered is in their accounts."""
+        """Return nothing: others' usage is in their accounts."""
         return {}
 
     async def flush(self) -> None:
@@ -180,10 +179,8 @@ class SharedLedger(Ledger):
         task.add_done_callback(self._tasks.discard)
 
     async def _ship(self) -> None:
-        """All that waits, in one piece.
-
-        Whoever comes while that is under way goes with the next.
-        """
+        """Write everything that waits, in one piece."""
+        # Records that arrive meanwhile go with the next piece.
         async with self._shipping:
             if self._later:
                 self._later.cancel()
@@ -195,6 +192,7 @@ class SharedLedger(Ledger):
             records, self._outbox = self._outbox, []
             append = self._thread.submit(self.store.append, self.session, self._span, records)
             try:
+                # A cancelled caller must not lose records that are already on their way.
                 await asyncio.shield(asyncio.wrap_future(append))
             except Exception as error:
                 self._failure = error

@@ -1,4 +1,4 @@
-"""What every store of a shared run does, and the records that it holds."""
+"""The interface of stores of a shared run, and their records."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ Values = tuple[object, ...]
 
 
 class RowRange(NamedTuple):
-    """Rows of the data, from the first to the last, both counted from 0 and included."""
+    """Rows of the data from ``first`` to ``last``, both counted from 0 and included."""
 
     first: int
     last: int
 
     def meets(self, other: RowRange) -> bool:
-        """Whether they have a row in common."""
+        """Return True if the ranges have a row in common."""
         return self.first <= other.last and other.first <= self.last
 
 
 class StoredVote(NamedTuple):
-    """A vote as a ledger has it, with its checksum."""
+    """A vote as in a ledger, with its checksum."""
 
     values: Values
 
@@ -38,7 +38,7 @@ class StoredJudgment(NamedTuple):
 
 
 class AccountRecord(NamedTuple):
-    """What one session has spent so far; its last one counts."""
+    """A session's spending so far; its last record counts."""
 
     session: str
     account: JsonDict
@@ -48,7 +48,7 @@ Record = StoredVote | StoredJudgment | AccountRecord
 
 
 class WriterSession(NamedTuple):
-    """One process, from when it opens the store until it ends."""
+    """One process, from opening the store until its end."""
 
     writer: str
     """Who writes; a worker that is started anew under the same name finds what it wrote."""
@@ -56,9 +56,7 @@ class WriterSession(NamedTuple):
 
 
 def is_new(writer: str, seen: set[str]) -> bool:
-    """Whether a reader is yet to be given what the writer wrote; it is taken down that it is given
-    now.
-    """
+    """Return True the first time a reader asks for a writer's records, and remember it."""
     mark = f"all of {writer}"
     new = bool(writer) and mark not in seen
     seen.add(mark)
@@ -68,36 +66,40 @@ def is_new(writer: str, seen: set[str]) -> bool:
 class Store(Protocol):
     """A place that many processes append to at once.
 
-    What ``append`` returned from outlives all of them.
+    Appended records outlive all of them.
     """
 
     @property
     def name(self) -> str:
-        """What people are told that it is."""
+        """The name for messages."""
         ...
 
     def begin(self, configuration: JsonObject) -> JsonObject:
-        """The configuration that the store was begun with; OtherConfiguration where this one cannot
-        go on with it.
+        """Return the configuration that the store was begun with; raise OtherConfiguration if this
+        one differs.
         """
         ...
 
     def append(self, session: WriterSession, span: RowRange, records: Sequence[Record]) -> None:
-        """Keep records about these rows: all of them or, where the process dies before this
-        returns, maybe none.
+        """Store records about these rows: all of them or, if the process dies before this returns,
+        possibly none.
         """
         ...
 
     def votes(self, span: RowRange, writer: str, seen: set[str]) -> Iterator[Values]:
-        """The votes about rows of ``span``, and those that ``writer`` wrote before this reader
-        began; "" is nobody. ``seen``: what this reader was given before, for the store to add to.
+        """Yield the votes about rows of ``span``, and those that ``writer`` wrote before this
+        reader began.
+
+        An empty writer has none. ``seen`` is what this reader got before; the store adds to it.
         """
         ...
 
     def records(self) -> Iterator[Record]:
-        """Everything, the oldest first."""
+        """Yield everything, the oldest first."""
         ...
 
     def begun_with(self) -> tuple[JsonObject, float]:
-        """The configuration, and when the store was made. A RunError where there is none."""
+        """Return the configuration, and when the store was made; raise a RunError if there
+        is none.
+        """
         ...
