@@ -17,7 +17,7 @@ import pytest
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.ledger.file import FILE
 from adjudge.core.ledger.records import records, votes_of
-from adjudge.core.ledger.rows import checked
+from adjudge.core.ledger.rows import verify_row
 from adjudge.errors import RunError
 from adjudge.runs.exporters.table import write_csv
 from adjudge.runs.folder import reading, records_of, run_facts, run_info
@@ -91,7 +91,7 @@ def test_a_report_checks_each_judgment_once(folders: list[Path]) -> None:
     checks: Counter[str] = Counter()
 
     def count(frame: FrameType, event: str, argument: object) -> None:
-        if event == "call" and frame.f_code is checked.__code__:
+        if event == "call" and frame.f_code is verify_row.__code__:
             checks[frame.f_locals["table"]] += 1
 
     sys.setprofile(count)

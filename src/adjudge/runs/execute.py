@@ -249,7 +249,7 @@ async def _execute(
     if (first_row := next(rows, None)) is not None:
         rows = chain([first_row], rows)
     listen(RowsReadable())
-    await outbox.drained()
+    await outbox.drain()
     limits = None if plan.limits == Budget() else plan.limits
     judges = plan.configuration if run or limits else {}
     async with (
@@ -268,7 +268,7 @@ async def _execute(
             listen(RowsEnded())
         finally:
             if run and open_run_or_none:
-                await outbox.drained()
+                await outbox.drain()
                 facts = kept()
                 if not facts.items() <= run.facts.items():  # else they are there since it began
                     await open_run_or_none.ledger.note_all(facts)

@@ -477,7 +477,7 @@ def test_work_waits_for_the_event_it_put_while_the_reader_was_done_with_those_be
 
         async def put_and_wait(self) -> None:
             self.put("second")
-            self.waiting = asyncio.create_task(self.drained())
+            self.waiting = asyncio.create_task(self.drain())
             await asyncio.sleep(0)
 
         async def is_drained(self) -> bool:

@@ -34,7 +34,7 @@ from adjudge.core.ledger.codec import (
     vote_of,
     vote_row,
 )
-from adjudge.core.ledger.rows import checked, fact_text, read_fact
+from adjudge.core.ledger.rows import fact_text, read_fact, verify_row
 from adjudge.core.pooling.majority import ONE_ORDER
 from adjudge.core.reading.typed_json import WrongType
 from adjudge.messages import Message, join, render
@@ -59,7 +59,7 @@ def test_a_result_comes_back_from_the_ledger_as_its_record(
 ) -> None:
     result = data.draw(RESULTS[kind])
     record = result.record(judge, index)
-    row = checked("judgments", stored(judgment_row(record, b"")))
+    row = verify_row("judgments", stored(judgment_row(record, b"")))
     assert judgment_of(row) == record
     assert record.row == index + 1
 
@@ -83,7 +83,7 @@ def test_what_was_exported_says_its_kind_by_its_keys(kind: str, data: st.DataObj
 def test_a_vote_comes_back_from_the_ledger_as_its_record(data: st.DataObject, kind: str) -> None:
     for number, vote in enumerate(data.draw(RESULTS[kind]).votes):
         found = vote_of(
-            checked("votes", stored(vote_row(number, b"0" * 16, vote.record(), at=1.0)))
+            verify_row("votes", stored(vote_row(number, b"0" * 16, vote.record(), at=1.0)))
         )
         texts = [_kept(text) for text in (vote.text, vote.reason)]
         assert [found.text, found.reason] == texts
@@ -207,7 +207,7 @@ def test_our_own_sentences_come_back_as_messages(hostile: str) -> None:
         metadata={"message_parts": [[["notes", 1], {"template": "order"}]]},
     )
     record = replace(result.record("judge", 0), excluded_models={"a/b": said})
-    found = judgment_of(checked("judgments", stored(judgment_row(record, b""))))
+    found = judgment_of(verify_row("judgments", stored(judgment_row(record, b""))))
     assert found == record
     translated = f"{hostile!r} – не число"
     assert [render(note, "ru") for note in found.notes] == [
@@ -220,7 +220,7 @@ def test_our_own_sentences_come_back_as_messages(hostile: str) -> None:
     assert isinstance(found.detail, PairwiseDetail)
     assert render(found.detail.per_system_results[0].explanations[0], "ru") == translated
     assert '"message_parts"' not in json.dumps(exported_judgment(found, None))
-    again = judgment_of(checked("judgments", stored(judgment_row(found, b""))))
+    again = judgment_of(verify_row("judgments", stored(judgment_row(found, b""))))
     assert [render(note, "ru") for note in again.notes] == [
         render(note, "ru") for note in found.notes
     ]
@@ -268,13 +268,13 @@ def test_what_is_decoded_at_once_is_what_is_read_value_by_value(
     votes = [stored(vote_row(1, b"0" * 16, vote.record(), at=1.0))[:-1] for vote in result.votes]
     at_once = [repr(judgment_of(row)), *map(repr, map(vote_of, votes))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(codec, "_decoded_judgment", lambda *_: None)
+        patch.setattr(codec, "_decode_judgment", lambda *_: None)
         patch.setattr(codec._StoredVotes, "record", lambda *_: None)
         assert [repr(judgment_of(row)), *map(repr, map(vote_of, votes))] == at_once
 
 
 def test_plain_judgments_and_votes_are_decoded_at_once() -> None:
-    assert codec._decoded_judgment(_example_row(), None) == judgment_of(_example_row())
+    assert codec._decode_judgment(_example_row(), None) == judgment_of(_example_row())
     vote = VoteRecord(
         model="m",
         sample=0,

@@ -19,7 +19,7 @@ from adjudge.core.ledger.codec import (
     judgment_row,
     read_exported_judgment,
 )
-from adjudge.core.ledger.rows import checked
+from adjudge.core.ledger.rows import verify_row
 from adjudge.messages import render
 from support.plain_record import plain_record
 
@@ -48,7 +48,7 @@ def stored(score: float = 250.0) -> tuple[object, ...]:
 
 
 def read(row: tuple[object, ...]) -> JudgmentRecord:
-    return judgment_of(checked("judgments", row))
+    return judgment_of(verify_row("judgments", row))
 
 
 def test_it_has_failed_with_the_reason_and_without_a_number() -> None:

@@ -1,3 +1,3 @@
-"""What async needs: the event-loop thread, calling the user's functions, locks and whole-file
+"""Support for async code: the event-loop thread, calls of user functions, locks and atomic file
 writes.
 """

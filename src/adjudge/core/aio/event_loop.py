@@ -1,7 +1,7 @@
-"""The one event loop that models live on, in a thread of its own.
+"""The single event loop on which all models live, in a thread of its own.
 
-Connections and limits belong to a loop; with one loop for all, a model can be shared by judges,
-threads, scripts and notebooks, and a synchronous call works inside a running event loop.
+Connections and limits belong to a loop. With one loop for all, judges, threads, scripts and
+notebooks can share a model, and a synchronous call works inside a running event loop.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ C = TypeVar("C")
 E = TypeVar("E")
 P = ParamSpec("P")
 caller_loop: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("caller_loop", default=None)
-"""The loop that awaits us, where there is one: the caller's own async functions are run there."""
+"""The loop that awaits us, if there is one: the caller's own async functions run there."""
 
 
 class _Home:
@@ -43,9 +43,8 @@ class _Home:
     def _run(self) -> None:
         stopped = False
         while not stopped:
-            with suppress(
-                SystemExit, KeyboardInterrupt
-            ):  # raised by a caller's code: they end the caller's thread, not this one
+            # A caller's code may raise these: they end the caller's thread, not this one.
+            with suppress(SystemExit, KeyboardInterrupt):
                 self.loop.run_forever()
                 stopped = True
 
@@ -65,7 +64,7 @@ _interrupts: list[None] = []
 
 
 def raise_if_interrupted(times: int = 1) -> None:
-    """Raise RunStopped in long work that does not wait for anything, if it was interrupted.
+    """Raise RunStopped in long work that never waits, if it was interrupted.
 
     The home loop cannot cancel such work: it runs in its thread.
     """
@@ -74,7 +73,7 @@ def raise_if_interrupted(times: int = 1) -> None:
 
 
 def home_loop() -> asyncio.AbstractEventLoop:
-    """The loop of this process; made anew after a fork."""
+    """Return the loop of this process, a new one after a fork."""
     global _home
     with _lock:
         if _home is None or _home.pid != os.getpid():
@@ -83,30 +82,30 @@ def home_loop() -> asyncio.AbstractEventLoop:
 
 
 def stoppable(stop: Callable[[], None]) -> AbstractContextManager[None]:
-    """While this holds, the first interrupt calls ``stop`` and the work goes on to a good end; a
-    second one cancels it.
+    """Make the first interrupt inside the block call ``stop``, so that the work ends in good order;
+    a second one cancels it.
     """
     return _among(_stops, stop)
 
 
 def stopping_told(tell: Callable[[], None]) -> AbstractContextManager[None]:
-    """While this holds, ``tell`` is called in the interrupted thread when the first interrupt is
+    """Make the first interrupt inside the block call ``tell`` in the interrupted thread if it is
     left to a ``stoppable``.
     """
     return _among(_tellers, tell)
 
 
 @contextmanager
-def _among(held: list[T], one: T) -> Iterator[None]:
-    held.append(one)
+def _among(items: list[T], item: T) -> Iterator[None]:
+    items.append(item)
     try:
         yield
     finally:
-        held.remove(one)
+        items.remove(item)
 
 
 def run(coroutine: Coroutine[object, object, T]) -> T:
-    """Run to the end from synchronous code.
+    """Run a coroutine to its end from synchronous code.
 
     An interrupt stops or cancels the work and waits until it has ended.
     """
@@ -123,7 +122,7 @@ def run(coroutine: Coroutine[object, object, T]) -> T:
 
 
 def _loop_of_others(coroutine: Coroutine[object, object, object]) -> asyncio.AbstractEventLoop:
-    """The home loop, for a thread that waits until ``coroutine`` has ended there."""
+    """Return the home loop, for a thread that waits until ``coroutine`` has ended there."""
     loop = home_loop()
     if _home is not None and threading.current_thread() is _home.thread:
         coroutine.close()
@@ -135,33 +134,32 @@ def _loop_of_others(coroutine: Coroutine[object, object, object]) -> asyncio.Abs
 
 
 def _wait(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
-    """The result; the first interrupt is for those who can stop by themselves, if there are any."""
+    """Return the result; the first interrupt goes to the ``stoppable`` blocks, if there are any."""
     try:
         return future.result()
     except KeyboardInterrupt:
         if not _stops or future.done():
             raise
-        for stop in (*_stops,):  # which the home loop changes
+        for stop in (*_stops,):  # a copy: the home loop changes the list
             loop.call_soon_threadsafe(stop)
-        told = list(_tellers)
-        for tell in told:
+        tellers = list(_tellers)
+        for tell in tellers:
             tell()
         result = future.result()
-        if not told:
-            # it ended in good order, and nobody else knows that the caller's own loop is to end,
-            # too
+        if not tellers:
+            # The work ended in good order, but no teller has told the caller to stop, too.
             raise
         return result
 
 
 _MOST_WAITING = 1024
-"""Events that may wait for their reader; work that is further ahead waits for it, unless the
-reader waits for the home loop itself.
+"""Events that may wait for their reader. Work that is further ahead waits for the reader, unless
+the reader itself waits for the home loop.
 """
 
 
 class Outbox(Generic[E]):
-    """Where work on the home loop puts its events, for the thread that reads them."""
+    """A queue for the events of work on the home loop, read by another thread."""
 
     def __init__(self) -> None:
         self._events: SimpleQueue[E | None] = SimpleQueue()
@@ -170,7 +168,7 @@ class Outbox(Generic[E]):
         self._closed = threading.Event()
 
     def put(self, event: E) -> None:
-        """Have ``event`` read; called on the home loop."""
+        """Add an event for the reader; called on the home loop."""
         while (
             self._events.qsize() >= _MOST_WAITING
             and not self._closed.is_set()
@@ -180,16 +178,16 @@ class Outbox(Generic[E]):
         self._put += 1
         self._events.put(event)
 
-    async def drained(self) -> None:
-        """Wait until the reader has handled all that was put, or has gone."""
+    async def drain(self) -> None:
+        """Wait until the reader has handled all events so far, or has gone."""
         self._drained = asyncio.Event()
         while self._handled < self._put and not self._closed.is_set():
             await self._drained.wait()
-            self._drained.clear()  # the reader may have meant what was put before
+            self._drained.clear()  # it may have been set for earlier events
         self._drained = None
 
     def end(self) -> None:
-        """Nothing more will be put."""
+        """Tell the reader that no more events come."""
         self._events.put(None)
 
     def close(self) -> None:
@@ -198,7 +196,7 @@ class Outbox(Generic[E]):
         self._wake()
 
     def read(self) -> Iterator[E]:
-        """Every event, as it comes."""
+        """Yield every event as it comes."""
         while (event := self._next()) is not None:
             yield event
             self._handled += 1
@@ -220,10 +218,11 @@ class Outbox(Generic[E]):
 
 @contextmanager
 def stream(work: Callable[[Outbox[E]], Coroutine[object, object, None]]) -> Iterator[Iterator[E]]:
-    """The events of ``work``, which runs on the home loop; what it raises is raised after the last.
+    """Yield the events of ``work``, which runs on the home loop; its error is raised after the last
+    event.
 
-    The first interrupt is left to those who are ``stoppable``. A second one cancels the work, and
-    is raised when that has ended; so does leaving before the end.
+    The first interrupt goes to ``stoppable`` blocks. A second one cancels the work and is raised
+    when the work has ended. Leaving before the end also cancels the work.
     """
     outbox, started, ended = Outbox[E](), threading.Event(), threading.Event()
     coroutine = _then_set(_then_end(work(outbox), outbox, started), ended)
@@ -234,7 +233,7 @@ def stream(work: Callable[[Outbox[E]], Coroutine[object, object, None]]) -> Iter
         with _interrupts_left_to(future, loop) as cancelled:
             yield _events(outbox, future, cancelled)
     finally:
-        future.cancel()  # of what has ended, nothing
+        future.cancel()  # a no-op if the work has ended
         outbox.close()
         ended.wait(timeout=10)
 
@@ -250,8 +249,8 @@ def _events(outbox: Outbox[E], future: Future[None], cancelled: threading.Event)
 def _interrupts_left_to(
     future: Future[None], loop: asyncio.AbstractEventLoop
 ) -> Iterator[threading.Event]:
-    """Wherever the main thread is when it is interrupted: the event is set when the work was
-    cancelled for it.
+    """Handle interrupts for the work, wherever the main thread is; the event is set if the work was
+    cancelled.
     """
     stopping, cancelled = threading.Event(), threading.Event()
 
@@ -270,23 +269,26 @@ def _interrupts_left_to(
     if threading.current_thread() is not threading.main_thread():
         yield cancelled
         return
-    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
-    for number, handler in before.items():
+    old_handlers = {
+        signal_number: signal.getsignal(signal_number)
+        for signal_number in (signal.SIGINT, signal.SIGTERM)
+    }
+    for number, handler in old_handlers.items():
         if callable(handler):
-            signal.signal(number, _softened(handler, interrupt))
+            signal.signal(number, _with_interrupt(handler, interrupt))
     try:
         yield cancelled
     finally:
         _interrupts.clear()
-        for number, handler in before.items():
+        for number, handler in old_handlers.items():
             if callable(handler):
                 signal.signal(number, handler)
 
 
-def _softened(
+def _with_interrupt(
     handler: Callable[[int, FrameType | None], object], interrupt: Callable[[], None]
 ) -> Callable[[int, FrameType | None], None]:
-    """``handler``, with ``interrupt`` where it would raise KeyboardInterrupt."""
+    """Return ``handler``, with ``interrupt`` in place of a KeyboardInterrupt."""
 
     def handle(number: int, frame: FrameType | None) -> None:
         try:
@@ -298,7 +300,7 @@ def _softened(
 
 
 async def visit(coroutine: Coroutine[object, object, T]) -> T:
-    """Await from any event loop what has to run on the home loop."""
+    """Await a coroutine on the home loop from any event loop."""
     here, loop = asyncio.get_running_loop(), home_loop()
     if here is loop:
         return await coroutine
@@ -307,8 +309,8 @@ async def visit(coroutine: Coroutine[object, object, T]) -> T:
 
 
 def at_home() -> bool:
-    """Whether the home loop runs in this thread; after a fork the parent's no
-    longer runs anywhere.
+    """Return True if the home loop runs in this thread; after a fork, the parent's loop runs
+    nowhere.
     """
     return _home is not None and asyncio._get_running_loop() is _home.loop
 
@@ -335,21 +337,22 @@ async def _then_set(coroutine: Coroutine[object, object, T], ended: threading.Ev
 async def _then_end(
     work: Coroutine[object, object, None], outbox: Outbox[E], started: threading.Event
 ) -> None:
-    """Work that is cancelled may still put its last events: only then there are no more."""
+    """Run the work, and then end its events."""
     started.set()
     try:
         await work
+    # In finally, since cancelled work may still put its last events.
     finally:
         outbox.end()
 
 
 def before_leaving(closer: Callable[[], Coroutine[object, object, None]]) -> None:
-    """Have ``closer`` awaited on the home loop when the process ends."""
+    """Await ``closer`` on the home loop when the process ends."""
     _closers.append(closer)
 
 
 def leaving() -> bool:
-    """Whether the process ends: connections are closed, and what fails now is nobody's fault."""
+    """Return True if the process is ending: connections are closed, so errors now do not count."""
     return _leaving.is_set()
 
 
@@ -371,10 +374,10 @@ async def _close() -> None:
 def sync_edge(
     call: Callable[Concatenate[S, P], Coroutine[object, object, T]],
 ) -> Callable[Concatenate[S, P], T]:
-    """The same method for sync code: with its parameters, its types and its docstring, in scripts,
-    threads and notebooks.
+    """Return the sync form of an async method, with its parameters, types and docstring.
 
-    A subclass that overrides the async method changes both.
+    It works in scripts, threads and notebooks. A subclass that overrides the async method changes
+    both.
     """
     edge = _through(call, run)
     edge.__name__ = call.__name__.removeprefix("a").removeprefix("_")
@@ -383,7 +386,7 @@ def sync_edge(
 
 
 def sync_call(call: Callable[P, Coroutine[object, object, T]]) -> Callable[P, T]:
-    """The same function for sync code."""
+    """Return the sync form of an async function."""
 
     @wraps(call)
     def edge(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -394,7 +397,7 @@ def sync_call(call: Callable[P, Coroutine[object, object, T]]) -> Callable[P, T]
 
 
 def same_as(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """Another name for a method, also where a subclass overrides it."""
+    """Return a second name for a method, which also follows overrides in subclasses."""
     return _through(method, lambda result: result)
 
 
@@ -404,21 +407,21 @@ _CALLED = re.compile(r"^[^\s()]+\(\)")
 def _through(
     method: Callable[Concatenate[S, P], C], finish: Callable[[C], T]
 ) -> Callable[Concatenate[S, P], T]:
-    """A method that calls ``method``, or what a subclass has in its place, and gives what
-    ``finish`` makes of its result.
+    """Return a method that calls ``method``, or its override, and applies ``finish`` to the
+    result.
     """
     name = method.__name__
 
     @wraps(method)
     def call(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
         try:
-            made = getattr(self, name)(*args, **kwargs)
+            result = getattr(self, name)(*args, **kwargs)
         except TypeError as error:
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise
-            # the arguments do not fit: say so of what was called
-            own = f"{type(self).__name__}.{call.__name__}()"
-            raise TypeError(_CALLED.sub(lambda _: own, str(error))) from None
-        return finish(made)
+            # The arguments do not fit. Name the method that the user called in the error.
+            called_name = f"{type(self).__name__}.{call.__name__}()"
+            raise TypeError(_CALLED.sub(lambda _: called_name, str(error))) from None
+        return finish(result)
 
     return call

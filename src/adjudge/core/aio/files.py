@@ -1,4 +1,4 @@
-"""Files that are whole or not there, a lock between processes, and where caches are kept."""
+"""Atomic file writes, a lock between processes, and the folders of caches and state."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from adjudge.errors import RunError, SetupError
 from adjudge.messages import reason_of
 
 PART = ".part"
-"""How the names of files that are still being written end."""
+"""Suffix of files that are still being written."""
 _PAUSE = 0.02
 
 
 @contextmanager
 def written_whole(target: Path) -> Iterator[BinaryIO]:
-    """A file to write; it appears at ``target`` when all of it is on the disk, and leaves nothing
-    behind otherwise.
+    """Open a file to write; it appears at ``target`` when all of it is on the disk, and never in
+    part.
     """
     part = target.with_name(f"{target.name}.{os.getpid()}-{threading.get_ident()}{PART}")
     try:
         part.unlink(missing_ok=True)
-        with part.open("xb") as file:  # through no link that somebody put there
+        with part.open("xb") as file:  # "x" does not follow a link that someone put there
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -39,7 +39,9 @@ def written_whole(target: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def writing(path: object) -> Iterator[None]:
-    """What cannot be written inside, on a full disk say, is a RunError that names the file."""
+    """Turn errors of writing inside the block, such as a full disk, into a RunError that names the
+    file.
+    """
     try:
         yield
     except OSError as error:
@@ -56,31 +58,32 @@ def locked(
     when_waiting: Callable[[], None] = lambda: None,
     stays: bool = True,
 ) -> Iterator[bool]:
-    """Hold the lock that ``path`` stands for; says whether it is held. A process that dies lets go
-    of it.
+    """Hold the lock file ``path``; yield True if it is held. A process that dies releases its
+    locks.
 
-    ``stays``: whether the file does. Only who holds the lock may remove it.
+    ``stays``: True if the file is kept. Only the holder of the lock may remove it.
     """
     is_ours = False
     while not is_ours:
         with path.open("ab") as file:
-            held = _try_lock(file)
-            if wait and not held:
+            has_lock = _try_lock(file)
+            if wait and not has_lock:
                 when_waiting()
-                while not (held := _try_lock(file)):
+                while not (has_lock := _try_lock(file)):
                     time.sleep(_PAUSE)
-            is_ours = not held or _is_at(path, file)  # else others would lock another file
+            # The last holder may have removed the file: then others would lock a new one.
+            is_ours = not has_lock or _is_at(path, file)
             try:
                 if is_ours:
-                    yield held
+                    yield has_lock
             finally:
-                if held and is_ours and not stays:
-                    with suppress(OSError):  # Windows keeps what is open
+                if has_lock and is_ours and not stays:
+                    with suppress(OSError):  # Windows cannot delete an open file
                         path.unlink()
 
 
 def _is_at(path: Path, file: BinaryIO) -> bool:
-    """Whether the open file is the one that stands at ``path``."""
+    """Return True if the open file is the one at ``path``."""
     try:
         return os.path.samestat(path.stat(), os.fstat(file.fileno()))
     except FileNotFoundError:
@@ -110,11 +113,12 @@ else:
 
 
 def write_new(path: Path, text: str, otherwise: str) -> None:
-    """A file that is not there yet: none is ever overwritten, and nobody reads a part of it.
-    ``otherwise``: what to do where it is.
+    """Write a file that must not exist yet; no reader sees a part of it.
+
+    ``otherwise``: advice for the error if the file exists.
     """
     try:
-        path.open("x").close()  # nobody else gets the name
+        path.open("x").close()  # reserves the name
         try:
             with written_whole(path) as file:
                 file.write(text.encode())
@@ -134,28 +138,28 @@ def write_new(path: Path, text: str, otherwise: str) -> None:
 
 
 def from_here(path: Path) -> Path:
-    """Below the working folder without it, whoever made the path absolute."""
+    """Return a path below the working folder as relative, any other unchanged."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def sha256(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
+    """Return the SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def cache_folder() -> Path:
-    """``$ADJUDGE_CACHE``, else ``$XDG_CACHE_HOME/adjudge``, else the place this system keeps caches
-    in.
+    """Return ``$ADJUDGE_CACHE``, else ``$XDG_CACHE_HOME/adjudge``, else the system's place for
+    caches.
     """
     usual = {"darwin": "Library/Caches", "win32": "AppData/Local"}.get(sys.platform, ".cache")
     return _user_folder("ADJUDGE_CACHE", "XDG_CACHE_HOME", usual)
 
 
 def state_folder() -> Path:
-    """``$ADJUDGE_STATE``, else ``$XDG_STATE_HOME/adjudge``, else the place this system keeps what a
-    user decided: which folders are trusted.
+    """Return ``$ADJUDGE_STATE``, else ``$XDG_STATE_HOME/adjudge``, else the system's place for user
+    decisions, such as trusted folders.
     """
     places = {"darwin": "Library/Application Support", "win32": "AppData/Roaming"}
     usual = places.get(sys.platform, ".local/state")
@@ -163,8 +167,8 @@ def state_folder() -> Path:
 
 
 def _user_folder(variable: str, shared: str, usual: str) -> Path:
-    if own := os.environ.get(variable):
-        return Path(own).expanduser().absolute()
+    if folder := os.environ.get(variable):
+        return Path(folder).expanduser().absolute()
     if parent := os.environ.get(shared):
         return Path(parent).absolute() / "adjudge"
     try:

@@ -1,5 +1,6 @@
-"""Work in a process of its own, a line in and a line out, which is killed where a line takes too
-long: whatever library it is stuck in, nobody waits for it.
+"""Run work in a separate process, one line in and one line out.
+
+The process is killed if a line takes too long, so a stuck library blocks no caller.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from adjudge.messages import Message
 
 
 class TookTooLong(Exception):
-    """There was no line in time."""
+    """Raised if no line came in time."""
 
 
 class ProcessEnded(Exception):
-    """The process is gone, and said nothing."""
+    """Raised if the process ended without an answer."""
 
 
 class SideProcess:
-    """The process, started when it is needed; it says that it is there by an empty line."""
+    """A process that starts when it is needed, and reports that it is ready with an empty line."""
 
     def __init__(self, command: Callable[[], Sequence[str]], *, shows_errors: bool) -> None:
         self._command, self._shows_errors = command, shows_errors
@@ -34,7 +35,7 @@ class SideProcess:
         atexit.register(self.stop)
 
     def ask(self, asked: str, seconds: float) -> str:
-        """The line that answers this one."""
+        """Send a line and return the line that answers it."""
         with self._one_at_a_time:
             process = self._running()
             if process.stdin is None or process.stdout is None:
@@ -51,7 +52,7 @@ class SideProcess:
             return line
 
     def _running(self) -> subprocess.Popen[str]:
-        if self._owner != os.getpid():  # after a fork it is the parent's
+        if self._owner != os.getpid():  # after a fork the process belongs to the parent
             self._process, self._owner = None, os.getpid()
         if self._process is None or self._process.poll() is not None:
             self._process = subprocess.Popen(  # noqa: S603 - our own program
@@ -63,7 +64,7 @@ class SideProcess:
                 encoding="utf-8",
             )
             if self._process.stdout is not None:
-                self._process.stdout.readline()  # its start is not the time of what is asked
+                self._process.stdout.readline()  # so that the start takes no time of a line
         return self._process
 
     def stop(self) -> None:
@@ -84,4 +85,4 @@ def _feed(process: subprocess.Popen[str], asked: str) -> None:
             process.stdin.write(asked + "\n")
             process.stdin.flush()
     except (BrokenPipeError, ValueError):
-        return  # it was stopped: who waits for it is told
+        return  # the process was stopped; ``ask`` raises an error for it

@@ -1,4 +1,4 @@
-"""Work in a thread of its own."""
+"""Run work in a separate thread."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ T = TypeVar("T")
 
 
 def started(work: Callable[[], T], name: str, *, daemon: bool = True) -> Future[T]:
-    """What comes of ``work``, which hangs alone if it hangs.
+    """Return the future result of ``work`` in a new thread, so that work that hangs blocks nothing
+    else.
 
     The process waits for it at its end unless it is a daemon.
     """
@@ -21,9 +22,9 @@ def started(work: Callable[[], T], name: str, *, daemon: bool = True) -> Future[
     def run() -> None:
         try:
             answer.set_result(work())
-        except StopIteration as error:  # no future can carry it
+        except StopIteration as error:  # a future cannot raise it into a coroutine
             answer.set_exception(RuntimeError(f"StopIteration {error}"))
-        except BaseException as error:  # noqa: BLE001 - it is raised where the answer is awaited
+        except BaseException as error:  # noqa: BLE001 - raised again for the caller of the future
             answer.set_exception(error)
 
     threading.Thread(target=run, name=name, daemon=daemon).start()

@@ -1,4 +1,4 @@
-"""Calling a function that the caller gave us, sync or async, where it belongs."""
+"""Call user functions, sync or async, in the right place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adjudge.messages import Message
 
 
 async def call(function: Callable[..., object], /, *args: object) -> object:
-    """What the function returns, awaited where that is a coroutine."""
+    """Return the function's result, awaited if it is a coroutine."""
     if inspect.iscoroutinefunction(function):
         return await _where_it_belongs(function(*args))
     answer = await _in_thread(function, args)
@@ -21,16 +21,16 @@ async def call(function: Callable[..., object], /, *args: object) -> object:
 
 
 async def call_contained(function: Callable[..., object], /, *args: object) -> object:
-    """``call`` for functions that work on what a model wrote: ``sys.exit`` inside is their failure,
-    not the program's end.
+    """Like ``call``, for functions that work on a model's text: ``sys.exit`` inside is an error,
+    not the end of the program.
     """
     if inspect.iscoroutinefunction(function):
-        return await _where_it_belongs(_contained(function(*args)))
-    answer = await _contained(_in_thread(function, args))
-    return await _where_it_belongs(_contained(answer)) if inspect.iscoroutine(answer) else answer
+        return await _where_it_belongs(_contain_exit(function(*args)))
+    answer = await _contain_exit(_in_thread(function, args))
+    return await _where_it_belongs(_contain_exit(answer)) if inspect.iscoroutine(answer) else answer
 
 
-async def _contained(coroutine: Coroutine[object, object, object]) -> object:
+async def _contain_exit(coroutine: Coroutine[object, object, object]) -> object:
     try:
         return await coroutine
     except SystemExit as error:
@@ -42,16 +42,16 @@ async def _contained(coroutine: Coroutine[object, object, object]) -> object:
 
 
 async def _in_thread(function: Callable[..., object], args: tuple[object, ...]) -> object:
-    """In a thread of its own: a call that hangs keeps no other call waiting, and not the process
-    either.
+    """Call a function in a thread of its own, so that a call that hangs blocks no other call, nor
+    the end of the process.
     """
     name = f"adjudge {getattr(function, '__name__', 'call')}"
     return await asyncio.wrap_future(started(partial(function, *args), name))
 
 
 async def _where_it_belongs(coroutine: Coroutine[object, object, object]) -> object:
-    """On the loop that awaits us, since that is where the caller's sessions live; on ours when
-    nobody does.
+    """Await a coroutine on the loop that awaits us, if there is one: the caller's sessions live
+    there.
     """
     caller = caller_loop.get()
     if caller is None or not caller.is_running() or caller is asyncio.get_running_loop():

@@ -410,7 +410,7 @@ async def record_run(
 def _load_account(ledger: Ledger) -> Account:
     """Return the account of earlier spending; if damage took it, the usage of the stored votes."""
     stored = ledger.fact(_SPENDING)
-    account = Account.of(stored) if stored else Account(ledger.used())
+    account = Account.of(stored) if stored else Account(ledger.usage_by_model())
     account.write_off()
     return account
 

@@ -1,6 +1,6 @@
-"""A new ledger that is filled in one go with judgments that were made elsewhere.
+"""Fill a new ledger in one go with judgments from elsewhere.
 
-Rows pass; nothing of them is kept in memory.
+Rows are written as they come and not held in memory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _KNOWN = "SELECT 1 FROM votes WHERE ballot = ?"
 
 
 class BulkLedger:
-    """The ledger of an imported run, while it is made."""
+    """The ledger of an imported run while it is made."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -47,16 +47,14 @@ class BulkLedger:
         )
 
     def add_record(self, record: JudgmentRecord, keys: Sequence[bytes]) -> None:
-        """Keep a judgment with its votes as they were exported. Votes that are there already
-        stay.
-        """
+        """Keep an exported judgment with its votes; votes that exist already stay."""
         for key, vote in zip(keys, record.votes or (), strict=True):
             if not self._connection.execute(_KNOWN, (key,)).fetchone():
                 self._write(_VOTE, vote_row(next(self._numbers), key, vote, vote.at))
         self._write(_JUDGMENT, judgment_row(record, b"".join(keys)))
 
     def finish(self, facts: JsonObject) -> None:
-        """Keep what there is to know about the run, and commit."""
+        """Keep the facts about the run, and commit."""
         if self._connection.in_transaction:
             self._connection.execute("COMMIT")
         write_meta(self._connection, facts)
@@ -73,7 +71,7 @@ class BulkLedger:
 
 @contextmanager
 def bulk_ledger(folder: Path) -> Iterator[BulkLedger]:
-    """A new ledger in ``folder``, which holds none."""
+    """Make a new ledger in ``folder``, which has none."""
     path = folder / FILE
     try:
         with connect(path) as connection:

@@ -1,4 +1,4 @@
-"""What changed between two records of how a run judges."""
+"""Compare two recorded configurations of a run."""
 
 from __future__ import annotations
 
@@ -10,49 +10,49 @@ from adjudge.core.domain.json_types import JsonObject, object_in
 from adjudge.messages import Message
 
 ATTRIBUTES = "attributes"
-"""Under the settings of a judge of one's own: what it was given beside its fields."""
+"""The key of a custom judge's attributes other than its fields, in its settings."""
 
 
 _LONGEST = 40
 
 
 class SettingChange(NamedTuple):
-    """A setting that changed: the keys that lead to it, what it was and what it is."""
+    """A setting that changed: its keys, its old and its new value."""
 
     path: tuple[str, ...]
     before: object
     now: object
 
     def __str__(self) -> str:
-        """In a few words: a value that takes a page is not shown."""
+        """Return the change in a few words; long values are not shown."""
         name, values = ".".join(self.path), (self.before, self.now)
         if any(isinstance(value, Mapping | list) for value in values):
             return name
-        return f"{name}: {_shown(self.before)} → {_shown(self.now)}"
+        return f"{name}: {_shorten(self.before)} → {_shorten(self.now)}"
 
 
 def differences(before: JsonObject, now: JsonObject) -> list[SettingChange]:
-    """What changed. Versions may change, and what a dimension is called in reports."""
-    then, today = (json.dumps(one, sort_keys=True) for one in (before, now))
-    if then == today:
+    """Return the changed settings, except for versions and the names of dimensions in reports."""
+    old_text, new_text = (
+        json.dumps(configuration, sort_keys=True) for configuration in (before, now)
+    )
+    if old_text == new_text:
         return []
-    old, new = dict(_flat(before)), dict(_flat(json.loads(today)))
+    old, new = dict(_flat(before)), dict(_flat(json.loads(new_text)))
+    # Older runs did not store attributes, so new ones are not a change.
     unknown = {path[:4] for path in new if path[3:4] == (ATTRIBUTES,)} - {path[:4] for path in old}
-    """Older runs did not keep them."""
     changed = [
         path
         for path in {**old, **new}
-        if _votes(path, old) != _votes(path, new)
+        if _comparable_value(path, old) != _comparable_value(path, new)
         and not _may_change(path)
         and path[:4] not in unknown
     ]
     return [SettingChange(path, old.get(path), new.get(path)) for path in changed]
 
 
-def _votes(path: tuple[str, ...], settings: Mapping[tuple[str, ...], object]) -> object:
-    """What is set; of self-consistency, which may be said as yes or no, the number of votes that it
-    means.
-    """
+def _comparable_value(path: tuple[str, ...], settings: Mapping[tuple[str, ...], object]) -> object:
+    """Return the value of a setting; a boolean self_consistency as the number of votes it means."""
     value = settings.get(path)
     return (
         (1, 3)[value] if path[-1:] == ("self_consistency",) and isinstance(value, bool) else value
@@ -60,40 +60,38 @@ def _votes(path: tuple[str, ...], settings: Mapping[tuple[str, ...], object]) ->
 
 
 def _may_change(path: tuple[str, ...]) -> bool:
-    """Whether it has no part in any question or verdict."""
+    """Return True if the setting decides no question and no verdict."""
     return path[2:3] == ("versions",) or (
         path[2:3] == ("dimensions",) and path[4:5] in (("title",), ("labels",))
     )
 
 
 def judge_changes(before: JsonObject, now: JsonObject) -> list[SettingChange]:
-    """What changed in judges of one's own, whose earlier answers do not apply then."""
+    """Return the changes of custom judges' attributes: their earlier answers do not apply then."""
     judges = now.get("judges")
-    own = judges if isinstance(judges, Mapping) else {}
+    judge_names = judges if isinstance(judges, Mapping) else {}
     return [
-        one
-        for one in differences(before, now)
-        if one.path[3:4] == (ATTRIBUTES,) and one.path[1] in own
+        change
+        for change in differences(before, now)
+        if change.path[3:4] == (ATTRIBUTES,) and change.path[1] in judge_names
     ]
 
 
 def is_wording(change: SettingChange) -> bool:
-    """Whether it is only how a prompt is worded, which a newer version may do otherwise."""
+    """Return True if only the wording of a prompt changed, which newer versions may do."""
     return change.path[2:3] == ("templates",)
 
 
 def change_lines(
     changes: Iterable[SettingChange], before: JsonObject, now: JsonObject
 ) -> Iterator[str]:
-    """Each change in a line; of a judge that only one of them has, just that, and of one that is
-    only called otherwise, its two names.
-    """
+    """Yield each change in a line; an added, removed or renamed judge is one line."""
     old, new = object_in(before.get("judges")), object_in(now.get("judges"))
     renamed = renamed_judges(before, now)
     gone = sorted({*old} - {*new, *renamed})
     added = sorted({*new} - {*old, *renamed.values()})
-    for name, other in renamed.items():
-        yield Message("judges.{name} is now called {other}", name=name, other=other)
+    for name, new_name in renamed.items():
+        yield Message("judges.{name} is now called {other}", name=name, other=new_name)
     yield from (Message("judges.{name} is not there any more", name=name) for name in gone)
     yield from (Message("judges.{name} was not there", name=name) for name in added)
     reworded: dict[str, list[str]] = {}
@@ -113,60 +111,66 @@ def change_lines(
 
 
 def renamed_judges(before: JsonObject, now: JsonObject) -> dict[str, str]:
-    """The judges that are called otherwise now, and judge as they did."""
+    """Map old to new names of judges that judge as before."""
     old, new = object_in(before.get("judges")), object_in(now.get("judges"))
     added, renamed = sorted({*new} - {*old}), {}
     for name in sorted({*old} - {*new}):
-        same = [one for one in added if _nameless(new, one) == _nameless(old, name)]
-        if same:
-            renamed[name] = same[0]
-            added.remove(same[0])
+        matches = [
+            candidate
+            for candidate in added
+            if _without_names(new, candidate) == _without_names(old, name)
+        ]
+        if matches:
+            renamed[name] = matches[0]
+            added.remove(matches[0])
     return renamed
 
 
-def _nameless(judges: JsonObject, name: str) -> object:
-    """How a judge judges, whatever it and its criteria are called."""
-    found = {
+def _without_names(judges: JsonObject, name: str) -> object:
+    """Return the configuration of a judge without its own and its criteria's names."""
+    settings = {
         path: value
         for path, value in _flat(_by_name(judges[name]))
         if path[:1] not in (("versions",), ("templates",)) and path != ("settings", "name")
     }
     return sorted(
         (str(tuple("" if part == name else part for part in path)), str(value))
-        for path, value in found.items()
+        for path, value in settings.items()
         if value != name
     )
 
 
 def _parts(change: SettingChange) -> Iterator[SettingChange]:
-    """What changed inside of a list whose entries have names, such as criteria; else the change."""
-    before, now = _by_name(change.before), _by_name(change.now)
-    if not (isinstance(before, Mapping) and isinstance(now, Mapping)):
+    """Yield the changes inside a list of named entries, such as criteria; else the change
+    itself.
+    """
+    old_value, new_value = _by_name(change.before), _by_name(change.now)
+    if not (isinstance(old_value, Mapping) and isinstance(new_value, Mapping)):
         yield change
         return
-    old, new = dict(_flat(before, change.path)), dict(_flat(now, change.path))
+    old, new = dict(_flat(old_value, change.path)), dict(_flat(new_value, change.path))
     for path in {**old, **new}:
         if old.get(path) != new.get(path):
             yield SettingChange(path, old.get(path), new.get(path))
 
 
 def _by_name(value: object) -> object:
-    """Lists of things that have a name as mappings from it, at every depth."""
+    """Turn lists of named entries into mappings by name, at every depth."""
     if isinstance(value, Mapping):
-        return {key: _by_name(one) for key, one in value.items()}
+        return {key: _by_name(entry) for key, entry in value.items()}
     if not isinstance(value, list) or not value:
         return value
-    names = [one.get("name") if isinstance(one, Mapping) else None for one in value]
+    names = [entry.get("name") if isinstance(entry, Mapping) else None for entry in value]
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         return value
     return {
-        str(name): {key: _by_name(part) for key, part in one.items() if key != "name"}
-        for name, one in zip(names, value, strict=True)
+        str(name): {key: _by_name(part) for key, part in entry.items() if key != "name"}
+        for name, entry in zip(names, value, strict=True)
     }
 
 
 def _flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
-    """Each setting with the keys that lead to it: a key may hold a full stop."""
+    """Yield each setting with its path; a tuple, since a key may contain a full stop."""
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
             yield from _flat(inner, (*path, str(key)))
@@ -174,6 +178,6 @@ def _flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
         yield path, value
 
 
-def _shown(value: object) -> str:
+def _shorten(value: object) -> str:
     text = " ".join(value.split()) if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

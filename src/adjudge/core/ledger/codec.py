@@ -1,8 +1,8 @@
-"""A judgment's record ↔ its row in the ledger: the only place that knows the JSON that is kept
-there.
+"""Convert a judgment's record to its row in the ledger and back: the only place that knows the JSON
+stored there.
 
-A ledger may come from anybody, checksums and all. What it says is checked here, once; whoever has a
-record can rely on it.
+A ledger may come from anyone, checksums and all. Its content is checked here, once, so records can
+be relied on.
 """
 
 from __future__ import annotations
@@ -60,23 +60,23 @@ DETAILS: Parts[type[Detail]] = Parts("details")
 _TOLD_BY_KEYS = frozenset({*DETAILS.ours, OtherDetail.kind, UnknownDetail.kind})
 """Kinds whose tags an export leaves out."""
 _IN_COLUMNS = COLUMNS["votes"][2:-2]
-"""What a vote says in columns of its own: between its place and key, and when it was cast."""
+"""The columns of a vote, without its number, key, time and extras."""
 _NOT_SHOWN = frozenset({"prompt", "cached_tokens"})
 """Columns of a vote that an export leaves out."""
 _NOT_EXPORTED: Mapping[str, float] = {
     **dict.fromkeys(("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "sample"), 0),
     **dict.fromkeys(("latency", "at"), 0.0),
 }
-"""What stands for the numbers that an export of a vote may leave out."""
+"""Values for numbers that an export of a vote may leave out."""
 
 _COMMON = frozenset(
-    {one.name for one in fields(JudgmentRecord)} - {"criterion", "detail", "used", "named"}
+    {entry.name for entry in fields(JudgmentRecord)} - {"criterion", "detail", "used", "named"}
 ) | {"criteria", "decided_by", "row", KIND, UNKNOWN_KIND, ANSWERS}
 """The keys that a judgment of any kind may have."""
 _STORED = ("status", "score", "reason", KIND)
 """Common keys of a judgment of an unknown kind that are not shown as its own."""
 _ABSENT: JsonObject = {"id": None, "reason": None, "low_confidence": False}
-"""What stands for the keys that a judgment may leave out."""
+"""Values for keys that a judgment may leave out."""
 _ABSENT_OF_VOTE: JsonObject = {
     **dict.fromkeys(("order", "number", "feedback", "ranking", "distribution")),
     "low_confidence": False,
@@ -85,9 +85,9 @@ _BATCH_TOKENS = ("batch_prompt_tokens", "batch_completion_tokens")
 
 
 @light_dataclass(frozen=True)
-class _KeptVote:
-    """What is not as in the record: the time, which every vote has, and the tokens that went
-    through a provider's batches, of prompts and of replies.
+class _VoteExtras:
+    """Stored data of a vote that its record holds elsewhere: the time, and the tokens of prompts
+    and replies that went through a provider's batches.
     """
 
     at: float
@@ -97,72 +97,70 @@ class _KeptVote:
 def judgment_row(
     record: JudgmentRecord, ballots: bytes, answers: bytes = b"", *, repaired: bool = False
 ) -> tuple[object, ...]:
-    """A judgment as the ledger has it; ``ballots`` and ``answers``: the keys of its votes and of
-    what its targets said, one behind the other; ``repaired``: whether a reply had to be asked for
-    again, where the record is without its votes.
+    """Return a judgment as a row of the ledger.
+
+    ``ballots`` and ``answers``: the joined keys of its votes and of its targets' answers;
+    ``repaired``: True if a reply needed a repair and the record is without its votes.
     """
     flags = sum(map(flag_bit, record.flags)) | (flag_bit("repaired") if repaired else 0)
-    kept = {"id": record.id, **record.detail.to_stored(record.outcome())}
+    stored = {"id": record.id, **record.detail.to_stored(record.outcome())}
+    score = cast("float | None", stored["score"])
     if record.judge_identity is not None:
-        kept["judge_identity"] = record.judge_identity
-    kept |= message_parts(kept)
+        stored["judge_identity"] = record.judge_identity
+    stored |= message_parts(stored)
     if record.input:
-        kept[INPUT] = kept_input(record.input, record.fields)
+        stored[INPUT] = kept_input(record.input, record.fields)
     if answers:
-        kept[ANSWERS] = answers.hex()
+        stored[ANSWERS] = answers.hex()
     return with_checksum(
         storable(record.judge),
         record.index,
         storable(record.id),
         json_text(dict(record.fields)),
         ballots,
-        kept["status"],
-        _real(cast("float | None", kept["score"])),
+        stored["status"],
+        None if score is None else float(score) + 0.0,  # SQLite has no -0.0
         storable(record.criterion),
         storable(verdict_text(record)),
         flags,
-        json_text(kept),
+        json_text(stored),
     )
 
 
-def _real(score: float | None) -> float | None:
-    return None if score is None else float(score) + 0.0  # SQLite has no -0.0
-
-
 def verdict_text(record: JudgmentRecord) -> str | None:
-    """What was decided, in a word: where responses have no names, the place of the better one."""
+    """Return the verdict in a word; for responses without names, the index of the better one."""
     verdict = record.verdict
-    said = record.choice if verdict is None else verdict
-    return None if said is None else str(said)
+    choice = record.choice if verdict is None else verdict
+    return None if choice is None else str(choice)
 
 
 def flag_bit(flag: Flag) -> int:
-    """Which bit of the column stands for a flag."""
+    """Return the bit of the flags column for a flag."""
     return 1 << FLAGS.index(flag)
 
 
 @lru_cache
 def flags_in(column: int) -> tuple[Flag, ...]:
-    """The flags that a column holds."""
+    """Return the flags in a column."""
     return tuple(flag for flag in FLAGS if column & flag_bit(flag))
 
 
 def judgment_of(
     row: Sequence[object], votes: tuple[VoteRecord, ...] | None = None
 ) -> JudgmentRecord:
-    """The record of a row whose checksum was checked.
+    """Return the record of a row whose checksum was checked.
 
-    What is not of the right type is damage, which is SQLite's error to us.
+    A value of the wrong type is damage, and raised as SQLite's error.
     """
-    if (quick := _decoded_judgment(row, votes)) is not None:
+    if (quick := _decode_judgment(row, votes)) is not None:
         return quick
     judge, index, id, instance, *_, result = row
-    found = with_messages(_object(result))
-    found.setdefault("id", cast("str | None", id))
-    found["judge"], found["index"] = cast(str, judge), cast(int, index)
-    found["fields"] = _object(instance)
+    stored = with_messages(_object(result))
+    stored.setdefault("id", cast("str | None", id))
+    stored["judge"], stored["index"] = cast(str, judge), cast(int, index)
+    stored["fields"] = _object(instance)
     try:
-        return record_of(found, votes)
+        return record_of(stored, votes)
     except WrongType as error:
         number = index + 1 if isinstance(index, int) else index
         raise sqlite3.DatabaseError(
@@ -181,13 +179,13 @@ class _StoredJudgment:
     def __init__(self, kind: type[Detail]) -> None:
         common, defaults = hints_and_defaults(JudgmentRecord)
         self._common = tuple(name for name in common if name not in _NOT_IN_RESULT)
-        own, own_defaults = hints_and_defaults(cast(type, kind))
-        self._own = tuple(own)
+        kind_hints, kind_defaults = hints_and_defaults(cast(type, kind))
+        self._own = tuple(kind_hints)
         self._members_of = attrgetter("criteria", INPUT, *self._common)
         self._own_of = _values_of(self._own)
-        hints = {name: common[name] for name in self._common} | own | {INPUT: object}
-        missing = {**defaults, **own_defaults, **_ABSENT, INPUT: None}
-        refused = (MESSAGES, UNKNOWN_KIND)  # which ``record_of`` reads
+        hints = {name: common[name] for name in self._common} | kind_hints | {INPUT: object}
+        missing = {**defaults, **kind_defaults, **_ABSENT, INPUT: None}
+        refused = (MESSAGES, UNKNOWN_KIND)  # left to ``record_of``
         self._decode = JsonDecoder(
             {**hints, "criteria": str},
             {name: missing[name] for name in hints if name in missing and name != "id"},
@@ -200,80 +198,79 @@ class _StoredJudgment:
     def record(
         self, row: Sequence[object], votes: tuple[VoteRecord, ...] | None
     ) -> JudgmentRecord | None:
-        """Return the record of a row; None if it has to be read value by value."""
+        """Return the record of a row; None if it must be read value by value."""
         judge, index, _, instance, *_, result = row
-        fields, found = self._fields_in(instance), self._decode(result)
-        if found is None or fields is None or type(judge) is not str or type(index) is not int:
+        fields, decoded = self._fields_in(instance), self._decode(result)
+        if decoded is None or fields is None or type(judge) is not str or type(index) is not int:
             return None
-        criterion, kept, *values = self._members_of(found)
+        criterion, stored_input, *values = self._members_of(decoded)
         members = dict(zip(self._common, values, strict=True))
         members["judge"], members["index"], members["fields"] = judge, index, fields
-        members["input"] = input_from(kept, fields)
+        members["input"] = input_from(stored_input, fields)
         members["criterion"] = criterion
-        own = dict(zip(self._own, self._own_of(found), strict=True))
-        members["detail"] = _made(self._kind, own)
+        kind_values = dict(zip(self._own, self._own_of(decoded), strict=True))
+        members["detail"] = _instantiate(self._kind, kind_values)
         members["votes"] = votes
         members["used"] = usage_by_model(votes) if votes else {}
         members["named"] = count_answering_models(votes) if votes else {}
-        return _made(JudgmentRecord, members)
+        return _instantiate(JudgmentRecord, members)
 
 
 _NOT_IN_RESULT = frozenset(
     {"judge", "index", "fields", INPUT, "criterion", "detail", "votes", "used", "named"}
 )
-"""Fields of a record that are not read from the JSON of a judgment as they are."""
+"""Fields of a record that do not come unchanged from the JSON of a judgment."""
 
 
-def _made(kind: type[T], values: dict[str, Any]) -> T:
-    """Return an instance of a plain dataclass; the values were checked."""
-    made = object.__new__(kind)
-    object.__setattr__(made, "__dict__", values)
-    return made
+def _instantiate(kind: type[T], values: dict[str, Any]) -> T:
+    """Return an instance of a plain dataclass, without checking the values again."""
+    instance = object.__new__(kind)
+    object.__setattr__(instance, "__dict__", values)
+    return instance
 
 
 def _values_of(names: Sequence[str]) -> Callable[[object], Sequence[object]]:
-    """Return a function that gives the values of some attributes, however many there are."""
+    """Return a function that reads these attributes."""
+    # For one name, attrgetter returns a bare value instead of a tuple.
     if len(names) > 1:
         return attrgetter(*names)
-    return lambda found: [getattr(found, name) for name in names]
+    return lambda decoded: [getattr(decoded, name) for name in names]
 
 
 @cache
 def _stored_judgment(tag: str) -> _StoredJudgment | None:
-    """Return None of kinds that are not plain dataclasses, or share a name with all judgments."""
+    """Return the decoder of a kind; None for kinds that are not plain dataclasses, or share a key
+    with all judgments.
+    """
     try:
         kind = _kind_of(tag)
     except SetupError:
         return None
-    names = _field_names(kind)
+    names = {entry.name for entry in fields(kind)} if is_dataclass(kind) else set[str]()
     is_plain = kind is not OtherDetail and is_dataclass(kind) and kind.__dictoffset__
     if not is_plain or hasattr(kind, "__post_init__") or names & _COMMON:
         return None
     return _StoredJudgment(kind)
 
 
-def _field_names(kind: type[Detail]) -> frozenset[str]:
-    return frozenset(one.name for one in fields(kind)) if is_dataclass(kind) else frozenset()
-
-
 _KIND_IN_TEXT = re.compile(r'"kind": "(\w+)"')
 
 
-def _decoded_judgment(
+def _decode_judgment(
     row: Sequence[object], votes: tuple[VoteRecord, ...] | None
 ) -> JudgmentRecord | None:
-    """Return the record of a row as adjudge writes most; None of any other."""
+    """Return the record of a row in the usual form of adjudge; None for any other row."""
     match = _KIND_IN_TEXT.search(result) if isinstance(result := row[-1], str) else None
     stored = _stored_judgment(match[1]) if match else None
     return stored.record(row, votes) if stored else None
 
 
 def record_of(found: JsonObject, votes: tuple[VoteRecord, ...] | None = None) -> JudgmentRecord:
-    """The record of what is kept of a judgment. A WrongType says what is not of the right type.
+    """Return the record of a stored judgment; raise a WrongType if a value has the wrong type.
 
-    A judgment of a kind that no installed package brings has failed, for that reason.
+    A judgment of a kind that no installed package brings has failed, with that reason.
     """
-    if UNKNOWN_KIND in found:  # an export that was made without the package
+    if UNKNOWN_KIND in found:  # an export made without the package
         found = {**found, **_contents(object_in(found[UNKNOWN_KIND]))}
     criterion = found.get("criteria", MISSING)
     if not isinstance(criterion, str):
@@ -298,13 +295,13 @@ def record_of(found: JsonObject, votes: tuple[VoteRecord, ...] | None = None) ->
     return record
 
 
-def _contents(found: JsonObject) -> JsonObject:
-    """All that is stored of a judgment for its kind to read."""
-    return {name: value for name, value in found.items() if name not in _COMMON or name in _STORED}
+def _contents(stored: JsonObject) -> JsonObject:
+    """Return everything stored that belongs to the judgment's kind."""
+    return {name: value for name, value in stored.items() if name not in _COMMON or name in _STORED}
 
 
 def exported_judgment(record: JudgmentRecord, judge_identity: str | None) -> JsonDict:
-    """A judgment as the JSONL export has it, with its votes."""
+    """Return a judgment in the form of the JSONL export, with its votes."""
     return {
         "judge": record.judge,
         "row": record.row,
@@ -319,32 +316,31 @@ def exported_judgment(record: JudgmentRecord, judge_identity: str | None) -> Jso
 
 
 def read_exported_judgment(found: JsonObject) -> JudgmentRecord:
-    """The record of a judgment as exports have it, without its votes.
+    """Return the record of an exported judgment, without its votes.
 
-    A WrongType says what is not of the right type.
+    Raise a WrongType if a value has the wrong type.
     """
-    row, given = found.get("row"), found.get(INPUT)
+    row, input_row = found.get("row"), found.get(INPUT)
     if not isinstance(row, int) or row < 1:
         raise WrongType("a number from 1", row, "row")
-    if not isinstance(given, Mapping | None):
-        raise WrongType("an object", given, INPUT)
-    return replace(record_of({**found, "index": row - 1, INPUT: None}), input=given or NOTHING)
+    if not isinstance(input_row, Mapping | None):
+        raise WrongType("an object", input_row, INPUT)
+    return replace(record_of({**found, "index": row - 1, INPUT: None}), input=input_row or NOTHING)
 
 
 def exported_vote(vote: VoteRecord) -> JsonDict:
-    """A vote as exports have it: without whether it went through a batch, since the verdict is the
-    same.
-    """
-    rest = {name: value for name, value in _beside(vote).items() if name != IN_BATCH}
+    """Return a vote in the form of exports."""
+    # Batches are left out: the verdict is the same either way.
+    extras = {name: value for name, value in _extras_of(vote).items() if name != IN_BATCH}
     columns = zip(_IN_COLUMNS, _columns(vote), strict=True)
-    shown = {name: value for name, value in columns if name not in _NOT_SHOWN}
-    return {**shown, "at": vote.at, "more": json_text(rest) if rest else None, **rest}
+    exported = {name: value for name, value in columns if name not in _NOT_SHOWN}
+    return {**exported, "at": vote.at, "more": json_text(extras) if extras else None, **extras}
 
 
 def read_exported_vote(vote: JsonObject) -> VoteRecord:
-    """The record of a vote as exports have it; what they leave out is not known.
+    """Return the record of an exported vote; missing values are unknown.
 
-    A WrongType says what is wrong.
+    Raise a WrongType if a value has the wrong type.
     """
     return _vote({**dict.fromkeys(COLUMNS["votes"]), "number": None, **_NOT_EXPORTED, **vote})
 
@@ -352,15 +348,17 @@ def read_exported_vote(vote: JsonObject) -> VoteRecord:
 def vote_row(
     number: int, key: bytes, vote: VoteRecord, at: float | None = None
 ) -> tuple[object, ...]:
-    """A vote as the ledger has it; ``at``: when it was cast, where that is not now."""
-    rest = _beside(vote)
-    rest |= message_parts({**rest, "explanation": vote.explanation, "reason": vote.reason})
+    """Return a vote as a row of the ledger; ``at``: the time of the vote, if that is not now."""
+    extras = _extras_of(vote)
+    extras |= message_parts({**extras, "explanation": vote.explanation, "reason": vote.reason})
     cast_at = time.time() if at is None else float(at)
-    return with_checksum(number, key, *_columns(vote), cast_at, json_text(rest) if rest else None)
+    return with_checksum(
+        number, key, *_columns(vote), cast_at, json_text(extras) if extras else None
+    )
 
 
 def _columns(vote: VoteRecord) -> tuple[JsonValue, ...]:
-    """What has a column of its own, in the order of ``_IN_COLUMNS``."""
+    """Return the values of a vote's own columns, in the order of ``_IN_COLUMNS``."""
     usage = vote.usage
     return (
         storable(vote.model),
@@ -379,10 +377,10 @@ def _columns(vote: VoteRecord) -> tuple[JsonValue, ...]:
     )
 
 
-def _beside(vote: VoteRecord) -> JsonDict:
-    """The rest, as far as there is any."""
+def _extras_of(vote: VoteRecord) -> JsonDict:
+    """Return everything else about a vote, without empty values."""
     usage = vote.usage
-    found: JsonDict = {
+    extras: JsonDict = {
         **vote.details,  # type: ignore[dict-item]
         "repairs": vote.repairs or None,
         "distribution": None if vote.distribution is None else dict(vote.distribution),
@@ -399,24 +397,24 @@ def _beside(vote: VoteRecord) -> JsonDict:
         if usage.batch_prompt_tokens
         else None,
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in extras.items() if value is not None}
 
 
 def _count(number: float) -> float:
-    """As SQLite gives it back from a column of whole numbers: servers have counted 12.0 tokens."""
+    """Return a count as SQLite's integer column returns it: some servers report 12.0 tokens."""
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def vote_of(row: Sequence[object]) -> VoteRecord:
-    """The record of a row of votes whose checksum was checked."""
+    """Return the record of a row of votes whose checksum was checked."""
     if (quick := _stored_votes().record(row)) is not None:
         return quick
     columns = dict(zip(COLUMNS["votes"], row, strict=True))
     number, more = columns.pop("number"), columns.pop("more")
     try:
-        kept = {**_object(more), **columns} if more else columns
-        # what messages are made of is in ``more``, and some of them are in columns
-        return _vote(with_messages(cast(JsonDict, kept)))
+        stored = {**_object(more), **columns} if more else columns
+        # The parts of messages are in ``more``, but some messages are in columns.
+        return _vote(with_messages(cast(JsonDict, stored)))
     except WrongType as error:
         raise sqlite3.DatabaseError(
             Message("vote {number} is not what adjudge writes: {error}", number=number, error=error)
@@ -424,7 +422,7 @@ def vote_of(row: Sequence[object]) -> VoteRecord:
 
 
 class _StoredVotes:
-    """Decodes what votes have besides their columns in one step."""
+    """Decodes the extras of votes in one step."""
 
     def __init__(self) -> None:
         hints, defaults = hints_and_defaults(VoteRecord)
@@ -441,9 +439,9 @@ class _StoredVotes:
         self._absent = {name: missing[name] for name in self._names}
 
     def record(self, row: Sequence[Any]) -> VoteRecord | None:
-        """Return the record of a row; None if it has to be read value by value."""
-        _, _, model, sample, outcome, option, explanation, reason, text, *rest = row
-        prompt, calls, tokens_in, tokens_out, cached, latency, at, more = rest
+        """Return the record of a row; None if it must be read value by value."""
+        _, _, model, sample, outcome, option, explanation, reason, text, *further_columns = row
+        prompt, calls, tokens_in, tokens_out, cached, latency, at, more = further_columns
         types = {type(sample), type(calls), type(tokens_in), type(tokens_out), type(cached)}
         texts = {*map(type, (model, option, explanation, reason, text, prompt))}
         is_plain = types == {int} and texts <= _TEXTS and model is not None
@@ -453,13 +451,13 @@ class _StoredVotes:
             return None
         if more is None:
             values, usage = self._absent, _usage(calls, tokens_in, tokens_out, cached)
-        elif (found := self._decoder.decode(more)) is not None:
-            values = dict(zip(self._names, self._values_of(found), strict=True))
-            batch = found.in_batch or ()
-            usage = _usage(calls, tokens_in, tokens_out, cached, found.estimated, *batch)
+        elif (decoded := self._decoder.decode(more)) is not None:
+            values = dict(zip(self._names, self._values_of(decoded), strict=True))
+            batch = decoded.in_batch or ()
+            usage = _usage(calls, tokens_in, tokens_out, cached, decoded.estimated, *batch)
         else:
             return None
-        return _made(
+        return _instantiate(
             VoteRecord,
             dict(
                 values,
@@ -489,23 +487,23 @@ def _stored_votes() -> _StoredVotes:
     return _StoredVotes()
 
 
-def _vote(found: JsonObject) -> VoteRecord:
-    used: JsonObject = found
-    if batch := read_as(_KeptVote, found).in_batch:
-        used = {**found, **dict(zip(_BATCH_TOKENS, batch, strict=True))}
-    return read_as(VoteRecord, {**_ABSENT_OF_VOTE, **found}, usage=read_as(Usage, used))
+def _vote(stored: JsonObject) -> VoteRecord:
+    used: JsonObject = stored
+    if batch := read_as(_VoteExtras, stored).in_batch:
+        used = {**stored, **dict(zip(_BATCH_TOKENS, batch, strict=True))}
+    return read_as(VoteRecord, {**_ABSENT_OF_VOTE, **stored}, usage=read_as(Usage, used))
 
 
-def _detail(found: JsonObject) -> Detail:
-    """By the kind that is kept with it; an export, and a ledger that keeps none, is known by its
-    keys. A SetupError says why there is no such kind.
+def _detail(stored: JsonObject) -> Detail:
+    """Return the detail of a stored judgment by its tag, else by its keys; raise a SetupError for
+    an unknown kind.
     """
-    kind = _kind_of(str(found[KIND])) if KIND in found else _kind_by_keys(found)
+    kind = _kind_of(str(stored[KIND])) if KIND in stored else _kind_by_keys(stored)
     if kind is OtherDetail:
         return OtherDetail(
-            values={name: value for name, value in found.items() if name not in _COMMON}
+            values={name: value for name, value in stored.items() if name not in _COMMON}
         )
-    return read_as(kind, found)
+    return read_as(kind, stored)
 
 
 @lru_cache(maxsize=64)
@@ -520,34 +518,34 @@ def _kind_of(tag: str) -> type[Detail]:
         ) from None
 
 
-def _kind_by_keys(found: JsonObject) -> type[Detail]:
-    # loaded one by one, the built-in kinds of core first: most ledgers need no feature
-    matching = (kind for kind in DETAILS.load_all() if _is_kind(kind, found))
+def _kind_by_keys(stored: JsonObject) -> type[Detail]:
+    # Loaded one by one, core's kinds first: most ledgers need no feature.
+    matching = (kind for kind in DETAILS.load_all() if _is_kind(kind, stored))
     return next(matching, OtherDetail)
 
 
-def _is_kind(kind: type[Detail], found: JsonObject) -> bool:
+def _is_kind(kind: type[Detail], stored: JsonObject) -> bool:
     keys = _required_keys(cast(type, kind))
-    return bool(keys) and keys <= found.keys()
+    return bool(keys) and keys <= stored.keys()
 
 
 @cache
 def _required_keys(kind: type) -> frozenset[str]:
-    return frozenset(one.name for one in fields(kind) if one.default is MISSING)
+    return frozenset(entry.name for entry in fields(kind) if entry.default is MISSING)
 
 
 _raw_decode = json.JSONDecoder().raw_decode
-"""Like ``json.loads`` without what that does around each text, a fifth of the time."""
+"""Like ``json.loads`` without its checks around each text: it saves a fifth of the time."""
 
 
 def _object(text: object) -> JsonDict:
-    """Return the object that a column holds as JSON."""
+    """Return the object in a JSON column."""
     if not isinstance(text, str):
         raise sqlite3.DatabaseError(
             Message("holds {type} where adjudge writes JSON", type=type(text).__name__)
         )
     value, end = _raw_decode(text) if text.startswith("{") else (None, 0)
-    if end != len(text):  # not as adjudge writes it: blanks around it, or damage
+    if end != len(text):  # not as adjudge writes it: whitespace around it, or damage
         value = json.loads(text)
     if not isinstance(value, dict):
         raise sqlite3.DatabaseError(

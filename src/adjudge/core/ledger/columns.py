@@ -1,6 +1,6 @@
-"""What judgments are filtered and sorted by: the names that people write, and the SQL of each.
+"""Columns by which judgments are filtered and sorted: their names for users, and the SQL of each.
 
-Names and values that people write are bound to the query, never put into its text.
+Users' names and values are bound to the query, never put into its text.
 """
 
 from __future__ import annotations
@@ -19,79 +19,77 @@ from adjudge.core.ledger.rows import KEY_BYTES
 from adjudge.errors import SetupError
 
 CASEFOLD = "casefolded"
-"""The SQL function that makes letters of one case."""
+"""The SQL function that casefolds a text."""
 AS_NUMBER = "as_number"
-"""The SQL function that reads a text that is a number, and nothing else, as one."""
+"""The SQL function that reads a text as a number if it is nothing else."""
 MATCHES = "matches_pattern"
-"""The SQL function that says whether a regular expression is found in a text."""
+"""The SQL function that searches a text for a regular expression."""
 TEXT_FITS = "text_fits"
 """The SQL function that compares each of the texts of a column to a value."""
 _NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?\s*", re.IGNORECASE)
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
-"""What some read as a thousand and others as one."""
+"""Numbers such as 1,000, which some read as a thousand and others as one."""
 Kind = Literal["text", "number", "yes"]
 FIELD, CRITERION, DIMENSION = "field:", "criterion:", "dimension:"
-"""What stands before the name of a text of the row, a criterion or a RAG dimension where the name
-alone means something else.
+"""Prefixes of texts of the row, criteria and RAG dimensions whose bare name means something
+else.
 """
 LABELLED = "labelled"
 PEOPLE = "people"
 WORDS = "text"
-"""Every text of the row at once, in which words are looked for."""
+"""All texts of the row together, for word searches."""
 _FIRST_ROWS = 20
 _MOST_FIELDS = 1_000
 
 
 @dataclass(frozen=True)
 class KnownColumns:
-    """What the judgments of one judge have beside what all have."""
+    """The columns of one judge's judgments, in addition to the common ones."""
 
     fields: tuple[str, ...] = ()
     """Texts of a row."""
     criteria: tuple[str, ...] = ()
-    """Of a judge whose criteria come in turns, in their order: a row has a judgment by each."""
+    """Criteria of a judge that alternate, in their order: a row has a judgment by each."""
     dimensions: tuple[str, ...] = ()
     people: Mapping[str, frozenset[int]] | None = None
-    """Whether people agree with the judge → rows, from 1; None where that is not known."""
+    """People's agreement with the judge → rows, from 1; None if unknown."""
     find_fields: Callable[[], tuple[str, ...]] = tuple
     """Reads every row for the texts that it has."""
 
     def with_every_field(self) -> KnownColumns:
-        """The same with the texts that only some rows have."""
+        """Return the columns including texts that only some rows have."""
         return replace(self, fields=tuple(dict.fromkeys((*self.fields, *self.find_fields()))))
 
     def names(self) -> list[str]:
-        """Every name that may be written, as it is written."""
-        own = [
+        """Return all names that a user may write."""
+        prefixed = [
             *((DIMENSION, name) for name in self.dimensions),
             *((CRITERION, name) for name in self.criteria),
             *((FIELD, name) for name in self.fields),
         ]
         common = ["row", *_COMMON, *((LABELLED, PEOPLE) if self.people is not None else ())]
-        found = dict.fromkeys([*common, *FLAGS])
-        for before, name in own:
-            found[f"{before}{name}" if name in found else name] = None
-        return [*found]
+        spellings = dict.fromkeys([*common, *FLAGS])
+        for prefix, name in prefixed:
+            spellings[f"{prefix}{name}" if name in spellings else name] = None
+        return [*spellings]
 
-    def spelled(self, name: str) -> str:
-        """The name as it is spelled, where it was written with other capital letters."""
-        known = [*self.names(), *self.fields, *self.criteria, *self.dimensions]
-        alike = {one for one in known if one.casefold() == name.casefold()}
-        return next(iter(alike)) if len(alike) == 1 else name
+    def spelling_of(self, name: str) -> str:
+        """Return the stored spelling of a name written in another case."""
+        all_names = [*self.names(), *self.fields, *self.criteria, *self.dimensions]
+        matches = {candidate for candidate in all_names if candidate.casefold() == name.casefold()}
+        return next(iter(matches)) if len(matches) == 1 else name
 
 
 class Column(NamedTuple):
     sql: str
     kind: Kind
     texts: str = ""
-    """Where the texts are, of which there may be several: an object, and under which name (NULL:
-    all of it).
-    """
+    """SQL of an object that may hold several texts, and of the key in it (NULL: all of it)."""
 
 
 @dataclass
 class Binder:
-    """Gives every value that a query is given a name of its own."""
+    """Binds the values of a query under unique names."""
 
     prefix: str
     values: dict[str, object] = field(default_factory=dict)
@@ -103,7 +101,8 @@ class Binder:
 
 
 def _from_votes(what: str) -> str:
-    """Something of all votes on a judgment, which names them by keys one behind the other."""
+    """Return an expression over all votes of a judgment."""
+    # A judgment stores the keys of its votes joined, so a recursive query cuts them apart.
     return (
         f"(SELECT {what} FROM (WITH RECURSIVE place(byte) AS (SELECT 1 UNION ALL "  # noqa: S608
         f"SELECT byte + {KEY_BYTES} FROM place "
@@ -143,7 +142,7 @@ _COMMON: Mapping[str, Column] = {
 
 
 def read_number(text: str) -> float | None:
-    """A number with a point or a comma; None of what is none, or could be two."""
+    """Return a number written with a point or a comma; None if it is not one, or ambiguous."""
     if not _NUMBER.fullmatch(text) or THOUSANDS.fullmatch(text):
         return None
     number = float(text.replace(",", "."))
@@ -151,7 +150,7 @@ def read_number(text: str) -> float | None:
 
 
 def resolve_column(name: str, known: KnownColumns, binder: Binder) -> Column | None:
-    """What a name stands for; None where it stands for nothing."""
+    """Return the column of a name; None if there is none."""
     if name == "row":
         return Column(f"number / {len(known.criteria) or 1} + 1", "number")
     if name in _COMMON:
@@ -161,23 +160,25 @@ def resolve_column(name: str, known: KnownColumns, binder: Binder) -> Column | N
     if known.people is not None and name in (LABELLED, PEOPLE):
         return _of_people(name, known.people, binder)
     finders: tuple[tuple[str, tuple[str, ...], Callable[[str], Column]], ...] = (
-        (DIMENSION, known.dimensions, lambda own: _dimension(own, binder)),
-        (CRITERION, known.criteria, lambda own: _criterion(own, known, binder)),
-        (FIELD, known.fields, lambda own: _field(own, binder)),
+        (DIMENSION, known.dimensions, lambda stem: _dimension(stem, binder)),
+        (CRITERION, known.criteria, lambda stem: _criterion(stem, known, binder)),
+        (FIELD, known.fields, lambda stem: _field(stem, binder)),
     )
-    found = ((name.removeprefix(before), names, make) for before, names, make in finders)
-    return next((make(own) for own, names, make in found if own in names), None)
+    candidates = ((name.removeprefix(prefix), names, make) for prefix, names, make in finders)
+    return next((make(stem) for stem, names, make in candidates if stem in names), None)
 
 
 def _of_people(name: str, people: Mapping[str, frozenset[int]], binder: Binder) -> Column:
-    among = {stand: _among(rows, binder) for stand, rows in people.items()}
+    row_conditions = {stand: _in_rows(rows, binder) for stand, rows in people.items()}
     if name == LABELLED:
-        return Column(" OR ".join(among.values()) or "0", "yes")
-    cases = [f"WHEN {each} THEN {binder.bind(stand)}" for stand, each in among.items()]
+        return Column(" OR ".join(row_conditions.values()) or "0", "yes")
+    cases = [
+        f"WHEN {condition} THEN {binder.bind(stand)}" for stand, condition in row_conditions.items()
+    ]
     return Column(f"CASE {' '.join(cases)} END" if cases else "NULL", "text")
 
 
-def _among(rows: frozenset[int], binder: Binder) -> str:
+def _in_rows(rows: frozenset[int], binder: Binder) -> str:
     numbers = binder.bind(json.dumps(sorted(row - 1 for row in rows)))
     return f"number IN (SELECT value FROM json_each({numbers}))"  # noqa: S608 - a bound name
 
@@ -192,28 +193,30 @@ def _field(name: str, binder: Binder) -> Column:
 
 
 def _criterion(name: str, known: KnownColumns, binder: Binder) -> Column:
-    """What another criterion says of the same row: its verdict, or its score where it has none."""
+    """Return the column of another criterion's judgment of the same row: its verdict, or its score
+    if it has none.
+    """
     of_row = len(known.criteria)
     number = f"judgments.number / {of_row} * {of_row} + {known.criteria.index(name)}"
     return Column(
-        "(SELECT coalesce(beside.verdict, beside.score) FROM judgments AS beside "  # noqa: S608
-        "WHERE beside.judge = judgments.judge "
-        f"AND beside.number = {number} AND beside.criterion = {binder.bind(name)})",
+        "(SELECT coalesce(sibling.verdict, sibling.score) FROM judgments AS sibling "  # noqa: S608
+        "WHERE sibling.judge = judgments.judge "
+        f"AND sibling.number = {number} AND sibling.criterion = {binder.bind(name)})",
         "text",
     )
 
 
 def _path(*names: str) -> str:
-    """Into JSON that was written in ASCII: SQLite compares names as they are written."""
+    """Return a path into JSON in ASCII: SQLite compares names as they are written."""
     return "".join(("$", *(f".{json.dumps(name)}" for name in names)))
 
 
 @dataclass(frozen=True)
 class SortKey:
-    """By what no index holds: every judgment is looked at, once."""
+    """A sort key without an index: every judgment is read once."""
 
     name: str
-    """As the address has it: behind "-" the highest first."""
+    """The name as in the address; with a leading "-" the highest come first."""
     sql: str
     values: Mapping[str, object]
 
@@ -222,8 +225,8 @@ class SortKey:
         return self.order_by(self.sql)
 
     def order_by(self, value: str) -> str:
-        """Numbers as numbers, also those that are texts, before other texts; judgments without a
-        value come last, whichever end is first.
+        """Return the ORDER BY terms: numbers, also those in texts, before other texts, and missing
+        values last in both directions.
         """
         down = " DESC" if self.name.startswith("-") else ""
         number = (
@@ -234,7 +237,7 @@ class SortKey:
 
 
 def sort_key(name: str, known: KnownColumns) -> SortKey:
-    """The key of a column. By a criterion, a row stands where its judgment by that one stands."""
+    """Return the key of a column. By a criterion, rows are sorted by their judgment by that one."""
     binder, plain = Binder("k"), name.removeprefix("-")
     column = resolve_column(plain, known, binder)
     if column is None:
@@ -244,29 +247,33 @@ def sort_key(name: str, known: KnownColumns) -> SortKey:
         raise SetupError(
             "{name!r} is not a column to sort by; there are {known}",
             name=plain,
-            known=", ".join(one for one in known.names() if one != WORDS),
+            known=", ".join(
+                name_of_column for name_of_column in known.names() if name_of_column != WORDS
+            ),
         )
     return SortKey(name, f"({column.sql})", binder.values)
 
 
 NUMBERS = ("agreement", "probability", "tokens", "seconds")
-"""Columns that a list shows when somebody wants them."""
+"""Columns that a list shows on request."""
 
 
 def number_columns(names: Collection[str]) -> str:
-    """The SQL of some of these, behind what is selected already."""
+    """Return the SQL of some of ``NUMBERS``, to follow what is selected already."""
     return "".join(f", {_COMMON[name].sql}" for name in NUMBERS if name in names)
 
 
 def known_fields(
     connection: sqlite3.Connection, judge: str, rows: int = _FIRST_ROWS
 ) -> tuple[str, ...]:
-    """The names of the texts of a judge's first rows; of all of them, where ``rows`` is -1."""
+    """Return the names of the texts of a judge's first rows; of all rows if ``rows`` is -1."""
     query = "SELECT instance FROM judgments WHERE judge = ? ORDER BY number LIMIT ?"
     names = (
         f"SELECT DISTINCT key FROM ({query}) AS row, "  # noqa: S608 - texts of ours
         f"json_each(row.instance) LIMIT {_MOST_FIELDS}"
     )
-    found = connection.execute(names, (judge, rows))
-    named = (name for (name,) in found if isinstance(name, str))
-    return tuple(name for name in named if '"' not in name)  # SQLite cannot name those in a path
+    keys = connection.execute(names, (judge, rows))
+    field_names = (name for (name,) in keys if isinstance(name, str))
+    return tuple(
+        name for name in field_names if '"' not in name
+    )  # SQLite cannot name those in a path

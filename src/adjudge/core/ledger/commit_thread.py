@@ -1,4 +1,6 @@
-"""The one thread that writes to a run's ledger: what waits together is committed together."""
+"""The single thread that writes to a run's ledger: rows that wait together are committed
+together.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,16 @@ from queue import SimpleQueue
 from adjudge.errors import RunError
 
 Row = Sequence[object] | Callable[[], Sequence[object]]
-"""Its values, or what makes them: many are made together in less time than one by one."""
+"""The values of a row, or a function that makes them: making many at once is faster."""
 _HELD = 0.1
-"""Seconds for which rows that nobody waits for are held back: a commit writes whole pages, whatever
-is new in them.
+"""Seconds for which rows without a waiting caller are held back.
+
+A commit writes whole pages, however little is new in them.
 """
 
 
 class _Group:
-    """Rows of one commit by their statement, those of different kinds never meet; and who waits."""
+    """Rows of one commit, by statement, with the callers that wait for them."""
 
     def __init__(self) -> None:
         self.rows: defaultdict[str, list[Row]] = defaultdict(list)
@@ -33,9 +36,9 @@ def values_of(row: Row) -> Sequence[object]:
 
 
 class CommitThread:
-    """Rows go in from the event loop; whoever wants to know awaits the commit.
+    """Takes rows from the event loop and commits them in a thread; callers await the commit.
 
-    SQLite's own wait covers a busy ledger.
+    SQLite's own timeout covers a busy ledger.
     """
 
     def __init__(
@@ -55,32 +58,34 @@ class CommitThread:
         self._thread.start()
 
     def put(self, sql: str, row: Row) -> None:
-        """Have a row written along with the next that somebody waits for."""
+        """Write a row with the next commit."""
         self._add(self._next, sql, row)
 
     def hold(self, sql: str, row: Row) -> None:
-        """Have a row written when many are together, or soon; ``flush`` tells when it is."""
+        """Write a row when many have gathered, or soon; ``flush`` waits for it."""
         self._add(self._held, sql, row)
 
     def write(self, sql: str, row: Row) -> asyncio.Future[None]:
-        """Have a row written; who waits for what this returns knows that it is on the disk.
+        """Write a row; the result can be awaited until it is on the disk.
 
-        Whoever is cancelled meanwhile leaves the row to be written.
+        A caller that is cancelled meanwhile does not stop the row from being written.
         """
         group, done = self._next, self._loop.create_future()
         self._add(group, sql, row)
         group.waiting.append((done, sql, row))
         if len(group.waiting) == 1 and not self._busy:
-            self._loop.call_soon(self._hand_over)  # along with what else comes up just now
+            # After this turn of the loop, so that rows of other tasks join the commit.
+            self._loop.call_soon(self._hand_over)
         return done
 
     async def flush(self) -> None:
-        """Wait until all that was given before is on the disk."""
+        """Wait until all earlier rows are on the disk."""
         self._release()
+        # A statement without effect, since ``write`` returns after the commit of its group.
         await self.write("DELETE FROM votes WHERE 0", ())
 
     def close(self) -> None:
-        """Write what is left, and end the thread."""
+        """Write the remaining rows, and end the thread."""
         self._release()
         self._queue.put(self._next)
         self._queue.put(None)
@@ -107,7 +112,9 @@ class CommitThread:
         self._hand_over()
 
     def _hand_over(self) -> None:
-        """One group at a time: what comes meanwhile is the next."""
+        """Hand the next group to the thread, one at a time: rows that come meanwhile form the
+        next.
+        """
         if self._next.rows and not self._busy:
             self._busy = True
             self._queue.put(self._next)
@@ -130,9 +137,9 @@ class CommitThread:
             try:
                 if group.rows and self._failure is None:
                     self._commit(group)
-            except BaseException as error:  # noqa: BLE001 - nobody may wait for ever
+            except BaseException as error:  # noqa: BLE001 - otherwise callers would wait forever
                 self._failure = self._complain(error)
-            with suppress(RuntimeError):  # the loop is closed, so there is nobody to be told
+            with suppress(RuntimeError):  # the loop is closed, so no caller waits
                 self._loop.call_soon_threadsafe(self._settle, group)
 
     def _commit(self, group: _Group) -> None:
@@ -140,7 +147,8 @@ class CommitThread:
             self._write([(sql, [*map(values_of, rows)]) for sql, rows in group.rows.items()])
         except sqlite3.OperationalError:  # the file's fault, not a row's
             raise
-        except BaseException:  # a row that cannot be made or written takes no other along
+        # One row that cannot be encoded or written must not lose the others: write them singly.
+        except BaseException:
             for _, sql, row in group.waiting:
                 with suppress(BaseException):
                     self._write([(sql, [values_of(row)])])

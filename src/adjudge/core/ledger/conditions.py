@@ -8,9 +8,9 @@
     test        = name [("=" | "!=" | "<" | "<=" | ">" | ">=" | "~" | "!~") value]
                 | name ("~" | "!~") "/" regular expression "/"
 
-A condition is true or false of every judgment: one without a value meets no comparison, so ``!=``,
-``!~`` and ``not`` take it. What is written is bound to the query, never put into its text, and can
-name nothing but columns of the list.
+A condition is true or false for every judgment: one without a value meets no comparison, so ``!=``,
+``!~`` and ``not`` accept it. Users' values are bound to the query, never put into its text, and
+names can only be columns of the list.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _ESCAPED = re.compile(r"\\([\"'\\])")
-"""Any other backslash is one: of a path, say."""
+"""Any other backslash stands for itself, for example in a path."""
 _IN_WORDS = {"and": "and", "or": "or", "not": "not", "и": "and", "или": "or", "не": "not"}
 
 
 PATTERN_FLAGS = re.IGNORECASE
-"""Capital letters matter nowhere in an expression."""
+"""Case does not matter anywhere in an expression."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,11 @@ class Condition:
     sql: str
     values: Mapping[str, object]
     patterns: Mapping[str, tuple[int, int]] = NOTHING
-    """Its regular expressions → where they begin and end."""
+    """Its regular expressions → their positions in the text."""
 
 
 class WrongCondition(SetupError):
-    """An expression that cannot be read, and where."""
+    """Raised for an expression that cannot be read, with the position of the error."""
 
     def __init__(self, start: int, end: int, message: Message) -> None:
         super().__init__(
@@ -86,7 +86,7 @@ class _Token(NamedTuple):
 
     @property
     def joins(self) -> str:
-        """``and``, ``or`` or ``not``, where it is one of these."""
+        """Return ``and``, ``or`` or ``not`` if the token is one of these, else an empty text."""
         return _IN_WORDS.get(self.text.casefold(), "") if self.kind == "word" else ""
 
     def wrong(self, message: Message) -> WrongCondition:
@@ -94,38 +94,38 @@ class _Token(NamedTuple):
 
 
 def read_condition(text: str, known: KnownColumns) -> Condition:
-    """The SQL of an expression; a WrongCondition says what is wrong with it."""
+    """Translate an expression to SQL; raise a WrongCondition if it cannot be read."""
     if len(text) > LONGEST:
         raise WrongCondition(
             LONGEST, len(text), Message("it is longer than {most} characters", most=LONGEST)
         )
     reader = _Reader(list(_tokens(text)), known)
     sql = reader.either(0)
-    rest = reader.now
-    if rest.kind != "end":
-        raise rest.wrong(Message("expected and, or, or the end"))
+    remaining = reader.now
+    if remaining.kind != "end":
+        raise remaining.wrong(Message("expected and, or, or the end"))
     return Condition(text, sql, reader.binder.values, reader.patterns)
 
 
 def _tokens(text: str) -> Iterator[_Token]:
     end = 0
-    for found in _TOKEN.finditer(text):
-        kind, start, end = found.lastgroup, found.start(found.lastgroup or 0), found.end()
+    for match in _TOKEN.finditer(text):
+        kind, start, end = match.lastgroup, match.start(match.lastgroup or 0), match.end()
         if kind == "wrong":
             raise WrongCondition(
-                start, end, Message("{sign!r} does not belong here", sign=found["wrong"])
+                start, end, Message("{sign!r} does not belong here", sign=match["wrong"])
             )
         if kind == "quote":
-            yield _Token("quote", _ESCAPED.sub(r"\1", found["quote"][1:-1]), start, end)
+            yield _Token("quote", _ESCAPED.sub(r"\1", match["quote"][1:-1]), start, end)
         elif kind == "pattern":
-            yield _Token("pattern", found["pattern"][1:-1], start, end)
+            yield _Token("pattern", match["pattern"][1:-1], start, end)
         else:
-            yield _Token("sign" if kind == "sign" else "word", found[kind or 0], start, end)
+            yield _Token("sign" if kind == "sign" else "word", match[kind or 0], start, end)
     yield _Token("end", "", len(text), len(text))
 
 
 class _Reader:
-    """Reads tokens from left to right."""
+    """A recursive-descent parser over the tokens."""
 
     def __init__(self, tokens: list[_Token], known: KnownColumns) -> None:
         self._tokens, self._known, self._at, self._tests = tokens, known, 0, 0
@@ -142,12 +142,12 @@ class _Reader:
         return token
 
     def either(self, depth: int) -> str:
-        return self._joined("or", lambda: self._both(depth))
+        return self._join_parts("or", lambda: self._both(depth))
 
     def _both(self, depth: int) -> str:
-        return self._joined("and", lambda: self._not(depth))
+        return self._join_parts("and", lambda: self._not(depth))
 
-    def _joined(self, word: str, read: Callable[[], str]) -> str:
+    def _join_parts(self, word: str, read: Callable[[], str]) -> str:
         parts = [read()]
         while self.now.joins == word:
             self._take()
@@ -162,11 +162,11 @@ class _Reader:
             return f"NOT {self._not(depth + 1)}"
         if (self.now.kind, self.now.text) == ("sign", "("):
             begins = self._take()
-            found = self.either(depth + 1)
+            inner = self.either(depth + 1)
             if (self.now.kind, self.now.text) != ("sign", ")"):
                 raise begins.wrong(Message("this parenthesis is not closed"))
             self._take()
-            return found
+            return inner
         return self._test()
 
     def _test(self) -> str:
@@ -193,19 +193,19 @@ class _Reader:
             raise value.wrong(Message("expected a value behind {sign}", sign=sign.text))
         if value.kind == "pattern" and sign.text not in ("~", "!~"):
             raise value.wrong(Message("a regular expression can only follow ~ or !~"))
-        return self._compared(name, column, sign, value)
+        return self._comparison(name, column, sign, value)
 
     def _column(self, name: _Token) -> tuple[_Token, Column | None]:
-        """What a name stands for, as it is spelled; of one that the first rows do not have, all
-        rows are asked.
+        """Return the column of a name, in its stored spelling; if the first rows do not have it,
+        search all rows.
         """
-        spelled = self._known.spelled(name.text)
-        found = resolve_column(spelled, self._known, self.binder)
-        if found is None:
+        spelled = self._known.spelling_of(name.text)
+        column = resolve_column(spelled, self._known, self.binder)
+        if column is None:
             self._known = self._known.with_every_field()
-            spelled = self._known.spelled(name.text)
-            found = resolve_column(spelled, self._known, self.binder)
-        return name._replace(text=spelled), found
+            spelled = self._known.spelling_of(name.text)
+            column = resolve_column(spelled, self._known, self.binder)
+        return name._replace(text=spelled), column
 
     def _bare(self, name: _Token, column: Column) -> str:
         if name.text == WORDS:
@@ -216,20 +216,20 @@ class _Reader:
             return _fits(column, "'!='", "''")
         return f"coalesce({column.sql}, '') <> ''"
 
-    def _compared(self, name: _Token, column: Column, sign: _Token, value: _Token) -> str:
+    def _comparison(self, name: _Token, column: Column, sign: _Token, value: _Token) -> str:
         if column.kind == "yes":
             raise sign.wrong(
                 Message("{name} is yes or no: write {name} or not {name} alone", name=name.text),
             )
         if sign.text in ("~", "!~"):
-            held = self._contains(column, value)
+            comparison = self._contains(column, value)
         elif name.text == WORDS:
             raise sign.wrong(Message("expected ~ and words behind text"))
         elif sign.text in ("=", "==", "!="):
-            held = self._equals(column, value)
+            comparison = self._equals(column, value)
         else:
-            held = self._beyond(column, sign.text, value)
-        return f"{'NOT ' if sign.text.startswith('!') else ''}coalesce({held}, 0)"
+            comparison = self._beyond(column, sign.text, value)
+        return f"{'NOT ' if sign.text.startswith('!') else ''}coalesce({comparison}, 0)"
 
     def _contains(self, column: Column, value: _Token) -> str:
         if value.kind == "pattern":
@@ -295,19 +295,15 @@ def _no_number(text: str) -> Message:
 
 
 def _fits(column: Column, sign: str, value: str) -> str:
-    """Whether one of the texts of a column compares to a value."""
+    """Return the SQL that compares the texts of a column to a value."""
     return f"coalesce({TEXT_FITS}({sign}, {value}, {column.texts}), 0)"
 
 
 def written_names(known: KnownColumns) -> list[str]:
-    """Every name that a condition may have; in quotation marks, where it is not one word."""
-    return [name if _is_word(name) else _quoted(name) for name in known.names()]
-
-
-def _is_word(name: str) -> bool:
-    found = _TOKEN.fullmatch(name)
-    return bool(found and found["word"]) and name.casefold() not in _IN_WORDS
-
-
-def _quoted(name: str) -> str:
-    return '"{}"'.format(re.sub(r'(["\\])', r"\\\1", name))
+    """Return all names that a condition may use, quoted if they are not a single word."""
+    names = []
+    for name in known.names():
+        match = _TOKEN.fullmatch(name)
+        is_word = match and match["word"] and name.casefold() not in _IN_WORDS
+        names.append(name if is_word else '"{}"'.format(re.sub(r'(["\\])', r"\\\1", name)))
+    return names

@@ -1,4 +1,4 @@
-"""How a run went: what its votes took, and how they ended, stretch by stretch of its time."""
+"""The course of a run: usage and outcome of its votes in stretches of time."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Stretch:
     """Seconds since the first vote."""
     votes: int = 0
     failed: int = 0
-    """Votes that brought no verdict and did not say so."""
+    """Votes without a verdict, except for abstentions."""
     seconds: float = 0.0
-    """That replies took, all together."""
+    """Total time of the replies."""
     used: dict[str, Usage] = field(default_factory=dict)
     """Tokens and calls of each model."""
 
@@ -33,29 +33,29 @@ class Stretch:
 
     @property
     def tokens(self) -> int:
-        return sum(one.prompt_tokens + one.completion_tokens for one in self.used.values())
+        return sum(usage.prompt_tokens + usage.completion_tokens for usage in self.used.values())
 
 
 def course_of(connection: sqlite3.Connection) -> list[Stretch]:
-    """The votes of a run in stretches of equal length; none where no time is kept, or one moment
-    alone. Every vote is read.
+    """Return the votes of a run in stretches of equal length; none if all votes have one time or no
+    time. Every vote is read.
     """
     ends = "SELECT min(at), max(at) FROM votes WHERE at > 0"
-    first, last = connection.execute(ends).fetchone()
-    if first is None or last <= first:
+    start, end = connection.execute(ends).fetchone()
+    if start is None or end <= start:
         return []
-    width = (last - first) / STRETCHES
-    found = [Stretch(place * width) for place in range(STRETCHES)]
+    width = (end - start) / STRETCHES
+    stretches = [Stretch(place * width) for place in range(STRETCHES)]
     query = (
         "SELECT min(CAST((at - :first) / :width AS INTEGER), :last) AS place, "  # noqa: S608
         f"model, count(*), sum(outcome IN {_FAILED}), sum(latency), {USAGE} "
         "FROM votes WHERE at > 0 GROUP BY place, model"
     )
-    values: Mapping[str, float] = {"first": first, "width": width, "last": STRETCHES - 1}
+    values: Mapping[str, float] = {"first": start, "width": width, "last": STRETCHES - 1}
     for place, model, votes, failed, seconds, *used in connection.execute(query, values):
-        own = found[place]
-        own.votes += votes
-        own.failed += failed
-        own.seconds += seconds or 0.0
-        own.used[str(model)] = Usage(*used)
-    return found
+        stretch = stretches[place]
+        stretch.votes += votes
+        stretch.failed += failed
+        stretch.seconds += seconds or 0.0
+        stretch.used[str(model)] = Usage(*used)
+    return stretches

@@ -1,4 +1,4 @@
-"""What one judge's judgments of a run come to: counts, means, and what pictures are drawn of."""
+"""Figures of one judge's judgments in a run: counts, means, and the data of charts."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from adjudge.stats.intervals import Interval, scaled_interval
 
 _BARS = 20
 _MOST_SCORES = 100_000
-"""Scores of whose mean an interval is computed: of more it is narrower than ±0.004."""
+"""Most scores for which an interval is computed: with more it is narrower than ±0.004."""
 _MOST_ANSWERS = 300
-"""Kinds of answers of which a picture is drawn."""
+"""Most different answers in a chart."""
 
 
 class Mean(NamedTuple):
-    """Of scores by one criteria."""
+    """The mean of scores by one criterion."""
 
     value: float
     scores: int
     interval: Interval | None
-    """None of few scores, of those outside their scale, of counts, and of so many that it would be
-    no wider than the figure's last digit.
+    """None for few scores, scores outside their scale, counts, and so many scores that it would be
+    no wider than the last digit of the mean.
     """
     is_count: bool = False
-    """Whether it is a mean of counts: 0 is the good end, and there is no other."""
+    """True for a mean of counts: 0 is the good end, and there is no other."""
 
 
 class OrderFigures(NamedTuple):
-    """What asking in both orders changed."""
+    """The effect of asking in both orders."""
 
     rows: int
     turned: int
@@ -46,34 +46,34 @@ class OrderFigures(NamedTuple):
 
 
 class AnswerCount(NamedTuple):
-    """How often something was answered."""
+    """The number of times that one answer was given."""
 
     answer: str
     rows: int
     score: float | None
-    """What it is worth, from 0 to 1; None where it has no score, or another range."""
+    """Its score from 0 to 1; None if it has no score, or another range."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What one judge's judgments come to."""
+    """The figures of one judge's judgments."""
 
     statuses: Mapping[str, int]
     mean: Mean | None
-    """None where there are several criteria: a mean over them says nothing."""
+    """None for several criteria: a mean over them says nothing."""
     means: Mapping[str, Mean]
-    """Of each of several criteria."""
+    """The mean by each of several criteria."""
     verdicts: Mapping[str, int]
-    """How often each was decided, the most frequent first."""
+    """Verdict → count, the most frequent first."""
     histogram: list[tuple[float, float, int]]
-    """(from, to, how many scores); none over several criteria."""
+    """(from, to, number of scores); none over several criteria."""
     order: OrderFigures | None = None
     answers: Mapping[str, list[AnswerCount]] = field(default_factory=dict)
     """Criterion → its verdicts, the worst first."""
     dimensions: Mapping[str, list[AnswerCount]] = field(default_factory=dict)
-    """Of RAG answers: dimension → its scores, the lowest first."""
+    """Dimension of RAG answers → its scores, the lowest first."""
     rules: Mapping[str, int] = field(default_factory=dict)
-    """Of RAG answers: rule of the composite → rows."""
+    """Rule of RAG answers' composite → rows."""
 
 
 def figures_of(
@@ -83,10 +83,10 @@ def figures_of(
     *,
     whole: bool = True,
 ) -> Figures:
-    """Counts and scores are read from the index alone, where the ledger has it, in one pass.
+    """Return the figures of a judge.
 
-    ``configuration``: of the judge. ``whole``: with what only the judgments themselves say, each of
-    which is read.
+    ``configuration``: that of the judge. ``whole``: also read every judgment for the figures that
+    need it; counts and scores come from the index alone, in one pass.
     """
     several = len(configuration.criteria) > 1
     low, high = _ends(connection, judge)
@@ -121,12 +121,12 @@ def figures_of(
 
 
 class _Scale(NamedTuple):
-    """What scores are: counts or not, and which of them belong together."""
+    """The scale of scores: counts or not, and which of them belong together."""
 
     is_count: bool
     cluster: str | None
-    """The task that the row is a trial of, or the row that was answered several times; None if the
-    row is independent. Like ``unit_of`` without a column.
+    """The task of a trial, or the row that was answered several times; None if the row is
+    independent. Like ``unit_of`` without a column.
     """
 
     @property
@@ -142,7 +142,7 @@ _SCALE = (
 
 
 def _scale(connection: sqlite3.Connection, judge: str) -> _Scale:
-    """Of the first score of a judge."""
+    """Return the scale of a judge's first score."""
     query = (
         f"SELECT {_SCALE} FROM judgments "  # noqa: S608 - texts of ours
         "WHERE judge = ? AND status = 'scored' AND score IS NOT NULL ORDER BY score LIMIT 1"
@@ -170,14 +170,14 @@ class _Scores:
     def mean(self) -> Mean | None:
         if not self._count:
             return None
-        known = len(self._values) == self._count
-        several = len({*self._clusters}) < self._count
-        together = self._clusters if several else None
+        is_complete = len(self._values) == self._count
+        is_clustered = len({*self._clusters}) < self._count
+        clusters = self._clusters if is_clustered else None
         return Mean(
             self._total / self._count,
             self._count,
-            scaled_interval(self._values, self._ends, clusters=together)
-            if known and not self._is_count
+            scaled_interval(self._values, self._ends, clusters=clusters)
+            if is_complete and not self._is_count
             else None,
             self._is_count,
         )
@@ -186,17 +186,21 @@ class _Scores:
 def _means(
     connection: sqlite3.Connection, judge: str, configuration: JudgeConfiguration
 ) -> dict[str, Mean]:
-    found: dict[str, _Scores] = {}
+    scores_by_criterion: dict[str, _Scores] = {}
     groups = (
         f"SELECT criterion AS asked, score, count(*), {_SCALE} FROM judgments "  # noqa: S608
         "WHERE judge = ? AND status = 'scored' AND score IS NOT NULL GROUP BY asked, score, 4, 5"
     )
-    for asked, score, count, is_count, cluster in connection.execute(groups, (judge,)):
+    for criterion, score, count, is_count, cluster in connection.execute(groups, (judge,)):
         scale = _Scale(bool(is_count), cluster)
-        if asked not in found:
-            found[asked] = _Scores(configuration.score_range(asked))
-        found[asked].add(score, count, scale)
-    return {asked: mean for asked, scores in found.items() if (mean := scores.mean())}
+        if criterion not in scores_by_criterion:
+            scores_by_criterion[criterion] = _Scores(configuration.score_range(criterion))
+        scores_by_criterion[criterion].add(score, count, scale)
+    return {
+        criterion: mean
+        for criterion, scores in scores_by_criterion.items()
+        if (mean := scores.mean())
+    }
 
 
 def _verdicts(connection: sqlite3.Connection, judge: str) -> dict[str, int]:
@@ -204,7 +208,11 @@ def _verdicts(connection: sqlite3.Connection, judge: str) -> dict[str, int]:
         "SELECT verdict AS said, count(*) FROM judgments WHERE judge = ? GROUP BY said "
         "ORDER BY 2 DESC LIMIT 30"
     )
-    return {said: count for said, count in connection.execute(query, (judge,)) if said is not None}
+    return {
+        verdict: count
+        for verdict, count in connection.execute(query, (judge,))
+        if verdict is not None
+    }
 
 
 def _answers(connection: sqlite3.Connection, judge: str) -> dict[str, list[AnswerCount]]:
@@ -213,18 +221,18 @@ def _answers(connection: sqlite3.Connection, judge: str) -> dict[str, list[Answe
         "WHERE judge = ? AND status = 'scored' AND verdict IS NOT NULL "
         f"GROUP BY criterion, verdict ORDER BY criterion, avg(score), verdict LIMIT {_MOST_ANSWERS}"
     )
-    found: dict[str, list[AnswerCount]] = {}
-    for criterion, said, count, score in connection.execute(query, (judge,)):
-        found.setdefault(criterion, []).append(AnswerCount(said, count, _worth(score)))
-    return found
+    counts: dict[str, list[AnswerCount]] = {}
+    for criterion, verdict, count, score in connection.execute(query, (judge,)):
+        counts.setdefault(criterion, []).append(AnswerCount(verdict, count, _worth(score)))
+    return counts
 
 
 def _dimensions(connection: sqlite3.Connection, judge: str) -> dict[str, list[AnswerCount]]:
     query = (Path(__file__).parent / "data" / "dimension_scores.sql").read_text(encoding="utf-8")
-    found: dict[str, list[AnswerCount]] = {}
+    counts: dict[str, list[AnswerCount]] = {}
     for name, score, count, worth in connection.execute(query, (judge, _MOST_ANSWERS)):
-        found.setdefault(name, []).append(AnswerCount(str(score), count, _worth(worth)))
-    return found
+        counts.setdefault(name, []).append(AnswerCount(str(score), count, _worth(worth)))
+    return counts
 
 
 def _rules(connection: sqlite3.Connection, judge: str) -> dict[str, int]:
@@ -251,7 +259,9 @@ def _order(connection: sqlite3.Connection, judge: str) -> OrderFigures | None:
 
 
 def _ends(connection: sqlite3.Connection, judge: str) -> tuple[float, float]:
-    """Of the histogram: from 0 to 1 where the scores are, else from the lowest to the highest."""
+    """Return the range of the histogram: 0 to 1 if the scores fit, else from the lowest to the
+    highest.
+    """
     end = (
         "SELECT {}(score) FROM judgments WHERE judge = ? AND status = 'scored' AND score IS NOT "
         "NULL"

@@ -1,4 +1,4 @@
-"""The ledger's file: its tables, its lock, and whether it may be resumed."""
+"""The ledger's file: its tables, its lock, and the checks before it is resumed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from adjudge.core.ledger.rows import (
     COLUMNS,
     IN_BATCH,
     KEY_BYTES,
-    checked,
     checksum,
     checksum_matches,
     columns_in,
@@ -32,6 +31,7 @@ from adjudge.core.ledger.rows import (
     readers_in,
     refuse_damaged_rows,
     select,
+    verify_row,
     with_checksum,
     wordings_in,
 )
@@ -44,21 +44,21 @@ LOCK = "ledger.lock"
 READERS = "readers"
 """The fact that names every version of the reply reader that read a run, if there were several."""
 LABELS = "labels.sqlite"
-"""What people said of the rows, beside it."""
+"""Human labels of the rows, in the same folder."""
 _ENDINGS = ("", "-wal", "-shm", "-journal")
-"""Of a database's file, and of those that SQLite keeps beside it."""
+"""Endings of a database's file, and of those that SQLite keeps next to it."""
 NOTES = "criteria-notes.jsonl"
-"""What annotators said of the criteria themselves, beside the labels."""
+"""Annotators' notes on the criteria."""
 LABELS_LOCK = "labels.lock"
 PEOPLE = "people.sqlite"
-"""Who labels which rows."""
+"""The assignment of rows to annotators."""
 LABEL_FILES = (
     *(name + ending for name in (LABELS, PEOPLE) for ending in _ENDINGS),
     *(NOTES, LABELS_LOCK),
 )
 _NAMES = (FILE, *(f"ledger.{state}" for state in ("new", "recovered", "mended", "damaged")))
 OWN = tuple(name + ending for name in _NAMES for ending in _ENDINGS)
-"""The files of a ledger, while it is made, and what ``runs recover`` makes of it."""
+"""The files of a ledger, of a new one while it is made, and of those from ``runs recover``."""
 RECOVER = Message("'adjudge runs recover RUN' saves what can be read")
 _NO_ACCESS = (
     sqlite3.SQLITE_CANTOPEN,
@@ -71,7 +71,7 @@ PATIENCE = 30.0
 _SMALL = 200_000_000
 """Bytes up to which a ledger is read through for damage before it is used."""
 _LAST_SECOND = 253_402_300_800
-"""Of the year 9999, beyond which no calendar of ours goes."""
+"""The end of the year 9999, the last that datetime can show."""
 _VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
 _REPLIED = "NOT (outcome IN ('model_error', 'refused') AND prompt_tokens = 0)"
 """Votes for which there was a reply."""
@@ -80,18 +80,18 @@ _FACTS: Mapping[str, Callable[[object], bool]] = {
     "started": lambda value: isinstance(value, int | float) and 0 <= value < _LAST_SECOND,
     "spending": lambda value: isinstance(value, dict),
 }
-"""What facts look like that are counted with: a ledger may come from anybody, checksums and all."""
+"""Checks of the facts that are used: a ledger may come from anyone, checksums and all."""
 LAYOUT = 7
 """The version of the tables; an empty file is version 0."""
 
 
 def holds_run(folder: Path) -> bool:
-    """Whether a path is a run folder."""
+    """Return True if a path is a run folder."""
     return (folder / FILE).is_file()
 
 
 def holds_labels(folder: str | Path) -> bool:
-    """Whether people's labels lie in a run folder."""
+    """Return True if a run folder has human labels."""
     return (Path(folder) / LABELS).exists()
 
 
@@ -99,9 +99,9 @@ def holds_labels(folder: str | Path) -> bool:
 def connect(
     path: Path, *, writable: bool = True, lasting: bool = True
 ) -> Iterator[sqlite3.Connection]:
-    """A connection with our settings, closed at the end.
+    """Open a connection with our settings, and close it at the end.
 
-    ``lasting``: whether a commit waits until it is on the disk.
+    ``lasting``: True if a commit waits until it is on the disk.
     """
     mode = "rwc" if writable else "ro&immutable=1" if _on_read_only_media(path) else "ro"
     uri = f"{path.absolute().as_uri()}?mode={mode}"
@@ -110,7 +110,7 @@ def connect(
             uri, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
         )
     ) as connection:
-        connection.execute("PRAGMA trusted_schema = OFF")  # a ledger may come from anybody
+        connection.execute("PRAGMA trusted_schema = OFF")  # a ledger may come from anyone
         connection.create_function(CHECKSUM_SQL, -1, checksum, deterministic=True)
         if writable:
             connection.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'OFF'}")
@@ -119,9 +119,8 @@ def connect(
 
 
 def _on_read_only_media(path: Path) -> bool:
-    """Where SQLite cannot put its index of the log; so nobody writes there, and without a log the
-    file holds everything.
-    """
+    """Return True if SQLite cannot create the index of its log there."""
+    # Then no process writes there, and if there is no log, the file holds everything.
     if os.access(path.absolute().parent, os.W_OK):
         return False
     try:
@@ -132,12 +131,12 @@ def _on_read_only_media(path: Path) -> bool:
 
 @contextmanager
 def under_lock(folder: Path) -> Iterator[None]:
-    """One process at a time writes to a run; one that dies lets go of the lock."""
+    """Let one process at a time write to a run; the lock of a dead process is released."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         refuse_links(folder)
-        with locked(folder / LOCK, wait=False) as held:
-            if not held:
+        with locked(folder / LOCK, wait=False) as is_ours:
+            if not is_ours:
                 raise RunError(
                     "the run {folder} is under way in another process: wait for it, or use "
                     "another folder",
@@ -153,7 +152,7 @@ def under_lock(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def open_checked(
+def open_ledger(
     folder: Path,
     configuration: JsonObject,
     fork_of: Path | None,
@@ -161,54 +160,58 @@ def open_checked(
     *,
     lasting: bool = True,
 ) -> Iterator[tuple[sqlite3.Connection, dict[str, str]]]:
-    """Make the ledger, or see that the one that is there may be resumed. The caller holds the lock.
+    """Make the ledger, or check that the existing one may be resumed. The caller holds the lock.
 
-    Says how the prompts were worded when the run began.
+    Yield the connection and the prompt wordings of the run's beginning.
     """
     path = folder / FILE
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
             is_new = not path.exists()
             if is_new:
                 _make(path, {**facts, "configuration": configuration}, fork_of)
             refuse_empty(path)
-            connection = held.enter_context(connect(path, lasting=lasting))
+            connection = stack.enter_context(connect(path, lasting=lasting))
             as_made = is_new and fork_of is None  # so there is nothing to check
             wordings = (
                 wordings_in(configuration)
                 if as_made
-                else _resumed(connection, folder, configuration)
+                else _check_resumable(connection, folder, configuration)
             )
         except sqlite3.Error as error:
             raise ledger_error(path, error) from error
         yield connection, wordings
 
 
-def _resumed(
+def _check_resumable(
     connection: sqlite3.Connection, folder: Path, configuration: JsonObject
 ) -> dict[str, str]:
     path = folder / FILE
-    _refuse_damaged(connection, path)
+    _check_integrity(connection, path)
     make_tables(connection, path)
     check_rows(connection, path)
     facts = read_meta(connection)
-    known = object_in(facts.get("configuration"))
+    stored = object_in(facts.get("configuration"))
     if "configuration" not in facts:
         write_meta(connection, {"configuration": configuration, "started": time.time()})
     else:
-        refuse_other(str(folder), known, configuration)
+        refuse_other(str(folder), stored, configuration)
         _note_readers(connection, folder, facts, configuration)
-    return _wordings(folder, known or configuration, configuration)
+    return _wordings(folder, stored or configuration, configuration)
 
 
 def _note_readers(
     connection: sqlite3.Connection, folder: Path, facts: JsonObject, configuration: JsonObject
 ) -> None:
-    """Warn if replies are read by another version of the reader than before, and keep that fact."""
-    kept = facts.get(READERS)
-    before = set(kept) if isinstance(kept, list) else readers_in(object_in(facts["configuration"]))
-    now = readers_in(configuration)
-    if before and now and not now <= before:
+    """Warn if another version of the reply reader is used than before, and note it."""
+    stored_readers = facts.get(READERS)
+    old_readers = (
+        set(stored_readers)
+        if isinstance(stored_readers, list)
+        else readers_in(object_in(facts["configuration"]))
+    )
+    new_readers = readers_in(configuration)
+    if old_readers and new_readers and not new_readers <= old_readers:
         _LOG.warning(
             Message(
                 "{folder} was begun by a version of adjudge that reads replies by other rules: "
@@ -216,11 +219,11 @@ def _note_readers(
                 folder=folder,
             )
         )
-        write_meta(connection, {READERS: sorted(map(str, before | now))})
+        write_meta(connection, {READERS: sorted(map(str, old_readers | new_readers))})
 
 
 _MOST_TOLD = 3
-"""Settings that are named one by one where they changed."""
+"""Changed settings that are named one by one."""
 _ANOTHER_FOLDER = Message("or use another folder")
 
 
@@ -230,23 +233,25 @@ def refuse_other(
     configuration: JsonObject,
     otherwise: Message = _ANOTHER_FOLDER,
 ) -> None:
-    """Say so where what was begun with ``known`` cannot be resumed with ``configuration``, and what
-    may be done ``otherwise``.
+    """Raise an OtherConfiguration if a run begun with ``known`` cannot be resumed with
+    ``configuration``.
+
+    ``otherwise``: the alternative that the message names.
     """
     if changes := _changes(known, configuration):
-        told = list(change_lines(changes, known, configuration))
-        more = Message("{count} more", count=len(told) - _MOST_TOLD)
+        lines = list(change_lines(changes, known, configuration))
+        more = Message("{count} more", count=len(lines) - _MOST_TOLD)
         raise OtherConfiguration(
             "the run {folder} was made with another configuration ({told}): restore the settings, "
             "{otherwise}",
             folder=folder,
-            told=join("; ", (*told[:_MOST_TOLD], *((more,) if len(told) > _MOST_TOLD else ()))),
+            told=join("; ", (*lines[:_MOST_TOLD], *((more,) if len(lines) > _MOST_TOLD else ()))),
             otherwise=otherwise,
         )
 
 
 def is_same_configuration(known: JsonObject, configuration: JsonObject) -> bool:
-    """Whether what was begun with ``known`` can be resumed with ``configuration``."""
+    """Return True if a run begun with ``known`` can be resumed with ``configuration``."""
     return not _changes(known, configuration)
 
 
@@ -255,13 +260,13 @@ def _changes(known: JsonObject, configuration: JsonObject) -> list[SettingChange
 
 
 def _make(path: Path, facts: JsonObject, fork_of: Path | None) -> None:
-    """A new ledger, there when it is whole: so one that is empty was emptied, and is not taken for
-    a new one.
-    """
+    """Make a new ledger under another name, and rename it when it is complete."""
+    # So a ledger that is empty was emptied later, and is not taken for a new one.
     new = path.with_suffix(".new")
     delete(new)
     if fork_of is not None:
-        _copy(fork_of / FILE, new)
+        with connect(fork_of / FILE, writable=False) as source, connect(new) as target:
+            source.backup(target)
     with connect(new, lasting=False) as connection:
         make_tables(connection, new)
         forked = {"forked_from": str(fork_of)} if fork_of else {}
@@ -270,14 +275,13 @@ def _make(path: Path, facts: JsonObject, fork_of: Path | None) -> None:
         write_meta(connection, {**facts, "started": time.time(), **forked})
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with new.open("rb+") as file:
-        os.fsync(file.fileno())  # all of it, at once
+        os.fsync(file.fileno())  # once, since the commits before did not wait for the disk
     new.replace(path)
 
 
 def _keep_answers_only(connection: sqlite3.Connection) -> None:
-    """Of a copied run: its answers are judged anew and cost nothing here, since the run that asked
-    paid for them.
-    """
+    """Remove the judgments and the costs of a copied run."""
+    # Its answers are judged again and cost nothing here: the run that asked paid for them.
     for unwanted in (
         "judgments",
         "batches",
@@ -297,14 +301,14 @@ def _keep_answers_only(connection: sqlite3.Connection) -> None:
 
 
 def delete(path: Path) -> None:
-    """A database, with what SQLite keeps beside it."""
+    """Delete a database with the files that SQLite keeps next to it."""
     for ending in _ENDINGS:
         path.with_name(path.name + ending).unlink(missing_ok=True)
 
 
 def _wordings(folder: Path, begun_with: JsonObject, now: JsonObject) -> dict[str, str]:
-    before, today = wordings_in(begun_with), wordings_in(now)
-    if any(today.get(name, text) != text for name, text in before.items()):
+    old_wordings, new_wordings = wordings_in(begun_with), wordings_in(now)
+    if any(new_wordings.get(name, text) != text for name, text in old_wordings.items()):
         _LOG.warning(
             Message(
                 "{folder} was begun by another version of adjudge, which worded some prompts "
@@ -312,11 +316,11 @@ def _wordings(folder: Path, begun_with: JsonObject, now: JsonObject) -> dict[str
                 folder=folder,
             )
         )
-    return before
+    return old_wordings
 
 
 def make_tables(connection: sqlite3.Connection, path: Path) -> None:
-    """Make the tables of a new ledger, or see that one has them as they are today."""
+    """Make the tables of a new ledger, or check that they have today's layout."""
     if _version(connection):
         check_layout(connection, path)
         return
@@ -328,14 +332,14 @@ def make_tables(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def execute_file(connection: sqlite3.Connection, name: str) -> None:
-    """Execute the statements of `data/NAME` in the transaction that is open."""
+    """Execute the statements of `data/NAME` in the open transaction."""
     text = (Path(__file__).parent / "data" / name).read_text(encoding="utf-8")
     for statement in text.split(";\n"):
         connection.execute(statement)
 
 
 def check_layout(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a ledger whose tables are not as this version of adjudge makes them."""
+    """Raise a RunError if the tables differ from those that this version makes."""
     refuse_strange_schema(connection, path)
     version = _version(connection)
     if version > LAYOUT:
@@ -347,7 +351,7 @@ def check_layout(connection: sqlite3.Connection, path: Path) -> None:
             recover=RECOVER,
         )
     refuse_older(connection, path)
-    if lacking := _lacking(connection):
+    if lacking := _incomplete_tables(connection):
         raise ledger_error(
             path,
             sqlite3.DatabaseError(Message("its table {table} lacks a column", table=lacking[0])),
@@ -355,12 +359,10 @@ def check_layout(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def refuse_older(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a ledger of an earlier adjudge: its answers cannot be taken over.
-
-    One that has all that there is today is ours, whatever damage made of its version.
-    """
+    """Raise a RunError for a ledger of an earlier adjudge: its answers cannot be used."""
     version = _version(connection)
-    if 0 < version < LAYOUT and _lacking(connection):
+    # A ledger with all of today's columns is current, even if damage changed its version.
+    if 0 < version < LAYOUT and _incomplete_tables(connection):
         raise RunError(
             "{path} was written by an earlier adjudge (ledger version {version}, and this "
             "one reads version {layout}): export the run with the adjudge that made it, or "
@@ -371,8 +373,8 @@ def refuse_older(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def _lacking(connection: sqlite3.Connection) -> list[str]:
-    """The tables that do not have the columns of today."""
+def _incomplete_tables(connection: sqlite3.Connection) -> list[str]:
+    """Return the tables without all of today's columns."""
     return [
         table
         for table, columns in COLUMNS.items()
@@ -386,10 +388,10 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def read_meta(connection: sqlite3.Connection, *names: str) -> JsonDict:
-    """What is kept about the run; of ``names``, where some are given."""
-    wanted = f" WHERE name IN ({', '.join('?' * len(names))})" if names else ""
-    found = connection.execute(select("meta") + wanted, names)
-    rows = (checked("meta", row) for row in found)
+    """Return the facts about the run, or those of ``names``."""
+    condition = f" WHERE name IN ({', '.join('?' * len(names))})" if names else ""
+    stored_rows = connection.execute(select("meta") + condition, names)
+    rows = (verify_row("meta", row) for row in stored_rows)
     try:
         facts = {name: read_fact(value) for name, value in rows}
     except (ValueError, RecursionError) as error:
@@ -403,12 +405,12 @@ def read_meta(connection: sqlite3.Connection, *names: str) -> JsonDict:
 
 
 def read_judges(connection: sqlite3.Connection) -> dict[str, JudgeConfiguration]:
-    """Judge → how it was set up."""
+    """Map each judge to its configuration."""
     return judges_of(read_meta(connection).get("configuration"))
 
 
 def read_judge(connection: sqlite3.Connection, judge: str) -> JudgeConfiguration:
-    """How one was set up; nothing is known of one that another tool's judgments name."""
+    """Return one judge's configuration; an empty one for judges of imported judgments."""
     return read_judges(connection).get(judge, JudgeConfiguration())
 
 
@@ -419,27 +421,25 @@ def write_meta(connection: sqlite3.Connection, facts: JsonObject) -> None:
 
 _IN_BATCHES = (f"sum(coalesce(json_extract(more, '$.in_batch[{place}]'), 0))" for place in (0, 1))
 USAGE = (
-    "sum(calls - (outcome = 'model_error')), "  # the last call of such a vote brought none
+    "sum(calls - (outcome = 'model_error')), "  # the last call of a failed vote brought no reply
     "sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens), "
     "sum(coalesce(json_extract(more, '$.estimated'), 0)), "
     f"{', '.join(_IN_BATCHES)}"
 )
-"""What votes took, as SQL."""
+"""The usage of votes, as SQL."""
 
 
 def used_in(connection: sqlite3.Connection) -> dict[str, Usage]:
-    """Model → what its replies took, by the votes.
-
-    A call that brought no reply has no tokens, and is counted elsewhere.
-    """
+    """Sum up the usage of replies per model."""
+    # A call without a reply has no tokens here; the account counts it.
     query = f"SELECT model, {USAGE} FROM votes WHERE {_REPLIED} GROUP BY model"  # noqa: S608
     rows = connection.execute(query)
     return {model: Usage(*numbers) for model, *numbers in rows}
 
 
 def repeated_usage(connection: sqlite3.Connection) -> dict[tuple[str, str], Usage]:
-    """Return what would be counted again if each judgment counted its votes, by judge and
-    criterion: rows with the same content share their votes.
+    """Return, by judge and criterion, the usage that would count twice if each judgment counted its
+    votes: rows with the same content share their votes.
     """
     rows = connection.execute(_REPEATED)
     return {(judge, criterion): Usage(*numbers) for judge, criterion, *numbers in rows}
@@ -464,8 +464,8 @@ GROUP BY 1, 2
 
 
 def ledger_error(path: Path, error: BaseException) -> RunError:
-    """What happened to the ledger, and what to do."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what SQLite adds to it
+    """Return a RunError that says what happened to the ledger, and what to do."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without SQLite's extended code
     if code == sqlite3.SQLITE_FULL:
         advice = Message(
             "the disk is full: make room, then resume the run; what was acknowledged is kept"
@@ -493,13 +493,12 @@ def ledger_error(path: Path, error: BaseException) -> RunError:
 
 
 def refuse_links(folder: Path, names: Iterable[str] = (*OWN, LOCK)) -> None:
-    """What is written into a run folder must land there, also when somebody else made the folder.
-
-    Pipes are refused as well.
-    """
+    """Raise a RunError for links and pipes under these names in a run folder."""
+    # Writes must land in the folder, even if someone else made it.
     for path in (folder / name for name in names):
         try:
-            kind = stat.S_IFMT(path.lstat().st_mode)  # once: SQLite removes its files when it likes
+            # A single call: SQLite may remove its files at any time.
+            kind = stat.S_IFMT(path.lstat().st_mode)
         except OSError:
             kind = None
         if kind == stat.S_IFLNK:
@@ -508,14 +507,14 @@ def refuse_links(folder: Path, names: Iterable[str] = (*OWN, LOCK)) -> None:
                 "to, or delete it",
                 path=path,
             )
-        if kind not in (None, stat.S_IFREG):  # whoever opens a pipe waits for its other end
+        if kind not in (None, stat.S_IFREG):  # opening a pipe would block until it has a writer
             raise RunError(
                 "{path} is not a plain file, and adjudge makes no others: delete it", path=path
             )
 
 
 def refuse_links_below(folder: Path) -> None:
-    """Like ``refuse_links``, of everything in a folder that only adjudge writes to."""
+    """Like ``refuse_links``, for everything in a folder that only adjudge writes to."""
     for parent, folders, files in os.walk(folder):
         refuse_links(
             Path(parent), [name for name in (*folders, *files) if Path(parent, name).is_symlink()]
@@ -525,10 +524,8 @@ def refuse_links_below(folder: Path) -> None:
 def refuse_strange_schema(
     connection: sqlite3.Connection, path: Path, tables: Iterable[str] = tuple(COLUMNS)
 ) -> None:
-    """A ledger is tables with plain columns.
-
-    Whatever computes its rows when they are read or written was put there.
-    """
+    """Raise a RunError unless the ledger is tables with plain columns."""
+    # Views, triggers and computed columns would run SQL of whoever put them there.
     for kind, name, sql in connection.execute("SELECT type, name, sql FROM main.sqlite_master"):
         if kind in ("view", "trigger") or _VIRTUAL.match(sql or ""):
             raise RunError(
@@ -551,7 +548,8 @@ def refuse_strange_schema(
 
 
 def refuse_empty(path: Path) -> None:
-    """To SQLite an empty file is a new database; a ledger was never empty."""
+    """Raise a RunError if the file is empty."""
+    # SQLite takes an empty file for a new database, but a ledger was never empty.
     if path.stat().st_size == 0:
         raise ledger_error(path, sqlite3.DatabaseError(Message("the file is empty")))
 
@@ -559,31 +557,26 @@ def refuse_empty(path: Path) -> None:
 def check_rows(
     connection: sqlite3.Connection, path: Path, tables: Iterable[str] = tuple(COLUMNS)
 ) -> None:
-    """Refuse a ledger with a row that is not what was written, in any of ``tables``.
+    """Raise an error if a row of ``tables`` is not as it was written.
 
-    A large one is checked as its rows are read.
+    The rows of a large ledger are checked when they are read instead.
     """
     if is_small(path):
         refuse_damaged_rows(connection, tables)
 
 
 def is_small(path: Path) -> bool:
-    """Return True if the ledger is read through for damage before it is used."""
+    """Return True if the ledger is checked as a whole before it is used."""
     try:
         return path.stat().st_size <= _SMALL
-    except FileNotFoundError:  # deleted under its reader, who reads on
+    except FileNotFoundError:  # deleted while it is open for reading, which goes on
         return False
 
 
-def _refuse_damaged(connection: sqlite3.Connection, path: Path) -> None:
-    """A file that was cut or overwritten is noticed before anything is asked."""
+def _check_integrity(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise an error if the file was cut or overwritten, before anything is asked."""
     if not is_small(path):
         return
     (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if verdict != "ok":
         raise sqlite3.DatabaseError(str(verdict).replace("\n", " "))
-
-
-def _copy(source: Path, target: Path) -> None:
-    with connect(source, writable=False) as old, connect(target) as new:
-        old.backup(new)

@@ -1,4 +1,4 @@
-"""What the vote on a ballot is found by."""
+"""The key of a ballot's vote in a ledger."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from adjudge.core.prompts.renderer import LIKELIHOOD, TEXT_FIRST, wording
 def key_of(
     ballot: Ballot, model: str, wordings: Mapping[str, str], *, asked: str | None = None
 ) -> bytes:
-    """What is asked, in which words, of which model: ``model`` is its identity, since one name may
-    be served at two places.
+    """Return the key of a ballot's vote: the question, its wording, and the model.
 
-    ``wordings`` are those that the run began with: its answers are found by them, also when a newer
-    version words prompts anew. ``asked``: what the ballot asks, where that is less than all of it.
+    ``model``: its identity, since one name may be served in two places. ``wordings``: those of the
+    run's beginning, so answers are found even if a newer version words prompts differently.
+    ``asked``: the part of the ballot that is asked, if that is not all of it.
     """
-    if ballot.mode == "decide":  # the model's identity holds the version of these words
+    if ballot.mode == "decide":  # the model's identity includes the version of this wording
         return _key(ballot.id, "", model)
     name = f"{ballot.template}.jinja"
     if ballot.mode == "likelihood":
@@ -30,6 +30,6 @@ def key_of(
 
 @lru_cache(maxsize=4096)
 def _key(asked: str, words: str, model: str) -> bytes:
-    """A ballot's is wanted when it is looked for, when it is asked, and when it is judged."""
+    """Return the hash, cached: it is needed when a vote is looked up, asked, and judged."""
     text = f"{asked} {words} {model}"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]

@@ -1,4 +1,6 @@
-"""What a run asked and was answered: one SQLite file, written by one process, readable by all."""
+"""The record of a run's questions and answers: one SQLite file, written by one process, readable by
+all.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,12 @@ from adjudge.core.ledger.file import (
     FILE,
     connect,
     ledger_error,
-    open_checked,
+    open_ledger,
     read_meta,
     under_lock,
     used_in,
 )
 from adjudge.core.ledger.rows import (
-    checked,
     checked_key,
     checksum_matches,
     fact_text,
@@ -37,6 +38,7 @@ from adjudge.core.ledger.rows import (
     read_fact,
     select,
     storable,
+    verify_row,
     with_checksum,
 )
 from adjudge.errors import RunError
@@ -46,21 +48,19 @@ _KEYS = 250_000
 
 
 class BloomFilter:
-    """A Bloom filter of half a megabyte for 250,000 keys, then of twice as much for twice as many,
-    and so on: a page of memory that is looked at for the first time costs more than the look.
+    """A Bloom filter that grows: half a megabyte for 250,000 keys, then twice as much for twice as
+    many, and so on.
 
-    Of unknown keys, about one in eighty is taken for known by each part that is full.
+    Each full part takes about one in eighty unknown keys for known.
     """
 
     def __init__(self) -> None:
         self._parts: list[tuple[mmap, int]] = []
+        # It starts small because the first access to a page of memory costs more than the lookup.
         self._room = 0
 
     def add(self, key: bytes) -> None:
-        """From now on ``key`` may be known.
-
-        Keys are hashes, so their own bits are as good as any.
-        """
+        """Add a key. Keys are hashes, so their own bits serve as hash values."""
         if not self._room:
             self._grow()
         self._room -= 1
@@ -71,22 +71,22 @@ class BloomFilter:
 
     def _grow(self) -> None:
         doubled = len(self._parts)
-        # only what is written to takes memory, and all of it is given back
+        # mmap takes memory only for pages that are written, and returns all of it when closed.
         self._parts.append((mmap(-1, (_BITS << doubled) // 8), (_BITS << doubled) - 1))
         self._room = _KEYS << doubled
 
     def __contains__(self, key: bytes) -> bool:
         number = int.from_bytes(key[:8], "little")
         for bits, mask in self._parts:
-            one, two = number & mask, (number >> 32) & mask
-            if bits[one >> 3] >> (one & 7) & bits[two >> 3] >> (two & 7) & 1:
+            low_bit, high_bit = number & mask, (number >> 32) & mask
+            if bits[low_bit >> 3] >> (low_bit & 7) & bits[high_bit >> 3] >> (high_bit & 7) & 1:
                 return True
         return False
 
 
 _Read = TypeVar("_Read")
 _MOST_WAITING = 5000
-"""Rows that may wait to be written before the reader is held back."""
+"""Rows that may wait to be written before the caller has to wait."""
 _KEEP_VOTE = insert("votes", "ABORT")
 _RECALL = f"{select('votes')} WHERE ballot IN ({{}}) AND outcome <> 'model_error' ORDER BY number"
 _KNOWN = (
@@ -98,8 +98,8 @@ _KEEP_JUDGMENT = insert("judgments")
 
 
 def _check_fork(folder: Path, configuration: JsonObject, fork_of: Path | None) -> None:
-    """Say so before a folder is made when there is nothing to begin it with, or only what another
-    judge said.
+    """Raise a RunError, before a folder is made, if the source run is missing or its answers came
+    from another judge.
     """
     if fork_of is None or (folder / FILE).exists():
         return
@@ -107,22 +107,22 @@ def _check_fork(folder: Path, configuration: JsonObject, fork_of: Path | None) -
         raise RunError("{fork_of} holds no run to fork", fork_of=fork_of)
     try:
         with connect(fork_of / FILE, writable=False) as connection:
-            known = object_in(read_meta(connection).get("configuration"))
+            stored = object_in(read_meta(connection).get("configuration"))
     except sqlite3.Error as error:
         raise ledger_error(fork_of / FILE, error) from error
-    if own := judge_changes(known, configuration):
+    if changes := judge_changes(stored, configuration):
         raise RunError(
             "the answers in {fork_of} do not apply, since the judge changed: {own}. Leave "
             "the fork out",
             fork_of=fork_of,
-            own="; ".join(map(str, own)),
+            own="; ".join(map(str, changes)),
         )
 
 
 class Ledger:
-    """Votes by the ballot they answer, and judgments by their place.
+    """The votes of a run by their ballots, and the judgments by their positions.
 
-    What ``keep`` returned from is on the disk.
+    Everything for which ``keep`` has returned is on the disk.
     """
 
     def __init__(
@@ -134,55 +134,59 @@ class Ledger:
         facts: JsonObject = NOTHING,
         lasting: bool = True,
     ) -> None:
-        """``facts``: what a new one holds from its first moment. ``lasting``: whether a commit
+        """Open or make the ledger of a folder.
+
+        ``facts``: the facts of a new ledger from its first moment. ``lasting``: True if a commit
         waits until it is on the disk.
         """
         self.path = folder / FILE
-        with ExitStack() as held:
+        with ExitStack() as stack:
             _check_fork(folder, configuration, fork_of)
-            held.enter_context(under_lock(folder))
+            stack.enter_context(under_lock(folder))
             self.is_new = not self.path.exists()
-            written, self.wordings = held.enter_context(
-                open_checked(folder, configuration, fork_of, facts, lasting=lasting)
+            connection, self.wordings = stack.enter_context(
+                open_ledger(folder, configuration, fork_of, facts, lasting=lasting)
             )
-            self._reader = held.enter_context(connect(self.path, writable=False))
+            self._reader = stack.enter_context(connect(self.path, writable=False))
             ((self._rows_at_start,),) = self.rows(
                 "SELECT coalesce(max(number) + 1, 0) FROM judgments"
             )
             ((newest,),) = self.rows("SELECT coalesce(max(number), 0) FROM votes")
             self._numbers = count(newest + 1)
             self._maybe_known = self._known_so_far()
-            self._writer = CommitThread(written, lambda error: str(ledger_error(self.path, error)))
-            held.callback(self._writer.close)
-            self._held = held.pop_all()
+            self._writer = CommitThread(
+                connection, lambda error: str(ledger_error(self.path, error))
+            )
+            stack.callback(self._writer.close)
+            self._held = stack.pop_all()
 
     def close(self) -> None:
-        """Write what waits, and let go of the file."""
+        """Write what waits, and close the file."""
         self._held.close()
 
     def recall(self, ballots: Sequence[Ballot], keys: Sequence[bytes]) -> list[Vote | None]:
-        """The last vote that was cast on each ballot.
+        """Return the last vote on each ballot, or None.
 
-        A call that failed is not an answer: it is asked again.
+        A failed call is not an answer: it is asked again.
         """
         likely = [key for key in keys if key in self._maybe_known]
         if not likely:
             return [None] * len(ballots)
         rows = self.rows(_RECALL.format(",".join("?" * len(likely))), likely)
-        known = {row[1]: row for row in rows}
+        rows_by_key = {row[1]: row for row in rows}
         return [
-            self._vote(ballot, known[key]) if key in known else None
+            self._vote(ballot, rows_by_key[key]) if key in rows_by_key else None
             for ballot, key in zip(ballots, keys, strict=True)
         ]
 
     def keep(self, key: bytes, vote: Vote) -> Awaitable[None]:
-        """Store a vote; it is on the disk when this was awaited."""
+        """Store a vote; it is on the disk when the result has been awaited."""
         number, now = next(self._numbers), time.time()
 
         def row() -> Sequence[object]:
             return vote_row(number, key, vote.record(), now)
 
-        # what a judge of the user's returned may change by the time it is written
+        # Metadata from a custom judge may change before the row is written, so encode it now.
         return self._write_vote(key, row() if vote.metadata else row)
 
     async def keep_all(self, votes: Sequence[tuple[bytes, Vote]]) -> None:
@@ -209,17 +213,18 @@ class Ledger:
         keys: Sequence[bytes],
         answers: Sequence[bytes] = (),
     ) -> None:
-        """Store what came of a row, unless that is what is stored already; ``answers``: what its
-        targets were asked.
+        """Store the judgment of a row unless it is stored already; ``answers``: the keys of its
+        targets' answers.
         """
         ballots = b"".join(keys)
         if number < self._rows_at_start:
+            # votes_valid reveals votes that were asked again: they were not valid before.
             now = (
                 ballots,
                 result.status.value,
                 storable(result.instance.id),
                 result.votes_valid,
-            )  # a vote that is asked again was not valid before
+            )
             if self.rows(_KNOWN, (storable(judge), number)) == [now]:
                 return
         repaired = any(vote.repairs for vote in result.votes)
@@ -233,7 +238,7 @@ class Ledger:
             await self._writer.flush()
 
     async def finish(self, judge: str, rows: int) -> None:
-        """All rows have passed: forget judgments of rows that are no longer there."""
+        """All rows were processed; drop judgments of rows that no longer exist."""
         self._writer.put(
             "DELETE FROM judgments WHERE judge = ? AND number >= ?", (storable(judge), rows)
         )
@@ -249,57 +254,54 @@ class Ledger:
         await self._writer.flush()
 
     def note_soon(self, name: str, value: JsonValue) -> None:
-        """Keep a fact along with whatever is written next."""
+        """Keep a fact with the next commit."""
         self._writer.put(_NOTE, with_checksum(name, fact_text(value)))
 
     def fact(self, name: str) -> Any:
-        """A fact about the run, or None."""
+        """Return a fact about the run, or None."""
         rows = self.rows(f"{select('meta')} WHERE name = ?", (name,))
-        return self._read(lambda: read_fact(checked("meta", rows[0])[1])) if rows else None
+        return self._read(lambda: read_fact(verify_row("meta", rows[0])[1])) if rows else None
 
     async def flush(self) -> None:
         """Wait until everything is on the disk."""
         await self._writer.flush()
 
-    def used(self) -> dict[str, Usage]:
-        """What each model's replies took, by the votes."""
+    def usage_by_model(self) -> dict[str, Usage]:
+        """Sum up the usage of replies per model."""
         try:
             return used_in(self._reader)
         except sqlite3.Error as error:
             raise ledger_error(self.path, error) from error
 
     async def write_all(self, rows: Sequence[tuple[str, Sequence[object]]]) -> None:
-        """Carry out several statements, all in one commit; they are on the disk
-        when this returns.
-        """
+        """Execute several statements in one commit; they are on the disk when this returns."""
         self.write_soon(rows)
         await self._writer.flush()
 
     def write_soon(self, rows: Sequence[tuple[str, Sequence[object]]]) -> None:
-        """The same, along with whatever is written next."""
+        """Execute several statements with the next commit."""
         for sql, values in rows:
             self._writer.put(sql, values)
 
     def _vote(self, ballot: Ballot, row: Sequence[object]) -> Vote:
-        return self._read(lambda: Vote.of(ballot, vote_of(checked("votes", row))))
+        return self._read(lambda: Vote.of(ballot, vote_of(verify_row("votes", row))))
 
     def _read(self, read: Callable[[], _Read]) -> _Read:
-        """What a row says. What it cannot say is damage that happened before
-        there were checksums.
-        """
+        """Read a row; raise a ledger error if its content is invalid."""
+        # The checksum was right, so the damage happened before it was computed.
         try:
             return read()
         except (sqlite3.Error, ValueError, TypeError, AttributeError) as error:
             raise ledger_error(self.path, sqlite3.DatabaseError(str(error))) from error
 
     def _known_so_far(self) -> BloomFilter:
-        found = BloomFilter()
+        known_keys = BloomFilter()
         try:
             for (key,) in self._reader.execute("SELECT ballot FROM votes"):
-                found.add(checked_key(key))
+                known_keys.add(checked_key(key))
         except sqlite3.Error as error:
             raise ledger_error(self.path, error) from error
-        return found
+        return known_keys
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         try:

@@ -1,5 +1,5 @@
-"""Requests under way at a provider, sent many at once: until they are answered, or too old to be
-there, nothing asks them again and pays for them twice.
+"""Requests in a provider's batches: while they may be answered, nothing asks them again and pays
+twice.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.ledger.file import FILE, connect
 from adjudge.core.ledger.ledger import Ledger
 from adjudge.core.ledger.rows import (
-    checked,
     columns_in,
     fact_text,
     read_fact,
     select,
+    verify_row,
     with_checksum,
 )
 from adjudge.errors import RunError
 
 _KEPT_BY_PROVIDERS = 29 * 86_400
-"""Seconds for which providers keep a batch at most."""
+"""Seconds after which no provider keeps a batch."""
 Orphans = Literal["adopt", "resubmit"]
-"""What to do with a batch of which nobody knows whether it was sent."""
+"""The treatment of a batch that was possibly not sent."""
 BATCHES = "batches"
-"""In a run's folder: what is about to be sent, and what was fetched."""
+"""Folder in a run's folder for requests to be sent and fetched results."""
 ADRIFT = (
     "state = 'sent' AND batch NOT IN (SELECT id FROM batches WHERE state IN ('intended', "
     "'open', 'cancelling'))"
@@ -41,15 +41,15 @@ ADRIFT = (
 
 
 class BatchState(StrEnum):
-    """How far a batch is, as the run knows."""
+    """The state of a batch, as far as the run knows."""
 
     INTENDED = "intended"
-    """About to be sent, or sent: a process that was killed at this moment cannot tell which."""
+    """About to be sent, or sent: after a kill at this moment it is unknown which."""
     OPEN = "open"
     CANCELLING = "cancelling"
     COLLECTED = "collected"
     REJECTED = "rejected"
-    """None of it was answered."""
+    """The provider answered none of its requests."""
 
 
 UNDER_WAY = (BatchState.INTENDED, BatchState.OPEN, BatchState.CANCELLING)
@@ -57,27 +57,28 @@ UNDER_WAY = (BatchState.INTENDED, BatchState.OPEN, BatchState.CANCELLING)
 
 @light_dataclass(frozen=True)
 class Batch:
-    """A batch as the ledger has it."""
+    """A batch as the ledger stores it."""
 
     id: str
     provider: str
     model: str
     """The identity of the model that it asks."""
     account: str
-    """A digest of who sent it."""
+    """A digest of the account that sent it."""
     state: BatchState
     created: float
     request_sha: str
-    """Of the very bytes that are sent."""
+    """The SHA-256 of the exact bytes that are sent."""
     remote_id: str | None = None
     expires: float | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
-    """As the provider told last."""
+    """The provider's latest counts."""
     more: Mapping[str, Any] = field(default_factory=dict)
-    """``requests``, ``reserved``, ``wording``, ``said``, ``asked``, ``organisation``;
-    ``candidates`` among which it may be, ``unread``: how often each of them could not be read,
-    ``others``: those that turned out not to be it; ``twice``: those that may be it where it was
-    sent again, and ``again``: how many requests of it were.
+    """``requests``, ``reserved``, ``wording``, ``said``, ``asked``, ``organisation``.
+
+    ``candidates``: the provider's batches that may be this one; ``unread``: how often each could
+    not be read; ``others``: candidates that were another batch; ``twice``: possible first copies if
+    it was sent again, with ``again`` of its requests.
     """
 
     @property
@@ -86,28 +87,28 @@ class Batch:
 
     @property
     def asked(self) -> float:
-        """When the provider was last asked to create it, and may have done so; 0 where that is out
-        of the question.
+        """The last time the provider was asked to create it, and may have done so; 0 if that is
+        excluded.
         """
         return float(self.more.get("asked", self.created))
 
     @property
     def organisation(self) -> str:
-        """Whose key sent it, where the provider told."""
+        """The owner of the key that sent it, if the provider said so."""
         return str(self.more.get("organisation", ""))
 
     @property
     def paid_twice(self) -> int:
-        """How many of its requests may have been paid twice."""
+        """The number of its requests that may have been paid twice."""
         return int(self.more.get("again", self.requests if self.more.get("twice") else 0))
 
     def with_more(self, **more: object) -> Batch:
-        """The same, with this known of it."""
+        """Return the batch with further facts."""
         return replace(self, more={**self.more, **more})
 
     def row(self) -> tuple[object, ...]:
-        told = json.dumps(dict(self.counts)), fact_text(dict(self.more))
-        known = (
+        json_columns = json.dumps(dict(self.counts)), fact_text(dict(self.more))
+        columns = (
             self.id,
             self.provider,
             self.model,
@@ -116,26 +117,26 @@ class Batch:
             self.created,
             self.request_sha,
         )
-        return with_checksum(*known, self.remote_id, self.expires, *told)
+        return with_checksum(*columns, self.remote_id, self.expires, *json_columns)
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> Batch:
         id, provider, model, account, state, created, sha, remote_id, expires, counts, more = row
-        known = id, provider, model, account, BatchState(state), created, sha, remote_id, expires
-        return cls(*known, json.loads(counts), read_fact(more))
+        columns = id, provider, model, account, BatchState(state), created, sha, remote_id, expires
+        return cls(*columns, json.loads(counts), read_fact(more))
 
 
 def batches_under_way(ledger: Ledger) -> list[Batch]:
-    """Batches of an open run that may still bring answers, the oldest first."""
+    """Return batches of an open run that may still bring answers, the oldest first."""
     marks = ",".join("?" * len(UNDER_WAY))
     rows = ledger.rows(
         f"{select('batches')} WHERE state IN ({marks}) ORDER BY created, id", UNDER_WAY
     )
-    return [Batch.of(checked("batches", row)) for row in rows]
+    return [Batch.of(verify_row("batches", row)) for row in rows]
 
 
 def collectable(batches: Iterable[Batch]) -> list[Batch]:
-    """Those under way that are not too old to be at the provider still."""
+    """Return the batches under way that the provider may still have."""
     return [
         batch
         for batch in batches
@@ -144,57 +145,59 @@ def collectable(batches: Iterable[Batch]) -> list[Batch]:
 
 
 def batches_in(connection: sqlite3.Connection) -> list[Batch]:
-    """The batches of a ledger, the oldest first; an older ledger has none."""
+    """Return the batches of a ledger, the oldest first; an older ledger has none."""
     if not columns_in(connection, "batches"):
         return []
     rows = connection.execute(f"{select('batches')} ORDER BY created, id").fetchall()
-    found = []
+    batches = []
     for row in rows:
-        with suppress(ValueError, TypeError):  # a ledger may come from anybody
-            found.append(Batch.of(checked("batches", row)))
-    return found
+        with suppress(ValueError, TypeError):  # a ledger may come from anyone
+            batches.append(Batch.of(verify_row("batches", row)))
+    return batches
 
 
 def refuse_under_way(ledger: Ledger, folder: Path) -> None:
-    """What a batch is asked already is not asked again one by one, and paid for twice."""
-    if found := collectable(batches_under_way(ledger)):
+    """Raise a RunError if batches are under way: their requests would be asked again and paid
+    twice.
+    """
+    if batches := collectable(batches_under_way(ledger)):
         raise RunError(
             "batches of this run are under way: {count}, with {sum} requests, which would "
             "be asked and paid for a second time: collect them with 'adjudge resume "
             "{folder}', or add --batch",
-            count=len(found),
-            sum=sum(one.requests for one in found),
+            count=len(batches),
+            sum=sum(batch.requests for batch in batches),
             folder=folder,
         )
 
 
 def refuse_to_fork(folder: Path) -> None:
-    """Nor in a run that begins with the answers of another."""
+    """Like ``refuse_under_way``, for the source of a fork."""
     if not (folder / FILE).exists():
         return
     with connect(folder / FILE, writable=False) as connection:
-        found = collectable(batches_in(connection))
-    if found:
+        batches = collectable(batches_in(connection))
+    if batches:
         raise RunError(
             "batches of {folder} are under way: {count}, with {sum} requests, which the "
             "fork would ask and pay for a second time: collect them first with 'adjudge "
             "resume {folder}'",
             folder=folder,
-            count=len(found),
-            sum=sum(one.requests for one in found),
+            count=len(batches),
+            sum=sum(batch.requests for batch in batches),
         )
 
 
 def asked_in(connection: sqlite3.Connection, ballots: Sequence[bytes]) -> set[bytes]:
-    """Return the ballots that batches have asked: an answer is there, or under way.
+    """Return the ballots that batches have asked: an answer exists, or is under way.
 
     An older ledger has no batches.
     """
     if not ballots or not columns_in(connection, "batch_ballots"):
         return set()
     marks = ",".join("?" * len(ballots))
-    asked = (
+    query = (
         f"SELECT ballot FROM batch_ballots WHERE ballot IN ({marks}) "  # noqa: S608
         f"AND state IN ('sent', 'answered') AND NOT ({ADRIFT})"
     )
-    return {key for (key,) in connection.execute(asked, ballots)}
+    return {key for (key,) in connection.execute(query, ballots)}

@@ -1,10 +1,10 @@
-"""One judge's judgments of a run, a page at a time: filtered, the worst first or by row, each page
-from where the last one ended.
+"""Browse one judge's judgments of a run by page: filtered, and sorted worst first or by row. Each
+page continues where the last one ended.
 
-No query counts rows off: a page deep in a million rows costs what the first one costs. What no
-index holds (verdicts, flags, words) is looked for in a bounded number of rows at a time, and the
-page says where it stopped. To sort by such a thing every judgment is read once
-(``sorted_numbers``); pages are then taken from that order.
+No query uses OFFSET: a page deep in a million rows costs as much as the first. Anything without an
+index (verdicts, flags, words) is searched in a bounded number of rows per page, and the page says
+where it stopped. Sorting by such a column reads every judgment once (``sorted_numbers``); pages are
+then taken from that order.
 """
 
 from __future__ import annotations
@@ -44,32 +44,32 @@ from adjudge.core.reading.json_begin import begin_object
 from adjudge.errors import SetupError
 
 Sort = Literal["worst", "best", "row", "last"]
-"""By score from either end, or by row from either end: what an index holds."""
+"""By score or by row, from either end: an index holds both orders."""
 SORTS: tuple[Sort, ...] = get_args(Sort)
 _DOWN = ("best", "last")
 STATUSES = ("failed", "abstained", "scored", "skipped")
 PAGE = 50
 LOOKED_AT = 20_000
-"""Judgments that one page looks through at most for verdicts, flags and words."""
+"""Most judgments that one page searches for verdicts, flags and words."""
 _LEAST = 4_000
-"""Those that it looks through however long that takes; of texts, in which words are looked for, a
-quarter of that; by an expression, which may look into a text many times, few.
+"""Judgments that a page searches however long it takes: a quarter of this if words are searched in
+texts, and few with an expression, which may read a text many times.
 """
 _LEAST_OF_EXPRESSION = 50
 PATIENCE = 0.05
-"""Seconds after which it looks no further."""
+"""Seconds after which the search of a page stops."""
 _PREVIEW = 160
 _LOOKED_INTO = 100_000
-"""Characters of a row, and of its result, that a line is made of."""
+"""Characters of a row, and of its result, that are read for a line."""
 _LONGEST_SORT = 120.0
-"""Seconds that bringing all judgments into an order may take."""
+"""Seconds that sorting all judgments may take."""
 _CHUNK = 500
-"""Judgments of such an order that are read at once, and those whose texts are matched at once."""
+"""Sorted judgments that are read at once, and judgments whose texts are matched at once."""
 _DIMENSION = re.compile(r"\w{1,100}:\d{1,3}", re.ASCII)
 _MOST_DIGITS = 15
 _MOST_BEGINNINGS = 8
 _BETWEEN = " | "
-"""Stands between the beginnings of compared responses."""
+"""Separates the beginnings of compared responses."""
 _HAS_WORDS = (
     f"(instr({CASEFOLD}(coalesce(id, '')), :words) OR {TEXT_FITS}('~', :words, instance, NULL))"
 )
@@ -77,7 +77,7 @@ _HAS_WORDS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Filters:
-    """Which judgments of one judge, and in which order."""
+    """The filter and the order of a list of one judge's judgments."""
 
     judge: str
     words: str = ""
@@ -87,26 +87,24 @@ class Filters:
     most: float | None = None
     flag: Flag | None = None
     criteria: str | None = None
-    """Of a judge that has several."""
+    """One of several criteria of the judge."""
     dimension: str | None = None
-    """Of a RAG answer: a dimension and its score, as ``groundedness:0``."""
+    """A dimension of RAG answers and its score, such as ``groundedness:0``."""
     rule: str | None = None
-    """Of a RAG answer: the rule that made its composite."""
+    """The rule that made the composite of RAG answers."""
     rows: frozenset[int] | None = None
-    """No others than these, from 1."""
+    """Only these rows, from 1."""
     together: tuple[str, ...] = ()
-    """Of a judge that has several criteria, their names: the judgments of a row are one line then,
-    where the first of them stands.
+    """The names of a judge's several criteria: the judgments of a row are then one line, at the
+    position of the first of them.
     """
     where: Condition | None = None
-    """What else must hold of a judgment."""
+    """A further condition on judgments."""
     sort: Sort = "worst"
     key: SortKey | None = None
-    """By what to sort instead."""
+    """Replaces ``sort``."""
     counts: tuple[str, ...] = ()
-    """Criteria whose scores are counts, of which the highest are the worst; ``page_of`` fills it
-    in.
-    """
+    """Criteria whose scores are counts: the highest are the worst. ``page_of`` fills it in."""
 
     def __post_init__(self) -> None:
         if self.dimension is not None and not _DIMENSION.fullmatch(self.dimension):
@@ -114,21 +112,23 @@ class Filters:
                 "a dimension and its score are written as NAME:SCORE, not {given!r}",
                 given=self.dimension,
             )
-        for name, value, known in (
+        for name, value, allowed in (
             ("status", self.status, STATUSES),
             ("flag", self.flag, FLAGS),
             ("sort", self.sort, SORTS),
         ):
-            if value is not None and value not in known:
+            if value is not None and value not in allowed:
                 raise SetupError(
                     "{name} must be one of {known}, not {value!r}",
                     name=name,
-                    known=", ".join(known),
+                    known=", ".join(allowed),
                     value=value,
                 )
 
 
 class JudgmentLine(NamedTuple):
+    """One line of a list: a judgment, with the beginnings of its texts."""
+
     row: int
     id: str | None
     status: str
@@ -138,34 +138,34 @@ class JudgmentLine(NamedTuple):
     votes_requested: int
     flags: tuple[Flag, ...]
     begins: str
-    """How the judged text begins; of compared responses, each of them."""
+    """The beginning of the judged text, or of each compared response."""
     fields: Mapping[str, str]
-    """How each text of the row begins."""
+    """The beginning of each text of the row."""
     criterion: str
     scores: Mapping[str, int | None]
-    """Of a RAG answer: dimension → score."""
+    """Dimension → score of RAG answers."""
     rule: str | None
-    """Of a RAG answer: the rule that made its composite."""
+    """The rule that made the composite of a RAG answer."""
     group: tuple[RowJudgment, ...] = ()
-    """What every criterion says of the row, where its judgments are one line."""
+    """The judgments of the row by every criterion, if they are one line."""
     numbers: Mapping[str, float | None] = NOTHING
-    """What else somebody wants to see."""
+    """Further columns that were asked for."""
     votes_agreeing: int = 0
     """The votes that agree with the verdict."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """Some judgments, and where the next page begins."""
+    """Some judgments, and the place where the next page begins."""
 
     lines: list[JudgmentLine]
     next: str | None
     looked_at: int = 0
-    """How many were looked through, where that is why the page ends."""
+    """The number of judgments searched, if the page ended because of it."""
 
 
 class _Place(NamedTuple):
-    """Where a page begins: behind this judgment of this segment."""
+    """The place where a page begins: after this judgment of this segment."""
 
     segment: int = 0
     score: float | None = None
@@ -178,18 +178,18 @@ class _Place(NamedTuple):
     def read(cls, text: str) -> _Place:
         try:
             segment, score, number = text.split("_")
-            found = cls(int(segment), float(score) if score else None, int(number))
-            if found.segment < 0 or not -1 <= found.number <= LARGEST:
+            place = cls(int(segment), float(score) if score else None, int(number))
+            if place.segment < 0 or not -1 <= place.number <= LARGEST:
                 raise ValueError
         except ValueError:
             raise SetupError(
                 "{text!r} is not a place in a list: follow a link to the next page", text=text
             ) from None
-        return found
+        return place
 
 
 class _Segment(NamedTuple):
-    """Judgments that an index holds in the order that is wanted."""
+    """Judgments that an index holds in the wanted order."""
 
     which: str
     by_score: bool
@@ -202,7 +202,7 @@ class _Segment(NamedTuple):
 
 @dataclass
 class _Search:
-    """What is looked for, and what was found so far."""
+    """The progress of one search: the filters and the judgments found so far."""
 
     filters: Filters
     size: int
@@ -214,11 +214,11 @@ class _Search:
     began: float = field(default_factory=time.monotonic)
 
     ended: bool = False
-    """Whether it ended before the judgments did."""
+    """True if the search stopped before the last judgment."""
 
     @property
     def is_over(self) -> bool:
-        """Whether enough was found, or looked at, for one page."""
+        """Return True if enough was found, or searched, for one page."""
         least = _LEAST // 4 if self.filters.words else _LEAST
         least = _LEAST_OF_EXPRESSION if self.filters.where else least
         is_long = self.looked_at >= least and time.monotonic() - self.began > self.patience
@@ -238,11 +238,11 @@ def page_of(
     order: Sequence[int] = (),
     numbers: Collection[str] = (),
 ) -> Page:
-    """A page of judgments behind ``after``.
+    """Return a page of judgments after ``after``.
 
-    ``judged``: the field whose beginning is shown; ``patience``: seconds after which what no index
-    holds is looked for no further; ``order``: the sorted numbers, where the filters have a key;
-    ``numbers``: which of ``NUMBERS`` the lines have.
+    ``judged``: the field whose beginning is shown; ``patience``: seconds of searching without an
+    index; ``order``: the sorted numbers, if the filters have a key; ``numbers``: which of
+    ``NUMBERS`` the lines have.
     """
     _add_functions(connection)
     filters = replace(filters, counts=read_judge(connection, filters.judge).counts)
@@ -251,22 +251,22 @@ def page_of(
     begin = _Place.read(after) if after else _Place()
     segments = _segments(filters)
     if filters.key:
-        _look_in_order(connection, search, order, begin)
-    for place in range(begin.segment, 0 if filters.key else len(segments)):
-        _look(
+        _search_in_order(connection, search, order, begin)
+    for segment_index in range(begin.segment, 0 if filters.key else len(segments)):
+        _search_segment(
             connection,
             search,
-            place,
-            segments[place],
-            begin if place == begin.segment else _Place(place),
+            segment_index,
+            segments[segment_index],
+            begin if segment_index == begin.segment else _Place(segment_index),
         )
         if search.ended:
             break
     more = len(search.found) > size
-    found = search.found[:size]
-    lines = [_line(connection, filters, number, judged, numbers) for number in found]
+    numbers_found = search.found[:size]
+    lines = [_line(connection, filters, number, judged, numbers) for number in numbers_found]
     if more:
-        return Page(lines, str(_place_of(connection, filters, found[-1], segments)))
+        return Page(lines, str(_place_of(connection, filters, numbers_found[-1], segments)))
     stopped = search.ended
     return Page(
         lines,
@@ -276,19 +276,20 @@ def page_of(
 
 
 def rows_of(connection: sqlite3.Connection, filters: Filters) -> frozenset[int]:
-    """Every row, from 1, that the filters take: each judgment is looked at."""
+    """Return every row, from 1, that passes the filters. Every judgment is read."""
     _add_functions(connection)
     filters = replace(filters, sort="row", key=None)
     matcher = TextMatcher(connection, filters.where)
     search = _Search(filters, LARGEST, matcher, patience=math.inf)
     for place, segment in enumerate(_segments(filters)):
-        _look(connection, search, place, segment, _Place(place))
+        _search_segment(connection, search, place, segment, _Place(place))
     return frozenset(number + 1 for number in search.found)
 
 
 def sorted_numbers(connection: sqlite3.Connection, judge: str, key: SortKey) -> Sequence[int]:
-    """Every judgment of a judge in the order of a key: four bytes each, whatever it is sorted by;
-    SQLite keeps the rest in a file.
+    """Return every judgment of a judge in the order of a key.
+
+    It takes four bytes per judgment, whatever the key; SQLite keeps the rest in a file.
     """
     _add_functions(connection)
     ends = time.monotonic() + _LONGEST_SORT
@@ -299,9 +300,9 @@ def sorted_numbers(connection: sqlite3.Connection, judge: str, key: SortKey) -> 
         f"ORDER BY {key.order_by('value')}"
     )
     try:
-        found = connection.execute(query, {**key.values, "judge": judge})
+        numbers = connection.execute(query, {**key.values, "judge": judge})
         few = last_row(connection, judge) < 1 << 32
-        return array("I" if few else "q", (number for (number,) in found))
+        return array("I" if few else "q", (number for (number,) in numbers))
     except sqlite3.OperationalError as error:
         if time.monotonic() <= ends:
             raise
@@ -341,10 +342,14 @@ def _segments(filters: Filters) -> list[_Segment]:
     ]
     if filters.sort != "best":
         return segments
-    scores = [one for one in segments if one.by_score and not one.falls]
-    counts = [one for one in reversed(segments) if one.by_score and one.falls]
-    others = [one for one in segments if not one.by_score]
-    return sorted([*scores, *counts], key=lambda one: one.status != "scored") + others
+    scores = [segment_of for segment_of in segments if segment_of.by_score and not segment_of.falls]
+    counts = [
+        segment_of for segment_of in reversed(segments) if segment_of.by_score and segment_of.falls
+    ]
+    unscored = [segment_of for segment_of in segments if not segment_of.by_score]
+    return (
+        sorted([*scores, *counts], key=lambda segment_of: segment_of.status != "scored") + unscored
+    )
 
 
 def _unscored_segment(status: str) -> _Segment:
@@ -352,45 +357,53 @@ def _unscored_segment(status: str) -> _Segment:
         f"status = '{status}' AND score IS NULL",
         by_score=False,
         status=status,
-        holds=lambda own, score, _: own == status and score is None,
+        holds=lambda own_status, score, _: own_status == status and score is None,
     )
 
 
 def _scored_segments(status: str, counts: Sequence[str]) -> Iterator[_Segment]:
-    """Judgments with a score, the worst segment first: scores, the counts above 0 of each
-    criterion, counts of 0. Counts of different criteria have no scale in common.
+    """Yield segments of judgments with a score, worst first: scores, the counts above 0 of each
+    criterion, counts of 0.
     """
-    known = frozenset(counts)
+    count_criteria = frozenset(counts)
     which = f"status = '{status}' AND score IS NOT NULL"
-    if not known:
+    if not count_criteria:
+        # Counts of different criteria have no common scale, so each criterion is a segment.
         yield _Segment(
-            which, True, status, lambda own, score, _: own == status and score is not None
+            which,
+            True,
+            status,
+            lambda own_status, score, _: own_status == status and score is not None,
         )
         return
-    among = "criterion {}IN (SELECT value FROM json_each(:counts))"
+    in_counts = "criterion {}IN (SELECT value FROM json_each(:counts))"
     yield _Segment(
-        f"{which} AND {among.format('NOT ')}",
+        f"{which} AND {in_counts.format('NOT ')}",
         True,
         status,
-        lambda own, score, of: own == status and score is not None and of not in known,
+        lambda own_status, score, of: (
+            own_status == status and score is not None and of not in count_criteria
+        ),
     )
     yield from (_count_segment(status, which, place, name) for place, name in enumerate(counts))
     yield _Segment(
-        f"{which} AND score <= 0 AND {among.format('')}",
+        f"{which} AND score <= 0 AND {in_counts.format('')}",
         True,
         status,
-        lambda own, score, of: own == status and score is not None and score <= 0 and of in known,
+        lambda own_status, score, of: (
+            own_status == status and score is not None and score <= 0 and of in count_criteria
+        ),
         falls=True,
     )
 
 
 def _count_segment(status: str, which: str, place: int, name: str) -> _Segment:
-    """The counts above 0 of one criterion."""
+    """Return the segment of one criterion's counts above 0."""
     return _Segment(
         f"{which} AND score > 0 AND criterion = :count{place}",
         True,
         status,
-        lambda own, score, of: own == status and (score or 0.0) > 0 and of == name,
+        lambda own_status, score, of: own_status == status and (score or 0.0) > 0 and of == name,
         falls=True,
     )
 
@@ -400,41 +413,43 @@ def _is_down(filters: Filters, segment: _Segment) -> bool:
     return (filters.sort in _DOWN) != (segment.falls and filters.sort in ("worst", "best"))
 
 
-def _look(
+def _search_segment(
     connection: sqlite3.Connection, search: _Search, place: int, segment: _Segment, begin: _Place
 ) -> None:
-    """All of a segment at once; a chunk behind the other where texts are matched."""
+    """Search a segment: in one query, or chunk by chunk if texts are matched."""
     is_more = True
     while is_more:
-        seen = 0
+        count = 0
         for number, score, matches in _rows_behind(search, segment, begin):
-            seen += 1
+            count += 1
             search.looked_at += 1
             begin = search.last = _Place(place, score if segment.by_score else None, number)
-            if matches and _is_wanted(connection, search, number):
+            if matches and _is_line(connection, search, number):
                 search.found.append(number)
             if search.is_over:
                 search.ended = True
                 return
-        is_more = search.matcher.has_patterns and seen == _CHUNK
+        is_more = search.matcher.has_patterns and count == _CHUNK
 
 
 def _rows_behind(search: _Search, segment: _Segment, begin: _Place) -> Iterable[Any]:
-    """Number, score and whether it matches, of the judgments behind a place."""
+    """Return number, score and match of the judgments after a place."""
     filters = search.filters
-    behind, direction = ("<", " DESC") if _is_down(filters, segment) else (">", "")
-    after = f"number {behind} :number" if begin.number >= 0 else "TRUE"
+    comparison, direction = ("<", " DESC") if _is_down(filters, segment) else (">", "")
+    start_condition = f"number {comparison} :number" if begin.number >= 0 else "TRUE"
     if segment.by_score and begin.score is not None:
-        after = f"(score, number) {behind} (:score, :number)"
+        start_condition = f"(score, number) {comparison} (:score, :number)"
     limits = _limits(filters) if segment.by_score else ()
     exact = [f"score {sign} :{name}" for name, sign, value in limits if value is not None]
-    among = [] if filters.rows is None else ["number IN (SELECT value FROM json_each(:rows))"]
-    where = " AND ".join(["judge = :judge", segment.which, after, *exact, *among])
+    row_condition = (
+        [] if filters.rows is None else ["number IN (SELECT value FROM json_each(:rows))"]
+    )
+    where = " AND ".join(["judge = :judge", segment.which, start_condition, *exact, *row_condition])
     order = ", ".join(
         f"{name}{direction}" for name in (("score", "number") if segment.by_score else ("number",))
     )
     query = (
-        f"SELECT number, score, {_matching(filters)} "  # noqa: S608 - texts of ours
+        f"SELECT number, score, {_row_conditions(filters)} "  # noqa: S608 - texts of ours
         f"FROM judgments WHERE {where} ORDER BY {order}"
         f"{f' LIMIT {_CHUNK}' if search.matcher.has_patterns else ''}"
     )
@@ -443,34 +458,34 @@ def _rows_behind(search: _Search, segment: _Segment, begin: _Place) -> Iterable[
     return search.matcher.rows(query, {**values, "rows": rows})
 
 
-def _look_in_order(
+def _search_in_order(
     connection: sqlite3.Connection, search: _Search, order: Sequence[int], begin: _Place
 ) -> None:
     filters = search.filters
     query = (
         "SELECT number FROM judgments WHERE judge = :judge AND number IN "  # noqa: S608 - ours
-        f"(SELECT value FROM json_each(:chunk)) AND {_matching(filters)}"
+        f"(SELECT value FROM json_each(:chunk)) AND {_row_conditions(filters)}"
     )
     try:
-        first = order.index(begin.number) + 1 if begin.number >= 0 else 0
+        start = order.index(begin.number) + 1 if begin.number >= 0 else 0
     except ValueError:
         raise SetupError("the judgments behind which this page begins are gone") from None
-    for at in range(first, len(order), _CHUNK):
+    for at in range(start, len(order), _CHUNK):
         chunk = list(order[at : at + _CHUNK])
         values = {**_values(filters), "chunk": json.dumps(chunk)}
         matching = {number for (number,) in search.matcher.rows(query, values)}
         for number in chunk:
             search.looked_at += 1
             search.last = _Place(0, None, number)
-            if number in matching and _is_wanted(connection, search, number):
+            if number in matching and _is_line(connection, search, number):
                 search.found.append(number)
             if search.is_over:
                 search.ended = True
                 return
 
 
-def _is_wanted(connection: sqlite3.Connection, search: _Search, number: int) -> bool:
-    """Whether a judgment that matches is a line: not where another of its row stands before it."""
+def _is_line(connection: sqlite3.Connection, search: _Search, number: int) -> bool:
+    """Return True if a matching judgment is a line of its own: the first of its row in the list."""
     filters = search.filters
     if filters.rows is not None and number + 1 not in filters.rows:
         return False
@@ -482,19 +497,19 @@ def _is_wanted(connection: sqlite3.Connection, search: _Search, number: int) -> 
     by = filters.key.order if filters.key else "number"
     query = (
         f"SELECT number, status, score, criterion FROM judgments WHERE judge = :judge "  # noqa: S608 - ours
-        f"AND number BETWEEN :first AND :last AND {_matching(filters)} ORDER BY {by}"
+        f"AND number BETWEEN :first AND :last AND {_row_conditions(filters)} ORDER BY {by}"
     )
     values = {**_values(filters), "first": group[0].index, "last": group[-1].index}
     matching: list[Any] = [
-        one
-        for one in search.matcher.rows(query, values)
-        if filters.rows is None or one[0] + 1 in filters.rows
+        judgment
+        for judgment in search.matcher.rows(query, values)
+        if filters.rows is None or judgment[0] + 1 in filters.rows
     ]
     if filters.key:
         return bool(matching[0][0] == number)
     segments = _segments(filters)
-    first = min(matching, key=lambda one: _rank(filters, segments, *one))
-    return bool(first[0] == number)
+    first_listed = min(matching, key=lambda judgment: _rank(filters, segments, *judgment))
+    return bool(first_listed[0] == number)
 
 
 def _rank(
@@ -505,14 +520,14 @@ def _rank(
     score: float | None,
     criterion: str,
 ) -> tuple[int, float, int]:
-    """A key that sorts judgments as the list does."""
+    """Return a key that sorts judgments as the list does."""
     place = _place_in(segments, number, status, score, criterion)
     sign = -1 if _is_down(filters, segments[place.segment]) else 1
     return place.segment, sign * (place.score or 0.0), sign * number
 
 
 def _values(filters: Filters) -> dict[str, object]:
-    """What the queries of a list are given."""
+    """Return the values for the queries of a list."""
     return {
         "judge": filters.judge,
         "verdict": filters.verdict,
@@ -535,22 +550,22 @@ def _limits(filters: Filters) -> Iterator[tuple[str, str, float | None]]:
     yield "most", "<=", filters.most
 
 
-def _matching(filters: Filters) -> str:
-    """What is decided row by row."""
-    wanted = [f"flags & {flag_bit(filters.flag)}"] if filters.flag else []
-    wanted += [_HAS_WORDS] if filters.words else []
-    wanted += [
+def _row_conditions(filters: Filters) -> str:
+    """Return the SQL condition that is checked row by row."""
+    conditions = [f"flags & {flag_bit(filters.flag)}"] if filters.flag else []
+    conditions += [_HAS_WORDS] if filters.words else []
+    conditions += [
         f"score IS NOT NULL AND score {sign} :{name}"
         for name, sign, value in _limits(filters)
         if value is not None
     ]
-    wanted += ["status = :status"] if filters.status else []
-    wanted += ["verdict IS :verdict"] if filters.verdict is not None else []
-    wanted += ["criterion IS :criteria"] if filters.criteria is not None else []
-    wanted += ["json_extract(result, :dimension) = :reached"] if filters.dimension else []
-    wanted += ["json_extract(result, '$.composite.rule') = :rule"] if filters.rule else []
-    wanted += [filters.where.sql] if filters.where else []
-    return " AND ".join(f"({one})" for one in wanted) or "1"
+    conditions += ["status = :status"] if filters.status else []
+    conditions += ["verdict IS :verdict"] if filters.verdict is not None else []
+    conditions += ["criterion IS :criteria"] if filters.criteria is not None else []
+    conditions += ["json_extract(result, :dimension) = :reached"] if filters.dimension else []
+    conditions += ["json_extract(result, '$.composite.rule') = :rule"] if filters.rule else []
+    conditions += [filters.where.sql] if filters.where else []
+    return " AND ".join(f"({condition})" for condition in conditions) or "1"
 
 
 def _dimension_values(dimension: str | None) -> dict[str, object]:
@@ -574,7 +589,9 @@ def _place_in(
 ) -> _Place:
     if len(segments) == 1:
         return _Place(0, None, number)
-    place = next(place for place, one in enumerate(segments) if one.holds(status, score, criterion))
+    place = next(
+        place for place, segment in enumerate(segments) if segment.holds(status, score, criterion)
+    )
     return _Place(place, score, number)
 
 
@@ -592,11 +609,11 @@ def _line(
     numbers: Collection[str],
 ) -> JudgmentLine:
     values = {"judge": filters.judge, "number": number, "most": _LOOKED_INTO}
-    id, status, score, verdict, flags, criterion, kept, texts, *more = connection.execute(
+    id, status, score, verdict, flags, criterion, result_text, texts, *more = connection.execute(
         _LINE.format(number_columns(numbers)), values
     ).fetchone()
     fields = {name: _preview(value) for name, value in begin_object(texts).items()}
-    result = begin_object(kept)
+    result = begin_object(result_text)
     valid, requested, scores = map(result.get, ("votes_valid", "votes_requested", "scores"))
     valid = valid if isinstance(valid, int) else 0
     rule = object_in(result.get("composite")).get("rule")
@@ -612,7 +629,11 @@ def _line(
         fields.get(judged) or next(iter(fields.values()), ""),
         fields,
         criterion,
-        {name: one for name, one in scores.items() if one is None or type(one) is int}
+        {
+            name: score_of_dimension
+            for name, score_of_dimension in scores.items()
+            if score_of_dimension is None or type(score_of_dimension) is int
+        }
         if isinstance(scores, dict)
         else {},
         rule if isinstance(rule, str) else None,
@@ -626,63 +647,74 @@ def _line(
 
 def _preview(value: JsonValue) -> str:
     if isinstance(value, list):
-        return _BETWEEN.join(str(one)[: _PREVIEW // 2] for one in value[:_MOST_BEGINNINGS])
+        return _BETWEEN.join(
+            str(response)[: _PREVIEW // 2] for response in value[:_MOST_BEGINNINGS]
+        )
     return str(value or "")[:_PREVIEW]
 
 
 def find_row(
     connection: sqlite3.Connection, judge: str, wanted: str, per_row: int = 1
 ) -> int | None:
-    """The judgment, from 1, of the row with that id; else the first one of the row of that number,
-    where each row has ``per_row`` of them.
+    """Return the judgment, from 1, of the row with that id; else the first of the row with that
+    number.
+
+    ``per_row``: judgments per row.
     """
     of_id = "SELECT number FROM judgments WHERE judge = ? AND id = ? ORDER BY number LIMIT 1"
-    if found := connection.execute(of_id, (judge, wanted)).fetchone():
-        return int(found[0]) + 1
+    if match := connection.execute(of_id, (judge, wanted)).fetchone():
+        return int(match[0]) + 1
     number = int(wanted) if wanted.isdecimal() and len(wanted) < _MOST_DIGITS else 0
     of_number = "SELECT number FROM judgments WHERE judge = ? AND number = ?"
-    found = connection.execute(of_number, (judge, (number - 1) * per_row)).fetchone()
-    return int(found[0]) + 1 if found else None
+    match = connection.execute(of_number, (judge, (number - 1) * per_row)).fetchone()
+    return int(match[0]) + 1 if match else None
 
 
 def row_of_id(connection: sqlite3.Connection, judge: str, id: str, criterion: str) -> int | None:
-    """The index, from 0, of the row with that id that was judged by that criterion."""
+    """Return the index, from 0, of the row with that id, judged by that criterion."""
     query = (
         "SELECT number FROM judgments WHERE judge = ? AND id = ? AND criterion = ? "
         "ORDER BY number LIMIT 1"
     )
-    found = connection.execute(query, (judge, id, criterion)).fetchone()
-    return int(found[0]) if found else None
+    match = connection.execute(query, (judge, id, criterion)).fetchone()
+    return int(match[0]) if match else None
 
 
 def neighbours(
     connection: sqlite3.Connection, group: Sequence[RowJudgment], index: int
 ) -> tuple[int | None, int | None]:
-    """The rows before and behind that of ``group``, all from 1, None at the ends: the judgments by
-    the criterion of the one at ``index`` where there are such.
+    """Return the rows before and after that of ``group``, from 1; None at the ends.
+
+    If they have several criteria, it is their judgment by the same criterion as the one at
+    ``index``.
     """
-    own = next(one for one in group if one.index == index)
-    order = [one.criterion for one in group] if len(group) > 1 else []
+    current = next(judgment for judgment in group if judgment.index == index)
+    order = [judgment.criterion for judgment in group] if len(group) > 1 else []
     query = "SELECT {}(number) FROM judgments WHERE judge = ? AND number {} ?"
-    found: list[int | None] = []
+    rows: list[int | None] = []
     for which, end in ((("max", "<"), group[0]), (("min", ">"), group[-1])):
-        (at,) = connection.execute(query.format(*which), (own.judge, end.index)).fetchone()
-        near = [] if at is None or not order else row_group(connection, own.judge, at, order)
-        alike = (one.row for one in near if one.criterion == own.criterion)
-        found.append(None if at is None else next(alike, at + 1))
-    return found[0], found[1]
+        (number,) = connection.execute(query.format(*which), (current.judge, end.index)).fetchone()
+        near = (
+            []
+            if number is None or not order
+            else row_group(connection, current.judge, number, order)
+        )
+        alike = (judgment.row for judgment in near if judgment.criterion == current.criterion)
+        rows.append(None if number is None else next(alike, number + 1))
+    return rows[0], rows[1]
 
 
 def last_row(connection: sqlite3.Connection, judge: str) -> int:
-    """The highest number of a row, from 1; 0 where there is none."""
+    """Return the highest row number, from 1; 0 if there is none."""
     query = "SELECT max(number) + 1 FROM judgments WHERE judge = ?"
     return connection.execute(query, (judge,)).fetchone()[0] or 0
 
 
 def same_text(connection: sqlite3.Connection, judge: str, number: int) -> list[JsonDict]:
-    """Other judgments of a row of equal content, by any judge and criteria; ``number`` from 0.
+    """Return other judgments of rows with equal content, by any judge and criterion; ``number``
+    from 0.
 
-    Every judgment is looked at.
+    Every judgment is read.
     """
     query = (
         "SELECT judge, number + 1, id, status, verdict, criterion FROM judgments "
@@ -692,19 +724,18 @@ def same_text(connection: sqlite3.Connection, judge: str, number: int) -> list[J
     )
     names = ("judge", "row", "id", "status", "verdict", "criteria")
     return [
-        dict(zip(names, one, strict=True))
-        for one in connection.execute(query, {"judge": judge, "number": number})
+        dict(zip(names, match, strict=True))
+        for match in connection.execute(query, {"judge": judge, "number": number})
     ]
 
 
 def judges_in(connection: sqlite3.Connection) -> list[str]:
-    """The judges that judged something, found from one to the next: there are few of them and many
-    rows.
-    """
-    found: list[str] = []
+    """Return the judges with judgments."""
+    judges: list[str] = []
+    # A loop over the index: there are few judges and many rows, and DISTINCT would read all.
     step = "SELECT min(judge) FROM judgments WHERE judge > ?"
     while (
-        name := connection.execute(step, (found[-1] if found else "",)).fetchone()[0]
+        name := connection.execute(step, (judges[-1] if judges else "",)).fetchone()[0]
     ) is not None:
-        found.append(name)
-    return found
+        judges.append(name)
+    return judges

@@ -1,27 +1,26 @@
-"""The judgments of a ledger, as records: checked as they are read, one by one."""
+"""Read the judgments of a ledger as records, checked one by one."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import islice
 from typing import Any, cast
 
 from adjudge.core.domain.record import JudgmentRecord, VoteRecord
 from adjudge.core.ledger.codec import judgment_of, vote_of
-from adjudge.core.ledger.rows import KEY_BYTES, LARGEST, checked, select
+from adjudge.core.ledger.rows import KEY_BYTES, LARGEST, select, verify_row
 from adjudge.messages import Message
 
 _VOTES = f"{select('votes')} WHERE ballot IN ({{}}) ORDER BY number"
 _AT_ONCE = 64
-"""Judgments, and ballots, whose votes are looked up together: few, since a judgment may hold a
-whole trajectory.
+"""Judgments, and ballots, whose votes are looked up at once: few, since a judgment may hold a
+trajectory.
 """
 _TRAJECTORY = '"trajectory"'
 _WITHOUT_STEPS = "SELECT json_remove(?, '$.trajectory')"
-"""Thousands of steps take long to read: SQLite passes over them."""
+"""Reading thousands of steps takes long; SQLite skips them."""
 
 
 def records(
@@ -34,9 +33,10 @@ def records(
     trajectory: bool = True,
     seen: VotesSeen | None = None,
 ) -> Iterator[JudgmentRecord]:
-    """Every judgment, by judge and row; on request with its votes, of one ``judge``, and of that
-    the one at ``index``, or those by one ``criterion``; without the ``trajectory`` of an agent
-    where nobody looks at it. ``seen``: is told which votes were read.
+    """Yield every judgment, by judge and row.
+
+    ``votes``: with their votes; ``judge``, ``index``, ``criterion``: only these; ``trajectory``:
+    False leaves out the trajectories of agents; ``seen``: notes which votes were read.
     """
     rows = judgment_rows(ledger, judge=judge, index=index, criterion=criterion)
     if not votes:
@@ -48,19 +48,19 @@ def records(
         if seen is not None:
             seen.add(cast(int, row[0]) for row in newest.values())
         for row, keys in zip(some, ballots, strict=True):
-            found = tuple(vote_of(newest[key]) for key in keys if key in newest)
-            yield _record(ledger, row, found, trajectory)
+            row_votes = tuple(vote_of(newest[key]) for key in keys if key in newest)
+            yield _record(ledger, row, row_votes, trajectory)
 
 
 class VotesSeen:
-    """Remembers which votes were read, and so checked: two bytes per vote of the ledger at most."""
+    """Remembers which votes were read, and so checked: at most two bytes per vote of the ledger."""
 
     def __init__(self, ledger: sqlite3.Connection) -> None:
         newest, votes = ledger.execute(
             "SELECT coalesce(max(number), 0), count(*) FROM votes"
         ).fetchone()
         self._ledger, self._votes = ledger, votes
-        # numbers may come from anybody: the votes beyond these count as unread
+        # A ledger may come from anyone: votes with larger numbers count as unread.
         self._is_read = bytearray(max(0, min(newest, 2 * votes)) + 1)
 
     def add(self, numbers: Iterable[int]) -> None:
@@ -76,7 +76,7 @@ class VotesSeen:
         for row in self._ledger.execute(select("votes")):
             number = row[0]
             if not 0 <= number < len(self._is_read) or not self._is_read[number]:
-                checked("votes", row)
+                verify_row("votes", row)
 
 
 def _record(
@@ -85,16 +85,15 @@ def _record(
     votes: tuple[VoteRecord, ...] | None,
     trajectory: bool,
 ) -> JudgmentRecord:
-    *others, result = row
+    *other_columns, result = row
     if not trajectory and _TRAJECTORY in str(result):
-        row = (*others, *ledger.execute(_WITHOUT_STEPS, (result,)).fetchone())
-    found = judgment_of(row, votes)
-    if found.scored or found.reason is not None:
-        return found
-    known = (
-        votes_on(ledger, row[4]) if votes is None else votes
-    )  # where the first edition kept why there is no score
-    return replace(found, reason=next((vote.reason for vote in known if vote.reason), None))
+        row = (*other_columns, *ledger.execute(_WITHOUT_STEPS, (result,)).fetchone())
+    record = judgment_of(row, votes)
+    if record.scored or record.reason is not None:
+        return record
+    # The first edition stored the reason for a missing score with the votes.
+    row_votes = votes_on(ledger, row[4]) if votes is None else votes
+    return replace(record, reason=next((vote.reason for vote in row_votes if vote.reason), None))
 
 
 def judgment_rows(
@@ -104,23 +103,27 @@ def judgment_rows(
     index: int | None = None,
     criterion: str | None = None,
 ) -> Iterator[tuple[Any, ...]]:
-    """The rows of the same, as they are kept."""
+    """Yield the stored rows of the judgments."""
     if index is not None and not 0 <= index <= LARGEST:
         return iter(())
-    wanted = {"judge": judge, "number": index, "criterion": criterion}
-    which = " AND ".join(f"{name} = :{name}" for name, value in wanted.items() if value is not None)
+    filters = {"judge": judge, "number": index, "criterion": criterion}
+    which = " AND ".join(
+        f"{name} = :{name}" for name, value in filters.items() if value is not None
+    )
     query = f"{select('judgments')} WHERE {which or 'TRUE'} ORDER BY judge, number"
-    return (checked("judgments", row) for row in ledger.execute(query, wanted))
+    return (verify_row("judgments", row) for row in ledger.execute(query, filters))
 
 
 def row_checksum(ledger: sqlite3.Connection, judge: str, index: int) -> object:
-    """Another when a judgment was written anew; None where there is none."""
+    """Return a judgment's checksum, which changes when it is rewritten; None if there is no
+    judgment.
+    """
     query = "SELECT checksum FROM judgments WHERE judge = ? AND number = ?"
     return (ledger.execute(query, (judge, index)).fetchone() or (None,))[0]
 
 
 def votes_on(ledger: sqlite3.Connection, ballots: object) -> tuple[VoteRecord, ...]:
-    """The last vote on each ballot of a judgment."""
+    """Return the last vote on each ballot of a judgment."""
     keys = _ballots(ballots)
     newest = _newest_votes(ledger, keys)
     return tuple(vote_of(newest[key]) for key in keys if key in newest)
@@ -140,16 +143,12 @@ def _newest_votes(
     newest: dict[bytes, tuple[object, ...]] = {}
     for place in range(0, len(keys), _AT_ONCE):
         some = keys[place : place + _AT_ONCE]
-        newest |= {row[1]: row for row in ledger.execute(_VOTES.format(_marks(len(some))), some)}
-    return {key: checked("votes", row) for key, row in newest.items()}
-
-
-@cache
-def _marks(count: int) -> str:
-    return ",".join("?" * count)
+        marks = ",".join("?" * len(some))
+        newest |= {row[1]: row for row in ledger.execute(_VOTES.format(marks), some)}
+    return {key: verify_row("votes", row) for key, row in newest.items()}
 
 
 def votes_of(ledger: sqlite3.Connection, judge: str, index: int) -> tuple[VoteRecord, ...]:
-    """The votes of one judgment."""
+    """Return the votes of one judgment."""
     row = next(judgment_rows(ledger, judge=judge, index=index), None)
     return votes_on(ledger, row[4]) if row else ()

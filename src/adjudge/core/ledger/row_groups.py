@@ -1,4 +1,4 @@
-"""The judgments of one row, where a judge has several criteria: they lie side by side."""
+"""The judgments of one row, if a judge has several criteria: they are stored next to each other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adjudge.core.domain.record import Flag
 from adjudge.core.ledger.codec import flags_in
 
 MOST_CRITERIA = 64
-"""Judgments on each side of one that are looked through for others of its row."""
+"""Judgments on each side of one that are searched for others of its row."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class RowJudgment:
 def row_group(
     connection: sqlite3.Connection, judge: str, index: int, order: Sequence[str] = ()
 ) -> list[RowJudgment]:
-    """The judgments of one row by all criteria of the judge, in their order: neighbours of the same
-    id, or without one of the same text, each by another criterion.
+    """Return the judgments of one row by all criteria of the judge, in their order.
 
-    ``order``: the judge's criteria where they are known: one that does not come later is the next
-    row's.
+    They are neighbours with the same id, or without an id the same text, each by another criterion.
+    ``order``: the judge's criteria, if known: a criterion that does not come later begins the next
+    row.
     """
     query = (
         "SELECT CASE WHEN id IS NULL THEN CAST(coalesce(json_extract(instance, '$.response'), "
@@ -47,35 +47,36 @@ def row_group(
     )
     reach = len(order) - 1 if order else MOST_CRITERIA
     places = {name: place for place, name in enumerate(order)}
-    texts: bytes | None = None
-    found: list[RowJudgment] = []
-    for own, *rest, flags in connection.execute(query, (judge, index - reach, index + reach)):
-        one = replace(RowJudgment(judge, *rest), flags=flags_in(flags))
-        if found and (
-            (one.id, own) != (found[-1].id, texts)
-            or one.criterion in {each.criterion for each in found}
-            or places.get(one.criterion, 0) < places.get(found[-1].criterion, 0)
+    group_text: bytes | None = None
+    group: list[RowJudgment] = []
+    for text, *columns, flags in connection.execute(query, (judge, index - reach, index + reach)):
+        judgment = replace(RowJudgment(judge, *columns), flags=flags_in(flags))
+        if group and (
+            (judgment.id, text) != (group[-1].id, group_text)
+            or judgment.criterion in {member.criterion for member in group}
+            or places.get(judgment.criterion, 0) < places.get(group[-1].criterion, 0)
         ):
-            if one.index > index:
+            if judgment.index > index:
                 break
-            found = []
-        texts = own
-        found.append(one)
-    return found if any(one.index == index for one in found) else []
+            group = []
+        group_text = text
+        group.append(judgment)
+    return group if any(judgment.index == index for judgment in group) else []
 
 
 def come_together(connection: sqlite3.Connection, judge: str, order: Sequence[str]) -> bool:
-    """Whether the criteria of a judge come in turns, row by row, by its first judgments."""
+    """Return True if the judge's first judgments alternate between its criteria, row by row."""
     return any(
         len(row_group(connection, judge, index, order)) > 1 for index in range(2 * len(order))
     )
 
 
 def are_in_turn(connection: sqlite3.Connection, judge: str, order: Sequence[str]) -> bool:
-    """Whether every row has a judgment by each criterion, in their order, so that rows can be
-    counted: by the first and the last judgments, since what is missing between moves the last.
+    """Return True if every row has a judgment by each criterion, in order, so that rows can be
+    counted.
     """
     query = "SELECT number, criterion FROM judgments WHERE judge = ? ORDER BY number {} LIMIT ?"
+    # The ends are enough: a judgment missing in between would shift the last ones.
     most = 2 * len(order)
     ends = [connection.execute(query.format(end), (judge, most)) for end in ("ASC", "DESC")]
     return len(order) > 1 and all(
@@ -84,7 +85,7 @@ def are_in_turn(connection: sqlite3.Connection, judge: str, order: Sequence[str]
 
 
 def count_rows_of(connection: sqlite3.Connection, judge: str, per_row: int) -> int:
-    """How many rows a judge judged, where each has so many judgments."""
+    """Return the number of rows that a judge judged, with ``per_row`` judgments each."""
     query = "SELECT count(DISTINCT number / ?) FROM judgments WHERE judge = ?"
     (count,) = connection.execute(query, (per_row, judge)).fetchone()
     return int(count)

@@ -1,5 +1,6 @@
-"""The texts of a row as Python reads them: what SQLite makes of JSON ends at a NUL character, and
-is no text where it has half a surrogate pair.
+"""Texts of a row as Python reads them.
+
+SQLite cuts JSON texts at a NUL character, and cannot decode half a surrogate pair.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ _SIGNS: Mapping[str, Callable[[str | float, str | float], bool]] = {
 
 
 def texts_in(kept: str, name: str | None) -> Iterator[str]:
-    """Every text in an object, or in what it has under a name."""
-    found: JsonValue = json.loads(kept)
+    """Yield every text in an object, or in its value under a name."""
+    value: JsonValue = json.loads(kept)
     if name is not None:
-        found = found.get(name) if isinstance(found, dict) else None
-    ahead = [found]
-    while ahead:
-        match ahead.pop():
+        value = value.get(name) if isinstance(value, dict) else None
+    stack = [value]
+    while stack:
+        match stack.pop():
             case str(text):
                 yield text
-            case list(several):
-                ahead += several
-            case dict(named):
-                ahead += named.values()
+            case list(members):
+                stack += members
+            case dict(by_name):
+                stack += by_name.values()
 
 
 def add_text_functions(connection: sqlite3.Connection) -> None:
@@ -44,11 +45,11 @@ def add_text_functions(connection: sqlite3.Connection) -> None:
 
 
 def _fits(sign: str, value: str | float, kept: str | None, name: str | None) -> bool | None:
-    """Whether one of the texts compares to the value: as a number, where that is one."""
+    """Return True if one of the texts compares to the value; as a number if the value is one."""
     if kept is None:
         return None
     for text in texts_in(kept, name):
-        own = text.casefold() if isinstance(value, str) else read_number(text)
-        if own is not None and _SIGNS[sign](own, value):
+        cell = text.casefold() if isinstance(value, str) else read_number(text)
+        if cell is not None and _SIGNS[sign](cell, value):
             return True
     return False

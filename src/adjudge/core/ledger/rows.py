@@ -1,5 +1,5 @@
-"""Rows of a ledger: the columns of its tables, and the checksum by which a damaged row is known;
-what was judged, as kept.
+"""Rows of a ledger: the columns of its tables, the checksums that reveal damage, and the stored
+form of messages and input rows.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     ),
     "batch_ballots": ("ballot", "request", "batch", "attempt", "state", "reply"),
 }
-"""Table → what its checksum covers, in this order. The checksum itself stands behind them."""
+"""Table → the columns that its checksum covers, in this order. The checksum is the last column."""
 ORDER: Mapping[str, tuple[str, ...]] = {
     "meta": ("rowid",),
     "votes": ("number",),
@@ -59,20 +59,18 @@ ORDER: Mapping[str, tuple[str, ...]] = {
     "batches": ("id",),
     "batch_ballots": ("ballot", "request"),
 }
-"""Table → how its rows lie in the file."""
+"""Table → the order of its rows in the file."""
 IN_BATCH = "in_batch"
-"""Where a vote keeps how many of its tokens went through batches.
+"""The key under which a vote keeps its tokens that went through batches.
 
 Exports leave it out: a verdict is the same either way.
 """
 LARGEST = 2**63 - 1
-"""Number that SQLite can be asked for."""
+"""The largest number that SQLite accepts."""
 KEY_BYTES = 16
-"""Of the hash by which a ballot's votes are found."""
+"""Length of the hash by which a ballot's votes are found."""
 MESSAGES = "message_parts"
-"""Under which key it is kept what our own sentences are made of: pairs of where such a text stands,
-and its parts.
-"""
+"""The key of the parts of our own messages: pairs of a message's path and its parts."""
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _encoded = json_writer(bytes.hex)
 CHECKSUM_SQL = "checksum_of"
@@ -80,23 +78,23 @@ CHECKSUM_SQL = "checksum_of"
 
 
 def checksum(*values: object) -> int:
-    """Of a row's values, as SQLite gives them back; the same on every machine."""
+    """Return the checksum of a row's values as SQLite returns them; the same on every machine."""
     return zlib.crc32(_encoded(values).encode())
 
 
 def with_checksum(*values: object) -> tuple[object, ...]:
-    """A row as it is written: with its checksum behind it."""
+    """Return a row as it is written: with its checksum at the end."""
     return (*values, zlib.crc32(_encoded(values).encode()))
 
 
 def select(table: str) -> str:
-    """The beginning of a query for whole rows, which ``checked`` takes."""
-    # names of ours
+    """Return the beginning of a query for whole rows, for ``verify_row``."""
+    # The names are constants of this module.
     return f"SELECT {', '.join(COLUMNS[table])}, checksum FROM {table}"  # noqa: S608
 
 
 def insert(table: str, conflict: str = "REPLACE") -> str:
-    """A statement that writes a row that was ``with_checksum``."""
+    """Return a statement that writes a row from ``with_checksum``."""
     names = (*COLUMNS[table], "checksum")
     return (
         f"INSERT OR {conflict} INTO {table} ({', '.join(names)}) VALUES "  # noqa: S608
@@ -105,26 +103,26 @@ def insert(table: str, conflict: str = "REPLACE") -> str:
 
 
 def checksum_matches(table: str) -> str:
-    """A condition that holds for rows which are as they were written."""
+    """Return a condition that holds for undamaged rows."""
     return f"checksum IS {CHECKSUM_SQL}({', '.join(COLUMNS[table])})"
 
 
 def columns_in(connection: sqlite3.Connection, table: str) -> list[str]:
-    """The columns of a table as the file has it; none where there is no such table."""
+    """Return the columns of a table in the file; none if there is no such table."""
     return [row[1] for row in connection.execute(f"PRAGMA main.table_info({table})")]
 
 
 def checked_key(key: object) -> bytes:
-    """The key of a vote's ballot, which is read without the rest of its row."""
+    """Return the key of a vote's ballot, which is read without the rest of its row."""
     if not isinstance(key, bytes):
         raise sqlite3.DatabaseError(Message("a vote does not say which ballot it answers"))
     return key
 
 
-def checked(table: str, row: Sequence[object]) -> tuple[Any, ...]:
-    """The row's values, when they are those that were written.
+def verify_row(table: str, row: Sequence[object]) -> tuple[Any, ...]:
+    """Return the row's values if its checksum matches.
 
-    Otherwise they are damaged, which is SQLite's error to us.
+    Raise SQLite's error for a damaged row.
     """
     values = tuple(row[:-1])
     if zlib.crc32(_encoded(values).encode()) != row[-1]:
@@ -141,14 +139,14 @@ def checked(table: str, row: Sequence[object]) -> tuple[Any, ...]:
 def refuse_damaged_rows(
     connection: sqlite3.Connection, tables: Iterable[str] = tuple(COLUMNS)
 ) -> None:
-    """Check the checksum of every row of every table, or of some ``tables``."""
+    """Check the checksum of every row of ``tables``."""
     for table in tables:
         for row in connection.execute(select(table)):
-            checked(table, row)
+            verify_row(table, row)
 
 
 def storable(text: str | None) -> str | None:
-    """Half a surrogate pair has no UTF-8: it is kept as its escape."""
+    """Return the text with half surrogate pairs escaped: they have no UTF-8."""
     return (
         text
         if text is None or text.isascii()
@@ -157,99 +155,99 @@ def storable(text: str | None) -> str | None:
 
 
 def message_parts(kept: JsonObject) -> JsonDict:
-    """What the messages in ``kept`` are made of, to be kept beside it."""
-    found: list[JsonValue] = []
-    left: list[tuple[list[JsonValue], Iterable[tuple[JsonValue, Any]]]] = [([], kept.items())]
-    for path, inside in left:  # which grows by what is inside
-        for name, part in inside:
+    """Return the parts of the messages in ``kept``, to be stored next to it."""
+    parts: list[JsonValue] = []
+    queue: list[tuple[list[JsonValue], Iterable[tuple[JsonValue, Any]]]] = [([], kept.items())]
+    for path, members in queue:  # which grows by what is inside
+        for name, part in members:
             if not part or type(part) in _SCALARS:
                 continue
             if isinstance(part, Message):
-                found.append([[*path, name], cast(JsonValue, pack(part))])
+                parts.append([[*path, name], cast(JsonValue, pack(part))])
             elif isinstance(part, (list, tuple)):
-                left.append(([*path, name], enumerate(part)))
+                queue.append(([*path, name], enumerate(part)))
             elif isinstance(part, Mapping):
-                left.append(([*path, name], part.items()))
-    return {MESSAGES: found} if found else {}
+                queue.append(([*path, name], part.items()))
+    return {MESSAGES: parts} if parts else {}
 
 
 def with_messages(given: JsonObject) -> JsonDict:
-    """``given`` with messages where texts of ours stand; what does not say so rightly is left."""
-    kept = dict(given)
-    if MESSAGES not in kept:
-        return kept
-    found = kept.pop(MESSAGES)
-    for entry in found if isinstance(found, list) else ():
+    """Return ``given`` with its texts turned back into messages; invalid parts are skipped."""
+    stored = dict(given)
+    if MESSAGES not in stored:
+        return stored
+    parts = stored.pop(MESSAGES)
+    for entry in parts if isinstance(parts, list) else ():
         match entry:
             case [[*outer, last], packed]:
-                _put_message(kept, outer, last, packed)
-    return kept
+                _put_message(stored, outer, last, packed)
+    return stored
 
 
-def _put_message(kept: Any, outer: Sequence[Any], last: Any, packed: object) -> None:
+def _put_message(node: Any, outer: Sequence[Any], last: Any, packed: object) -> None:
     try:
         for name in outer:
-            kept = kept[name]
-        if type(kept[last]) is str and isinstance(kept, dict | list):
-            kept[last] = StoredMessage(kept[last], packed)
+            node = node[name]
+        if type(node[last]) is str and isinstance(node, dict | list):
+            node[last] = StoredMessage(node[last], packed)
     except (LookupError, TypeError):
         return
 
 
 def fact_text(value: JsonValue) -> str:
-    """A fact about a run as JSON; one that holds messages is kept with their parts."""
-    kept: JsonDict = {"value": value}
-    parts = message_parts(kept)
-    return json.dumps({**kept, **parts} if parts else value)
+    """Return a fact about a run as JSON; messages are stored with their parts."""
+    stored: JsonDict = {"value": value}
+    parts = message_parts(stored)
+    return json.dumps({**stored, **parts} if parts else value)
 
 
 def read_fact(text: str) -> Any:
-    """The fact that ``fact_text`` wrote."""
-    found = json.loads(text)
-    if isinstance(found, dict) and found.keys() == {"value", MESSAGES}:
-        return with_messages(found)["value"]
-    return found
+    """Return the fact that ``fact_text`` wrote."""
+    fact = json.loads(text)
+    if isinstance(fact, dict) and fact.keys() == {"value", MESSAGES}:
+        return with_messages(fact)["value"]
+    return fact
 
 
 LABELS = "labels"
-"""Of a judgment in an export: what people said of its row."""
+"""The key of a row's human labels in an exported judgment."""
 INPUT = "input"
-"""Where it stands in what is kept of a judgment."""
+"""The key of the input row in a stored judgment."""
 
 
 def kept_input(row: JsonObject, fields: JsonObject) -> JsonDict:
-    """What to keep of the row that was read: a text that is also a field is kept once, there."""
+    """Return the input row for storage: a text that is also a field is stored once, there."""
     names = {value: name for name, value in fields.items() if isinstance(value, str)}
-    return {column: _kept(value, names) for column, value in row.items()}
+    return {column: _pack_value(value, names) for column, value in row.items()}
 
 
 def input_from(kept: JsonValue, fields: JsonObject) -> JsonDict:
-    """The row again, with the texts of its fields."""
+    """Return the stored input row, with the texts of its fields."""
     if not kept:
         return {}
     return {
-        column: _read(value, fields) if isinstance(value, dict) else value
+        column: _unpack_value(value, fields) if isinstance(value, dict) else value
         for column, value in object_in(kept).items()
     }
 
 
-def _kept(value: JsonValue, fields: Mapping[str, str]) -> JsonValue:
+def _pack_value(value: JsonValue, fields: Mapping[str, str]) -> JsonValue:
     if isinstance(value, str) and value in fields:
         return {"field": fields[value]}
     return {"value": value} if isinstance(value, Mapping) else value
 
 
-def _read(value: JsonDict, fields: JsonObject) -> JsonValue:
+def _unpack_value(value: JsonDict, fields: JsonObject) -> JsonValue:
     return fields.get(str(value["field"])) if "field" in value else value.get("value")
 
 
 def wordings_in(configuration: JsonObject) -> dict[str, str]:
-    """The hash of each template, as the run's judges knew it."""
+    """Return the hash of each prompt template, as the run's judges knew it."""
     judges = judges_of(configuration).values()
     return {name: str(text) for judge in judges for name, text in judge.templates.items()}
 
 
 def readers_in(configuration: JsonObject) -> set[str]:
-    """Return the versions of the reply reader that the run's judges were set up with."""
+    """Return the versions of the reply reader of the run's judges."""
     judges = judges_of(configuration).values()
     return {str(judge.versions.get("reader", "1")) for judge in judges}

@@ -1,5 +1,7 @@
-"""Regular expressions in a query. The texts of some rows are collected first and then matched all
-at once, by a process that is stopped where that takes too long: no list is shorter because of it.
+"""Match regular expressions in queries.
+
+The texts of some rows are collected first and then matched at once, by a process that is stopped if
+it takes too long: a list is never shortened because of that.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ from adjudge.core.ledger.row_texts import texts_in
 from adjudge.core.reading.patterns import CannotMatch, which_match
 
 _AT_ONCE = 1_000_000
-"""Characters of texts that are collected before they are matched."""
+"""Characters of text that are collected before matching."""
 _Text = tuple[str, bytes]
-"""An expression, and which text."""
+"""An expression, and the hash of a text."""
 
 
 class TextMatcher:
@@ -39,48 +41,52 @@ class TextMatcher:
         return self._condition is not None
 
     def rows(self, query: str, values: Mapping[str, object]) -> Iterable[Any]:
-        """What a query finds: asked again for as long as it comes to texts that were not matched
-        yet. A WrongCondition says that an expression could not be matched.
+        """Return the rows of a query; raise a WrongCondition if an expression could not be
+        matched.
         """
         if not self._condition:
             return self._connection.execute(query, values)
         self._known.clear()
+        # Each pass may meet texts that are not matched yet; they are matched and the query
+        # repeated.
         while True:
-            found = self._connection.execute(query, values).fetchall()
+            result_rows = self._connection.execute(query, values).fetchall()
             was_open = bool(self._open)
             self._match_open()
             if self._failure:
                 raise self._failure
             if not was_open:
-                return found
+                return result_rows
 
     def _matches(self, pattern: str, value: object) -> bool | None:
         if value is None or self._failure:
             return None
         text = str(value)
-        own = pattern, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-        if own not in self._known and own not in self._open:
-            self._open[own] = text
+        text_key = pattern, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+        if text_key not in self._known and text_key not in self._open:
+            self._open[text_key] = text
             self._characters += len(text)
             if self._characters > _AT_ONCE:
                 self._match_open()
-        return self._known.get(own)
+        return self._known.get(text_key)
 
     def _matches_any(self, pattern: str, kept: str | None, name: str | None) -> bool | None:
         if kept is None:
             return None
-        found = {self._matches(pattern, text) for text in texts_in(kept, name)}
-        return True if True in found else None if None in found else False
+        outcomes = {self._matches(pattern, text) for text in texts_in(kept, name)}
+        return True if True in outcomes else None if None in outcomes else False
 
     def _match_open(self) -> None:
         for pattern in {pattern for pattern, _ in self._open}:
-            texts = {own: text for own, text in self._open.items() if own[0] == pattern}
+            texts = {
+                text_key: text for text_key, text in self._open.items() if text_key[0] == pattern
+            }
             try:
-                found = which_match(pattern, PATTERN_FLAGS, [*texts.values()])
+                outcomes = which_match(pattern, PATTERN_FLAGS, [*texts.values()])
             except CannotMatch as error:
                 self._fail(pattern, error)
                 break
-            self._known.update(zip(texts, found, strict=True))
+            self._known.update(zip(texts, outcomes, strict=True))
         self._open.clear()
         self._characters = 0
 

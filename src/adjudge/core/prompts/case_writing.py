@@ -1,4 +1,4 @@
-"""Requests for test data, and for a piece of text in other words."""
+"""Request test data, or a piece of text in other words."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ DATA_TASKS: tuple[DataTask, ...] = get_args(DataTask)
 DataLength = Literal["short", "medium", "long"]
 DATA_LENGTHS: tuple[DataLength, ...] = get_args(DataLength)
 BETTER, CLOSE = "better", "close"
-"""How far compared responses are to be apart."""
+"""The wanted difference between compared responses."""
 _LONGEST_TEXT = 1000
 _MOST_SHOWN = 3
 
 
 @dataclass(frozen=True)
 class DataStyle:
-    """What the instances are to be like; empty: any."""
+    """The wanted style of the instances; empty: any."""
 
     task: DataTask | None = None
     length: DataLength | None = None
     domain: str = ""
     persona: str = ""
-    """Who is to have written them."""
+    """The supposed author of the instances."""
 
 
 @dataclass(frozen=True)
 class DataWanted:
-    """The instances that a model is to write."""
+    """The instances that a model should write."""
 
     criteria: Criteria
     wanted: str
@@ -45,16 +45,16 @@ class DataWanted:
     count: int
     _: KW_ONLY
     between: tuple[str, ...] = ()
-    """The options at whose border they are to lie; empty: they are to be clear."""
+    """The options between which they should be borderline; empty: they should be clear."""
     style: DataStyle = DataStyle()
     fields: tuple[str, ...] = ()
-    """The fields beside the judged one."""
+    """The fields other than the judged one."""
     seen: Sequence[Instance] = ()
-    """Instances that there are already: others of that sort are wanted."""
+    """Existing instances: others of this kind are wanted."""
 
     def values(self) -> dict[str, object]:
-        """What the templates show."""
-        shown = [fence(_short(one)) for one in self.seen[:_MOST_SHOWN]]
+        """Return the values for the templates."""
+        fenced = [fence(_short(instance)) for instance in self.seen[:_MOST_SHOWN]]
         return {
             "definition": self.criteria.titled_definition,
             "options": list(self.criteria.options),
@@ -62,14 +62,14 @@ class DataWanted:
             "between": list(self.between),
             "count": self.count,
             "style": self.style,
-            "parts": [part for each in shown for part in each],
+            "parts": [part for parts in fenced for part in parts],
             "fields": list(self.fields),
             "judged": self.criteria.to_evaluate_field,
         }
 
 
 def render_test_data(wanted: DataWanted, language: str, *, compares: bool) -> Prompt:
-    """A request for instances."""
+    """Return a request for instances."""
     return Prompt(
         load("test_data_pairs" if compares else "test_data", language).messages(wanted.values())
     )
@@ -78,7 +78,9 @@ def render_test_data(wanted: DataWanted, language: str, *, compares: bool) -> Pr
 def render_text_action(
     action: TextAction, text: str, criteria: Criteria, language: str, wish: str = ""
 ) -> Prompt:
-    """A request for a piece of text in other words; ``wish``: what a custom action is to do."""
+    """Return a request for a piece of text in other words; ``wish``: the task of a custom
+    action.
+    """
     values = {
         "action": action,
         "definition": criteria.titled_definition,
@@ -92,6 +94,6 @@ def _short(instance: Instance) -> dict[str, str | list[str]]:
     return {
         name: value[:_LONGEST_TEXT]
         if isinstance(value, str)
-        else [one[:_LONGEST_TEXT] for one in value]
+        else [text[:_LONGEST_TEXT] for text in value]
         for name, value in instance.fields.items()
     }

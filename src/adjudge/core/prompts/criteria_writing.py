@@ -1,4 +1,4 @@
-"""A request for better criteria, by the rows on which a judge and people disagree."""
+"""Request better criteria, given the rows on which a judge and people disagree."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _LONGEST_TEXT = 4000
 
 
 class DisputedRow(NamedTuple):
-    """A row of which judge and people say different things."""
+    """A row on which judge and people disagree."""
 
     instance: Instance
     said: str
     truth: str
     explanation: str = ""
-    """What the judge said for its verdict."""
+    """The judge's explanation of its verdict."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,17 @@ def render_criteria_improvement(
     examples: int,
     compares: bool,
 ) -> Prompt:
-    """``wording``: ask for better words; ``examples``: for how many cases as examples at most."""
+    """Return a request for better criteria.
+
+    ``wording``: ask for better words; ``examples``: the most cases to propose as examples.
+    """
     values = {
         "name": criteria.name,
         "description": criteria.definition,
         "options": [] if compares else list(criteria.options),
         "cases": [
-            _ShownCase(neutral(one.said), neutral(one.truth), fence(_fields(criteria, one)))
-            for one in cases
+            _ShownCase(neutral(case.said), neutral(case.truth), fence(_fields(criteria, case)))
+            for case in cases
         ],
         "wording": wording,
         "examples": examples,
@@ -57,10 +60,10 @@ def render_criteria_improvement(
 
 
 def _fields(criteria: Criteria, case: DisputedRow) -> dict[str, str | Sequence[str]]:
-    shown = shown_fields(criteria, case.instance)
+    readable = shown_fields(criteria, case.instance)
     fields = {
-        name: _short(value) if isinstance(value, str) else [_short(one) for one in value]
-        for name, value in shown.items()
+        name: _short(value) if isinstance(value, str) else [_short(text) for text in value]
+        for name, value in readable.items()
     }
     return {
         **fields,

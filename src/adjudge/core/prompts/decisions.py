@@ -1,7 +1,7 @@
-"""Ballot → typed question, and its answer → probability of each option.
+"""Turn ballots into typed questions, and answers into the probability of each option.
 
 An aspect and options that mean yes and no are a predicate, options with different scores are the
-levels of a score, everything else is a choice.
+levels of a score, and everything else is a choice.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Mapping, Sequence
 
-from adjudge.core.domain.criteria import CriteriaOption
 from adjudge.core.domain.decision import (
     DecisionKind,
     DecisionOption,
@@ -34,78 +33,85 @@ _NAME_LENGTH = 16
 
 
 def state_of(ballot: Ballot) -> JsonDict:
-    """The fields that are shared by all questions about a row.
-
-    A question about one sentence or fragment has that in its instructions.
-    """
+    """Return the fields that all questions about a row share."""
     fields = _fields(ballot)
+    # A question about one sentence or fragment has it in its instructions instead.
     if is_part(ballot):
-        fields.pop(_judged(fields))
+        fields.pop(_judged_name(fields))
     return dict(fields)
 
 
 def question_of_ballot(ballot: Ballot) -> DecisionQuestion:
-    """The question that a ballot asks; its name is a hash of its content, so that it tells nothing.
-
-    Raises SetupError if a decision model cannot be asked it.
-    """
+    """Return the question of a ballot; raise a SetupError if a decision model cannot answer it."""
     if not is_part(ballot):
-        return _asked(ballot).question
+        return _mapped_question(ballot).question
     fields = _fields(ballot)
-    judged = _judged(fields)
-    text = _instructions(ballot, judged, has_others=len(fields) > 1)
-    return _question(ballot, {"question": text, judged: fields[judged]})
+    judged_name = _judged_name(fields)
+    text = _instructions(ballot, judged_name, has_others=len(fields) > 1)
+    return _question(ballot, {"question": text, judged_name: fields[judged_name]})
 
 
 def kind_of(ballot: Ballot) -> DecisionKind:
-    """Which kind of question the ballot is, or SetupError if it is none."""
-    return _asked(ballot).question.kind
+    """Return the kind of question of the ballot; raise a SetupError if it has none."""
+    return _mapped_question(ballot).question.kind
 
 
 def labels_of(ballot: Ballot) -> tuple[str, ...]:
-    """The ballot's own labels in the order of the question's options: true before false, levels
-    from the lowest score up, options as they are shown.
+    """Return the ballot's own labels in the order of the question's options.
+
+    True comes before false, levels are sorted by score from the lowest up, and options are as
+    shown.
     """
-    return _asked(ballot).labels
+    return _mapped_question(ballot).labels
 
 
 @light_dataclass(frozen=True)
-class _Asked:
-    """What a ballot asks, whatever is judged."""
+class _MappedQuestion:
+    """The question of a ballot, whatever text is judged."""
 
     question: DecisionQuestion
     labels: tuple[str, ...]
 
 
-_known: dict[Hashable, _Asked] = {}
-_MOST_KNOWN = 4096
+_mapped_questions: dict[Hashable, _MappedQuestion] = {}
+_MOST_MAPPED = 4096
 
 
-def _asked(ballot: Ballot) -> _Asked:
+def _mapped_question(ballot: Ballot) -> _MappedQuestion:
     criteria = ballot.criteria
-    judged = judged_field(criteria, ballot.instance)
+    judged_name = judged_field(criteria, ballot.instance)
     has_others = len(ballot.instance.fields) > 1 and criteria.context_fields != ()
     key = (
         *(criteria.identity, ballot.question, ballot.template, ballot.language),
-        *(judged, has_others),
+        *(judged_name, has_others),
     )
-    asked = _known.get(key)
-    if asked is None:
-        if len(_known) >= _MOST_KNOWN:
-            _known.clear()
-        question = _question(ballot, _instructions(ballot, judged, has_others=has_others))
-        asked = _known[key] = _Asked(question, _labels(ballot, question.kind))
-    return asked
+    mapped = _mapped_questions.get(key)
+    if mapped is None:
+        if len(_mapped_questions) >= _MOST_MAPPED:
+            _mapped_questions.clear()
+        question = _question(ballot, _instructions(ballot, judged_name, has_others=has_others))
+        mapped = _mapped_questions[key] = _MappedQuestion(question, _labels(ballot, question.kind))
+    return mapped
 
 
 def _question(ballot: Ballot, instructions: JsonValue) -> DecisionQuestion:
     kind = _kind(ballot)
-    labels, descriptions = _labels(ballot, kind), _descriptions(ballot)
+    labels = _labels(ballot, kind)
+    values = ("true", "false") if kind == "predicate" else labels
+    descriptions: dict[str, str] = {}
+    if not isinstance(ballot.question, Comparison):
+        # A description that only repeats the name is left out.
+        descriptions = {
+            option.name: option.description
+            for option in ballot.criteria.options
+            if option.description != option.name
+        }
     options = tuple(
         DecisionOption(value, descriptions.get(label) or None)
-        for value, label in zip(_values(kind, labels), labels, strict=True)
+        for value, label in zip(values, labels, strict=True)
     )
     name = content_hash(kind, instructions, [vars(option) for option in options])
+    # The name is a hash of the content, so it tells the model nothing.
     return DecisionQuestion(f"q{name[:_NAME_LENGTH]}", kind, instructions, options)
 
 
@@ -155,7 +161,7 @@ def shares_state(other: Ballot, ballot: Ballot, state: JsonDict) -> bool:
 
 
 def _reads(ballot: Ballot) -> tuple[object, ...]:
-    """What decides which fields a ballot shows, for ballots of one instance."""
+    """Return everything that decides which fields a ballot shows, for ballots of one instance."""
     criteria, question = ballot.criteria, ballot.question
     order = question.order if isinstance(question, Comparison) else None
     return criteria.context_fields, criteria.to_evaluate_field, order, is_part(ballot)
@@ -167,13 +173,15 @@ def has_order(ballot: Ballot) -> bool:
 
 
 def decision_prompt(state: str, questions: Sequence[DecisionQuestion]) -> Prompt:
-    """A request as one text, for estimates, recordings and people; ``state`` is JSON already."""
-    asked = ", ".join(map(_question_text, questions))
-    return Prompt((ChatMessage("user", f'{{"state": {state}, "questions": [{asked}]}}'),))
+    """Return a request as one text, for estimates, recordings and people; ``state`` is JSON
+    already.
+    """
+    question_texts = ", ".join(map(_question_text, questions))
+    return Prompt((ChatMessage("user", f'{{"state": {state}, "questions": [{question_texts}]}}'),))
 
 
 def state_text(state: JsonValue) -> str:
-    """A state as JSON."""
+    """Return a state as JSON."""
     return json.dumps(state, ensure_ascii=False)
 
 
@@ -184,57 +192,41 @@ def _question_text(question: DecisionQuestion) -> str:
 def chunks(
     ballots: Sequence[tuple[Ballot, DecisionQuestion]], state: JsonValue, limits: DecisionLimits
 ) -> list[list[Ballot]]:
-    """Cut the questions of a row into requests that a server takes.
-
-    The order comes from the questions' content, so that two runs ask alike.
-    """
+    """Split the questions of a row into requests that a server accepts."""
     room = limits.tokens - _tokens(state)
     parts: list[list[Ballot]] = []
-    taken = 0
+    used = 0
+    # Sorted by content, so that two runs send the same requests.
     for ballot, question in sorted(ballots, key=lambda pair: pair[1].name):
         size = _tokens([question.instructions, [vars(option) for option in question.options]])
-        if not parts or len(parts[-1]) >= limits.questions or taken + size > room:
+        if not parts or len(parts[-1]) >= limits.questions or used + size > room:
             parts.append([])
-            taken = 0
+            used = 0
         parts[-1].append(ballot)
-        taken += size
+        used += size
     return parts
 
 
 def _tokens(value: object) -> int:
-    """Tokens of a text, on the high side."""
+    """Return a high estimate of a value's tokens."""
     text = str(value)
     plain = sum(map(str.isascii, text))
     return plain // 3 + len(text) - plain
 
 
 def _points(question: Choice) -> Mapping[str, float | None]:
-    """Option → its score; empty if the question does not know any."""
+    """Map each option to its score; to None if the question knows no scores."""
     if len(question.points) != len(question.options):
         return dict.fromkeys(question.options)
     return dict(zip(question.options, question.points, strict=True))
 
 
 def _says_yes(options: Sequence[str]) -> bool:
-    """Return True for Yes and No, False for PASS and FAIL: only the former answer the question that
-    the description asks.
+    """Return True for Yes and No, False for PASS and FAIL: only the former answer the description
+    as a question.
     """
     both = yes_and_no(options)
     return both is not None and both[0].casefold().strip() not in ("pass", "passed")
-
-
-def _values(kind: DecisionKind, labels: Sequence[str]) -> Sequence[str]:
-    return ("true", "false") if kind == "predicate" else labels
-
-
-def _descriptions(ballot: Ballot) -> Mapping[str, str]:
-    if isinstance(ballot.question, Comparison):
-        return {}
-    return {option.name: _about(option) for option in ballot.criteria.options}
-
-
-def _about(option: CriteriaOption) -> str:
-    return "" if option.description == option.name else option.description
 
 
 def _instructions(ballot: Ballot, judged: str, *, has_others: bool) -> str:
@@ -252,8 +244,8 @@ def _instructions(ballot: Ballot, judged: str, *, has_others: bool) -> str:
     )
 
 
-def _judged(fields: Mapping[str, str]) -> str:
-    """The field that is judged is the last."""
+def _judged_name(fields: Mapping[str, str]) -> str:
+    """Return the judged field: the last one."""
     return list(fields)[-1]
 
 

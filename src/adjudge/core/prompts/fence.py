@@ -1,8 +1,8 @@
-"""The one place where evaluated text enters a prompt.
+"""The single place where evaluated text enters a prompt.
 
-A text is wrapped in marks that carry a code made from the text itself, so that prompts stay
-reproducible and a text cannot know its own code. What looks like such a mark, or like a token of a
-chat template, is made harmless inside it.
+A text is wrapped in marks with a code made from the text itself, so prompts stay reproducible and a
+text cannot know its own code. Anything in it that looks like such a mark, or like a token of a chat
+template, is made harmless.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _ANGLES = "<＜‹\u2329\u3008⟨❮❬❰⧼﹤˂ᐸᚲ≺≪⋖⪡《⟪«"
 _SLASHES = r"/\\／⁄∕⧸╱⟋᜵⼃〳ノ丿Ⳇ＼﹨∖⧵⧹⟍"
 _DASHES = "-‐‑‒–—―−－﹣⁃➖ー"
 _LOOK_ALIKES = {"d": "ԁⅾᏧᑯꓒđ", "a": "аɑα⍺", "t": "тτ†ŧ"}
-"""Letters that Unicode does not take for forms of the Latin ones."""
+"""Look-alikes that Unicode normalisation does not map to the Latin letters."""
 _FORMS = (range(0x1D2C, 0x1D6B), range(0x24B6, 0x24EA), range(0xFF21, 0xFF5B))
 _MATHEMATICAL = range(0x1D400, 0x1D6A4)
 _OVER = r"\u0300-\u036f\u20d0-\u20f0"
-"""Strokes and accents that are written over a letter."""
+"""Combining strokes and accents."""
 _CHAT_MARK = (
     r"[<＜\[](?:(?<=[<＜])(?=[|｜][^<>\n]{0,64}[|｜][>＞])"  # <|im_start|>, <｜User｜>
     r"|(?<=<)(?=/?(?:(?-i:s)|bos|eos|pad|unk|think|tool_call|tool_response|end_of_utterance"
@@ -46,54 +46,57 @@ _STEP_MARK = (
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 _HARMLESS = {"<": "‹", "＜": "‹", "[": "⁅"}
 _NO_ANGLE = "⦗"
-"""What stands in a mark for whatever looks like an angle bracket; it does not."""
+"""Replaces characters in a mark that look like an angle bracket; it does not look like one."""
 
 
 def fence(fields: GivenFields) -> list[str]:
-    """Each text of ``fields`` between its marks, in the order given; a list
-    gives one part an item.
+    """Return each text of ``fields`` between its marks, in the order given; a list gives one part
+    per item.
     """
-    texts = [(label, neutral(text)) for label, text in _labelled(fields)]
+    texts = [(label, neutral(text)) for label, text in _label_parts(fields)]
     code = _code(texts)
     return [f'<data-{code} field="{label}">\n{text}\n</data-{code}>' for label, text in texts]
 
 
 def fence_steps(fields: GivenFields, steps: str) -> list[str]:
-    """The same, but of the field ``steps`` one part for all of its texts: each begins with a header
-    that carries the code, made of what stands on its first line, which is ours.
+    """Like ``fence``, but join the texts of the field ``steps`` into one part: each begins with a
+    header that carries the code.
     """
-    beside = {name: value for name, value in fields.items() if name != steps}
-    texts = [(label, neutral(text)) for label, text in _labelled(beside)]
-    named = [text.partition("\n") for text in fields.get(steps, ())]
-    blocks = [(label, without_headers(neutral(text))) for label, _, text in named]
+    other_fields = {name: value for name, value in fields.items() if name != steps}
+    texts = [(label, neutral(text)) for label, text in _label_parts(other_fields)]
+    # The first line of each step is ours, so it is trusted as the header's label.
+    headed = [text.partition("\n") for text in fields.get(steps, ())]
+    blocks = [(label, without_headers(neutral(text))) for label, _, text in headed]
     code = _code([*texts, *blocks])
     parts = [f'<data-{code} field="{label}">\n{text}\n</data-{code}>' for label, text in texts]
-    shown = "\n".join(f"[{label} {code}] {text}" for label, text in blocks)
-    return [*parts, f'<data-{code} field="{_safe_name(steps)}">\n{shown}\n</data-{code}>']
+    steps_text = "\n".join(f"[{label} {code}] {text}" for label, text in blocks)
+    return [*parts, f'<data-{code} field="{_safe_name(steps)}">\n{steps_text}\n</data-{code}>']
 
 
 def without_headers(text: str) -> str:
-    """``text`` without anything that could pass for the header of a step."""
+    """Return ``text`` without anything that could pass for the header of a step."""
     return _pattern(_STEP_MARK).sub(_HARMLESS["["], text)
 
 
 def unfenced(fields: GivenFields) -> list[tuple[str, str]]:
-    """Each text with its field's name and without marks, chat tokens made harmless.
+    """Return each text with its field's name, without marks and with chat tokens made harmless.
 
-    For judging by likelihood: there the verdict is the probability of one token at a fixed place,
-    which nothing in the text can write, and a small local model reads forty tokens of marks at a
-    high price.
+    For judging by likelihood. There the verdict is the probability of one token at a fixed place,
+    which the text cannot write, and a small local model would spend much time on forty tokens of
+    marks.
     """
-    named = [(name, [value] if isinstance(value, str) else value) for name, value in fields.items()]
-    return [(_safe_name(name), neutral("\n".join(texts))) for name, texts in named]
+    texts_by_field = [
+        (name, [value] if isinstance(value, str) else value) for name, value in fields.items()
+    ]
+    return [(_safe_name(name), neutral("\n".join(texts))) for name, texts in texts_by_field]
 
 
 def _safe_name(name: str) -> str:
-    """A field's name may come from the data, too."""
+    """Return a field's name without unsafe characters: it may come from the data, too."""
     return name if name.isascii() and name.isidentifier() else re.sub(r"[^\w .-]+", "_", name)
 
 
-def _labelled(fields: GivenFields) -> list[tuple[str, str]]:
+def _label_parts(fields: GivenFields) -> list[tuple[str, str]]:
     parts: list[tuple[str, str]] = []
     for name, value in fields.items():
         label = _safe_name(name)
@@ -105,8 +108,8 @@ def _labelled(fields: GivenFields) -> list[tuple[str, str]]:
 
 
 def neutral(text: str) -> str:
-    """``text`` without anything that could pass for a mark or for a chat template's token; the rest
-    as it was.
+    """Return ``text`` without anything that could pass for a mark or a chat template's token; the
+    rest is unchanged.
     """
     if "\0" in text or not text.isascii():
         text = _NO_CHARACTER.sub("\ufffd", text)
@@ -119,7 +122,7 @@ def neutral(text: str) -> str:
 
 @cache
 def _mark() -> re.Pattern[str]:
-    """A mark, in whatever characters look like those of ours."""
+    """Return a pattern for marks, in any characters that look like ours."""
     gap = rf"[{_UNSEEN}{_OVER}]*"
     data = gap.join(map(_looks_like, "data")) + gap
     space = rf"[\s{_UNSEEN}]*"
@@ -141,7 +144,7 @@ def _looks_like(letter: str) -> str:
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
-    """Made when a text has a bracket: these take long to make."""
+    """Compile a pattern on first use, since these take long to compile."""
     return re.compile(text, re.IGNORECASE)
 
 

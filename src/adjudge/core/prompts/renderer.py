@@ -1,5 +1,5 @@
-"""Ballot → Prompt: what is the same for many ballots first, evaluated text last, so that prefix
-caches work.
+"""Render ballots as prompts. Text that many ballots share comes first and evaluated text last, so
+that prefix caches work.
 """
 
 from __future__ import annotations
@@ -26,29 +26,27 @@ from adjudge.errors import SetupError
 from adjudge.messages import render as localized
 
 LIKELIHOOD = "likelihood"
-"""How the names of the templates begin that are read by log-probability; their wording counts as
-one.
-"""
+"""Prefix of the templates that are read by log-probability; they have one common wording."""
 TEXT_FIRST = "text_first"
-"""The template of questions read by log-probability that stand behind the text, so that all
-questions about one text share it; also how the names of its files begin.
+"""The template, and the prefix of its files, of questions by log-probability that follow the text,
+so that all questions about one text share it.
 """
 CHECK = "check"
 """The template of questions about one fragment or one sentence of a row."""
 CHECK_JOINT = "check_joint"
-"""The same about several at once."""
+"""Like CHECK, about several at once."""
 CHECK_LISTS = "check_lists"
 """Several such questions in one call, each about a list of its own."""
 CHECKED_TOGETHER = (CHECK_JOINT, "repair_each", CHECK_LISTS, "repair_lists")
-"""What is worded for calls about several parts."""
+"""Templates of calls about several parts."""
 SANDWICH = "+sandwich"
-"""How the name of a ballot's template ends when the task is said once more behind the material."""
+"""Suffix of a ballot's template if the task is repeated after the material."""
 ABOUT_STEPS = ("agent", "repair_steps", "agent_checklist", "agent_points", "repair_points")
-"""What is worded for questions about the steps of an agent."""
+"""Templates of questions about the steps of an agent."""
 DECISIONS = ("decision",)
-"""What is worded for decision models, whose identity holds the version of these words."""
+"""Templates for decision models, whose identity includes the version of this wording."""
 CHATS = ("chat_user",)
-"""Prompts of models that are no judges: each is recorded by whoever asks them."""
+"""Prompts of models that are not judges; their callers record them."""
 ABOUT_POINTS = (
     "rubric_point",
     "rubric_points",
@@ -57,7 +55,7 @@ ABOUT_POINTS = (
     "rubric_proposal",
     "repair_proposal",
 )
-"""What is worded for questions about the points of a rubric."""
+"""Templates of questions about the points of a rubric."""
 LANGUAGES = ("en", "ru")
 _ABOUT_SENTENCES = tuple(
     f"{name}.jinja"
@@ -73,7 +71,7 @@ _ABOUT_SENTENCES = tuple(
 _SECTION = re.compile(r"^--- (system|user|assistant)\n", re.MULTILINE)
 _ENVIRONMENT = jinja2.Environment(
     undefined=jinja2.StrictUndefined,
-    # prompts are no HTML; evaluated text is fenced before it comes here
+    # Prompts are not HTML; evaluated text is fenced before it comes here.
     autoescape=False,  # noqa: S701
     trim_blocks=True,
     lstrip_blocks=True,
@@ -89,7 +87,9 @@ class Template:
     sections: tuple[tuple[Role, jinja2.Template], ...]
 
     def render(self, role: Role, values: Mapping[str, object]) -> str:
-        """The section for ``role``. A value that was not given stops here, before any call."""
+        """Return the section for ``role``; raise a SetupError if a value is missing, before any
+        call.
+        """
         missing = self.variables - values.keys()
         if missing:
             raise SetupError(
@@ -101,13 +101,13 @@ class Template:
         return template.render(values).strip()
 
     def messages(self, values: Mapping[str, object]) -> tuple[ChatMessage, ...]:
-        """All sections, in the order of the file."""
+        """Return all sections, in the order of the file."""
         return tuple(ChatMessage(role, self.render(role, values)) for role, _ in self.sections)
 
 
 @cache
 def load(name: str, language: str) -> Template:
-    """The template ``name`` in ``language``."""
+    """Return the template ``name`` in ``language``."""
     check_language(language)
     path = Path(__file__).parent / "templates" / language / f"{name}.jinja"
     if not path.is_file():
@@ -120,32 +120,31 @@ def load(name: str, language: str) -> Template:
         (role, _ENVIRONMENT.from_string(text))
         for role, text in zip(parts[::2], parts[1::2], strict=True)
     ]
-    # the pattern admits roles only
+    # The pattern admits only roles.
     return Template(name, frozenset(names), tuple(sections))  # type: ignore[arg-type]
 
 
 @cache
 def wording(prefix: str, language: str) -> str:
-    """The SHA-256 of the template files whose names begin with ``prefix``: what is asked changes
-    when their words do.
+    """Return the SHA-256 of the template files whose names begin with ``prefix``: it changes with
+    their words.
     """
     prefixes = tuple(prefix.replace("+", ".jinja+").split("+"))
-    found = {name: file for name, file in _templates(language).items() if name.startswith(prefixes)}
-    return text_hash(*((name, file.read_text(encoding="utf-8")) for name, file in found.items()))
+    files = {name: file for name, file in _templates(language).items() if name.startswith(prefixes)}
+    return text_hash(*((name, file.read_text(encoding="utf-8")) for name, file in files.items()))
 
 
 @cache
 def _templates(language: str) -> Mapping[str, Path]:
-    """The files by their names, sorted."""
+    """Map the template files by name, sorted."""
     folder = Path(__file__).parent / "templates" / language
     return {file.name: file for file in sorted(folder.iterdir(), key=lambda file: file.name)}
 
 
 def wordings(language: str) -> dict[str, str]:
-    """The wording of every template, for a run's provenance; those about parts of a row only where
-    these are asked about.
-    """
-    unasked = (
+    """Return the wording of every template, for a run's provenance."""
+    # Templates for parts of a row are recorded only by the judges that ask about parts.
+    left_out = (
         *_ABOUT_SENTENCES,
         *(
             f"{name}.jinja"
@@ -159,7 +158,7 @@ def wordings(language: str) -> dict[str, str]:
     names = [
         name
         for name in _templates(language)
-        if name not in unasked and not name.startswith(TEXT_FIRST)
+        if name not in left_out and not name.startswith(TEXT_FIRST)
     ]
     return {LIKELIHOOD: wording(LIKELIHOOD, language)} | {
         name: wording(name, language) for name in names
@@ -167,12 +166,12 @@ def wordings(language: str) -> dict[str, str]:
 
 
 def sentence_wordings(language: str) -> dict[str, str]:
-    """The wording of the templates that ask about sentences."""
+    """Return the wording of the templates about sentences."""
     return {name: wording(name, language) for name in _ABOUT_SENTENCES}
 
 
 def check_language(language: str) -> None:
-    """Say which languages there are when ``language`` is none of them."""
+    """Raise a SetupError unless ``language`` is available."""
     if language not in LANGUAGES:
         raise SetupError(
             "language {language!r} is not one of {languages}",
@@ -182,17 +181,17 @@ def check_language(language: str) -> None:
 
 
 _PARTS = "\n\n"
-"""Between one evaluated text and the next, as the templates join them."""
+"""The separator of evaluated texts, as in the templates."""
 Shown = dict[str, str | Sequence[str]]
 _CUT = "\x00"
-"""Marks in a rendered template where the text that is shared ends; the criterion cannot hold it,
-and texts come behind it.
+"""Marks the end of the shared text in a rendered template; the criterion cannot contain it, and
+texts follow it.
 """
 
 
 _GAP = f"\x00{token_hex(8)}\x00"
-"""Stands in a rendered template for the evaluated text; no criterion can hold it, since nobody
-knows it.
+"""Placeholder of the evaluated text in a rendered template; it is random, so no criterion contains
+it.
 """
 
 
@@ -201,9 +200,9 @@ _MOST_FRAMES = 1024
 
 
 def render(ballot: Ballot) -> Prompt:
-    """The question as the model gets it."""
+    """Return the prompt of a ballot."""
     criteria = ballot.criteria
-    asked = (
+    frame_key = (
         ballot.template,
         ballot.language,
         criteria.identity,
@@ -211,40 +210,37 @@ def render(ballot: Ballot) -> Prompt:
         ballot.persona,
         ballot.feedback,
     )
-    frame = _frames.get(asked)
+    frame = _frames.get(frame_key)
     if frame is None:
         if len(_frames) >= _MOST_FRAMES:
             _frames.clear()
-        frame = _frames[asked] = _frame(ballot)
-    system, around = frame
-    return Prompt((system, ChatMessage("user", _PARTS.join(_fenced(ballot)).join(around))))
+        frame = _frames[frame_key] = _frame(ballot)
+    system, user_parts = frame
+    return Prompt((system, ChatMessage("user", _PARTS.join(_fence_parts(ballot)).join(user_parts))))
 
 
 def is_part(ballot: Ballot) -> bool:
-    """Whether it is one of many questions about a row, each about a part of it."""
+    """Return True if the ballot is one of many questions about a row, each about a part of it."""
     return ballot.question.quoted or ballot.template == CHECK
 
 
-def _fenced(ballot: Ballot) -> list[str]:
-    """The evaluated texts. What is asked about every sentence of a row has marks of its own, so
-    that all ballots of the row begin alike.
-    """
-    shown = shown_in(ballot)
+def _fence_parts(ballot: Ballot) -> list[str]:
+    """Return the evaluated texts between their marks."""
+    fields = shown_in(ballot)
     if ballot.question.cites:
-        return fence_steps(shown, STEPS)
+        return fence_steps(fields, STEPS)
     if not is_part(ballot):
-        return fence(shown)
-    *_, last = shown
-    judged = {last: shown.pop(last)}
-    return fence(shown) + fence(judged)
+        return fence(fields)
+    # A part gets marks of its own, so that all ballots of the row begin with the same text.
+    *_, last = fields
+    judged_part = {last: fields.pop(last)}
+    return fence(fields) + fence(judged_part)
 
 
 def render_repair(ballot: Ballot, prompt: Prompt, reply: str, reason: str) -> Prompt:
-    """The conversation so far and a turn that says what was wrong with the last reply, which may
-    quote what it judges.
-    """
+    """Return the conversation so far with a turn that says what was wrong with the last reply."""
     question, bounds = ballot.question, _bounds(ballot.question)
-    asked = {
+    answer_values = {
         "options": list(question.labels),
         "feedback": ballot.feedback,
         "ranking": question.asks_for_ranking,
@@ -253,36 +249,37 @@ def render_repair(ballot: Ballot, prompt: Prompt, reply: str, reason: str) -> Pr
     template = load("repair_number" if bounds else question.repair, ballot.language)
     (turn,) = template.messages(
         {
+            # The reason may quote the reply, and so the evaluated text.
             "reason": neutral(localized(reason, ballot.language)),
             "bounds": bounds,
             "lists": _lists(question),
-            **asked,
+            **answer_values,
         }
     )
     return prompt.followed_by(ChatMessage("assistant", neutral(reply).strip() or "…"), turn)
 
 
 def _lists(question: Question) -> list[dict[str, object]]:
-    """The questions that are asked in one call, as templates show them."""
+    """Return the questions that are asked in one call, as template values."""
     return [
         {
             "field": field,
-            "definition": one.definition,
-            "rubric": [(option.name, option.description) for option in one.options],
+            "definition": criterion.definition,
+            "rubric": [(option.name, option.description) for option in criterion.options],
         }
-        for field, one in question.at_once
+        for field, criterion in question.at_once
     ]
 
 
 def _bounds(question: Question) -> list[str]:
-    """Between what a number is to lie, in writing."""
+    """Return the bounds of a number, in writing; empty if no number is asked for."""
     return [
         f"{bound:g}" for bound in (question.bounds or () if isinstance(question, Rating) else ())
     ]
 
 
 def render_likelihood(ballot: Ballot, kind: str, options: Sequence[tuple[str, str]]) -> Prompt:
-    """The question for a one-token answer.
+    """Return the prompt for a one-token answer.
 
     ``options``: (label, option) as shown, ``kind`` the kind of label.
     """
@@ -293,29 +290,28 @@ def render_likelihood(ballot: Ballot, kind: str, options: Sequence[tuple[str, st
         if ballot.question.compared_responses
         else {option.name: option.description for option in criteria.options}
     )
-    shown = [(label, name, descriptions.get(name, "")) for label, name in options]
+    described_options = [(label, name, descriptions.get(name, "")) for label, name in options]
     fields = unfenced(shown_in(ballot))
     values = {
         "persona": ballot.persona,
         "definition": criteria.definition.replace(_CUT, ""),
-        "options": shown,
+        "options": described_options,
         "fields": fields,
         "cut": cut,
     }
     form = TEXT_FIRST if text_first else LIKELIHOOD
-    *before, last = load(f"{form}_{kind}", ballot.language).messages(values)
-    shared, _, own = last.content.partition(cut)
+    *earlier_turns, last = load(f"{form}_{kind}", ballot.language).messages(values)
+    shared, _, unshared = last.content.partition(cut)
     if is_part(ballot):
-        *_, (_, judged) = fields
-        before_judged = len(own[: own.rindex(judged)].rstrip(" "))
-        shared, own = shared + own[:before_judged], own[before_judged:]
-    return Prompt((*before, ChatMessage(last.role, shared + own)), shared=len(shared))
+        *_, (_, judged_text) = fields
+        shared_length = len(unshared[: unshared.rindex(judged_text)].rstrip(" "))
+        shared, unshared = shared + unshared[:shared_length], unshared[shared_length:]
+    return Prompt((*earlier_turns, ChatMessage(last.role, shared + unshared)), shared=len(shared))
 
 
 def render_persona(criteria: Criteria, language: str) -> Prompt:
-    """A request for a description of somebody who can judge by ``criteria``: the same for criteria
-    that differ in name only.
-    """
+    """Return a request to describe someone who can judge by ``criteria``."""
+    # Without the name: criteria that differ only in name share one persona.
     values = {"definition": criteria.definition, "options": list(criteria.option_names)}
     return Prompt(load("persona", language).messages(values))
 
@@ -323,7 +319,7 @@ def render_persona(criteria: Criteria, language: str) -> Prompt:
 def render_improvement(
     criteria: Criteria, instance: Instance, said: Mapping[str, str], language: str
 ) -> Prompt:
-    """A request for a better text, given the judge's explanation and feedback."""
+    """Return a request for a better text, given the judge's explanation and feedback."""
     values = {
         "definition": criteria.titled_definition,
         "parts": fence(shown_fields(criteria, instance)),
@@ -336,45 +332,46 @@ def render_improvement(
 def neutral_instances(
     language: str, fields: tuple[str, ...], compared: tuple[str, int] | None = None
 ) -> tuple[Instance, ...]:
-    """Ordinary texts in the given fields; what a model says of them is its prior.
+    """Return ordinary texts in the given fields; a model's answers about them are its prior.
 
-    ``compared``: the field that holds responses, and how many; they are all the same.
+    ``compared``: the field that holds responses, and their number; they are all the same.
     """
     from adjudge.core.reading.values import plain_yaml
 
     texts: list[dict[str, str]] = plain_yaml(Path(__file__).parent / "neutral" / f"{language}.yaml")
-    found = [{name: text.get(name, text["response"]) for name in fields} for text in texts]
+    rows = [{name: text.get(name, text["response"]) for name in fields} for text in texts]
     if compared is None:
-        return tuple(Instance(one) for one in found)
+        return tuple(Instance(row) for row in rows)
     name, count = compared
-    return tuple(Instance({**one, name: [one[name]] * count}) for one in found)
+    return tuple(Instance({**row, name: [row[name]] * count}) for row in rows)
 
 
 def shown_fields(criteria: Criteria, instance: Instance) -> Shown:
-    """The fields the criteria may read, the judged one last.
-
-    A missing one is named before any call.
+    """Return the fields the criteria may read, the judged one last; raise a SetupError if one is
+    missing.
     """
-    judged = judged_field(criteria, instance)
-    wanted = instance.fields if criteria.context_fields is None else criteria.context_fields
-    context = [name for name in wanted if name not in (judged, criteria.to_evaluate_field)]
+    judged_name = judged_field(criteria, instance)
+    readable = instance.fields if criteria.context_fields is None else criteria.context_fields
+    context = [name for name in readable if name not in (judged_name, criteria.to_evaluate_field)]
     fields = instance.fields
     try:
-        return {name: fields[name] for name in (*context, judged)}
+        return {name: fields[name] for name in (*context, judged_name)}
     except KeyError as missing:
-        found = ", ".join(sorted(fields))
+        field_names = ", ".join(sorted(fields))
         raise SetupError(
             "criterion {name!r} reads the field {field!r}; the instance has only: {found}. "
             "Give it that field, or criteria that do not read it",
             name=criteria.name,
             field=missing.args[0],
-            found=found,
+            found=field_names,
         ) from None
 
 
 def judged_field(criteria: Criteria, instance: Instance) -> str:
-    """The field that the criteria judges. Where an instance has one field of another name, it is
-    that one, unless the criteria reads it as context.
+    """Return the field that the criteria judges.
+
+    An instance with a single field of another name is judged by that field, unless the criteria
+    reads it as context.
     """
     if len(instance.fields) > 1 or criteria.to_evaluate_field in instance.fields:
         return criteria.to_evaluate_field
@@ -383,31 +380,33 @@ def judged_field(criteria: Criteria, instance: Instance) -> str:
 
 
 def shown_in(ballot: Ballot) -> Shown:
-    """The fields as they are shown: compared responses in the ballot's order,
-    each under its label.
+    """Return the fields as shown: compared responses in the ballot's order, each under its
+    label.
     """
     fields = shown_fields(ballot.criteria, ballot.instance)
     question = ballot.question
     return (
-        _compared(fields, ballot.criteria, question.order, question.letters)
+        _label_responses(fields, ballot.criteria, question.order, question.letters)
         if isinstance(question, Comparison)
         else fields
     )
 
 
-def _compared(
+def _label_responses(
     fields: Shown, criteria: Criteria, order: Sequence[int] | None, labels: Sequence[str]
 ) -> Shown:
     responses = fields.pop(criteria.to_evaluate_field)
-    shown = [responses[place] for place in order or range(len(responses))]
-    return fields | {f"Response {label}": text for label, text in zip(labels, shown, strict=False)}
+    ordered = [responses[place] for place in order or range(len(responses))]
+    return fields | {
+        f"Response {label}": text for label, text in zip(labels, ordered, strict=False)
+    }
 
 
 def _example(criteria: Criteria, place: int, question: Question) -> tuple[list[str], str]:
     example = criteria.examples[place]
     fields: Shown = dict(example.fields)
     if question.compared_responses:
-        fields = _compared(fields, criteria, None, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+        fields = _label_responses(fields, criteria, None, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
     answer = {"explanation": example.explanation, "selected_option": example.option}
     if question.cites:
         steps = [f"step {number}\n{text}" for number, text in enumerate(fields[STEPS], 1)]
@@ -416,8 +415,8 @@ def _example(criteria: Criteria, place: int, question: Question) -> tuple[list[s
 
 
 def _frame(ballot: Ballot) -> tuple[ChatMessage, tuple[str, ...]]:
-    """What is the same whatever is judged: the system turn, and what stands around the evaluated
-    text in the user's.
+    """Return the parts of a prompt that do not depend on the evaluated text: the system turn, and
+    the user's turn around the text.
     """
     name = ballot.template.removesuffix(SANDWICH)
     template, values = load(name, ballot.language), _values(ballot)
@@ -429,7 +428,7 @@ def _frame(ballot: Ballot) -> tuple[ChatMessage, tuple[str, ...]]:
 
 
 def _values(ballot: Ballot) -> dict[str, object]:
-    """What templates may show of a question."""
+    """Return the values that templates may show of a question."""
     criteria, question = ballot.criteria, ballot.question
     return {
         "title": criteria.title,
@@ -459,11 +458,11 @@ _LONGEST_REASON = 2000
 
 @light_dataclass(frozen=True)
 class ProgramWanted:
-    """What the program that is asked for has to know."""
+    """The description of a program that a model should write."""
 
     task: str
     output: str
-    """What its result has to be, in words."""
+    """The required result, in words."""
     description: str = ""
     inputs: Sequence[tuple[str, str]] = ()
     """Variables that exist already, each with its type."""
@@ -473,19 +472,19 @@ class ProgramWanted:
 
 
 def render_program(wanted: ProgramWanted, language: str) -> Prompt:
-    """A request for a program."""
+    """Return a request for a program."""
     return Prompt(load("generate", language).messages(vars(wanted)))
 
 
 def render_retry(prompt: Prompt, written: str, reasons: Sequence[str], language: str) -> Prompt:
-    """The conversation so far, what was written, and a turn that says why it was not accepted.
+    """Return the conversation so far, the written text, and a turn that says why it was not
+    accepted.
 
-    Reasons may quote what was written or what a judge said of it, so they are made harmless and
-    kept short.
+    Reasons may quote the text or a judge, so they are made harmless and kept short.
     """
-    shown = [
+    quoted_reasons = [
         neutral(reason if len(reason) <= _LONGEST_REASON else reason[:_LONGEST_REASON] + "…")
-        for reason in (localized(one, language) for one in reasons)
+        for reason in (localized(localizable, language) for localizable in reasons)
     ]
-    (turn,) = load("retry", language).messages({"reasons": shown})
+    (turn,) = load("retry", language).messages({"reasons": quoted_reasons})
     return prompt.followed_by(ChatMessage("assistant", neutral(written).strip() or "…"), turn)

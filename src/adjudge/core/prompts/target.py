@@ -1,4 +1,4 @@
-"""What a target is shown: a prompt of the user's with a row's values in it, the row as JSON, or a
+"""Render the prompts of targets: a user's prompt with a row's values in it, the row as JSON, or a
 chat.
 """
 
@@ -12,7 +12,7 @@ from adjudge.core.prompts.fence import neutral
 from adjudge.core.reading.places import fill_text
 
 ROW, PROMPT, CHAT = "target_row", "target_prompt", "target_chat"
-"""What ballots to targets are filed under."""
+"""Templates of ballots to targets."""
 SYSTEM, MESSAGES = "system", "messages"
 """The keys of the row of a chat: the system prompt, and the turns with ``role`` and ``content``."""
 FIELD = "row"
@@ -20,7 +20,7 @@ FIELD = "row"
 
 
 def asks_target(ballot: Ballot) -> bool:
-    """Whether an answer is wanted, and no verdict."""
+    """Return True if the ballot asks a target for an answer, not a judge for a verdict."""
     return ballot.template in (ROW, PROMPT, CHAT)
 
 
@@ -28,7 +28,7 @@ def render_target(ballot: Ballot) -> Prompt:
     row = str(ballot.instance.fields[FIELD])
     if ballot.template == CHAT:
         chat = json.loads(row)
-        turns = [ChatMessage(one["role"], neutral(one["content"])) for one in chat[MESSAGES]]
+        turns = [ChatMessage(turn["role"], neutral(turn["content"])) for turn in chat[MESSAGES]]
         return Prompt((ChatMessage("system", chat[SYSTEM]), *turns))
     text = fill_text(ballot.criteria.description, json.loads(row))
     return Prompt((ChatMessage("user", text if ballot.template == PROMPT else row),))

@@ -15,10 +15,10 @@ from adjudge.core.ledger.pending import ADRIFT, Batch, batches_under_way
 from adjudge.core.ledger.rows import (
     CHECKSUM_SQL,
     COLUMNS,
-    checked,
     insert,
     read_fact,
     select,
+    verify_row,
     with_checksum,
 )
 
@@ -89,7 +89,7 @@ class BatchTable:
         rows = self._ledger.rows(f"{select('batch_ballots')} WHERE {condition}", values)
         if len(rows) != 1:
             return None
-        ballot, request, batch, attempt, state, reply = checked("batch_ballots", rows[0])
+        ballot, request, batch, attempt, state, reply = verify_row("batch_ballots", rows[0])
         return BatchBallot(ballot, request, batch, attempt, RequestState(state), reply)
 
     def wordings(self) -> set[object]:

@@ -19,7 +19,7 @@ from adjudge.core.ledger.file import (
     under_lock,
     write_meta,
 )
-from adjudge.core.ledger.rows import COLUMNS, checked, insert, with_checksum
+from adjudge.core.ledger.rows import COLUMNS, insert, verify_row, with_checksum
 from adjudge.errors import RunError
 from adjudge.features.scale.stores.store import (
     AccountRecord,
@@ -151,11 +151,11 @@ def _votes(
         if isinstance(record, AccountRecord):
             accounts[record.session] = record.account
         elif isinstance(record, StoredJudgment) and not final:
-            judge, _, *columns = checked("judgments", record.values)
+            judge, _, *columns = verify_row("judgments", record.values)
             connection.execute(_PLACE, (judge, record.row, record.nth, record.at, *columns))
         # Answers come after failures: of two votes on a ballot the last counts.
         elif isinstance(record, StoredVote) and _is_final(record.values) is final:
-            values = checked("votes", record.values)
+            values = verify_row("votes", record.values)
             connection.execute(insert("votes", "ABORT"), with_checksum(number + count, *values[1:]))
             count += 1
     return count

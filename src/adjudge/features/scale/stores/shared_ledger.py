@@ -20,7 +20,7 @@ from adjudge.core.domain.results import Result
 from adjudge.core.ledger.codec import judgment_row
 from adjudge.core.ledger.commit_thread import Row, values_of
 from adjudge.core.ledger.ledger import Ledger
-from adjudge.core.ledger.rows import checked, with_checksum
+from adjudge.core.ledger.rows import verify_row, with_checksum
 from adjudge.features.scale.stores.store import (
     AccountRecord,
     Record,
@@ -91,7 +91,7 @@ class SharedLedger(Ledger):
             self._thread, lambda: list(self.store.votes(span, self._before, self._seen))
         )
         for row in rows:
-            values = self._read(lambda row=row: checked("votes", row))  # type: ignore[misc]
+            values = self._read(lambda row=row: verify_row("votes", row))  # type: ignore[misc]
             await super()._write_vote(values[1], with_checksum(next(self._numbers), *values[1:]))
 
     def place(self, places: Sequence[tuple[int, int]]) -> None:
