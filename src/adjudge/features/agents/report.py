@@ -1,8 +1,7 @@
-"""What agents did, as a run keeps it: found beside any judgment of the row, read a stretch at a
-time.
+"""Read the trajectories of a run for reports: from any judgment of the row, one window at a time.
 
-A trajectory lies with the first measure of its row. Where a run has none (an import, another
-judge), the texts of the steps tell.
+A trajectory is stored with the first measure of its row. If a run has none (an import, another
+judge), the steps are read from their texts.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _TRAJECTORY_KEY = f'"{_TRAJECTORY}":'
 
 @dataclass(frozen=True)
 class KeptSteps:
-    """The steps of one row. Each is read when it is wanted: there may be thousands."""
+    """The steps of one row. Each is parsed on access: there may be thousands."""
 
     kept: Sequence[JsonValue]
     """Objects of a trajectory, or texts."""
@@ -53,16 +52,16 @@ class KeptSteps:
         return len(self.kept)
 
     def window(self, first: int, count: int) -> tuple[Step, ...]:
-        """Up to ``count`` steps from the place ``first``, counted from 0."""
+        """Return up to ``count`` steps from the place ``first``, counted from 0."""
         return tuple(self.at(place) for place in range(len(self))[first : first + count])
 
     def at(self, place: int) -> Step:
-        """The step at a place, from 0. A RunError where it cannot be read."""
-        kept = self.kept[place]
-        if isinstance(kept, str):
-            return step_of_text(kept, place + 1)
+        """Return the step at a place, from 0; raise a RunError if it cannot be read."""
+        stored = self.kept[place]
+        if isinstance(stored, str):
+            return step_of_text(stored, place + 1)
         try:
-            return read_as(Step, kept)
+            return read_as(Step, stored)
         except WrongType as error:
             raise RunError(
                 "step {number} of the trajectory is not what adjudge writes: {error}",
@@ -71,35 +70,35 @@ class KeptSteps:
             ) from error
 
     def place_of(self, number: int) -> int | None:
-        """Where the step of that number is, from 0: steps of a turn keep their numbers."""
+        """Return the place of a step number, from 0: steps of a turn keep their numbers."""
         if 0 < number <= len(self) and self._number(number - 1) == number:
             return number - 1
         return next((at for at in range(len(self)) if self._number(at) == number), None)
 
     def _number(self, place: int) -> object:
-        kept = self.kept[place]
-        return kept.get("number") if isinstance(kept, Mapping) else place + 1
+        stored = self.kept[place]
+        return stored.get("number") if isinstance(stored, Mapping) else place + 1
 
     @cached_property
     def counts(self) -> StepCounts:
-        """What can be said of all steps without reading each."""
+        """Counts over all steps, without parsing each."""
         return _counts(self.kept)
 
     @cached_property
     def times(self) -> tuple[StepTime, ...]:
-        """When steps began, of those that say so; nothing where all is one moment."""
+        """Start times of the steps that have one; empty if all are equal."""
         timed = [
-            (one, at)
-            for one in self.kept
-            if isinstance(one, Mapping) and (at := number_of(one.get("started"))) is not None
+            (step, at)
+            for step in self.kept
+            if isinstance(step, Mapping) and (at := number_of(step.get("started"))) is not None
         ]
-        first = min((at for _, at in timed), default=0.0)
-        found = tuple(_time(one, at - first) for one, at in timed)
-        return found if any(one.started or one.seconds for one in found) else ()
+        start = min((at for _, at in timed), default=0.0)
+        step_times = tuple(_time(step, at - start) for step, at in timed)
+        return step_times if any(time.started or time.seconds for time in step_times) else ()
 
 
 class StepTime(NamedTuple):
-    """When a step began and how long it took, in seconds since the first one began."""
+    """Start and duration of a step, in seconds since the first step began."""
 
     number: int
     actor: str
@@ -124,7 +123,7 @@ def _time(step: JsonObject, started: float) -> StepTime:
 
 @dataclass(frozen=True)
 class StepCounts:
-    """What a list of trajectories is filtered by, and what bars are drawn against."""
+    """Counts of a trajectory, for filters and for the scale of bars."""
 
     steps: int
     errors: tuple[int, ...]
@@ -136,7 +135,7 @@ class StepCounts:
 
 
 class RowMeasure(NamedTuple):
-    """What one measure says of a row, for the marks at its steps."""
+    """The result of one measure of a row, for the marks at its steps."""
 
     criterion: str
     verdict: str | None
@@ -146,7 +145,7 @@ class RowMeasure(NamedTuple):
 
 
 class TrajectoryFacts(NamedTuple):
-    """What a judgment is filtered by where its row is a trajectory."""
+    """Facts by which judgments of trajectories are filtered."""
 
     criterion: str
     steps: int
@@ -155,32 +154,36 @@ class TrajectoryFacts(NamedTuple):
 
 
 def judged_row(connection: sqlite3.Connection, judge: str, index: int) -> RowJudgment | None:
-    """What a list says of a judgment, without its texts; None where there is none."""
+    """Return a judgment without its texts, for a list; None if there is none."""
     query = (
         "SELECT id, criterion, status, score, verdict FROM judgments WHERE judge = ? AND number = ?"
     )
-    found = connection.execute(query, (judge, index)).fetchone()
-    return None if found is None else RowJudgment(judge, index, *found)
+    row = connection.execute(query, (judge, index)).fetchone()
+    return None if row is None else RowJudgment(judge, index, *row)
 
 
 def steps_of(connection: sqlite3.Connection, judge: str, index: int) -> KeptSteps | None:
-    """The steps behind a judgment; None where its row is no trajectory, or nobody can tell which
-    it is. A judgment beside it keeps them: it is of this row where the steps are the same.
+    """Return the steps of a judgment; None if its row is not a trajectory, or its steps are not
+    stored.
+
+    Another judgment may store them: it is of this row if its steps are the same.
     """
     query = "SELECT instance, result FROM judgments WHERE judge = ? AND number = ?"
     fields: JsonObject = NOTHING
-    for one in reversed(row_group(connection, judge, index)):
-        if one.index > index:
+    for judgment in reversed(row_group(connection, judge, index)):
+        if judgment.index > index:
             continue
-        instance, result = connection.execute(query, (judge, one.index)).fetchone()
-        if one.index == index:
+        instance, result = connection.execute(query, (judge, judgment.index)).fetchone()
+        if judgment.index == index:
             fields = object_in(json.loads(instance))
         if _TRAJECTORY_KEY not in result:
             continue
         trajectory = object_in(object_in(json.loads(result)).get(_TRAJECTORY))
         if not trajectory:
             continue
-        if one.index == index or _known(fields) == _known(object_in(json.loads(instance))):
+        if judgment.index == index or _steps_key(fields) == _steps_key(
+            object_in(json.loads(instance))
+        ):
             steps = trajectory.get(STEPS)
             return KeptSteps(steps if isinstance(steps, list) else (), trajectory)
         break
@@ -188,8 +191,8 @@ def steps_of(connection: sqlite3.Connection, judge: str, index: int) -> KeptStep
     return KeptSteps(tuple(map(str, texts))) if texts and isinstance(texts, list) else None
 
 
-def _known(fields: JsonObject) -> object:
-    """By what the steps of a row are known; of a row without steps nothing that another has."""
+def _steps_key(fields: JsonObject) -> object:
+    """Return the identity of a row's steps. A row without steps equals no other."""
     texts = fields.get(STEPS)
     if isinstance(texts, list):
         return steps_identity([str(text) for text in texts])
@@ -197,36 +200,39 @@ def _known(fields: JsonObject) -> object:
 
 
 def steps_in(fields: GivenFields) -> KeptSteps | None:
-    """The steps that stand in the fields of a row as texts; None where there are none."""
+    """Return the steps that a row's fields hold as texts; None if there are none."""
     texts = fields.get(STEPS)
     return KeptSteps(tuple(texts)) if texts and not isinstance(texts, str) else None
 
 
 def measures_of_row(connection: sqlite3.Connection, judge: str, index: int) -> list[RowMeasure]:
-    """What every measure of the judge says of the same row, in their order."""
+    """Return the results of all measures of the same row, in order."""
     group = row_group(connection, judge, index)
     query = (
         "SELECT json_extract(result, '$.evidence', '$.parts', '$.place') FROM judgments "
         "WHERE judge = ? AND number = ?"
     )
-    said = (connection.execute(query, (judge, one.index)).fetchone()[0] for one in group)
+    details = (
+        connection.execute(query, (judge, judgment.index)).fetchone()[0] for judgment in group
+    )
     return [
-        RowMeasure(one.criterion, one.verdict, *_said(json.loads(kept)))
-        for one, kept in zip(group, said, strict=True)
+        RowMeasure(judgment.criterion, judgment.verdict, *_read_details(json.loads(detail_json)))
+        for judgment, detail_json in zip(group, details, strict=True)
     ]
 
 
 def trials_in(
-    connection: sqlite3.Connection, group: Sequence[RowJudgment], own: RowJudgment
+    connection: sqlite3.Connection, group: Sequence[RowJudgment], judgment: RowJudgment
 ) -> list[RowJudgment]:
-    """Other rows of the same task (``task_id``) by the same criterion, up to 20. Of each row its
-    last measure is looked into: the first keeps the trajectory, and takes long to read.
+    """Return other rows of the same task (``task_id``) by the same criterion, up to 20.
+
+    The last measure of each row is read: the first one stores the trajectory, which takes long.
     """
-    last = group[-1]
+    last_measure = group[-1]
     (task,) = connection.execute(
         "SELECT json_extract(result, '$.input.task_id') FROM judgments "
         "WHERE judge = ? AND number = ?",
-        (own.judge, last.index),
+        (judgment.judge, last_measure.index),
     ).fetchone()
     query = (
         "SELECT own.number, own.id, own.criterion, own.status, own.score, own.verdict "
@@ -237,21 +243,21 @@ def trials_in(
     )
     values = {
         "task": task,
-        "judge": own.judge,
-        "criterion": own.criterion,
-        "last": last.criterion,
-        "number": last.index,
-        "from_last": own.index - last.index,
+        "judge": judgment.judge,
+        "criterion": judgment.criterion,
+        "last": last_measure.criterion,
+        "number": last_measure.index,
+        "from_last": judgment.index - last_measure.index,
     }
-    return [RowJudgment(own.judge, *one) for one in connection.execute(query, values)]
+    return [RowJudgment(judgment.judge, *row) for row in connection.execute(query, values)]
 
 
-def _said(
-    kept: Sequence[JsonValue],
+def _read_details(
+    details: Sequence[JsonValue],
 ) -> tuple[tuple[KeptCitation, ...], tuple[MeasuredPart, ...], KeptPlace | None]:
-    """Evidence, parts and place; nothing of what is not as adjudge writes it."""
+    """Read evidence, parts and place; ignore anything that adjudge did not write."""
     try:
-        evidence, parts, place = kept
+        evidence, parts, place = details
         return (
             read_as(tuple[KeptCitation, ...], evidence or []),
             read_as(tuple[MeasuredPart, ...], parts or []),
@@ -262,13 +268,13 @@ def _said(
 
 
 def facts_in(connection: sqlite3.Connection, judge: str) -> dict[int, TrajectoryFacts]:
-    """Row, from 1 → what it is filtered by; nothing of a judge that saw no trajectories."""
-    first = connection.execute(
+    """Return the filter facts of each row, from 1; empty for a judge that saw no trajectories."""
+    types = connection.execute(
         "SELECT json_type(result, '$.trajectory'), json_type(instance, '$.steps') "
         "FROM judgments WHERE judge = ? ORDER BY number LIMIT 1",
         (judge,),
     ).fetchone()
-    if first is None or first == (None, None):
+    if types is None or types == (None, None):
         return {}
     query = (
         "SELECT number, CAST(coalesce(id, json_extract(instance, '$.trajectory')) AS BLOB), "
@@ -277,30 +283,30 @@ def facts_in(connection: sqlite3.Connection, judge: str) -> dict[int, Trajectory
         "ELSE json_extract(instance, '$.steps') END "
         "FROM judgments WHERE judge = ? ORDER BY number"
     )
-    found: dict[int, TrajectoryFacts] = {}
+    facts: dict[int, TrajectoryFacts] = {}
     row_before, counts = None, _counts(())
     for number, row, criterion, steps, texts in connection.execute(query, (judge,)):
-        if (held := steps or texts) is not None:
-            counts = _counts(json.loads(held))
+        if (steps_json := steps or texts) is not None:
+            counts = _counts(json.loads(steps_json))
         elif row is None or row != row_before:
-            continue  # nobody knows its steps
+            continue  # its steps are not stored
         row_before = row
-        found[number + 1] = TrajectoryFacts(
+        facts[number + 1] = TrajectoryFacts(
             criterion,
             counts.steps,
             len(counts.errors),
             frozenset(counts.tools),
         )
-    return found
+    return facts
 
 
-def _counts(kept: Sequence[JsonValue]) -> StepCounts:
+def _counts(stored_steps: Sequence[JsonValue]) -> StepCounts:
     errors: list[int] = []
     tools: Counter[str] = Counter()
     agents: dict[str, None] = {}
     tokens, seconds = 0, 0.0
-    for place, one in enumerate(kept, 1):
-        step = one if isinstance(one, Mapping) else _glance(str(one))
+    for place, stored_step in enumerate(stored_steps, 1):
+        step = stored_step if isinstance(stored_step, Mapping) else _glance(str(stored_step))
         actor, call = str(step.get("actor")), step.get("call")
         if actor not in ("user", "None"):
             agents[actor] = None
@@ -313,34 +319,34 @@ def _counts(kept: Sequence[JsonValue]) -> StepCounts:
             tokens = max(tokens, _tokens(usage))
         if (took := step.get("seconds")) is not None:
             seconds = max(seconds, number_of(took) or 0.0)
-    return StepCounts(len(kept), tuple(errors), tools, tuple(agents), tokens, seconds)
+    return StepCounts(len(stored_steps), tuple(errors), tools, tuple(agents), tokens, seconds)
 
 
 def _tokens(usage: object) -> int:
-    """Of the model call that made a step; 0 where nothing was recorded."""
-    kept = usage if isinstance(usage, Mapping) else {}
-    found = (number_of(kept.get(name)) for name in ("prompt_tokens", "completion_tokens"))
-    return int(sum(one or 0 for one in found))
+    """Return the tokens of a step's model call; 0 if none were recorded."""
+    usage_data = usage if isinstance(usage, Mapping) else {}
+    counts = (number_of(usage_data.get(name)) for name in ("prompt_tokens", "completion_tokens"))
+    return int(sum(count or 0 for count in counts))
 
 
 def _glance(text: str) -> JsonObject:
-    """What counts of a step's text: its first line, and whether the call failed."""
+    """Return what a step's text shows at a glance: its first line, and whether the call failed."""
     header, _, body = text.partition("\n")
-    said = _HEADER.fullmatch(header)
-    if said is None:
+    match = _HEADER.fullmatch(header)
+    if match is None:
         return {"actor": "assistant"}
     error = body.startswith(_ERROR) or None
     return {
-        "actor": said["actor"],
-        "call": {"name": said["name"], "error": error} if said["name"] else None,
+        "actor": match["actor"],
+        "call": {"name": match["name"], "error": error} if match["name"] else None,
     }
 
 
 def trajectory_of(record: JudgmentRecord) -> Trajectory | None:
-    """The whole, where the record has it; else what the texts of its steps tell."""
-    kept = getattr(record.detail, "trajectory", None)
-    if isinstance(kept, Trajectory):
-        return kept
+    """Return the trajectory of a record; if it is not stored there, read the texts of its steps."""
+    stored = getattr(record.detail, "trajectory", None)
+    if isinstance(stored, Trajectory):
+        return stored
     steps = steps_in(record.fields)
     if steps is None:
         return None
@@ -349,44 +355,49 @@ def trajectory_of(record: JudgmentRecord) -> Trajectory | None:
         for name in ("user_input", "response", "system")
     )
     tools = record.fields.get("tools", ())
-    named = [_tool(text) for text in tools] if not isinstance(tools, str) else []
-    return Trajectory(goal, steps.window(0, len(steps)), answer or None, system, tuple(named))
+    definitions = [_tool(text) for text in tools] if not isinstance(tools, str) else []
+    return Trajectory(goal, steps.window(0, len(steps)), answer or None, system, tuple(definitions))
 
 
 def _tool(text: str) -> ToolDefinition:
-    name, _, rest = text.partition(": ")
-    described, _, schema = rest.partition("\n")
-    found = arguments_of(schema) if schema else None
-    return ToolDefinition(name, described, found if not isinstance(found, str) else None)
+    name, _, description_and_schema = text.partition(": ")
+    described, _, schema = description_and_schema.partition("\n")
+    schema_data = arguments_of(schema) if schema else None
+    return ToolDefinition(
+        name, described, schema_data if not isinstance(schema_data, str) else None
+    )
 
 
 def step_of_text(text: str, number: int) -> Step:
-    """A step from its canonical text."""
+    """Read a step from its canonical text."""
     header, _, body = text.partition("\n")
-    said = _HEADER.fullmatch(header)
-    if said is None:
+    match = _HEADER.fullmatch(header)
+    if match is None:
         return Step(number, "assistant", "said", text)
-    kind: StepKind = said["kind"]  # type: ignore[assignment]
-    if said["name"] is None:
-        return Step(number, said["actor"], kind, body)
+    kind: StepKind = match["kind"]  # type: ignore[assignment]
+    if match["name"] is None:
+        return Step(number, match["actor"], kind, body)
     error, result = None, body or None
     if body.startswith(_ERROR):
-        error, _, rest = body.removeprefix(_ERROR).partition("\n")
-        result = rest or None
-    call = ToolCall(said["name"], arguments_of(said["arguments"]), result, error)
-    return Step(number, said["actor"], kind, "", call)
+        error, _, output = body.removeprefix(_ERROR).partition("\n")
+        result = output or None
+    call = ToolCall(match["name"], arguments_of(match["arguments"]), result, error)
+    return Step(number, match["actor"], kind, "", call)
 
 
-def common_beginning(one: KeptSteps, other: KeptSteps) -> int:
-    """How many steps two trajectories have in common at their beginning: who did what, with the
-    same arguments or words. What came of a call may differ.
+def common_beginning(steps_a: KeptSteps, steps_b: KeptSteps) -> int:
+    """Return how many steps two trajectories have in common at the beginning.
+
+    Steps are equal if actor, action and arguments or text are; results of calls may differ.
     """
-    most = min(len(one), len(other))
+    most = min(len(steps_a), len(steps_b))
     for place in range(most):
-        if one.kept[place] != other.kept[place] and _deed(one.at(place)) != _deed(other.at(place)):
+        if steps_a.kept[place] != steps_b.kept[place] and _action(steps_a.at(place)) != _action(
+            steps_b.at(place)
+        ):
             return place
     return most
 
 
-def _deed(step: Step) -> tuple[str, str]:
+def _action(step: Step) -> tuple[str, str]:
     return step.header, "" if step.call else " ".join(step.text.split())

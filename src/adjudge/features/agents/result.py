@@ -1,4 +1,4 @@
-"""What a measure says of a trajectory, and all of them together."""
+"""The result of one measure of a trajectory, and of all of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from adjudge.features.evidence.record import EvidenceRecord
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MeasureResult(Result):
-    """A trajectory by one measure. ``score`` is the number, or what the option scores."""
+    """A trajectory by one measure. ``score`` is the number, or the score of the option."""
 
     measure: str
     option: str | None = None
@@ -45,31 +45,31 @@ class MeasureResult(Result):
 
     @property
     def is_count(self) -> bool:
-        """Whether the score is a count."""
+        """True if the score is a count."""
         return not self.criteria.higher_is_better and not self.criteria.options
 
     @property
     def step(self) -> int | None:
-        """Of blame: the step where it went wrong."""
+        """The step that blame names."""
         return self.place["step"]
 
     @property
     def agent(self) -> str | None:
-        """Of blame: the agent who made the fault."""
+        """The agent that blame names."""
         return self.place["agent"]
 
     @property
     def paragraph(self) -> int | None:
-        """Of a policy that was broken: which paragraph of it."""
+        """The paragraph of the policy that was broken."""
         return self.place["paragraph"]
 
     def detail(self) -> AgentDetail:
-        """What this kind of result says beside what all of them say."""
+        """Return the part of the record that is specific to this kind of result."""
         return AgentDetail(
             measure=self.measure,
             option=self.option,
             value=self.score if self.status is Status.SCORED else None,
-            evidence=tuple(one.to_dict() for one in self.evidence),
+            evidence=tuple(citation.to_dict() for citation in self.evidence),
             parts=self.parts,
             count=True if self.is_count else None,
             place=None if self.place == NOWHERE else self.place,
@@ -93,7 +93,7 @@ class TrajectoryResult:
 
     @property
     def id(self) -> str | None:
-        """What the trajectory is called."""
+        """The id of the trajectory."""
         return self.instance.id
 
     @property
@@ -115,13 +115,15 @@ class TrajectoryResult:
     @property
     def status(self) -> Status:
         """Scored if every measure is."""
-        missing = [one.status for one in self.results.values() if one.status is not Status.SCORED]
+        missing = [
+            result.status for result in self.results.values() if result.status is not Status.SCORED
+        ]
         return missing[0] if missing else Status.SCORED
 
     @property
     def votes(self) -> tuple[Vote, ...]:
         """The votes of all measures."""
-        return tuple(vote for one in self.results.values() for vote in one.votes)
+        return tuple(vote for result in self.results.values() for vote in result.votes)
 
     @property
     def _only(self) -> MeasureResult | None:
@@ -129,33 +131,36 @@ class TrajectoryResult:
 
     @property
     def scores(self) -> dict[str, float | None]:
-        """Measure → its number; None where it has none."""
-        return {name: one.score for name, one in self.results.items()}
+        """Measure → its number, or None."""
+        return {name: result.score for name, result in self.results.items()}
 
     @property
     def options(self) -> dict[str, str | None]:
-        """Measure → what was chosen."""
-        return {name: one.option for name, one in self.results.items()}
+        """Measure → the chosen option."""
+        return {name: result.option for name, result in self.results.items()}
 
     @property
     def evidence(self) -> dict[str, tuple[StepCitation, ...]]:
-        """Measure → the steps and quotes that show it."""
-        return {name: one.evidence for name, one in self.results.items()}
+        """Measure → steps and quotes."""
+        return {name: result.evidence for name, result in self.results.items()}
 
     @property
     def explanations(self) -> dict[str, str | None]:
-        """Measure → why; without a number, why there is none."""
-        return {name: one.explanation or one.reason for name, one in self.results.items()}
+        """Measure → its explanation; without a number, the reason."""
+        return {name: result.explanation or result.reason for name, result in self.results.items()}
 
     def __getitem__(self, measure: str) -> MeasureResult:
         return self.results[measure]
 
     def cells(self) -> JsonDict:
-        """What a table of results shows of this one."""
+        """Return the cells of this result in a table."""
         return {
             "id": self.id,
-            **{name: one.option or one.score for name, one in self.results.items()},
+            **{name: result.option or result.score for name, result in self.results.items()},
         }
 
     def to_dict(self) -> JsonDict:
-        return {"id": self.id, "measures": {n: one.to_dict() for n, one in self.results.items()}}
+        return {
+            "id": self.id,
+            "measures": {n: result.to_dict() for n, result in self.results.items()},
+        }

@@ -1,3 +1,5 @@
-"""Requests through providers' batch APIs: parked while the rows pass, sent together, and read when
-the rows pass again.
+"""Requests through providers' batch APIs.
+
+Requests are parked in a first pass over the rows, sent together, and their replies are read in the
+next pass.
 """

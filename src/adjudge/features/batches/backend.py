@@ -1,8 +1,8 @@
-"""Where requests are parked: the rows pass, their requests are written down and sent together; when
-they pass again, the replies are there.
+"""Backend that parks requests for batches.
 
-Nothing of a row is held in memory meanwhile. Whatever a judge does with a reply, it does as if the
-model had been asked.
+The first pass over the rows writes their requests down, and they are sent together; in the next
+pass the replies are there. No row is held in memory meanwhile. Judges handle a reply as if the
+model had been asked directly.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ _SECONDS_TO_CANCEL = 8.0
 
 @dataclass(frozen=True)
 class InBatches:
-    """Asking through providers' batch APIs, for ``execute(plan, batch=…)``."""
+    """Asks through providers' batch APIs, for ``execute(plan, batch=…)``."""
 
     settings: BatchSettings
 
     def check(self, models: Sequence[OpenModel]) -> None:
-        """Refuse batches if none of the models has them, before there is a run."""
+        """Refuse batches if none of the models supports them, before a run is created."""
         batchable(models, self.settings)
 
     def open(self, models: Sequence[OpenModel], run: OpenRun, folder: Path, tell: Tell) -> Batches:
@@ -113,9 +113,9 @@ class Batches:
     # -- the backend -------------------------------------------------------------------
 
     async def complete(self, request: Request, model: Model) -> Reply:
-        """The reply that a batch brought; else the request is parked.
+        """Return the reply of a batch; otherwise park the request.
 
-        What does not fit the budget holds up nobody else.
+        A request that does not fit the budget does not stop the others.
         """
         try:
             return await self._complete(request, model)
@@ -125,61 +125,62 @@ class Batches:
             raise NoRoom from None
 
     async def _complete(self, request: Request, model: Model) -> Reply:
-        asked = session().partial
+        partial = session().partial
         if (
-            asked is None
+            partial is None
             or not isinstance(model, OpenModel)
             or model.identity not in self._models
             or model.has_reply(request)
         ):
             return await model.complete(request)
-        key = asked.key, digest_of(request)
-        known = self._table.find(*key)
-        if known is None and self._worded_before and not asked.vote:
-            known = self._table.find_alone(asked.key)
-        if known is None:
-            if asked.vote and not self._only:  # a repair
+        key = partial.key, digest_of(request)
+        ballot = self._table.find(*key)
+        # a batch of another version may have asked the same ballot in other words
+        if ballot is None and self._worded_before and not partial.vote:
+            ballot = self._table.find_alone(partial.key)
+        if ballot is None:
+            if partial.vote and not self._only:  # a repair
                 return await model.complete(request)
             await self._park(key, request, model, 1)
-        elif known.state is RequestState.ANSWERED:
-            return self._reply(known, request, model)
-        elif known.state is not RequestState.SENT:
-            return await self._again(known, request, model)
+        elif ballot.state is RequestState.ANSWERED:
+            return self._reply(ballot, request, model)
+        elif ballot.state is not RequestState.SENT:
+            return await self._retry(ballot, request, model)
         raise Deferred
 
     def kept(self, ballot: bytes) -> None:
-        """The replies to this ballot have done their work."""
+        """Forget the replies to this ballot: its vote is stored."""
         self._table.consumed(ballot)
 
-    def _reply(self, known: BatchBallot, request: Request, model: OpenModel) -> Reply:
+    def _reply(self, ballot: BatchBallot, request: Request, model: OpenModel) -> Reply:
         _, api = self._models[model.identity]
         reply = with_counts(
             model.name,
             request,
-            api.provider.note_ignored(request, reply_from(json.loads(known.reply or "{}"))),
+            api.provider.note_ignored(request, reply_from(json.loads(ballot.reply or "{}"))),
         )
         reply = replace(reply, usage=reply.usage.in_batch())
         self._budget.sizes.learn(model.name, request, reply.usage)
         model.keep(request, reply)
         return reply
 
-    async def _again(self, known: BatchBallot, request: Request, model: OpenModel) -> Reply:
-        """What brought no reply: failed for good, asked in the next batch, or asked alone."""
+    async def _retry(self, ballot: BatchBallot, request: Request, model: OpenModel) -> Reply:
+        """Handle a request without a reply: fail it, park it again, or ask it alone."""
         _, api = self._models[model.identity]
-        error = error_from(json.loads(known.reply or "{}"), api.endpoint)
-        if known.attempt >= _MOST_ATTEMPTS:
+        error = error_from(json.loads(ballot.reply or "{}"), api.endpoint)
+        if ballot.attempt >= _MOST_ATTEMPTS:
             raise error
-        if known.state is RequestState.FAILED and not api.provider.learns_from(request, error):
+        if ballot.state is RequestState.FAILED and not api.provider.learns_from(request, error):
             raise error
-        if not self._only and (self._live or known.attempt >= _LIVE_AFTER):
+        if not self._only and (self._live or ballot.attempt >= _LIVE_AFTER):
             return await model.complete(request)
-        await self._park((known.ballot, known.request), request, model, known.attempt + 1)
+        await self._park((ballot.ballot, ballot.request), request, model, ballot.attempt + 1)
         raise Deferred
 
     async def _park(
         self, key: tuple[bytes, bytes], request: Request, model: OpenModel, attempt: int
     ) -> None:
-        """Write the request down, once; what does not fit the budget waits."""
+        """Write the request down, once; a request that does not fit the budget waits."""
         if key in self._planned:
             return
         try:
@@ -208,9 +209,9 @@ class Batches:
         return max(1, most >> self._book.rejections)
 
     async def _send(self, identity: str, file: RequestFile) -> None:
-        """Into the ledger first, then on its way."""
+        """Store the batch in the ledger, then send it."""
         if self._files.get(identity) is not file:
-            return  # somebody else has seen that it is full
+            return  # another task has sent it already
         del self._files[identity]
         _, api = self._models[identity]
         batch = Batch(
@@ -230,14 +231,16 @@ class Batches:
         )
         async with self._sending:
             await self._table.intend(batch, file.ballots)
-            self._planned.difference_update((one.ballot, one.request) for one in file.ballots)
+            self._planned.difference_update(
+                (ballot.ballot, ballot.request) for ballot in file.ballots
+            )
             await self._sender.submit(batch)
 
     # -- rounds ------------------------------------------------------------------------
 
     async def begin(self) -> None:
-        """What an earlier process left: batches that it may have sent are found, and those that
-        have ended collected.
+        """Continue the batches of an earlier process: find those that it may have sent, collect
+        those that have ended.
         """
         if self._folder.is_symlink():
             raise RunError(
@@ -260,14 +263,14 @@ class Batches:
                 self._tell(BatchNews("note", api.provider_name, text=api.note))
 
     def _remove_strays(self) -> None:
-        """Files of batches that never were."""
+        """Remove files of batches that were never stored."""
         ids = self._table.ids()
         for path in self._folder.glob("*") if self._folder.is_dir() else ():
             if is_id(id := path.name.partition(".")[0]) and id not in ids:
                 remove_files(self._folder, id)
 
     def begin_pass(self) -> None:
-        """The rows pass, from the first one."""
+        """Start a pass over the rows."""
         self._no_room, self._book.put_back = None, False
         again = self._table.waiting(RequestState.RETRY)
         self._live = 0 < again < self._settings.live_below and not self._only and not self._spent
@@ -275,9 +278,9 @@ class Batches:
             self._tell(BatchNews("live", requests=again))
 
     async def next_round(self) -> None:
-        """The rows have passed, and some wait: send what they wait for, and collect it.
+        """Send the requests that rows wait for, and collect the replies.
 
-        Raises BatchesOpen where nobody is to wait, and BudgetSpent where nothing more may be sent.
+        Raises BatchesOpen if the run is not to wait, and BudgetSpent if nothing more may be sent.
         """
         if self._spent:
             self._budget.halt(self._spent)
@@ -287,7 +290,7 @@ class Batches:
         if not self._table.under_way():
             self._stop_without_progress()
         if self._book.rejections:
-            await self._pause(_jittered(self._settings.poll))
+            await self._pause(_jitter(self._settings.poll))
         await self._wait()
 
     def _stop_without_progress(self) -> None:
@@ -300,14 +303,14 @@ class Batches:
             raise RunError("rows wait for answers, and no batch has them: resume the run")
 
     async def _wait(self) -> None:
-        """Look at the batches again and again, until all have ended."""
+        """Look at the batches repeatedly, until all have ended."""
         wait, limit = self._settings.poll, None
         while await self._look():
             if limit is None and (limit := self._budget.over()):
                 await self._watcher.cancel_all()
             if self._settings.detach:
-                raise BatchesOpen(_open(self._table.under_way()))
-            pause = _jittered(wait)
+                raise BatchesOpen(_under_way_text(self._table.under_way()))
+            pause = _jitter(wait)
             self._tell(_waiting(self._table.under_way(), pause))
             await self._pause(pause)
             wait = min(wait * 2, self._settings.poll_most)
@@ -315,7 +318,7 @@ class Batches:
             self._spent = self._budget.spent_error(limit)
 
     async def _look(self) -> bool:
-        """Whether some are still under way."""
+        """Look at all batches once; return True if some are still under way."""
         for batch in self._table.under_way():
             await self._bring_forward(batch)
         return bool(self._table.under_way())
@@ -327,23 +330,25 @@ class Batches:
             await self._watcher.look(batch)
 
     async def _pause(self, seconds: float) -> None:
-        """Sleep. The first interrupt leaves the batches to go on, after a while in which a second
-        one cancels them.
+        """Sleep.
+
+        The first interrupt leaves the batches running, after a grace period in which a second one
+        cancels them.
         """
         try:
             await self._budget.pause(seconds)
         except RunStopped:
             self._tell(BatchNews("stopping", seconds=self._settings.grace))
             await asyncio.sleep(self._settings.grace)
-            raise RunStopped(_open(self._table.under_way())) from None
+            raise RunStopped(_under_way_text(self._table.under_way())) from None
 
     async def cancel(self) -> None:
-        """Have the providers stop, as far as that can be done before the process ends."""
+        """Ask the providers to stop, as far as that is possible before the process ends."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._watcher.cancel_all(), _SECONDS_TO_CANCEL)
 
     def discard(self) -> None:
-        """The run ends: what was written down and not sent will be planned again."""
+        """Discard requests that were written down and not sent; they will be planned again."""
         for file in self._files.values():
             file.discard()
         self._files.clear()
@@ -357,7 +362,7 @@ def _waiting(under_way: Sequence[Batch], seconds: float) -> BatchNews:
     )
 
 
-def _open(under_way: Sequence[Batch]) -> Message:
+def _under_way_text(under_way: Sequence[Batch]) -> Message:
     return Message(
         "batches under way: {count}, with {requests} requests; they go on at the provider",
         count=len(under_way),
@@ -365,17 +370,17 @@ def _open(under_way: Sequence[Batch]) -> Message:
     )
 
 
-def _jittered(seconds: float) -> float:
-    """About as long, so that many runs do not look at the same moment."""
+def _jitter(seconds: float) -> float:
+    """Vary a pause a little, so that many runs do not poll at the same moment."""
     return seconds * random.uniform(0.8, 1.2)  # noqa: S311
 
 
 def batchable(
     models: Iterable[OpenModel], settings: BatchSettings
 ) -> Mapping[str, tuple[OpenModel, BatchApi]]:
-    """Identity → the model and its batch API.
+    """Map identities to the model and its batch API.
 
-    A SetupError where there is none at all, or none of one that must have it.
+    Raise a SetupError if no model has one, or a model that must have one does not.
     """
     every = {model.identity: model for model in models}
     apis = {

@@ -1,4 +1,4 @@
-"""What is known of batches, and what becomes of one: sent, given up, paid for twice, collected."""
+"""State changes of batches: sent, given up, paid twice, collected."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ NO_ANSWER = Message("the batch brought no answer to this request")
 
 @dataclass(eq=False)
 class BatchBook:
-    """The batches of a run: where each was sent, and what the ledger, the budget and the user learn
-    of it.
+    """The batches of a run: where each was sent, and what ledger, budget and user are told about
+    it.
     """
 
     settings: BatchSettings
@@ -43,7 +43,9 @@ class BatchBook:
     """Whether requests of this round were not taken, and are planned again."""
 
     def api_of(self, batch: Batch) -> BatchApi:
-        """Where a batch was sent, which must be where it would be sent now."""
+        """Return the API that a batch was sent to, which must be the one it would be sent to
+        now.
+        """
         if not is_id(batch.id):
             raise RunError(
                 "the ledger holds a batch that adjudge did not make: {id!r}", id=batch.id
@@ -58,9 +60,10 @@ class BatchBook:
             )
         return api
 
-    def check_vouched(self, batch: Batch) -> None:
-        """What is not there for a key that only the user vouched for is there for another: it is
-        not paid again.
+    def check_account(self, batch: Batch) -> None:
+        """Refuse to pay again for a batch that the user only vouched for.
+
+        It may exist for another key, if it does not exist for this one.
         """
         if self.api_of(batch).account != batch.account:
             raise RunError(
@@ -72,13 +75,13 @@ class BatchBook:
                 provider_name=batch.provider,
             )
 
-    async def keep_sent(self, batch: Batch, remote: Remote) -> None:
-        told = {
+    async def store_sent(self, batch: Batch, remote: Remote) -> None:
+        news = {
             "said": remote.said,
             "candidates": [],
             "organisation": account_of_key(self.api_of(batch).endpoint),
         }
-        more = {**batch.more, **told}
+        more = {**batch.more, **news}
         open_now = replace(
             batch,
             state=BatchState.OPEN,
@@ -91,8 +94,9 @@ class BatchBook:
         self.tell(BatchNews("sent", batch.provider, requests=batch.requests))
 
     async def give_up(self, batch: Batch, why: str, then: Statement | None = None) -> None:
-        """Nothing of it was or will be answered: its ballots are free again, unless ``then`` says
-        otherwise.
+        """Mark a batch as rejected: no request of it was or will be answered.
+
+        Its ballots are free again, unless ``then`` says otherwise.
         """
         rejected = replace(batch, state=BatchState.REJECTED, more={**batch.more, "said": why})
         await self.table.keep(rejected, then or self.table.let_go(batch.id))
@@ -102,12 +106,14 @@ class BatchBook:
     async def pay_twice(
         self, batch: Batch, why: str, fitting: Sequence[str] = (), requests: int | None = None
     ) -> Batch:
-        """It is sent again, or some of it asked again, and may have been paid before: that is said,
-        kept, and counted as if it had been. BudgetSpent where the second time does not fit.
+        """Record that a batch, or part of it, is sent again and may have been paid before.
+
+        It is reported, stored, and counted as paid. Raise BudgetSpent if the second payment does
+        not fit.
         """
         many = batch.requests if requests is None else requests
-        before = part_of(reserved_by(batch), many, batch.requests)
-        self.budget.write_off(before, sent_again=batch.state is BatchState.INTENDED)
+        earlier_spending = part_of(reserved_by(batch), many, batch.requests)
+        self.budget.write_off(earlier_spending, sent_again=batch.state is BatchState.INTENDED)
         self.tell(BatchNews("twice", batch.provider, requests=many, text=why))
         again = batch.with_more(
             twice=list(fitting) or [batch.remote_id or batch.id], again=batch.paid_twice + many
@@ -116,6 +122,7 @@ class BatchBook:
         return again
 
     async def finish(self, batch: Batch, said: str) -> None:
+        """Mark a batch as collected; requests without an answer are asked again."""
         why = json.dumps(error_data(Unavailable(NO_ANSWER)))
         done = replace(batch, state=BatchState.COLLECTED, more={**batch.more, "said": said})
         await self.table.keep(done, self.table.unanswered(batch.id, why))
@@ -127,30 +134,32 @@ class BatchBook:
         return self.folder / f"{batch.id}.jsonl"
 
     def results_of(self, batch: Batch) -> Path:
-        found = self.folder / f"{batch.id}.d"
-        found.mkdir(parents=True, exist_ok=True)
-        return found
+        results_folder = self.folder / f"{batch.id}.d"
+        results_folder.mkdir(parents=True, exist_ok=True)
+        return results_folder
 
 
 def reserved_by(batch: Batch) -> Spent:
-    """What was set aside for a batch."""
+    """Return the amount reserved for a batch."""
     amounts: Any = batch.more.get("reserved")
     return Spent(*amounts) if isinstance(amounts, list | tuple) else Spent()
 
 
 def part_of(amount: Spent, requests: int, of: int) -> Spent:
-    """What so many of the requests may have taken, for which ``amount`` was set aside."""
+    """Return the share of an ``amount`` that so many of its requests may have used."""
     share = requests / max(1, of)
     unpriced = round(amount.unpriced * share)
     return Spent(requests, round(amount.tokens * share), amount.usd * share, unpriced)
 
 
 def candidates_of(batch: Batch) -> list[str]:
-    """Those at the provider that may be this one."""
+    """Return the ids at the provider that may be this batch."""
     return list(batch.more.get("candidates") or ())
 
 
 def unusable(error: ModelError) -> ModelUnusable:
-    made = ModelUnusable(error.message, provider=error.provider, model=error.model, hint=error.hint)
-    made.status = error.status
-    return made
+    error_unusable = ModelUnusable(
+        error.message, provider=error.provider, model=error.model, hint=error.hint
+    )
+    error_unusable.status = error.status
+    return error_unusable

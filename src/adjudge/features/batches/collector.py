@@ -1,4 +1,4 @@
-"""What came of a batch, into the ledger: by the ballot, a few hundred at a time, twice without
+"""Store the results of a batch in the ledger, a few hundred at a time. Collecting twice does no
 harm.
 """
 
@@ -25,7 +25,7 @@ Key = tuple[bytes, bytes]
 
 
 class Collector:
-    """Reads results and keeps them."""
+    """Reads results and stores them."""
 
     def __init__(self, table: BatchTable, budget: OpenBudget) -> None:
         self._table = table
@@ -34,10 +34,10 @@ class Collector:
     async def collect(
         self, batch: Batch, model: str, lines: Iterable[BatchAnswer], asked: int
     ) -> set[Key]:
-        """Keep what came of each request, in any order; what is known already stays. Says which of
-        ours have replies: one that stands there twice is not a reply to another.
+        """Store the outcome of each request, in any order; known outcomes stay.
 
-        ``asked``: about how many bytes a prompt of the batch has.
+        Return the keys of the requests that have replies: a reply that occurs twice is not a reply
+        to another request. ``asked``: approximate size in bytes of a prompt of the batch.
         """
         replied: set[Key] = set()
         waiting: dict[Key, BatchBallot] = {}
@@ -45,19 +45,19 @@ class Collector:
             key = parsed_id(line.id)
             if key is not None and line.reply is not None:
                 replied.add(key)
-            if (found := self._read(batch, model, line, waiting, asked)) is not None:
-                waiting[found.ballot, found.request] = found
+            if (ballot := self._read(batch, model, line, waiting, asked)) is not None:
+                waiting[ballot.ballot, ballot.request] = ballot
             if len(waiting) >= COMMIT_EVERY:
                 await self._commit(waiting)
         await self._commit(waiting)
         return replied
 
     def is_of(self, batch: Batch, line: BatchAnswer) -> bool:
-        """Whether a result answers a request of this batch."""
-        known = self._known(line)
-        return known is not None and known.batch == batch.id
+        """Return True if a result answers a request of this batch."""
+        ballot = self._find_ballot(line)
+        return ballot is not None and ballot.batch == batch.id
 
-    def _known(self, line: BatchAnswer) -> BatchBallot | None:
+    def _find_ballot(self, line: BatchAnswer) -> BatchBallot | None:
         key = parsed_id(line.id)
         return self._table.find(*key) if key else None
 
@@ -69,23 +69,25 @@ class Collector:
         waiting: Mapping[Key, BatchBallot],
         asked: int,
     ) -> BatchBallot | None:
-        known = self._known(line)
-        if known is None or (known.ballot, known.request) in waiting:
+        ballot = self._find_ballot(line)
+        if ballot is None or (ballot.ballot, ballot.request) in waiting:
             return None
-        if known.state is not RequestState.SENT:
-            if known.batch != batch.id and line.reply:  # sent twice, and paid for twice
+        if ballot.state is not RequestState.SENT:
+            if ballot.batch != batch.id and line.reply:  # sent twice, and paid for twice
                 self._budget.collect(model, plausible_usage(line.reply, asked).in_batch())
             return None
         if line.reply is not None:
             self._budget.collect(model, plausible_usage(line.reply, asked).in_batch())
-            return replace(known, state=RequestState.ANSWERED, reply=json.dumps(_kept(line.reply)))
+            return replace(
+                ballot, state=RequestState.ANSWERED, reply=json.dumps(_reply_data(line.reply))
+            )
         assert line.error is not None
-        if known.batch != batch.id:
+        if ballot.batch != batch.id:
             return None  # the batch that it is in may answer it yet
         if line.asked:
             self._budget.collect(model, None)
         state = RequestState.RETRY if line.error.retryable else RequestState.FAILED
-        return replace(known, state=state, reply=json.dumps(error_data(line.error)))
+        return replace(ballot, state=state, reply=json.dumps(error_data(line.error)))
 
     async def _commit(self, waiting: dict[Key, BatchBallot]) -> None:
         if waiting:
@@ -93,19 +95,19 @@ class Collector:
             waiting.clear()
 
 
-def _kept(reply: Reply) -> JsonDict:
-    whole = {
+def _reply_data(reply: Reply) -> JsonDict:
+    data = {
         "text": reply.text,
         "usage": plain(reply.usage),
         "finish": reply.finish,
         "details": dict(reply.details),
     }
-    return whole | ({"logprobs": plain(reply.logprobs)} if reply.logprobs else {})
+    return data | ({"logprobs": plain(reply.logprobs)} if reply.logprobs else {})
 
 
 @dataclass(frozen=True)
 class _KeptReply:
-    """A reply as a batch keeps it."""
+    """A reply as the ledger stores it."""
 
     text: str
     usage: Mapping[str, float]
@@ -115,11 +117,11 @@ class _KeptReply:
 
 
 def reply_from(data: JsonValue) -> Reply:
-    kept = read_as(_KeptReply, data)
+    stored = read_as(_KeptReply, data)
     return Reply(
-        text=kept.text,
-        usage=Usage(**kept.usage),  # type: ignore[arg-type]
-        finish=kept.finish,
-        logprobs=None if kept.logprobs is None else tuple(map(FrozenDict, kept.logprobs)),
-        details=FrozenDict(kept.details),
+        text=stored.text,
+        usage=Usage(**stored.usage),  # type: ignore[arg-type]
+        finish=stored.finish,
+        logprobs=None if stored.logprobs is None else tuple(map(FrozenDict, stored.logprobs)),
+        details=FrozenDict(stored.details),
     )

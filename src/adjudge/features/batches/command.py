@@ -1,4 +1,4 @@
-"""``adjudge run --batch``: its options, and how the run is carried out with them."""
+"""``adjudge run --batch``: its options, and the run mode."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from adjudge.runs.execute import Rounds
 
 @light_dataclass(frozen=True)
 class BatchMode(BatchSettings, RunMode):
-    """What the command line says of batches."""
+    """Options of ``adjudge run`` for batches."""
 
     name: ClassVar[str] = "batch"
     batch: bool = key(

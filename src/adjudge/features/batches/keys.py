@@ -1,4 +1,4 @@
-"""Batches that another key has sent: whether the one that asks now may read them."""
+"""Check whether the current key may read batches that another key sent."""
 
 from __future__ import annotations
 
@@ -16,21 +16,24 @@ _WRONG_KEY = 401
 
 
 class KeyCheck:
-    """Tells whether batches under way are of the account that asks now."""
+    """Tells whether batches under way belong to the current account."""
 
     def __init__(self, book: BatchBook, sender: Sender) -> None:
         self._book, self._sender = book, sender
 
     async def recognise(self, batch: Batch) -> None:
-        """Have what another key sent taken for ours, where the provider says that it is. Where the
-        user does, it is looked for, and stays the other key's until it is found.
+        """Take over a batch that another key sent, if the provider confirms that it is of this
+        account.
+
+        If only the user confirms it, the batch is looked up, and stays the other key's until it is
+        found.
         """
         api = self._book.api_of(batch)
         if api.account == batch.account:
             return
         if batch.asked and not await self._is_of_this_account(batch, api):
             if self._book.settings.orphans is None:
-                raise self._of_another_key(batch)
+                raise self._another_key_error(batch)
             if self._book.settings.orphans == "adopt":
                 return
             if batch.state is not BatchState.INTENDED:
@@ -46,14 +49,14 @@ class KeyCheck:
         await self._book.table.keep(replace(batch, account=api.account))
 
     async def _is_of_this_account(self, batch: Batch, api: BatchApi) -> bool:
-        """Whether the provider gives the batch to the key that asks now, or says that both keys are
-        of one account.
+        """Return True if the provider gives the batch to the current key, or says that both keys
+        are of one account.
         """
         try:
             for id in [batch.remote_id] if batch.remote_id else candidates_of(batch):
-                if await api.gives(id):
+                if await api.has_batch(id):
                     return True
-            named = (
+            is_listed = (
                 batch.state is BatchState.INTENDED
                 and bool(await self._sender.listed(batch, api))
                 and api.marks
@@ -70,12 +73,12 @@ class KeyCheck:
                 provider_name=batch.provider,
                 error=error,
             ) from None
-        return named or (
+        return is_listed or (
             batch.state is BatchState.INTENDED
             and account_of_key(api.endpoint) == batch.organisation != ""
         )
 
-    def _of_another_key(self, batch: Batch) -> RunError:
+    def _another_key_error(self, batch: Batch) -> RunError:
         return RunError(
             "the batch {remote_id} was sent to {provider_name} with another key or command, "
             "and the one that asks now cannot read it: resume with the one that began the "

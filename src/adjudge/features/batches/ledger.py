@@ -1,5 +1,7 @@
-"""What a run has sent in batches: a batch is in the ledger before anything of it is sent, and what
-came of its requests before anybody reads it.
+"""The batches of a run in its ledger.
+
+A batch is stored before anything of it is sent, and the outcomes of its requests before a judge
+reads them.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ _CONSUMED = "DELETE FROM batch_ballots WHERE ballot = ? AND state IN ('answered'
 
 
 class RequestState(StrEnum):
-    """What is known of a request in a batch."""
+    """State of a request in a batch."""
 
     SENT = "sent"
     ANSWERED = "answered"
@@ -55,13 +57,13 @@ class BatchBallot:
 
 
 class BatchTable:
-    """The batches of a run that is under way."""
+    """The batches of a run in progress."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
     def under_way(self) -> list[Batch]:
-        """Batches that may still bring answers, the oldest first."""
+        """Return batches that may still bring answers, the oldest first."""
         return batches_under_way(self._ledger)
 
     def remote_ids(self) -> set[str]:
@@ -76,11 +78,11 @@ class BatchTable:
         return {id for (id,) in self._ledger.rows("SELECT id FROM batches")}
 
     def find(self, ballot: bytes, request: bytes) -> BatchBallot | None:
-        """What is known of a request."""
+        """Return the state of a request."""
         return self._one("ballot = ? AND request = ?", (ballot, request))
 
     def find_alone(self, ballot: bytes) -> BatchBallot | None:
-        """What is known of the one request of a ballot, however it was worded; None where there are
+        """Return the state of a ballot's only request, whatever its wording; None if there are
         several.
         """
         return self._one("ballot = ?", (ballot,))
@@ -93,48 +95,50 @@ class BatchTable:
         return BatchBallot(ballot, request, batch, attempt, RequestState(state), reply)
 
     def wordings(self) -> set[object]:
-        """How the prompts were worded that were sent."""
+        """Return the versions of the wording of prompts that were sent."""
         return {
             read_fact(more).get("wording")
             for (more,) in self._ledger.rows("SELECT more FROM batches")
         }
 
     def waiting(self, state: RequestState) -> int:
-        """How many requests are in this state."""
+        """Count the requests in this state."""
         ((count,),) = self._ledger.rows(
             "SELECT count(*) FROM batch_ballots WHERE state = ?", (state.value,)
         )
         return int(count)
 
     async def keep(self, batch: Batch, *others: Statement) -> None:
-        """Store how far a batch is."""
+        """Store the state of a batch."""
         await self._ledger.write_all([(_KEEP, batch.row()), *others])
 
     async def intend(self, batch: Batch, requests: Iterable[BatchBallot]) -> None:
         """Store a batch with its requests, in one commit."""
-        await self.keep(batch, *((_KEEP_BALLOT, one.row()) for one in requests))
+        await self.keep(batch, *((_KEEP_BALLOT, request.row()) for request in requests))
 
     async def asked(self, batch: Batch) -> Batch:
-        """Store that the provider is asked for it from now on, and may create it."""
-        known = batch.with_more(asked=time.time())
-        await self.keep(known)
-        return known
+        """Store that the provider is about to be asked for this batch, and may create it."""
+        batch_asked = batch.with_more(asked=time.time())
+        await self.keep(batch_asked)
+        return batch_asked
 
     async def keep_spending(self, batch: Batch, spending: JsonObject) -> None:
-        """Store how far a batch is, with what was spent by then, in one commit."""
+        """Store the state of a batch with the spending so far, in one commit."""
         self._ledger.note_soon("spending", spending)
         await self.keep(batch)
 
     async def answer(self, requests: Iterable[BatchBallot], spending: JsonObject) -> None:
-        """Store the outcomes of requests and the spending so far in one commit."""
-        statements: list[Statement] = [(_KEEP_BALLOT, one.row()) for one in requests]
+        """Store the outcomes of requests and the spending so far, in one commit."""
+        statements: list[Statement] = [(_KEEP_BALLOT, request.row()) for request in requests]
         self._ledger.note_soon("spending", spending)
         await self._ledger.write_all(statements)
 
     def unanswered(
         self, batch: str, reply: str, state: RequestState = RequestState.RETRY
     ) -> Statement:
-        """What has the rest of a batch asked again, or failed; ``reply`` says why."""
+        """Return the statement that marks unanswered requests of a batch to be asked again, or as
+        failed. ``reply`` says why.
+        """
         values = ", ".join(
             {"state": f"'{state}'", "reply": "?"}.get(name, name)
             for name in COLUMNS["batch_ballots"]
@@ -144,7 +148,7 @@ class BatchTable:
         return f"UPDATE batch_ballots {sent}", (reply, reply, batch)
 
     def let_go(self, batch: str) -> Statement:
-        """What has a batch's requests forgotten, as if it had never been."""
+        """Return the statement that forgets a batch's requests, as if it had never existed."""
         return "DELETE FROM batch_ballots WHERE batch = ? AND state = 'sent'", (batch,)
 
     def consumed(self, ballot: bytes) -> None:
@@ -152,7 +156,7 @@ class BatchTable:
         self._ledger.write_soon([(_CONSUMED, (ballot,))])
 
     async def forget_failures(self) -> None:
-        """Have what failed before asked again."""
+        """Forget failed requests, so that they are asked again."""
         await self._ledger.write_all(
             [(f"DELETE FROM batch_ballots WHERE state = 'failed' OR ({ADRIFT})", ())]  # noqa: S608
         )

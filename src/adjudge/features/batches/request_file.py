@@ -1,4 +1,6 @@
-"""The very bytes that a batch sends, in the run's folder until it is collected."""
+"""The file of requests that a batch sends; it stays in the run's folder until the batch is
+collected.
+"""
 
 from __future__ import annotations
 
@@ -22,43 +24,44 @@ _KEY, _DIGEST = 22, 12
 
 
 def digest_of(request: Request) -> bytes:
-    """What tells the requests of one ballot apart: their prompts, and the labels that are looked
-    for.
+    """Return a digest that distinguishes the requests of one ballot: by prompt and by the labels
+    looked for.
     """
-    asked = "\0".join((request.prompt.hash, *request.labels))
-    return sha256(asked.encode("utf-8", "surrogatepass")).digest()[:DIGEST_BYTES]
+    text = "\0".join((request.prompt.hash, *request.labels))
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()[:DIGEST_BYTES]
 
 
 def custom_id(ballot: bytes, request: bytes, attempt: int) -> str:
-    """What a provider calls a request: no more than 64 letters, digits, - and _."""
+    """Return the id of a request at the provider: at most 64 letters, digits, - and _."""
     key, digest = (urlsafe_b64encode(part).decode().rstrip("=") for part in (ballot, request))
     return f"{key}-{digest}-a{attempt}"
 
 
 def parsed_id(id: str) -> tuple[bytes, bytes] | None:
-    """The ballot and the request; None where somebody else made the id."""
+    """Return ballot and request of an id; None if adjudge did not make it."""
     key, digest = id[:_KEY], id[_KEY + 1 : _KEY + 1 + _DIGEST]
     try:
         ballot, request = urlsafe_b64decode(f"{key}=="), urlsafe_b64decode(digest)
     except ValueError:
         return None
-    ours = (
+    is_ours = (
         len(request) == DIGEST_BYTES
         and id[_KEY : _KEY + 1] == "-"
         and id[_KEY + 1 + _DIGEST :].startswith("-a")
     )
-    return (ballot, request) if ours else None
+    return (ballot, request) if is_ours else None
 
 
 def is_id(name: str) -> bool:
-    """Whether it is a name that we give to batches; a ledger may come from anybody, and files are
-    named after it.
+    """Return True for the id of a batch.
+
+    A ledger may come from anyone, and files are named after these ids.
     """
     return re.fullmatch(r"[0-9a-f]{16}", name) is not None
 
 
 class RequestFile:
-    """A batch while its requests are written down."""
+    """A batch whose requests are being written."""
 
     def __init__(self, folder: Path, api: BatchApi, most_requests: int) -> None:
         self.id = uuid4().hex[:16]
@@ -75,12 +78,12 @@ class RequestFile:
         self._write(api.opening(self.id))
 
     def fits(self, line: bytes) -> bool:
-        """Whether there is room for one more."""
+        """Return True if there is room for one more."""
         return self._size + len(line) + 100 <= self._api.most_bytes or not self.ballots
 
     @property
     def full(self) -> bool:
-        """Whether there is room for none."""
+        """True if there is no room left."""
         return len(self.ballots) >= self._most_requests
 
     def add(
@@ -91,7 +94,7 @@ class RequestFile:
         self.reserved += reserved
 
     def close(self) -> str:
-        """Have it on the disk; the SHA-256 of what it holds."""
+        """Write everything to the disk; return the SHA-256 of the file."""
         self._write(self._api.closing)
         with writing(self.path):
             self._file.flush()
@@ -100,7 +103,7 @@ class RequestFile:
         return self._sha.hexdigest()
 
     def discard(self) -> None:
-        with suppress(OSError):  # what waited in memory has no room
+        with suppress(OSError):  # flushing fails if the disk is full
             self._file.close()
         self.path.unlink(missing_ok=True)
 
@@ -112,18 +115,18 @@ class RequestFile:
 
 
 def is_whole(path: Path, sha: str) -> bool:
-    """Whether a file holds what was written down."""
+    """Return True if a file has the expected content."""
     if not path.is_file():
         return False
-    found = sha256()
+    digest = sha256()
     with path.open("rb") as file:
         while piece := file.read(1 << 20):
-            found.update(piece)
-    return found.hexdigest() == sha
+            digest.update(piece)
+    return digest.hexdigest() == sha
 
 
 def remove_files(folder: Path, id: str) -> None:
-    """What a batch has left in the run's folder."""
+    """Remove the files of a batch from the run's folder."""
     for path in folder.glob(f"{id}*"):
         if path.is_dir():
             for inner in path.iterdir():

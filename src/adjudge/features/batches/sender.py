@@ -1,4 +1,4 @@
-"""Sends a batch once: where it may have arrived before a kill, it is looked for first."""
+"""Send each batch once. A batch that may have arrived before a kill is looked up first."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ class Sender:
     async def submit(self, batch: Batch) -> None:
         """Send a batch that is in the ledger.
 
-        Where it may have arrived, it is looked for before it is sent again.
+        If it may have arrived, look it up before sending it again.
         """
         for attempt in range(_TRIES):
             try:
-                missing = await self._missing(batch) if batch.asked else batch
+                missing = await self._find_or_return(batch) if batch.asked else batch
                 if missing:
                     batch = missing
                     await self._create(batch)
                 return
             except BudgetSpent:
-                raise  # it stays as it is, for a resume that may spend more
+                raise  # the batch stays as it is, for a resume with a larger budget
             except ModelError as error:
                 if _is_too_large(error):
-                    await self._take_apart(batch, error)
+                    await self._halve(batch, error)
                     return
                 if not error.retryable:
                     await self._book.give_up(batch, str(error))
@@ -71,33 +71,34 @@ class Sender:
         )
 
     async def _create(self, batch: Batch) -> None:
-        """The ledger knows when the provider is asked to: whoever is killed before that has nothing
-        to look for.
-        """
+        """Upload and create a batch."""
         api, path = self._book.api_of(batch), self._book.path_of(batch)
         if not is_whole(path, batch.request_sha):
             await self._book.give_up(batch, Message("its requests are gone from the run's folder"))
             return
         uploaded = await api.upload(path)
-        asked = await self._book.table.asked(
+        # stored first: after a kill before this line there is nothing to look for
+        stored = await self._book.table.asked(
             batch.with_more(organisation=account_of_key(api.endpoint))
         )
-        await self._book.keep_sent(asked, await api.create(batch.id, path, uploaded))
+        await self._book.store_sent(stored, await api.create(batch.id, path, uploaded))
 
     async def _after(self, batch: Batch, error: ModelError) -> Batch:
-        """As the ledger has it after an attempt; what surely did not arrive is not looked for."""
-        known = next(one for one in self._book.table.under_way() if one.id == batch.id)
-        if known.asked == batch.asked or not (
+        """Return the batch as the ledger has it after an attempt; one that surely did not arrive is
+        not looked up.
+        """
+        stored = next(entry for entry in self._book.table.under_way() if entry.id == batch.id)
+        if stored.asked == batch.asked or not (
             error.status in _NOT_TAKEN or isinstance(error, Unreachable)
         ):
-            return known
-        again = known.with_more(asked=batch.asked)
+            return stored
+        again = stored.with_more(asked=batch.asked)
         await self._book.table.keep(again)
         return again
 
-    async def _take_apart(self, batch: Batch, error: ModelError) -> None:
-        """The provider takes no batch so large: its requests are planned again in halves. One alone
-        has failed.
+    async def _halve(self, batch: Batch, error: ModelError) -> None:
+        """Plan the requests of a batch that is too large again, in halves. A single request
+        fails.
         """
         self._book.put_back = True
         if batch.requests < 2:
@@ -119,32 +120,32 @@ class Sender:
         _LOG.warning(why)
         await self._book.give_up(batch, why)
 
-    async def _missing(self, batch: Batch) -> Batch | None:
-        """The batch, where it is not at the provider. A list may be late: it is asked for again
-        until it has had its time.
+    async def _find_or_return(self, batch: Batch) -> Batch | None:
+        """Return the batch if it is not at the provider.
 
-        What was not listed by then may be there all the same: that is said.
+        A list may lag behind: it is read repeatedly for a while. A batch that is not listed by then
+        may still exist: that is reported.
         """
         api, pause = self._book.api_of(batch), _FIRST_SEARCH
         while True:
             try:
-                found = await self.listed(batch, api)
+                remotes = await self.listed(batch, api)
             except ModelError as error:
                 if error.retryable:
                     raise
-                return await self._not_told(batch, error)
-            if found and api.marks:
-                await self._book.keep_sent(batch, found[0])
+                return await self._resolve_unlisted(batch, error)
+            if remotes and api.marks:
+                await self._book.store_sent(batch, remotes[0])
                 return None
-            if found:
-                return await self._choose(batch, [one.id for one in found])
+            if remotes:
+                return await self._choose(batch, [remote.id for remote in remotes])
             if not api.lists_late:
                 return batch
-            left = min(
+            remaining = min(
                 self._book.settings.search, batch.asked + self._book.settings.search - time.time()
             )
-            if left <= 0 or self._book.settings.orphans == "resubmit":
-                self._book.check_vouched(batch)
+            if remaining <= 0 or self._book.settings.orphans == "resubmit":
+                self._book.check_account(batch)
                 return await self._book.pay_twice(
                     batch,
                     Message(
@@ -154,30 +155,32 @@ class Sender:
                 )
             if pause == _FIRST_SEARCH:
                 self._book.tell(
-                    BatchNews("searching", batch.provider, requests=batch.requests, seconds=left)
+                    BatchNews(
+                        "searching", batch.provider, requests=batch.requests, seconds=remaining
+                    )
                 )
-            await self._book.budget.pause(min(pause, left))
+            await self._book.budget.pause(min(pause, remaining))
             pause = min(pause * 2, _LONGEST_SEARCH)
 
     async def listed(self, batch: Batch, api: BatchApi) -> list[Remote]:
-        """Those that the provider lists and that may be this one; with names of
-        ours, that are it.
+        """Return the batches that the provider lists and that may be this one; if it keeps our
+        names, exactly this one.
         """
         remotes = await api.sent(batch.id, self._book.path_of(batch), batch.created - _TWO_DAYS)
         if api.marks:
             return remotes
-        known = self._book.table.remote_ids() | set(batch.more.get("others") or ())
+        known_ids = self._book.table.remote_ids() | set(batch.more.get("others") or ())
         ahead = clock_ahead(api.endpoint)
         since = batch.created - _TWO_DAYS if ahead is None else batch.created + ahead - _SKEW
-        recent = [one for one in remotes if one.created is None or one.created >= since]
+        recent = [remote for remote in remotes if remote.created is None or remote.created >= since]
         return [
-            one for one in recent if one.id not in known and one.requests in (None, batch.requests)
+            remote
+            for remote in recent
+            if remote.id not in known_ids and remote.requests in (None, batch.requests)
         ]
 
-    async def _not_told(self, batch: Batch, error: ModelError) -> Batch:
-        """The provider does not say which batches there are: the user decides whether it is sent
-        again.
-        """
+    async def _resolve_unlisted(self, batch: Batch, error: ModelError) -> Batch:
+        """Let the user decide whether to send again, if the provider does not list its batches."""
         if self._book.settings.orphans == "resubmit":
             return await self._book.pay_twice(
                 batch,
@@ -197,8 +200,8 @@ class Sender:
         )
 
     async def _choose(self, batch: Batch, fitting: list[str]) -> Batch | None:
-        """Among batches without a name of ours: one is taken for ours until its results tell,
-        several are asked about.
+        """Choose among batches without our name: a single one is taken until its results tell,
+        several need a decision.
         """
         if self._book.settings.orphans == "resubmit":
             return await self._book.pay_twice(

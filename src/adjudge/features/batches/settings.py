@@ -1,4 +1,4 @@
-"""How batches are used, and what is reported of them."""
+"""Settings of batches, and the news about them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _APIS = ("openai", "azure", "anthropic", "openrouter", "mistral", "google", "gro
 
 @light_dataclass(frozen=True)
 class BatchSettings:
-    """What a user can say of batches."""
+    """Settings of batches."""
 
     detach: bool = key(
         Flag(), "With --batch: send, and end with 3; 'adjudge resume RUN' collects.", False
@@ -81,7 +81,7 @@ class BatchSettings:
 
 @light_dataclass(frozen=True)
 class BatchNews(BackendNews):
-    """Something happened to batches."""
+    """An event of a batch."""
 
     kind: Kind
     provider: str = ""

@@ -1,4 +1,4 @@
-"""Looks after batches that were sent, collects what has ended, and cancels the rest."""
+"""Watch batches that were sent, collect those that have ended, and cancel the others."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Watcher:
         self._collector = Collector(book.table, book.budget)
 
     async def look(self, batch: Batch) -> bool:
-        """See how far a batch is, and collect it where it has ended. Whether it has."""
+        """Check a batch, and collect it if it has ended; return True if it has."""
         api = self._book.api_of(batch)
         try:
-            return await self._looked_at(batch, api)
+            return await self._advance(batch, api)
         except (BudgetSpent, ModelUnusable):
             raise
         except ModelError as error:
@@ -48,39 +48,45 @@ class Watcher:
             return await self._not_found(batch)
 
     async def _not_found(self, batch: Batch) -> bool:
-        """Said once, that may be a gateway's mistake, and what was answered would be paid for
-        twice. Whether it is believed.
+        """Handle a batch that is reported missing; return True if the report is believed.
+
+        A single report may be a gateway's mistake, and its answers would be paid twice.
         """
-        self._book.check_vouched(batch)
+        self._book.check_account(batch)
         if not self._once_more(batch, "not_found"):
             again = await self._book.pay_twice(
                 batch, Message("{remote_id} is gone from there", remote_id=batch.remote_id)
             )
             await self._book.finish(again, "gone")
             return True
-        await self._book.table.keep(_counted(batch, "not_found"))
+        await self._book.table.keep(_count_once_more(batch, "not_found"))
         return False
 
     def _once_more(self, batch: Batch, what: str) -> bool:
         return int(batch.more.get(what, 0)) + 1 < _BELIEVED
 
-    async def _looked_at(self, batch: Batch, api: BatchApi) -> bool:
-        remote = await (api.look(batch.remote_id) if batch.remote_id else self._among(batch, api))
+    async def _advance(self, batch: Batch, api: BatchApi) -> bool:
+        remote = await (
+            api.look(batch.remote_id) if batch.remote_id else self._identify(batch, api)
+        )
         if remote is None:
             return not candidates_of(batch)
-        batch = replace(batch, remote_id=remote.id, counts=remote.counts, more=_told(batch, remote))
+        batch = replace(
+            batch, remote_id=remote.id, counts=remote.counts, more=_news_of(batch, remote)
+        )
         if remote.phase is Phase.WAITING:
             await self._book.table.keep(batch)
             return False
         if remote.phase is Phase.REJECTED:
-            await self._rejected(batch, remote)
+            await self._handle_rejection(batch, remote)
             return True
         return await self._collect(batch, remote, api)
 
-    async def _among(self, batch: Batch, api: BatchApi) -> Remote | None:
-        """The one of several whose results are ours; None as long as none has ended that is.
+    async def _identify(self, batch: Batch, api: BatchApi) -> Remote | None:
+        """Find the batch among several candidates by its results; None until one of them is known
+        to be it.
 
-        With none left it is sent.
+        If no candidate is left, the batch is sent.
         """
         candidates = candidates_of(batch)
         afresh = replace(batch, state=BatchState.INTENDED).with_more(candidates=[], unread={})
@@ -90,15 +96,15 @@ class Watcher:
                 (await self._book.pay_twice(afresh, also, candidates)).with_more(asked=0)
             )
             return None
-        left, unread = [], dict(batch.more.get("unread") or {})
+        remaining, unread = [], dict(batch.more.get("unread") or {})
         for id in candidates:
-            found = await self._candidate(batch, id, api)
-            if isinstance(found, Remote):
-                return found
-            if found != "other":
-                left.append(id)
-            unread[id] = unread.get(id, 0) + 1 if found == "unread" else 0
-        if not left:
+            state = await self._candidate(batch, id, api)
+            if isinstance(state, Remote):
+                return state
+            if state != "other":
+                remaining.append(id)
+            unread[id] = unread.get(id, 0) + 1 if state == "unread" else 0
+        if not remaining:
             _LOG.warning(
                 Message(
                     "no batch at {name} turned out to be {batch}: it is looked for once more",
@@ -106,13 +112,13 @@ class Watcher:
                     batch=batch.id,
                 )
             )
-            others = [*(batch.more.get("others") or ()), *candidates]
-            await self._sender.submit(afresh.with_more(others=others))
+            excluded = [*(batch.more.get("others") or ()), *candidates]
+            await self._sender.submit(afresh.with_more(others=excluded))
             return None
         await self._book.table.keep(
-            replace(batch, more={**batch.more, "candidates": left, "unread": unread})
+            replace(batch, more={**batch.more, "candidates": remaining, "unread": unread})
         )
-        if lost := [id for id in left if unread[id] >= _BELIEVED]:
+        if lost := [id for id in remaining if unread[id] >= _BELIEVED]:
             raise self._cannot_tell(
                 batch, ", ".join(lost), Message("neither its state nor its results can be read")
             )
@@ -121,19 +127,21 @@ class Watcher:
     async def _candidate(
         self, batch: Batch, id: str, api: BatchApi
     ) -> Remote | Literal["waiting", "unread", "other"]:
-        """A batch that is ours; else what is known of it."""
+        """Return a candidate that is this batch; otherwise its state."""
         try:
             remote = await api.look(id)
             if remote.phase is Phase.WAITING:
                 return "waiting"
-            ours = await self._is_ours(batch, remote, api) if remote.phase is Phase.ENDED else False
+            is_ours = (
+                await self._is_ours(batch, remote, api) if remote.phase is Phase.ENDED else False
+            )
         except ModelError as error:
             if error.retryable:
                 return "waiting"
             if error.status != _GONE:
                 raise self._cannot_tell(batch, id, str(error)) from None
-            ours = None
-        return "unread" if ours is None else remote if ours else "other"
+            is_ours = None
+        return "unread" if is_ours is None else remote if is_ours else "other"
 
     def _cannot_tell(self, batch: Batch, remote_id: str, why: str) -> RunError:
         return RunError(
@@ -146,18 +154,18 @@ class Watcher:
         )
 
     async def _is_ours(self, batch: Batch, remote: Remote, api: BatchApi) -> bool | None:
-        """None where its results cannot be read."""
+        """Return True if the results are of this batch; None if they cannot be read."""
         paths = await api.fetch(remote, self._book.results_of(batch))
         unknown = None if remote.answered else False
-        ours = next(
+        is_ours = next(
             (self._collector.is_of(batch, line) for path in paths for line in api.lines(path)),
             unknown,
         )
-        if not ours:
+        if not is_ours:
             _remove(paths)
-        return ours
+        return is_ours
 
-    async def _rejected(self, batch: Batch, remote: Remote) -> None:
+    async def _handle_rejection(self, batch: Batch, remote: Remote) -> None:
         await self._book.give_up(batch, remote.reason or remote.said)
         self._book.rejections += 1
         if not remote.too_many or self._book.rejections >= _MOST_REJECTIONS:
@@ -170,35 +178,36 @@ class Watcher:
         _LOG.info("%s has too much waiting: the next batches are smaller", batch.provider)
 
     async def _collect(self, batch: Batch, remote: Remote, api: BatchApi) -> bool:
-        """Whether all of it is there: results that are not whole are fetched again before anything
-        is asked again.
+        """Collect the results; return True if they are complete.
+
+        Incomplete results are fetched again before anything is asked again.
         """
         model, paths = (
             self._book.models[batch.model][0],
             await api.fetch(remote, self._book.results_of(batch)),
         )
         size = self._book.path_of(batch).stat().st_size if self._book.path_of(batch).exists() else 0
-        asked, found = size // max(1, batch.requests), set[Key]()
+        prompt_bytes, replied = size // max(1, batch.requests), set[Key]()
         for path in paths:
-            found |= await self._collector.collect(batch, model.name, api.lines(path), asked)
-        replies, answered = len(found), min(remote.answered, batch.requests)
+            replied |= await self._collector.collect(
+                batch, model.name, api.lines(path), prompt_bytes
+            )
+        replies, answered = len(replied), min(remote.answered, batch.requests)
         if replies < answered:
             _remove(paths)
             if self._once_more(batch, "not_whole"):
                 _LOG.info(
                     "%s replies of %s can be read: fetching them again later", replies, answered
                 )
-                await self._book.table.keep(_counted(batch, "not_whole"))
+                await self._book.table.keep(_count_once_more(batch, "not_whole"))
                 return False
-            batch = await self._unreadable(batch, replies, answered)
+            batch = await self._ask_lost_again(batch, replies, answered)
         self._book.rejections = 0
         await self._book.finish(batch, remote.said)
         return True
 
-    async def _unreadable(self, batch: Batch, replies: int, answered: int) -> Batch:
-        """Some replies are lost: they are asked again. Where it is all of them, only if the user
-        wants to pay twice.
-        """
+    async def _ask_lost_again(self, batch: Batch, replies: int, answered: int) -> Batch:
+        """Ask lost replies again; if all are lost, only if the user wants to pay twice."""
         missing = Message(
             "replies are missing from the results of {remote_id}", remote_id=batch.remote_id
         )
@@ -214,16 +223,16 @@ class Watcher:
         )
 
     async def cancel_all(self) -> int:
-        """Have the provider stop; what it has answered by then can be collected.
+        """Ask the provider to stop all batches; return how many there were.
 
-        Says how many there were.
+        Answers given by then can be collected.
         """
-        found = [
+        open_batches = [
             batch
             for batch in self._book.table.under_way()
             if batch.state is BatchState.OPEN and batch.remote_id
         ]
-        for batch in found:
+        for batch in open_batches:
             try:
                 await self._book.api_of(batch).cancel(str(batch.remote_id))
             except ModelError as error:
@@ -236,9 +245,9 @@ class Watcher:
                 )
             else:
                 await self._book.table.keep(replace(batch, state=BatchState.CANCELLING))
-        if found:
-            self._book.tell(BatchNews("cancelled", batches=len(found)))
-        return len(found)
+        if open_batches:
+            self._book.tell(BatchNews("cancelled", batches=len(open_batches)))
+        return len(open_batches)
 
 
 def _remove(paths: list[Path]) -> None:
@@ -246,10 +255,10 @@ def _remove(paths: list[Path]) -> None:
         path.unlink(missing_ok=True)
 
 
-def _counted(batch: Batch, what: str) -> Batch:
-    """With what happened to it counted once more."""
+def _count_once_more(batch: Batch, what: str) -> Batch:
+    """Count an event of a batch once more."""
     return replace(batch, more={**batch.more, what: int(batch.more.get(what, 0)) + 1})
 
 
-def _told(batch: Batch, remote: Remote) -> dict[str, Any]:
+def _news_of(batch: Batch, remote: Remote) -> dict[str, Any]:
     return {**batch.more, "said": remote.said, "done": remote.done}

@@ -1,6 +1,4 @@
-"""Whole files to a provider and back: sent piece by piece, and fetched on from where a connection
-broke off.
-"""
+"""Transfer whole files: upload in pieces, and continue downloads where a connection broke."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ _MOST_OF_AN_ERROR = 100_000
 
 
 def upload(endpoint: Endpoint, path: Path, fields: dict[str, str]) -> Exchange:
-    """Send a file as a form with these further fields; the JSON object that answers it."""
+    """Send a file as a form with these fields; return the JSON object that answers it."""
     headers = {
         name: value for name, value in endpoint.headers.items() if name.lower() != "content-type"
     }
@@ -47,34 +45,31 @@ def upload(endpoint: Endpoint, path: Path, fields: dict[str, str]) -> Exchange:
     def form() -> aiohttp.FormData:
         import aiohttp
 
-        made = aiohttp.FormData(fields)
-        made.add_field(
+        data = aiohttp.FormData(fields)
+        data.add_field(
             "file", path.open("rb"), filename=path.name, content_type="application/jsonl"
         )
-        return made
+        return data
 
     return post_form(replace(endpoint, headers=headers), form)
 
 
 def send_file(endpoint: Endpoint, path: Path) -> Exchange:
-    """Send what a file holds as the body of a request; the JSON object that answers it."""
+    """Send a file as the body of a request; return the JSON object that answers it."""
     return post_form(endpoint, lambda: path.open("rb"))
 
 
 async def fetch(endpoint: Endpoint, target: Path) -> None:
-    """Have all of what is at ``endpoint`` in ``target``.
-
-    What is there already is not fetched again.
-    """
+    """Download everything at ``endpoint`` into ``target``; existing parts are not fetched again."""
     part = target.with_name(f"{target.name}.part")
     idle = 0
     while True:
-        before = part.stat().st_size if part.exists() else 0
+        size_before = part.stat().st_size if part.exists() else 0
         try:
             await _fetch(endpoint, part)
             break
         except Unavailable:
-            idle = 0 if part.exists() and part.stat().st_size > before else idle + 1
+            idle = 0 if part.exists() and part.stat().st_size > size_before else idle + 1
             if idle >= _TRIES:
                 raise
             await asyncio.sleep(_WAIT * idle)
@@ -93,23 +88,25 @@ async def _fetch(endpoint: Endpoint, part: Path) -> None:
 
 
 async def _append(endpoint: Endpoint, file: BinaryIO, part: Path) -> ModelError | None:
-    """Put what is missing behind what there is; what went wrong is returned. Where a server writes
-    its results otherwise each time, no line is made of the halves of two: all is fetched anew.
+    """Append what is missing; return an error if one occurred.
+
+    If the server's output changed, the download starts again: no line is made of two halves.
     """
     start = max(0, file.tell() - _OVERLAP)
     again = _from(start, part) if start else b""
-    whole = {**endpoint.headers, "Accept-Encoding": "identity"}  # or bytes would count others
-    headers = {**whole, "Range": f"bytes={start}-"} if start else whole
-    asked = http_client().single_use.get(
+    # without compression: a range counts bytes of the transfer
+    all_headers = {**endpoint.headers, "Accept-Encoding": "identity"}
+    headers = {**all_headers, "Range": f"bytes={start}-"} if start else all_headers
+    pending = http_client().single_use.get(
         endpoint.url, headers=headers, proxy=proxy_for(endpoint.url), allow_redirects=False
     )
-    async with asked as response:
+    async with pending as response:
         if response.status not in (200, 206, 416):
             raw = await response.content.read(_MOST_OF_AN_ERROR)
             return error_for(
                 endpoint, response.status, retry_after(response.headers.get("Retry-After")), raw
             )
-        if response.status == 416:  # they are shorter than what is there
+        if response.status == 416:  # the results are shorter than the part on the disk
             return _other_results(endpoint, file)
         if response.status == 200 and file.tell():  # it does not send parts, or was asked for all
             file.truncate(0)

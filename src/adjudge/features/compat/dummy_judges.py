@@ -1,4 +1,4 @@
-"""Judges that do not judge: a guide for writing one's own."""
+"""Judges that do not judge: a guide for writing a custom one."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from adjudge.core.judges.pairwise import BasePairwiseJudge
 
 @dataclass(kw_only=True, eq=False)
 class DummyDirectJudge(BaseDirectJudge):
-    """Chooses an option by chance, the same one for the same text and seed."""
+    """Chooses an option at random, the same one for the same text and seed."""
 
     def _run(
         self, instances: list[Instance], criteria: list[Criteria]
     ) -> list[DirectInstanceResult]:
-        """A result for each instance, by the criteria at the same place.
+        """Return a result for each instance, by the criteria at the same place.
 
         Repetition, order and pooling are done for you.
         """
         results = []
-        for instance, one in zip(instances, criteria, strict=True):
+        for instance, criterion in zip(instances, criteria, strict=True):
             choice = random.Random(content_hash(self.seed, instance.fields))  # noqa: S311
-            option = choice.choice(one.options).name
+            option = choice.choice(criterion.options).name
             results.append(
                 DirectInstanceResult(
-                    instance=instance, criteria=one, option=option, explanation="by chance"
+                    instance=instance, criteria=criterion, option=option, explanation="by chance"
                 )
             )
         return results
@@ -41,10 +41,10 @@ class DummyPairwiseJudge(BasePairwiseJudge):
     """Prefers the longer response, and the first of equals."""
 
     def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[int]:
-        """For each instance the place of the better response among those shown."""
-        shown = [
-            instance.fields[one.to_evaluate_field]
-            for instance, one in zip(instances, criteria, strict=True)
+        """Return, for each instance, the place of the better response among those shown."""
+        responses_of_rows = [
+            instance.fields[criterion.to_evaluate_field]
+            for instance, criterion in zip(instances, criteria, strict=True)
         ]
-        lengths = [[len(text) for text in responses] for responses in shown]
-        return [own.index(max(own)) for own in lengths]
+        lengths = [[len(text) for text in responses] for responses in responses_of_rows]
+        return [row_lengths.index(max(row_lengths)) for row_lengths in lengths]

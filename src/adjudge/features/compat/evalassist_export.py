@@ -32,24 +32,30 @@ _JUDGE = "eval_assist"
 
 
 def case_out(name: str, content: JsonObject) -> JsonDict:
-    """The file of a test case, which gets its number where it is brought in."""
-    whole = {
+    """Return the file of a test case; EvalAssist assigns its number on import."""
+    content_data = {
         "pipeline": content.get("evaluator"),
         "syntheticGenerationConfig": None,
         **content,
         "contentFormatVersion": VERSION,
     }
-    return {"name": name, "content": json.dumps(whole, ensure_ascii=False), "user_id": -1, "id": -1}
+    return {
+        "name": name,
+        "content": json.dumps(content_data, ensure_ascii=False),
+        "user_id": -1,
+        "id": -1,
+    }
 
 
 def criteria_out(criteria: Criteria, context: Sequence[str], *, compares: bool) -> JsonDict:
-    """Ours that name no context read all of it; EvalAssist's would read none."""
-    options = [some_of(one, "name", "description", "score") for one in criteria.options]
+    """Return criteria for EvalAssist."""
+    options = [some_of(option, "name", "description", "score") for option in criteria.options]
     return {
         "name": criteria.name,
         "description": criteria.definition,
         **({} if compares else {"options": options}),
         "predictionField": criteria.to_evaluate_field,
+        # criteria that name no context read all of it here; in EvalAssist they would read none
         "contextFields": list(
             context if criteria.context_fields is None else criteria.context_fields
         ),
@@ -57,23 +63,23 @@ def criteria_out(criteria: Criteria, context: Sequence[str], *, compares: bool) 
     }
 
 
-def instance_out(id: str, fields: GivenFields, judged: str, *, compares: bool) -> JsonDict:
-    """A row that nobody judged and of which nobody expects anything.
+def instance_out(id: str, fields: GivenFields, judged_field: str, *, compares: bool) -> JsonDict:
+    """Return a row without a judgment and without an expected result.
 
-    Texts in a list stand in one, and beside it as they are.
+    Texts in a list become one text, and are stored next to it as they are.
     """
     lists = {
         name: list(value)
         for name, value in fields.items()
-        if name != judged and not isinstance(value, str)
+        if name != judged_field and not isinstance(value, str)
     }
-    answer = fields.get(judged, "")
+    answer = fields.get(judged_field, "")
     return {
         "id": id,
         "contextVariables": [
             {"name": name, "value": in_one(value)}
             for name, value in fields.items()
-            if name != judged
+            if name != judged_field
         ],
         "expectedResult": "",
         **(
@@ -87,26 +93,30 @@ def instance_out(id: str, fields: GivenFields, judged: str, *, compares: bool) -
 
 
 def examples_out(criteria: Criteria, *, compares: bool) -> list[JsonDict]:
-    """The texts that a judge is shown before its own, with what they got."""
-    found = []
-    for number, one in enumerate(criteria.examples, 1):
-        shown = instance_out(
-            f"example {number}", one.fields, criteria.to_evaluate_field, compares=compares
+    """Return the examples that a judge is shown before its own row, with their options."""
+    examples = []
+    for number, example in enumerate(criteria.examples, 1):
+        instance = instance_out(
+            f"example {number}", example.fields, criteria.to_evaluate_field, compares=compares
         )
-        about = shown.get("metadata")
-        own = {
+        about = instance.get("metadata")
+        extra = {
             **object_in(object_in(about).get(OWN)),
-            **nonempty(explanation=one.explanation),
+            **nonempty(explanation=example.explanation),
         }
-        expected = _place(one.option) if compares else one.option
-        found.append(
-            {**shown, "expectedResult": expected, **({"metadata": {OWN: own}} if own else {})}
+        expected = _place(example.option) if compares else example.option
+        examples.append(
+            {
+                **instance,
+                "expectedResult": expected,
+                **({"metadata": {OWN: extra}} if extra else {}),
+            }
         )
-    return found
+    return examples
 
 
 def evaluator_out(models: Sequence[str], *, compares: bool) -> JsonDict | None:
-    """Who is asked; None: EvalAssist's user chooses."""
+    """Return the evaluator; None: EvalAssist's user chooses."""
     if not models:
         return None
     provider = _PROVIDERS.get(models[0].partition("/")[0], _ANY_PROVIDER)
@@ -118,15 +128,14 @@ def evaluator_out(models: Sequence[str], *, compares: bool) -> JsonDict | None:
 
 
 def judge_out(settings: JsonObject, *, compares: bool) -> JsonDict:
-    """How is asked: what both have, by EvalAssist's names; and what only ours has, where its judge
-    does not look.
+    """Return the judge's settings.
+
+    Shared settings have EvalAssist's names; others are under our own key, which its judge ignores.
     """
-    several = settings.get("self_consistency")
+    votes = settings.get("self_consistency")
     params: JsonDict = {
         "check_positional_bias": bool(settings.get("check_positional_bias")),
-        "self_consistency": several
-        if isinstance(several, int) and not isinstance(several, bool)
-        else 1,
+        "self_consistency": votes if isinstance(votes, int) and not isinstance(votes, bool) else 1,
     }
     if not compares:
         persona = settings.get("judge_description_prompt")
@@ -136,18 +145,18 @@ def judge_out(settings: JsonObject, *, compares: bool) -> JsonDict:
             "on_generation_failure": "raise",  # never a random option
             **nonempty(judge_description_prompt=persona),
         }
-    own = {
+    own_settings = {
         "temperature": settings.get("temperature"),
         "tie_enabled": settings.get("tie_enabled") is not False,
     }
-    own |= {"language": settings.get("language") or "en"}
+    own_settings |= {"language": settings.get("language") or "en"}
     usual = {"temperature": None, "tie_enabled": True, "language": "en"}
-    more = {name: value for name, value in own.items() if value != usual[name]}
+    more = {name: value for name, value in own_settings.items() if value != usual[name]}
     return {"name": _JUDGE, "params": params, **({OWN: more} if more else {})}
 
 
 def _place(label: str) -> int | str:
-    """The letter of a response as its place."""
+    """Return the place of a response by its letter."""
     return (
         TIE
         if label == TIE

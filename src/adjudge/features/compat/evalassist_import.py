@@ -1,5 +1,6 @@
-"""EvalAssist: exported test cases, and their data as CSV (that by ``--as evalassist``: a bare table
-tells nobody what it is).
+"""Import EvalAssist's test cases, and their data as CSV.
+
+A CSV needs ``--as evalassist``: a plain table does not show its format.
 """
 
 from __future__ import annotations
@@ -64,14 +65,14 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     question, model = _question(content, log), _model(content)
     for place, instance in enumerate(content.objects("instances"), 1):
         compares = isinstance(instance.value("responses"), list)
-        asked = replace(question, kind="comparison", options=()) if compares else question
+        row_question = replace(question, kind="comparison", options=()) if compares else question
         yield RecordedRow(
-            judge=by_model(asked.name, model),
-            question=asked,
-            fields=_fields(instance, asked),
+            judge=by_model(row_question.name, model),
+            question=row_question,
+            fields=_fields(instance, row_question),
             id=instance.text("id") or f"instance {place}",
-            votes=tuple(_votes(instance.nested("result"), asked, model)),
-            marks=tuple(_marks(instance.value("expectedResult"), asked, log)),
+            votes=tuple(_votes(instance.nested("result"), row_question, model)),
+            marks=tuple(_marks(instance.value("expectedResult"), row_question, log)),
             more={name: value for name, value in instance.raw.items() if name not in _ROW},
         )
 
@@ -100,21 +101,21 @@ def _model(content: ForeignRecord) -> str:
 
 def _question(content: ForeignRecord, log: ImportLog) -> RecordedQuestion:
     criteria, compares = content.nested("criteria"), content.value("type") == "pairwise"
-    named = ((one.text("name"), one.raw) for one in criteria.objects("options"))
-    found = [*criteria.nested("options").raw.items(), *named]
-    options = tuple(_option(name, one) for name, one in found if name)
+    listed_options = ((option.text("name"), option.raw) for option in criteria.objects("options"))
+    pairs = [*criteria.nested("options").raw.items(), *listed_options]
+    options = tuple(_option(name, data) for name, data in pairs if name)
     context = tuple(map(text, criteria.values("contextFields")))
-    judged = criteria.value("predictionField") or content.value("responseVariableName")
+    judged_field = criteria.value("predictionField") or content.value("responseVariableName")
     settings = {name: content.nested(name).raw for name in ("judge", "evaluator")}
     question = RecordedQuestion(
         criteria.text("name") or "criteria",
         criteria.text("description", "criteria"),
         "comparison" if compares else "choice",
         options=() if compares else options,
-        to_evaluate_field=text(judged) or "response",
+        to_evaluate_field=text(judged_field) or "response",
         context_fields=context if isinstance(criteria.value("contextFields"), list) else None,
         higher_is_better=criteria.nested(_OWN).value("higher_is_better") is not False,
-        settings={name: one for name, one in settings.items() if one},
+        settings={name: values for name, values in settings.items() if values},
     )
     return replace(question, examples=tuple(_examples(content, question, log)))
 
@@ -122,42 +123,46 @@ def _question(content: ForeignRecord, log: ImportLog) -> RecordedQuestion:
 def _examples(
     content: ForeignRecord, question: RecordedQuestion, log: ImportLog
 ) -> Iterator[CriteriaExample]:
-    for one in content.objects("examples"):
-        answer = _answer(one.value("expectedResult"), question)
+    for example in content.objects("examples"):
+        answer = _answer(example.value("expectedResult"), question)
         if answer is None:
             log.skip(Message("example without an expected result"))
             continue
         label = letter(answer) if isinstance(answer, int) else answer
-        yield CriteriaExample(_fields(one, question), label, _own(one).text("explanation"))
+        yield CriteriaExample(_fields(example, question), label, _own(example).text("explanation"))
 
 
-def _option(name: str, one: Json) -> CriteriaOption:
-    if isinstance(one, str):
-        return CriteriaOption(name, one)
-    known = ForeignRecord(one if isinstance(one, Mapping) else {})
-    return CriteriaOption(name, known.text("description"), known.number("score"))
+def _option(name: str, data: Json) -> CriteriaOption:
+    if isinstance(data, str):
+        return CriteriaOption(name, data)
+    record = ForeignRecord(data if isinstance(data, Mapping) else {})
+    return CriteriaOption(name, record.text("description"), record.number("score"))
 
 
 def _fields(instance: ForeignRecord, question: RecordedQuestion) -> Texts:
-    """The context, an empty one too, and what is judged.
+    """Return the context, including empty texts, and the judged text.
 
-    A list that went out as one text comes back, unless it was edited.
+    A list that was exported as one text is restored, unless the text was edited.
     """
     lists = _own(instance).nested("lists")
     context = {
         **instance.nested("contextVariables").raw,
-        **{one.text("name"): one.value("value") for one in instance.objects("contextVariables")},
+        **{
+            entry.text("name"): entry.value("value")
+            for entry in instance.objects("contextVariables")
+        },
     }
-    shown: Texts = {name: text(value) for name, value in context.items() if name}
-    for name in shown:
+    texts: Texts = {name: text(value) for name, value in context.items() if name}
+    for name in texts:
         parts = tuple(map(text, lists.values(name)))
-        if name in lists and "\n\n".join(parts) == shown[name]:
-            shown[name] = parts
+        if name in lists and "\n\n".join(parts) == texts[name]:
+            texts[name] = parts
     key = "responses" if question.kind == "comparison" else "response"
     responses = tuple(
-        text(one.get("value") if isinstance(one, Mapping) else one) for one in instance.values(key)
+        text(entry.get("value") if isinstance(entry, Mapping) else entry)
+        for entry in instance.values(key)
     )
-    return {**shown, question.to_evaluate_field: responses or instance.text(key)}
+    return {**texts, question.to_evaluate_field: responses or instance.text(key)}
 
 
 def _own(instance: ForeignRecord) -> ForeignRecord:
@@ -168,20 +173,23 @@ def _votes(result: ForeignRecord, question: RecordedQuestion, model: str) -> Ite
     if not result:
         return
     yield replace(_vote(result, question, model), more={"result": result.raw})
-    other = result.nested("positionalBias").nested("result")
+    reversed_result = result.nested("positionalBias").nested("result")
     if option := result.value("positionalBiasOption"):
-        other = other or ForeignRecord({"selectedOption": option})
-    if other:
-        yield replace(_vote(other, question, model), swapped=True)
+        reversed_result = reversed_result or ForeignRecord({"selectedOption": option})
+    if reversed_result:
+        yield replace(_vote(reversed_result, question, model), swapped=True)
 
 
 def _best(result: ForeignRecord) -> Json:
-    """The response that wins most contests, where the result names none."""
-    named = [one for name in result if "winrate" in (one := result.nested(name))]
-    rates = [one.number("winrate") for one in result.objects("perSystemResults") or named]
-    known = [rate for rate in rates if rate is not None]
-    best = [place for place, rate in enumerate(rates) if known and rate == max(known)]
-    return None if not best or len(known) != len(rates) else best[0] if len(best) == 1 else TIE
+    """Return the response that wins most contests, if the result names none."""
+    by_name = [system for name in result if "winrate" in (system := result.nested(name))]
+    systems = result.objects("perSystemResults") or by_name
+    rates = [system.number("winrate") for system in systems]
+    known_rates = [rate for rate in rates if rate is not None]
+    best = [place for place, rate in enumerate(rates) if known_rates and rate == max(known_rates)]
+    return (
+        None if not best or len(known_rates) != len(rates) else best[0] if len(best) == 1 else TIE
+    )
 
 
 def _vote(result: ForeignRecord, question: RecordedQuestion, model: str) -> RecordedVote:
@@ -192,33 +200,34 @@ def _vote(result: ForeignRecord, question: RecordedQuestion, model: str) -> Reco
         feedback=result.text("feedback"),
         text=about.text("unparsed_response"),
     )
-    compares, chosen = question.kind == "comparison", result.value("selectedOption", "option")
-    chosen = _best(result) if chosen is None and compares else chosen
-    answer = _answer(chosen, question)
-    if about.value("generation_failed") is True:  # what stands there as chosen was drawn at random
+    compares, option = question.kind == "comparison", result.value("selectedOption", "option")
+    option = _best(result) if option is None and compares else option
+    answer = _answer(option, question)
+    # EvalAssist then draws the option at random
+    if about.value("generation_failed") is True:
         return vote.with_failure(
             about.value("parsing_error") or Message("the reply could not be read"),
             unreadable=True,
         )
-    if answer is None and chosen not in (None, ""):
+    if answer is None and option not in (None, ""):
         return vote.with_failure(
-            Message("{answer!r} is none of the options", answer=text(chosen)), unreadable=True
+            Message("{answer!r} is none of the options", answer=text(option)), unreadable=True
         )
     if answer is None:
         return vote.with_failure(why or Message("the result names no option"))
     return vote.with_answer(answer, result.number("score") if question.kind == "choice" else None)
 
 
-def _answer(chosen: Json, question: RecordedQuestion) -> str | int | None:
-    """None: it is not an answer to what was asked."""
-    if chosen is None or chosen == "":
+def _answer(raw_option: Json, question: RecordedQuestion) -> str | int | None:
+    """Return an answer; None if it does not answer the question."""
+    if raw_option is None or raw_option == "":
         return None
     if question.kind == "choice":
-        known = [option.name for option in question.options]
-        return text(chosen) if text(chosen) in known or not known else None
-    if str(chosen).casefold() == TIE:
+        names = [option.name for option in question.options]
+        return text(raw_option) if text(raw_option) in names or not names else None
+    if str(raw_option).casefold() == TIE:
         return TIE
-    place = number(chosen)
+    place = number(raw_option)
     return int(place) if place is not None and place.is_integer() and place >= 0 else None
 
 
@@ -235,14 +244,16 @@ def _marks(expected: Json, question: RecordedQuestion, log: ImportLog) -> Iterat
 
 
 def _table(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
-    """The data of a test case has no verdicts: its last column is what is judged."""
+    """Read the data of a test case, which has no verdicts: its last column is judged."""
     for record in file.records():
-        judged = "response" if "response" in record else [*record][-1]
-        fields = fields_of({name: one for name, one in record.raw.items() if name != judged})
-        log.use({judged: "response"})
+        judged_column = "response" if "response" in record else [*record][-1]
+        fields = fields_of(
+            {name: cell for name, cell in record.raw.items() if name != judged_column}
+        )
+        log.use({judged_column: "response"})
         yield RecordedRow(
             question=RecordedQuestion("quality", "Is the response good?"),
-            fields={**fields, "response": record.text(judged)},
+            fields={**fields, "response": record.text(judged_column)},
             id=record.name(),
         )
 

@@ -1,5 +1,5 @@
 """The formats that Prometheus models were trained on: absolute grading (1 to 5) and relative (A or
-B), to any served model.
+B), for any model.
 """
 
 from __future__ import annotations
@@ -47,102 +47,114 @@ _REFERENCE_FIELDS = ("reference", "reference_answer")
 
 
 def _absolute(ballot: Ballot) -> Prompt:
-    """What the model is shown of a text."""
+    """Return the prompt for one text."""
     rubric = _rubric(ballot)
     best = _worst_first(ballot.criteria)[-1]
     values = {
         "definition": ballot.criteria.definition,
         "rubric": [option.description or option.name for option in rubric],
         "best": 1 + rubric.index(best),
-        **_shown(ballot),
+        **_prompt_fields(ballot),
     }
     return Prompt(load(_ABSOLUTE, "en").messages(values))
 
 
 def _relative(ballot: Ballot) -> Prompt:
-    """What the model is shown of two responses."""
+    """Return the prompt for two responses."""
     responses = ballot.instance.fields[ballot.criteria.to_evaluate_field]
-    first, second = (neutral(responses[place]) for place in ballot.question.order or (0, 1))
+    response_a, response_b = (
+        neutral(responses[place]) for place in ballot.question.order or (0, 1)
+    )
     values = {
         "definition": ballot.criteria.definition,
-        "first": first,
-        "second": second,
-        **_shown(ballot),
+        "first": response_a,
+        "second": response_b,
+        **_prompt_fields(ballot),
     }
     return Prompt(load(_RELATIVE, "en").messages(values))
 
 
 def _worst_first(criteria: Criteria) -> list[CriteriaOption]:
-    """By their scores, whichever end they are listed from; without scores as they are listed."""
+    """Sort options by score, whichever end is listed first; without scores, keep their order."""
     points = {option.name: option.points for option in criteria.options}
-    first, last = points[criteria.option_names[0]], points[criteria.option_names[-1]]
+    first_points, last_points = points[criteria.option_names[0]], points[criteria.option_names[-1]]
     listed = list(criteria.options)
-    if first is None or last is None:
+    if first_points is None or last_points is None:
         return listed
     return sorted(
-        listed if first <= last else listed[::-1], key=lambda option: points[option.name] or 0.0
+        listed if first_points <= last_points else listed[::-1],
+        key=lambda option: points[option.name] or 0.0,
     )
 
 
 def _rubric(ballot: Ballot) -> list[CriteriaOption]:
-    """The options as they are graded from 1 to 5, in the ballot's order."""
+    """Return the options graded from 1 to 5, in the ballot's order."""
     options = _worst_first(ballot.criteria)
     return options if ballot.question.order is None else options[::-1]
 
 
-def _graded(ballot: Ballot, grade: Verdict) -> Verdict:
-    """The option that a grade stands for."""
+def _option_of_grade(ballot: Ballot, grade: Verdict) -> Verdict:
+    """Return the option that a grade stands for."""
     option = _rubric(ballot)[int(grade.option) - 1]
     place = 1.0 + _worst_first(ballot.criteria).index(option)
     return Chosen(option.name, score=place if option.points is None else None)
 
 
 def _read(reply: Reply, question: Question, verdict_of: Callable[[Verdict], Verdict]) -> Reading:
-    """What stands behind the mark, with what stands before it as its explanation. A mark that is
-    only quoted is none, and behind the verdict it makes that doubtful.
+    """Read the verdict after the mark, with the text before it as its explanation.
+
+    A quoted mark does not count; after the verdict, it makes the verdict doubtful.
     """
     reading = read(reply, question)
-    before, *behind = _RESULT.split(without_thoughts(reply.text))
-    last = (
-        read(Reply(f"[RESULT]{behind[-1].rstrip(_CLOSING)}"), question).verdict if behind else None
+    feedback_text, *verdict_texts = _RESULT.split(without_thoughts(reply.text))
+    last_verdict = (
+        read(Reply(f"[RESULT]{verdict_texts[-1].rstrip(_CLOSING)}"), question).verdict
+        if verdict_texts
+        else None
     )
-    if reading.verdict is None and (behind or reading.outcome is not Outcome.UNREADABLE):
+    if reading.verdict is None and (verdict_texts or reading.outcome is not Outcome.UNREADABLE):
         return reading
-    if reading.verdict is None or last is None or last.option != reading.verdict.option:
+    if (
+        reading.verdict is None
+        or last_verdict is None
+        or last_verdict.option != reading.verdict.option
+    ):
         return Reading(
             Outcome.UNREADABLE, reason=Message("the reply has no [RESULT] that the format allows")
         )
-    feedback = re.sub(r"^\W*Feedback\W*:\W*", "", before).strip(" \n*_#")
+    feedback = re.sub(r"^\W*Feedback\W*:\W*", "", feedback_text).strip(" \n*_#")
     return Reading(Outcome.OK, replace(verdict_of(reading.verdict), explanation=feedback or None))
 
 
-def _shown(ballot: Ballot) -> JsonDict:
-    """What the criteria may read: the instruction, a reference where there is one, and the rest as
-    context.
+def _prompt_fields(ballot: Ballot) -> JsonDict:
+    """Return the fields that the criteria may read: the instruction, a reference if there is one,
+    and the rest as context.
     """
     fields = shown_fields(ballot.criteria, ballot.instance)
-    judged = list(fields)[-1]
+    judged_field = list(fields)[-1]
     texts = dict(zip(fields, unfenced(fields), strict=True))
     instruction = next(
-        (name for name in _INSTRUCTION_FIELDS if name in fields and name != judged), None
+        (name for name in _INSTRUCTION_FIELDS if name in fields and name != judged_field), None
     )
     reference = next(
-        (name for name in _REFERENCE_FIELDS if name in fields and name != judged), None
+        (name for name in _REFERENCE_FIELDS if name in fields and name != judged_field), None
     )
     return {
         "instruction": texts[instruction][1] if instruction else "",
         "reference": texts[reference][1] if reference else None,
         "context": [
-            text for name, text in texts.items() if name not in (instruction, reference, judged)
+            text
+            for name, text in texts.items()
+            if name not in (instruction, reference, judged_field)
         ],
-        "response": texts[judged][1],
+        "response": texts[judged_field][1],
     }
 
 
 @dataclass(frozen=True)
 class Form:
-    """A format: the template with its words, how a ballot is put into them, and the verdict that an
-    answer names.
+    """A format: its template, and functions for its prompt, its question, and the verdict of an
+    answer.
     """
 
     template: str
@@ -157,11 +169,11 @@ class _Prometheus(CaseJudge[R, M], Generic[R, M]):
     form: ClassVar[Form]
 
     def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
-        """The words of the format count."""
+        """Include the format's wording in the key."""
         return super().vote_key(replace(ballot, template=self.form.template), wordings)
 
     async def ask(self, ballot: Ballot) -> Vote:
-        """One grade or comparison."""
+        """Ask for one grade or comparison."""
         form = self.form
         return await ask_with(
             ballot,
@@ -171,7 +183,7 @@ class _Prometheus(CaseJudge[R, M], Generic[R, M]):
         )
 
     def prompt_of(self, votes: Sequence[Vote]) -> Metadata:
-        """What the first of the votes was asked."""
+        """Return the prompt of the first vote."""
         return PromptOf(votes[0].ballot, self.form.prompt) if votes else NOTHING
 
 
@@ -192,10 +204,10 @@ class MPrometheusDirectJudge(ModelSettings, _Grades, Direct):
         max_repairs: has no effect: the format leaves no room for asking again.
     """
 
-    form = Form(_ABSOLUTE, _absolute, lambda _: _RUBRIC, _graded)
+    form = Form(_ABSOLUTE, _absolute, lambda _: _RUBRIC, _option_of_grade)
 
     def check(self, item: Case) -> None:
-        """Five options, all of them scored or none, and the judged field."""
+        """Check for five options, all of them scored or none, and for the judged field."""
         super().check(item)
         name, points = item.criteria.name, [option.points for option in item.criteria.options]
         if len(points) != _GRADES:
@@ -213,7 +225,7 @@ class MPrometheusDirectJudge(ModelSettings, _Grades, Direct):
             )
 
     def ballot(self, case: Case, model: str, question: Choice | Rating, sample: int) -> Ballot:
-        """One question to one model."""
+        """Return one question to one model."""
         return self.ballot_for(
             case.criteria, case.instance, question, "direct", model, sample, "generate"
         )
@@ -247,7 +259,7 @@ class MPrometheusPairwiseJudge(ContestSettings, ModelSettings, _Compares, Pairwi
             )
 
     def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
-        """One question to one model."""
+        """Return one question to one model."""
         return self.ballot_for(
             case.criteria, case.instance, question, "pairwise", model, sample, "generate"
         )

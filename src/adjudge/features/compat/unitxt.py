@@ -1,4 +1,4 @@
-"""The judges of the ``unitxt`` package (extra ``adjudge[unitxt]``): its prompts and steps, our
+"""The judges of the ``unitxt`` package (extra ``adjudge[unitxt]``): its prompts and steps, with our
 models, votes and pooling.
 """
 
@@ -48,11 +48,11 @@ class UnitxtVote(Vote):
 
 @dataclass(frozen=True, kw_only=True)
 class _UnitxtSettings(VoteSettings):
-    """With the models a unitxt judge asks.
+    """Settings of a unitxt judge.
 
     Parameters:
-        models: one model or a panel, each an engine of unitxt's or whatever else is a model; None
-            is the embedded model.
+        models: one model or a panel, each an engine of unitxt or any other model; None is the
+            embedded model.
         inference_engine: EvalAssist's name of ``models``.
         language: of notes on the result; unitxt's prompts are English.
         max_repairs: has no effect: unitxt asks once.
@@ -64,7 +64,7 @@ class _UnitxtSettings(VoteSettings):
     inference_engine: EngineLike | Sequence[EngineLike] | None = alias("models")
 
     def prompt_of(self, votes: Sequence[Vote]) -> Metadata:
-        """The prompt of the first vote that has one."""
+        """Return the prompt of the first vote that has one."""
         prompts = (vote.prompt for vote in votes if isinstance(vote, UnitxtVote) and vote.prompt)
         return FrozenDict({"prompt": text} if (text := next(prompts, None)) else {})
 
@@ -72,30 +72,36 @@ class _UnitxtSettings(VoteSettings):
 @BaseDirectJudge.register
 @dataclass(frozen=True, kw_only=True)
 class UnitxtDirectJudge(_UnitxtSettings, Direct):
-    """unitxt's ``LLMJudgeDirect``: the model assesses the text, then chooses an option by its own
+    """unitxt's ``LLMJudgeDirect``: the model assesses the text, then chooses an option by its
     assessment.
     """
 
     def open_models(self) -> ModelPanel:
-        """The models, ready to be asked."""
+        """Open the models."""
         return _open(self.models)
 
     async def ask(self, ballot: Ballot) -> Vote:
-        """One judgment, two calls of the model."""
-        *context, judged = shown_fields(ballot.criteria, ballot.instance)
-        shown = replace(ballot.criteria, options=ballot.question.arrange(ballot.criteria.options))
-        text = _text(ballot.instance.fields[judged])
-        case = _UnitxtCase(
-            "LLMJudgeDirect", _asked(shown, context, False), text, _values(ballot, context)
+        """Ask for one judgment: two calls of the model."""
+        *context, judged_field = shown_fields(ballot.criteria, ballot.instance)
+        criteria_in_order = replace(
+            ballot.criteria, options=ballot.question.arrange(ballot.criteria.options)
         )
-        return await _judged(ballot, self.panel[ballot.model], self, case, ballot.question)
+        text = _text(ballot.instance.fields[judged_field])
+        case = _UnitxtCase(
+            "LLMJudgeDirect",
+            _unitxt_criteria(criteria_in_order, context, False),
+            text,
+            _values(ballot, context),
+        )
+        return await _judge(ballot, self.panel[ballot.model], self, case, ballot.question)
 
 
 @BasePairwiseJudge.register
 @dataclass(frozen=True, kw_only=True)
 class UnitxtPairwiseJudge(ContestSettings, _UnitxtSettings, Pairwise):
-    """unitxt's ``LLMJudgePairwise``: every two responses are a contest, and the model is offered no
-    tie. Responses are equal where their contests are.
+    """unitxt's ``LLMJudgePairwise``: every two responses are a contest, without a tie as an option.
+
+    Responses are equal if their contests are.
 
     Parameters:
         tie_enabled: whether the result is then a tie.
@@ -105,7 +111,7 @@ class UnitxtPairwiseJudge(ContestSettings, _UnitxtSettings, Pairwise):
     contests: Contests = "pairs"
 
     def check_settings(self) -> None:
-        """Raise a SetupError when the fields cannot be."""
+        """Raise a SetupError if the settings do not fit."""
         if self.contests == "joint":
             raise SetupError(
                 "unitxt compares two responses at a time: contests='joint' is not supported, "
@@ -114,7 +120,7 @@ class UnitxtPairwiseJudge(ContestSettings, _UnitxtSettings, Pairwise):
         super().check_settings()
 
     def open_models(self) -> ModelPanel:
-        """The models, ready to be asked."""
+        """Open the models."""
         return _open(self.models)
 
     @property
@@ -123,19 +129,21 @@ class UnitxtPairwiseJudge(ContestSettings, _UnitxtSettings, Pairwise):
         return False
 
     async def ask(self, ballot: Ballot) -> Vote:
-        """One contest, two calls of the model."""
+        """Ask for one contest: two calls of the model."""
         name, order = ballot.criteria.to_evaluate_field, ballot.question.order or (0, 1)
         context = [
-            other for other in shown_fields(ballot.criteria, ballot.instance) if other != name
+            field_name
+            for field_name in shown_fields(ballot.criteria, ballot.instance)
+            if field_name != name
         ]
         texts = [_text(ballot.instance.fields[name][place]) for place in order]
         case = _UnitxtCase(
             "LLMJudgePairwise",
-            _asked(ballot.criteria, context, True),
+            _unitxt_criteria(ballot.criteria, context, True),
             texts,
             _values(ballot, context),
         )
-        vote = await _judged(ballot, self.panel[ballot.model], self, case, _BOTH)
+        vote = await _judge(ballot, self.panel[ballot.model], self, case, _BOTH)
         if vote.verdict is None:
             return vote
         better = order[int(vote.verdict.option[-1]) - 1]
@@ -143,14 +151,14 @@ class UnitxtPairwiseJudge(ContestSettings, _UnitxtSettings, Pairwise):
 
 
 def _open(engines: EngineLike | Sequence[EngineLike] | None) -> ModelPanel:
-    unitxt_package()  # without it there is nothing to ask the models
+    unitxt_package()  # fail early if it is not installed
     return ModelPanel.of(engines)
 
 
-def _asked(criteria: Criteria, context: Sequence[str], pairwise: bool) -> Any:
-    """What unitxt is given.
+def _unitxt_criteria(criteria: Criteria, context: Sequence[str], pairwise: bool) -> Any:
+    """Return the criteria for unitxt, without scores.
 
-    Scores stay here; fields get plain keys, since unitxt takes a name with a slash for a path.
+    Fields get plain keys, since unitxt takes a name with a slash for a path.
     """
     kinds, fields = (
         unitxt_package().constants,
@@ -163,11 +171,13 @@ def _asked(criteria: Criteria, context: Sequence[str], pairwise: bool) -> Any:
     if pairwise:
         return kinds.Criteria(name=_text(criteria.name), **shared)
     options = [
-        kinds.CriteriaOption(name=one.name, description=_text(one.description))
-        for one in criteria.options
+        kinds.CriteriaOption(name=option.name, description=_text(option.description))
+        for option in criteria.options
     ]
-    named = "judged"  # unitxt shows it to no model, but makes the names of its results of it
-    return kinds.CriteriaWithOptions(name=named, options=options, **shared)
+    criteria_name = (
+        "judged"  # unitxt shows it to no model, but makes the names of its results of it
+    )
+    return kinds.CriteriaWithOptions(name=criteria_name, options=options, **shared)
 
 
 def _values(ballot: Ballot, context: Sequence[str]) -> dict[str, str]:
@@ -185,17 +195,17 @@ def _text(value: str | Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _UnitxtCase:
-    """What one of unitxt's judges is called with."""
+    """The arguments of one of unitxt's judges."""
 
     judge: str
     criteria: object
     prediction: str | list[str]
     context: Mapping[str, str]
 
-    def run(self, call: _Call) -> _Found:
+    def run(self, call: _Call) -> _UnitxtResult:
         """Have unitxt judge it, in this thread.
 
-        Its own check of positional bias is off: that is done with our ballots.
+        Its own check of positional bias is off: our ballots check that.
         """
         package = unitxt_package()
         with GATE.inside(), package.settings.context(use_only_local_catalogs=True):
@@ -212,12 +222,12 @@ class _UnitxtCase:
             (result,) = judge.compute(
                 references=[[]], predictions=[self.prediction], task_data=[dict(self.context)]
             )
-            return _found(result, judge.main_score, self.judge == "LLMJudgePairwise")
+            return _read_result(result, judge.main_score, self.judge == "LLMJudgePairwise")
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """What is taken from unitxt's result."""
+class _UnitxtResult:
+    """The parts of unitxt's result that are used."""
 
     assessment: str
     completion: str
@@ -225,17 +235,19 @@ class _Found:
     """The option nearest to the completion, which is what unitxt goes by."""
 
 
-def _found(result: Mapping[str, Any], name: str, pairwise: bool) -> _Found:
+def _read_result(result: Mapping[str, Any], name: str, pairwise: bool) -> _UnitxtResult:
     if pairwise:
         assessment, completion = result["1_assessments"][0], result["1_option_selection_outputs"][0]
-        return _Found(assessment, completion, result["1_selections"][0])
+        return _UnitxtResult(assessment, completion, result["1_selections"][0])
     completion = result[f"{name}_option_selection_completion"]
-    return _Found(result[f"{name}_assessment"], completion, result[f"{name}_selected_option"])
+    return _UnitxtResult(
+        result[f"{name}_assessment"], completion, result[f"{name}_selected_option"]
+    )
 
 
 @dataclass(slots=True)
 class _Call:
-    """The calls to a model that one ballot takes."""
+    """The calls to a model for one ballot."""
 
     model: OpenModel
     ballot: Ballot
@@ -249,13 +261,15 @@ class _Call:
     pending: Future[Vote] | None = None
 
     def answer(self, messages: Sequence[Mapping[str, Any]]) -> str:
-        """The model's answer, waited for in unitxt's thread."""
-        prompt = Prompt(tuple(ChatMessage(one["role"], one["content"]) for one in messages))
+        """Return the model's answer; unitxt's thread waits for it."""
+        prompt = Prompt(
+            tuple(ChatMessage(message["role"], message["content"]) for message in messages)
+        )
         self.prompt = self.prompt or prompt
         try:
             self.check()
             self.pending = asyncio.run_coroutine_threadsafe(
-                ask_with(self.ballot, self.model, prompt, _as_it_is), self.loop
+                ask_with(self.ballot, self.model, prompt, _read_plainly), self.loop
             )
             self.votes.append(self.pending.result())
         # kept as it is, since unitxt rewrites the one it is passed
@@ -267,12 +281,12 @@ class _Call:
         return self.votes[-1].text or ""
 
     def check(self) -> None:
-        """Go no further once nobody waits for it."""
+        """Stop if the answer is no longer needed."""
         if self.stopped:
             raise ModelError("it is no longer wanted")
 
     def stop(self) -> None:
-        """Nobody waits for it any more."""
+        """Cancel the call: its answer is no longer needed."""
         self.stopped = True
         if self.pending is not None:
             self.pending.cancel()
@@ -284,7 +298,7 @@ class _Call:
         reason: str | None = None,
         verdict: Verdict | None = None,
     ) -> UnitxtVote:
-        """A vote with what the calls cost."""
+        """Return a vote with the cost of the calls."""
         return UnitxtVote(
             ballot=ballot,
             outcome=outcome,
@@ -297,8 +311,8 @@ class _Call:
         )
 
 
-def _as_it_is(reply: Reply) -> Reading:
-    """What the model wrote: unitxt makes of it what it can."""
+def _read_plainly(reply: Reply) -> Reading:
+    """Return the model's text unread: unitxt interprets it."""
     if reply.finish == "refusal":
         return Reading(
             Outcome.REFUSED, reason=Message("the model refused: {text}", text=reply.text)
@@ -306,7 +320,7 @@ def _as_it_is(reply: Reply) -> Reading:
     return Reading(Outcome.OK, Chosen(reply.text))
 
 
-async def _judged(
+async def _judge(
     ballot: Ballot,
     model: OpenModel,
     judge: UnitxtDirectJudge | UnitxtPairwiseJudge,
@@ -314,40 +328,41 @@ async def _judged(
     question: Question,
 ) -> UnitxtVote:
     seed = model.seed_for(ballot.sample, judge.seed)
-    asked = replace(ballot, temperature=judge.temperatures[ballot.model], seed=seed)
-    call = _Call(model, asked, asyncio.get_running_loop())
+    ballot_with_settings = replace(ballot, temperature=judge.temperatures[ballot.model], seed=seed)
+    call = _Call(model, ballot_with_settings, asyncio.get_running_loop())
     try:
-        found = await in_thread(lambda: case.run(call))
+        result = await in_thread(lambda: case.run(call))
     except asyncio.CancelledError:
         call.stop()
         raise
-    # somebody else's code: its failure is one failed vote
+    # third-party code: its failure is one failed vote
     except Exception as error:  # noqa: BLE001
-        return _failed(ballot, call, error)
-    return _read(ballot, call, found, question)
+        return _failed_vote(ballot, call, error)
+    return _read(ballot, call, result, question)
 
 
-def _read(ballot: Ballot, call: _Call, found: _Found, question: Question) -> UnitxtVote:
-    """unitxt takes the option nearest to what the model wrote; here the model has to have written
-    one.
+def _read(ballot: Ballot, call: _Call, result: _UnitxtResult, question: Question) -> UnitxtVote:
+    """Read the option from the completion.
+
+    unitxt takes the option nearest to the model's text; here the model has to have written one.
     """
-    reading = read(Reply(found.completion), question)
+    reading = read(Reply(result.completion), question)
     if reading.verdict is None:
         reason = Message(
             "{reason} (unitxt takes the nearest: {selected})",
             reason=reading.reason,
-            selected=found.selected,
+            selected=result.selected,
         )
         return call.vote(ballot, reading.outcome, reason=reason)
     return call.vote(
         ballot,
         reading.outcome,
-        verdict=replace(reading.verdict, explanation=found.assessment.strip() or None),
+        verdict=replace(reading.verdict, explanation=result.assessment.strip() or None),
     )
 
 
-def _failed(ballot: Ballot, call: _Call, error: Exception) -> UnitxtVote:
-    """The failure of the model, or of unitxt. What ends the run ends it here too."""
+def _failed_vote(ballot: Ballot, call: _Call, error: Exception) -> UnitxtVote:
+    """Return the failure of the model, or of unitxt, as a vote; raise what ends the run."""
     if isinstance(call.failure, HALTS):
         raise call.failure
     if call.votes and not call.votes[-1].valid:

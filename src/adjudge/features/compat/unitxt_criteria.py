@@ -1,4 +1,4 @@
-"""Criteria of the ``unitxt`` package as ours, and ours as its."""
+"""Convert criteria of the ``unitxt`` package to ours, and back."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _RISKS = frozenset(
 
 
 def to_unitxt(criteria: Criteria, *, pairwise: bool = False) -> Any:
-    """The same criteria as unitxt's ``CriteriaWithOptions``, or as its ``Criteria`` where responses
+    """Return the criteria as unitxt's ``CriteriaWithOptions``, or as its ``Criteria`` if responses
     are compared.
 
     Examples and ``higher_is_better`` have no place there. Scores become the ``option_map``: of all
-    options, or of none. Those that ``from_unitxt`` turned round for a risk of unitxt's are turned
+    options, or of none. Scores that ``from_unitxt`` reversed for a risk of unitxt are reversed
     back.
     """
     kinds, fields = unitxt_package().constants, criteria.context_fields
@@ -52,7 +52,8 @@ def to_unitxt(criteria: Criteria, *, pairwise: bool = False) -> Any:
     if pairwise:
         return kinds.Criteria(**shared)
     options = [
-        kinds.CriteriaOption(name=one.name, description=one.description) for one in criteria.options
+        kinds.CriteriaOption(name=option.name, description=option.description)
+        for option in criteria.options
     ]
     return kinds.CriteriaWithOptions(
         **shared, options=options, option_map=_option_map(_as_risk(criteria))
@@ -62,31 +63,34 @@ def to_unitxt(criteria: Criteria, *, pairwise: bool = False) -> Any:
 def from_unitxt(
     criteria: UnitxtCriteria | str, *, higher_is_better: bool | None = None
 ) -> Criteria:
-    """A ``Criteria`` or ``CriteriaWithOptions`` of unitxt's as ours, or its name in a catalogue on
-    this machine. One without options compares responses.
+    """Return criteria for a unitxt ``Criteria`` or ``CriteriaWithOptions``, or for its name in a
+    catalogue on this machine.
 
-    unitxt scores a risk by how much of it there is (harmfulness: Yes is 1.0). Here 1.0 is the good
-    end, so the scores of its risks are turned round; they are known by their names.
-    ``higher_is_better=False`` says so of others, True of none.
+    Criteria without options compare responses. unitxt scores a risk by how much of it there is
+    (harmfulness: Yes is 1.0). Here 1.0 is the good end, so the scores of its risks are reversed;
+    risks are recognised by name. ``higher_is_better=False`` declares another criterion a risk, True
+    declares that it is none.
     """
     criteria = _from_catalogue(criteria) if isinstance(criteria, str) else criteria
     chosen_from = criteria if isinstance(criteria, UnitxtOptions) else None
     scores = (chosen_from.option_map if chosen_from else None) or {}
-    named = criteria.name in _RISKS and scores.get("Yes") == max(scores.values(), default=None)
-    risk = named if higher_is_better is None else not higher_is_better
+    is_known_risk = criteria.name in _RISKS and scores.get("Yes") == max(
+        scores.values(), default=None
+    )
+    risk = is_known_risk if higher_is_better is None else not higher_is_better
     options = [
         CriteriaOption(
-            one.name,
-            one.description,
-            None if scores.get(one.name) is None else float(scores[one.name]),
+            option.name,
+            option.description,
+            None if scores.get(option.name) is None else float(scores[option.name]),
         )
-        for one in (chosen_from.options if chosen_from else ())
+        for option in (chosen_from.options if chosen_from else ())
     ]
     return Criteria(
         higher_is_better=not risk,
         name=criteria.name,
         description=criteria.description,
-        options=(_turned(options) if risk else options) or pairwise_options(2, "en"),
+        options=(_reverse_scores(options) if risk else options) or pairwise_options(2, "en"),
         to_evaluate_field=criteria.prediction_field or "response",
         context_fields=_context_names(criteria.context_fields),
     )
@@ -97,21 +101,21 @@ def _from_catalogue(name: str) -> UnitxtCriteria:
     artifacts = import_module("unitxt.artifact")
     try:
         with package.settings.context(use_only_local_catalogs=True):
-            found, _ = artifacts.fetch_artifact(name)
+            artifact, _ = artifacts.fetch_artifact(name)
     except artifacts.UnitxtArtifactNotFoundError as error:
         raise SetupError("unitxt's catalogue has no {name!r}", name=name) from error
-    if not isinstance(found, package.constants.Criteria):
+    if not isinstance(artifact, package.constants.Criteria):
         raise SetupError(
             "{name!r} is not a criterion: unitxt has a {found_name} of that name",
             name=name,
-            found_name=type(found).__name__,
+            found_name=type(artifact).__name__,
         )
-    criteria: UnitxtCriteria = found
+    criteria: UnitxtCriteria = artifact
     return criteria
 
 
 def _as_risk(criteria: Criteria) -> Criteria:
-    """A risk of unitxt's with the scores that it has there; any other as it is."""
+    """Return a risk of unitxt with the scores that it has there; other criteria unchanged."""
     yes = next((option for option in criteria.options if option.name == "Yes"), None)
     if (
         criteria.name not in _RISKS
@@ -120,13 +124,13 @@ def _as_risk(criteria: Criteria) -> Criteria:
         or yes.name in criteria.best_options
     ):
         return criteria
-    return replace(criteria, options=_turned(criteria.options))
+    return replace(criteria, options=_reverse_scores(criteria.options))
 
 
-def _turned(options: Sequence[CriteriaOption]) -> list[CriteriaOption]:
-    """The same options with the best score for the worst, and so on."""
-    known = [option.score for option in options if option.score is not None]
-    ends = min(known) + max(known) if known else 0.0
+def _reverse_scores(options: Sequence[CriteriaOption]) -> list[CriteriaOption]:
+    """Return the options with reversed scores: the best for the worst, and so on."""
+    scores = [option.score for option in options if option.score is not None]
+    ends = min(scores) + max(scores) if scores else 0.0
     return [
         option if option.score is None else replace(option, score=ends - option.score)
         for option in options
@@ -135,20 +139,20 @@ def _turned(options: Sequence[CriteriaOption]) -> list[CriteriaOption]:
 
 def _option_map(criteria: Criteria) -> dict[str, float] | None:
     points = {option.name: option.points for option in criteria.options}
-    known = {name: score for name, score in points.items() if score is not None}
-    if known and len(known) < len(points):
-        missing = ", ".join(name for name in points if name not in known)
+    scores = {name: score for name, score in points.items() if score is not None}
+    if scores and len(scores) < len(points):
+        missing = ", ".join(name for name in points if name not in scores)
         raise SetupError(
             "criterion {name!r} has no score for {missing}: unitxt needs one for every "
             "option, or none",
             name=criteria.name,
             missing=missing,
         )
-    return known or None
+    return scores or None
 
 
 def _context_names(fields: str | Sequence[str] | Mapping[str, str] | None) -> list[str] | None:
-    """Names of fields; of a mapping {shown name: field} its fields."""
+    """Return the names of fields; of a mapping {shown name: field}, its fields."""
     if fields is None or isinstance(fields, str):
         return None if fields is None else [fields]
     return list(fields.values() if isinstance(fields, Mapping) else fields)

@@ -1,4 +1,4 @@
-"""The unitxt package itself: loading it quietly, and our models as its engine."""
+"""The unitxt package: loading it quietly, and our models as its engine."""
 
 from __future__ import annotations
 
@@ -33,15 +33,16 @@ class UnitxtCriteria(Protocol):
 
 @runtime_checkable
 class UnitxtOptions(Protocol):
-    """A criterion of unitxt's that is chosen from."""
+    """A criterion of unitxt with options."""
 
     options: Sequence[UnitxtOption]
     option_map: Mapping[str, float] | None
 
 
 class _Gate:
-    """unitxt is not made for threads: one at a time is inside it, and steps out while its model
-    answers.
+    """A lock around unitxt, which is not thread-safe.
+
+    One thread at a time is inside, and leaves while its model answers.
     """
 
     def __init__(self) -> None:
@@ -49,18 +50,20 @@ class _Gate:
         self._bars: ModuleType | None = None
 
     def inside(self) -> AbstractContextManager[None]:
-        """Nobody else is in, and no progress bar is shown for every text."""
+        """Enter unitxt alone, without its progress bar for every text."""
         return _between(self._enter, self._leave)
 
     def outside(self) -> AbstractContextManager[None]:
-        """Let others in meanwhile."""
+        """Let other threads in meanwhile."""
         return _between(self._leave, self._enter)
 
     def _enter(self) -> None:
         self._lock.acquire()
         bars = import_module("datasets.utils.tqdm")
-        chosen = import_module("datasets.config").HF_DATASETS_DISABLE_PROGRESS_BARS is not None
-        self._bars = None if chosen or bars.are_progress_bars_disabled() else bars
+        is_set_by_user = (
+            import_module("datasets.config").HF_DATASETS_DISABLE_PROGRESS_BARS is not None
+        )
+        self._bars = None if is_set_by_user or bars.are_progress_bars_disabled() else bars
         if self._bars:
             self._bars.disable_progress_bars()
 
@@ -93,9 +96,8 @@ class Package:
 
 @cache
 def unitxt_package() -> Package:
-    """Loaded when it is first needed, and leaves the program's random numbers alone, which unitxt
-    seeds.
-    """
+    """Load unitxt on first use."""
+    # unitxt seeds the program's random numbers on import
     state = random.getstate()
     try:
         judges = import_module("unitxt.llm_as_judge")
@@ -106,7 +108,7 @@ def unitxt_package() -> Package:
     finally:
         random.setstate(state)
     for handler in logging.getLogger("unitxt").handlers:
-        handler.addFilter(_not_of_ours)
+        handler.addFilter(_passes_filter)
     base = import_module("unitxt.inference").InferenceEngine
     constants, settings = (
         import_module("unitxt.llm_as_judge_constants"),
@@ -115,24 +117,24 @@ def unitxt_package() -> Package:
     return Package(judges, constants, settings.get_settings(), base, _own_engine(base))
 
 
-def _not_of_ours(record: logging.LogRecord) -> bool:
-    """unitxt tells standard output of every step; of ours it says what is wrong, and no more."""
+def _passes_filter(record: logging.LogRecord) -> bool:
+    # unitxt logs every step to standard output; in our threads, only warnings and errors pass
     return record.threadName != ENGINE_THREAD or record.levelno >= logging.WARNING
 
 
 def _own_engine(base: type[InferenceEngine]) -> Callable[..., object]:
-    """The engine of unitxt's through which it asks a model of ours."""
+    """Return the unitxt engine that asks one of our models."""
 
     class AdjudgeInferenceEngine(base):  # type: ignore[misc, valid-type]
-        """Asks by the ballot's call."""
+        """Asks through the ballot's call."""
 
         label = "adjudge"
 
         def prepare_engine(self) -> None:
-            """There is nothing to prepare."""
+            """Do nothing."""
 
         def get_engine_id(self) -> str:
-            """What unitxt's results call it."""
+            """Return the name in unitxt's results."""
             return "adjudge"
 
         def _infer(
@@ -140,8 +142,8 @@ def _own_engine(base: type[InferenceEngine]) -> Callable[..., object]:
             dataset: Sequence[Mapping[str, object]],
             return_meta_data: bool = False,  # noqa: ARG002
         ) -> list[str]:
-            asked = [instance["source"] for instance in dataset]
+            chats = [instance["source"] for instance in dataset]
             with GATE.outside():
-                return [self.call.answer(messages) for messages in asked]
+                return [self.call.answer(messages) for messages in chats]
 
     return AdjudgeInferenceEngine

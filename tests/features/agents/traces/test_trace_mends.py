@@ -17,7 +17,7 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.reading.foreign_values import Object
 from adjudge.features.agents.traces import files
 from adjudge.features.agents.traces.files import read_traces
-from adjudge.features.agents.traces.reader import checked, read_rows, read_trajectories
+from adjudge.features.agents.traces.reader import read_checked, read_rows, read_trajectories
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow
 from adjudge.features.agents.traces.spans import TraceSpan, trajectory_of_spans
 from adjudge.features.agents.traces.turns import CalledTool, Said, Turn
@@ -503,9 +503,9 @@ def test_only_open_traces_of_a_large_file_are_held(
 
     def counted(format: TraceFormat, given: Sequence[Object]) -> Iterator[TraceRow]:
         held.append(len(given))
-        return checked(format, given)
+        return read_checked(format, given)
 
-    monkeypatch.setattr(files, "checked", counted)
+    monkeypatch.setattr(files, "read_checked", counted)
     assert sorted(row.trajectory.goal for row in read_traces(path)) == sorted(whole)
     assert held == [4, 1]
 

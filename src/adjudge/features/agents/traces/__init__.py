@@ -1,1 +1,1 @@
-"""Recorded runs of agents, in anybody's format, read as trajectories."""
+"""Recorded runs of agents in any known format, read as trajectories."""

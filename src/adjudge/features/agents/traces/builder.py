@@ -1,4 +1,4 @@
-"""Turns → a trajectory: results joined to their calls, steps numbered."""
+"""Build a trajectory from turns: join results to their calls and number the steps."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NEAR = 1000
 
 @dataclass(slots=True, eq=False)
 class _Draft:
-    """A step that may still get its result."""
+    """A step whose result may still come."""
 
     actor: str
     kind: StepKind
@@ -80,7 +80,7 @@ class _Draft:
 
 
 class _Waiting:
-    """Calls that wait for something: with an id wherever they are, else the last of them."""
+    """Calls that wait for something: found by id, else the latest."""
 
     def __init__(self) -> None:
         self._calls: dict[_Draft, None] = {}
@@ -96,6 +96,7 @@ class _Waiting:
         id = None if draft.call is None else draft.call.id
         if id is not None:
             same = self._by_id[id]
+            # Remove the latest entry of this draft; ids repeat in a run.
             del same[next(at for at in range(-1, -len(same) - 1, -1) if same[at] is draft)]
             if not same:
                 del self._by_id[id]
@@ -116,7 +117,7 @@ class _Waiting:
 
 @dataclass(slots=True)
 class _Reply:
-    """What an agent says and does before somebody else does something."""
+    """An agent's consecutive turns, until another actor takes a turn."""
 
     before: str | None
     said: str = ""
@@ -125,7 +126,7 @@ class _Reply:
 
 @dataclass(slots=True)
 class Builder:
-    """Collects turns in the order of time."""
+    """Collects turns in chronological order."""
 
     tools: tuple[ToolDefinition, ...] = ()
     _drafts: dict[_Draft, None] = field(default_factory=dict)
@@ -159,7 +160,7 @@ class Builder:
             self.add(turn)
 
     def add(self, turn: Turn) -> list[_Draft]:
-        """The steps that the turn began."""
+        """Add a turn; return the steps that it began."""
         self.ended = turn.ended or self.ended
         self._turn += 1
         if turn.role == "system":
@@ -169,30 +170,30 @@ class Builder:
             self.flush()
             self._waiting = turn
             return []
-        began: list[_Draft] = []
+        drafts: list[_Draft] = []
         fallback = {"user": "user", "tool": "tool"}.get(turn.role, ASSISTANT)
         actor = turn.actor or fallback
         for part in turn.parts:
             if self._is_retold(part, actor):
                 continue
             if isinstance(part, Returned):
-                began += self._join(part, turn)
+                drafts += self._join(part, turn)
             elif not (isinstance(part, CalledTool) and self._is_of_record(part)):
-                began.append(self._append(_draft_of(part, actor, turn)))
-        self._pay(turn, began)
-        says = [part.text for part in turn.parts if isinstance(part, Said) and part.text.strip()]
-        asked = turn.role == "user" and actor == "user" and turn.depth == 0
-        if asked and says:
+                drafts.append(self._append(_draft_of(part, actor, turn)))
+        self._assign_cost(turn, drafts)
+        texts = [part.text for part in turn.parts if isinstance(part, Said) and part.text.strip()]
+        is_request = turn.role == "user" and actor == "user" and turn.depth == 0
+        if is_request and texts:
             self._asked = True
             if self.goal is None:
-                self.goal, self.answer = "\n".join(says), None
-        self._hear(turn)
-        return began
+                self.goal, self.answer = "\n".join(texts), None
+        self._update_answer(turn)
+        return drafts
 
-    def _hear(self, turn: Turn) -> None:
-        """Whether this is an answer: what an agent says without calling anything after it, in one
-        message or in several that follow each other. What it said before the user spoke again is
-        none once it goes on.
+    def _update_answer(self, turn: Turn) -> None:
+        """Update the answer: the agent's text with no call after it, in one or several messages.
+
+        An earlier text is not the answer once the user spoke again and the agent goes on.
         """
         if turn.role != "assistant":
             self._reply = None
@@ -219,7 +220,7 @@ class Builder:
                 self.answer = self._reply.said
 
     def add_system(self, text: str) -> None:
-        """A system prompt; one that was there before is no news."""
+        """Add a system prompt, unless it was added before."""
         if not text.strip() or text in self._systems:
             return
         if self._drafts:
@@ -237,20 +238,21 @@ class Builder:
         source: str | None = None,
         started: float | None = None,
     ) -> None:
-        """What a tool itself recorded of a call: it is joined to the model's call, where there is
-        one, and stands where the tool began.
+        """Add a tool's own record of a call.
+
+        It is joined to the model's call, if there is one, and placed where the tool began.
         """
-        draft = self._called_before(call)
+        draft = self._model_call_of(call)
         if draft is None:
             draft = _Draft(actor or ASSISTANT, "called", call=call, depth=depth, joined=True)
             self._append(draft)
-            self._claim(draft)
+            self._assign_waiting_cost(draft)
         else:
             self._drafts[draft] = self._drafts.pop(draft)
             self._unjoined.remove(draft)
         draft.joined, draft.source = True, source or draft.source
         draft.started = started if draft.started is None else draft.started
-        if seconds is not None:  # beside those of the model call that made it
+        if seconds is not None:  # in addition to the time of the model call
             draft.seconds = (draft.seconds or 0.0) + seconds
         if draft.result is None or not draft.said_back:
             draft.result = result
@@ -260,41 +262,49 @@ class Builder:
         self._reply = None
 
     def add_step(self, turn: Turn) -> None:
-        """A step that no model call made: something retrieved, a handoff."""
+        """Add a step that no model call made: a retrieval, a handoff."""
         for draft in self.add(turn):
-            self._claim(draft)
+            self._assign_waiting_cost(draft)
 
     def join_handoff(self, to: str, actor: str) -> bool:
-        """Join the record of a handoff to the model's call that made it; return False if the model
-        made no such call.
+        """Join the record of a handoff to the model's call; return False if there is none.
 
         The call names the agent (``transfer_to_weather``), or is the only one of the actor's last
         message that no tool recorded and that is not a defined tool.
         """
-        calls = [one for one in self._unjoined.last() if one.call and one.actor == actor]
-        named = [
-            one
-            for one in calls
-            if one.call
-            and plain_name(handed_to(one.call, None, {plain_name(to)}) or "") == plain_name(to)
+        calls = [
+            draft_call
+            for draft_call in self._unjoined.last()
+            if draft_call.call and draft_call.actor == actor
+        ]
+        calls_by_name = [
+            draft_call
+            for draft_call in calls
+            if draft_call.call
+            and plain_name(handed_to(draft_call.call, None, {plain_name(to)}) or "")
+            == plain_name(to)
         ]
         defined = {tool.name for tool in self.tools}
-        last = [one for one in calls if one.turn == calls[-1].turn]
-        other = [one for one in last if one.call and one.call.name not in defined]
-        joined = named[-1:] or (other if len(other) == 1 else [])
-        for draft in joined:
+        latest = [draft_call for draft_call in calls if draft_call.turn == calls[-1].turn]
+        undefined = [
+            draft_call
+            for draft_call in latest
+            if draft_call.call and draft_call.call.name not in defined
+        ]
+        matches = calls_by_name[-1:] or (undefined if len(undefined) == 1 else [])
+        for draft in matches:
             draft.handed_to, draft.joined = to, True
             self._unjoined.remove(draft)
-        return bool(joined)
+        return bool(matches)
 
     def flush(self) -> None:
-        """A model call of which nothing came that is recorded is a step without words."""
+        """Turn a model call without recorded output into a step without text."""
         if (turn := self._waiting) is None:
             return
         self._waiting = None
         draft = _draft_of(Said("", "not recorded"), turn.actor or ASSISTANT, turn)
         self._drafts[draft] = None
-        self._pay(turn, [draft])
+        self._assign_cost(turn, [draft])
 
     def trajectory(self) -> Trajectory:
         self.flush()
@@ -306,7 +316,7 @@ class Builder:
             self.goal or "",
             steps,
             self.answer,
-            "\n\n".join(text for text, first in self._systems.items() if first),
+            "\n\n".join(text for text, is_leading in self._systems.items() if is_leading),
             self.tools,
             self.ended,
             sum(usage[1:], usage[0]) if usage else None,
@@ -322,24 +332,25 @@ class Builder:
         return draft
 
     def _is_retold(self, part: TurnPart, actor: str) -> bool:
-        """Return True for a call, or a result, that another conversation told the model before, as
-        that of a planner.
+        """Return True for a call or result that another conversation, such as a planner's, told the
+        model before.
         """
         if not (isinstance(part, CalledTool | Returned) and part.retold):
             return False
         if isinstance(part, Returned):
-            known = ("result", part.id, part.text) in self._retold
+            is_known = ("result", part.id, part.text) in self._retold
             self._retold.add(("result", part.id, part.text))
             # ids repeat: another agent's call may wait for an equal result
-            return known and not (part.id and self._open.with_id(part.id))
+            return is_known and not (part.id and self._open.with_id(part.id))
         call = (actor, part.id, part.name, str(part.arguments))
-        known = call in self._retold
+        is_known = call in self._retold
         self._retold.add(call)
-        return known
+        return is_known
 
     def _is_of_record(self, call: CalledTool) -> bool:
-        """Whether a tool's own record of this call came before the message that makes it, as where
-        the call itself was not recorded; the record then gets the model's arguments.
+        """Return True if a tool recorded this call before the message that makes it.
+
+        The record then gets the model's arguments.
         """
         same = [] if call.id is None else self._records.with_id(call.id)
         if call.retold and not same:  # the tool did not know the id
@@ -360,49 +371,56 @@ class Builder:
         record.call = call
         return True
 
-    def _pay(self, turn: Turn, drafts: Sequence[_Draft]) -> None:
+    def _assign_cost(self, turn: Turn, drafts: Sequence[_Draft]) -> None:
         if drafts:
-            first = drafts[0]
-            first.usage, first.usd, first.seconds = turn.usage, turn.usd, turn.seconds
-            first.started = turn.started
+            first_draft = drafts[0]
+            first_draft.usage, first_draft.usd, first_draft.seconds = (
+                turn.usage,
+                turn.usd,
+                turn.seconds,
+            )
+            first_draft.started = turn.started
 
-    def _claim(self, draft: _Draft) -> None:
-        """The model call before it, of which only the cost is recorded, made this step."""
+    def _assign_waiting_cost(self, draft: _Draft) -> None:
+        """Assign the preceding model call to this step, if only its cost is recorded."""
         if (turn := self._waiting) is not None and (turn.actor or ASSISTANT) == draft.actor:
             self._waiting = None
             draft.usage, draft.usd = turn.usage, turn.usd
 
     def _join(self, back: Returned, turn: Turn) -> list[_Draft]:
-        """A result belongs to a call with its id that has none yet; without an id to an open call,
-        by name where it has one. Ids repeat in a run: it is the first of the latest message. What
-        belongs to no call is a step by itself.
+        """Join a result to its call; a result without a call is a step of its own.
+
+        It belongs to a call with its id that has no result yet; without an id, to an open call, by
+        name if it has one. Ids repeat in a run: the first one of the latest message counts.
         """
         draft = self._open_call(back)
         if draft is not None:
             self._open.remove(draft)
-            before = draft.result
+            earlier = draft.result
             draft.said_back = True
-            error = before.error if before is not None and back.error is None else back.error
-            text = back.text if back.text is not None or before is None else before.text
+            error = earlier.error if earlier is not None and back.error is None else back.error
+            text = back.text if back.text is not None or earlier is None else earlier.text
             draft.result = Returned(text, error=error, missing=back.missing)
             if back.id is not None:
                 self._answered[back.id] = draft
             if draft.joined:
                 self._recorded.add(text)
-        elif (failed := self._printed_before(back)) is not None:
-            printed = failed.result or Returned("")
+        elif (failed_call := self._call_with_output(back)) is not None:
+            printed = failed_call.result or Returned("")
             text = f"{printed.text or ''}\n{back.text or ''}".strip()
-            failed.result = Returned(text, error=back.error, missing=printed.missing)
+            failed_call.result = Returned(text, error=back.error, missing=printed.missing)
         elif back.id is not None or back.text not in self._recorded:
             text = back.error if back.text is None and back.error else back.text or ""
-            noted = _Draft(
+            note = _Draft(
                 back.name or "tool", "noted", text, depth=turn.depth, missing=back.missing
             )
-            return [self._append(noted)]
+            return [self._append(note)]
         return []
 
-    def _printed_before(self, back: Returned) -> _Draft | None:
-        """The call of an error that comes after what the call printed, as smolagents tells it."""
+    def _call_with_output(self, back: Returned) -> _Draft | None:
+        """Return the call of an error that comes after the call's output, as smolagents
+        reports it.
+        """
         call = self._answered.get(back.id or "") if back.retold and back.error else None
         return call if call is not None and call.result and not call.result.error else None
 
@@ -413,32 +431,36 @@ class Builder:
                 return _first_of_latest(same)
             if self._open.have_ids:
                 return None
-        named = [
+        candidates = [
             draft
             for draft in self._open.last()
             if draft.call is not None and (not back.name or draft.call.name == back.name)
         ]
-        return _first_of_latest(named) if named else None
+        return _first_of_latest(candidates) if candidates else None
 
-    def _called_before(self, call: CalledTool) -> _Draft | None:
-        """The model's call that a tool's record is of: by id; else by name and arguments; by name
-        alone where the record has lost the names of its arguments.
+    def _model_call_of(self, call: CalledTool) -> _Draft | None:
+        """Return the model's call that a tool's record belongs to.
+
+        Match by id; else by name and arguments; by name alone if the record has lost the names of
+        its arguments.
         """
         same = [] if call.id is None else self._unjoined.with_id(call.id)
         if same:
             return _first_of_latest(same)
         free = self._unjoined.last()
         if call.id is not None:
-            free = [one for one in free if one.call and one.call.id is None]
-        named = [one for one in free if one.call and one.call.name == call.name]
-        exact = [one for one in named if one.call and one.call.arguments == call.arguments]
+            free = [draft for draft in free if draft.call and draft.call.id is None]
+        same_name = [draft for draft in free if draft.call and draft.call.name == call.name]
+        exact = [
+            draft for draft in same_name if draft.call and draft.call.arguments == call.arguments
+        ]
         if exact:
             return exact[0]
-        return named[0] if named and isinstance(call.arguments, str) else None
+        return same_name[0] if same_name and isinstance(call.arguments, str) else None
 
 
 def _first_of_latest(drafts: list[_Draft]) -> _Draft:
-    """Of the latest message the first."""
+    """Return the first draft of the latest message."""
     return next(draft for draft in drafts if draft.turn == drafts[-1].turn)
 
 
@@ -460,10 +482,10 @@ _KINDS: Mapping[type, StepKind] = {
 }
 
 
-def built(
+def build_trajectory(
     turns: Iterable[Turn], *, tools: tuple[ToolDefinition, ...] = (), system: str = ""
 ) -> Trajectory:
-    """The trajectory of turns that stand in the order of time."""
+    """Return the trajectory of turns in chronological order."""
     builder = Builder(tools)
     builder.add_system(system)
     builder.add_all(turns)

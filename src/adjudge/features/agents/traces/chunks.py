@@ -1,4 +1,4 @@
-"""Pieces of streamed replies, joined by id and index before anything else is done with them."""
+"""Join the pieces of streamed replies, by id and index."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DELTAS = {
 
 
 def is_chunk(value: object) -> bool:
-    """Whether this is a piece of a streamed reply."""
+    """Return True for a piece of a streamed reply."""
     if not isinstance(value, Mapping):
         return False
     kind = value.get("type")
@@ -46,33 +46,33 @@ _ANTHROPIC_EVENTS = (
 
 
 def joined_chunks(values: list[Any]) -> list[Any]:
-    """The values, with what was streamed in pieces as whole messages in the place of the first."""
+    """Replace streamed pieces by whole messages, each at the place of its first piece."""
     if not any(map(is_chunk, values)):
         return values
-    made: list[Any] = []
+    joined: list[Any] = []
     replies: dict[str, dict[str, Any]] = {}
     messages: list[dict[str, Any]] = []
     response: _Response | None = None
     for value in values:
         if not is_chunk(value):
-            made.append(value)
+            joined.append(value)
             response = None
         elif value.get("object") == "chat.completion.chunk":
             id = str(value.get("id"))
             if id not in replies:
                 replies[id] = {"role": "assistant", "content": "", "tool_calls": {}, "id": id}
-                made.append(replies[id])
+                joined.append(replies[id])
             _add_delta(replies[id], value)
         elif str(value["type"]).startswith("response."):
             if response is None or value["type"] == "response.created":
                 response = _Response()
-                made.append(response)
+                joined.append(response)
             response.add(value)
         else:
             if value["type"] == _ANTHROPIC:
                 message = inner_object(value, "message")
                 messages.append({**message, "role": "assistant", "content": {}})
-                made.append(messages[-1])
+                joined.append(messages[-1])
             if messages:
                 _add_block(messages[-1], value)
     for reply in replies.values():
@@ -80,9 +80,9 @@ def joined_chunks(values: list[Any]) -> list[Any]:
     for reply in messages:
         reply["content"] = _in_order(reply["content"])
     return [
-        whole
-        for one in made
-        for whole in (_in_order(one.items) if isinstance(one, _Response) else [one])
+        item
+        for entry in joined
+        for item in (_in_order(entry.items) if isinstance(entry, _Response) else [entry])
     ]
 
 
@@ -90,7 +90,8 @@ def _add_delta(reply: dict[str, Any], chunk: Object) -> None:
     if isinstance(chunk.get("usage"), Mapping):
         reply["usage"] = chunk["usage"]
     choices = objects(chunk, "choices")
-    for choice in [one for one in choices if number(one.get("index") or 0) == 0][:1]:
+    # of several alternatives, only the first is the conversation
+    for choice in [option for option in choices if number(option.get("index") or 0) == 0][:1]:
         delta = inner_object(choice, "delta")
         if choice.get("finish_reason"):
             reply["finish_reason"] = choice["finish_reason"]
@@ -100,37 +101,39 @@ def _add_delta(reply: dict[str, Any], chunk: Object) -> None:
                 reply[key] = reply.get(key, "") + delta[key]
         for call in objects(delta, "tool_calls"):
             place = call.get("index", len(reply["tool_calls"]))
-            kept = reply["tool_calls"].setdefault(place, {"id": None, "name": "", "arguments": ""})
+            stored_call = reply["tool_calls"].setdefault(
+                place, {"id": None, "name": "", "arguments": ""}
+            )
             function = inner_object(call, "function")
-            kept["id"] = call.get("id") or kept["id"]
-            kept["name"] += function.get("name") or ""
-            kept["arguments"] += function.get("arguments") or ""
+            stored_call["id"] = call.get("id") or stored_call["id"]
+            stored_call["name"] += function.get("name") or ""
+            stored_call["arguments"] += function.get("arguments") or ""
 
 
 @dataclass(slots=True, eq=False)
 class _Response:
-    """The items of a streamed reply of the Responses API, by their places."""
+    """The items of a streamed reply of the Responses API, by place."""
 
     items: dict[object, dict[str, Any]] = field(default_factory=dict)
 
     def add(self, event: Object) -> None:
-        """An item as a whole counts more than its pieces, and the reply as a whole most of all."""
+        """Add an event. A whole item replaces its pieces, and a whole reply replaces everything."""
         kind, item = str(event["type"]), inner_object(event, "item")
-        named = first_of(event, "output_index", "item_id")
-        place = named if named is not None else id_at(item, "id") or len(self.items)
-        whole = objects(inner_object(event, "response").get("output"))
-        if whole:
-            self.items = {place: dict(one) for place, one in enumerate(whole)}
-            self.items[len(whole) - 1]["usage"] = inner_object(event, "response").get("usage")
+        index = first_of(event, "output_index", "item_id")
+        place = index if index is not None else id_at(item, "id") or len(self.items)
+        items = objects(inner_object(event, "response").get("output"))
+        if items:
+            self.items = {place: dict(data) for place, data in enumerate(items)}
+            self.items[len(items) - 1]["usage"] = inner_object(event, "response").get("usage")
         elif item and kind == "response.output_item.done":
             self.items[place] = dict(item)
         elif item and kind == "response.output_item.added":
             self.items.setdefault(place, dict(item))
         elif kind in _PIECES and isinstance(event.get("delta"), str):
             type, key = _PIECES[kind]
-            kept = self.items.setdefault(place, {"type": type, "role": "assistant"})
-            before = kept.get(key)
-            kept[key] = (before if isinstance(before, str) else "") + event["delta"]
+            piece_item = self.items.setdefault(place, {"type": type, "role": "assistant"})
+            text = piece_item.get(key)
+            piece_item[key] = (text if isinstance(text, str) else "") + event["delta"]
 
 
 _PIECES = {
@@ -151,30 +154,30 @@ def _add_block(reply: dict[str, Any], event: Object) -> None:
         key = _DELTAS.get(str(delta.get("type")))
         if key is not None:
             block = blocks.setdefault(place, {"type": key})
-            before = block.get(key)
-            said = first_of(delta, key, "partial_json") or ""
-            block[key] = (before if isinstance(before, str) else "") + said
+            text = block.get(key)
+            addition = first_of(delta, key, "partial_json") or ""
+            block[key] = (text if isinstance(text, str) else "") + addition
     elif event["type"] == "message_delta":
         reply["usage"] = {**inner_object(reply, "usage"), **inner_object(event, "usage")}
         reply["stop_reason"] = inner_object(event, "delta").get("stop_reason")
 
 
 def _in_order(pieces: Mapping[Any, Any]) -> list[Any]:
-    """By their places; those that say none come last."""
+    """Sort pieces by their place; those without one come last."""
 
     def order(place: object) -> float:
-        found = number(place)
-        return math.inf if found is None else found
+        position = number(place)
+        return math.inf if position is None else position
 
     return [pieces[place] for place in sorted(pieces, key=order)]
 
 
 def streamed_events(text: str) -> list[Any]:
-    """The events of a recorded stream: lines that begin with ``data:``."""
-    found: list[Any] = []
+    """Return the events of a recorded stream: the lines that begin with ``data:``."""
+    events: list[Any] = []
     for line in text.splitlines():
-        said = line.removeprefix("data:").strip()
-        if line.startswith("data:") and said != "[DONE]":
+        payload = line.removeprefix("data:").strip()
+        if line.startswith("data:") and payload != "[DONE]":
             with suppress(json.JSONDecodeError):
-                found.append(parse_json(said))
-    return found
+                events.append(parse_json(payload))
+    return events

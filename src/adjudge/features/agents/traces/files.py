@@ -1,4 +1,4 @@
-"""Files and folders of traces → trajectories with their columns, one after the other."""
+"""Read trajectories with their columns from files and folders of traces, one after the other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,12 @@ from adjudge.errors import RunError, SetupError, WrongData
 from adjudge.features.agents.traces.chunks import streamed_events
 from adjudge.features.agents.traces.format_table import FORMATS, format_of, formats_named
 from adjudge.features.agents.traces.names import TRACE_FILES
-from adjudge.features.agents.traces.reader import as_message, checked, lack_of_texts, unknown
+from adjudge.features.agents.traces.reader import (
+    as_message,
+    lack_of_texts,
+    read_checked,
+    unrecognised_text,
+)
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow
 from adjudge.messages import Message, reason_of
 
@@ -47,10 +52,11 @@ def read_traces(
     *,
     on_bad_row: Callable[[BadRow], None] | None = None,
 ) -> Iterator[TraceRow]:
-    """The runs of agents in a file, or in all files of a folder.
+    """Yield the agent runs in a file, or in all files of a folder.
 
-    ``format``: one of ``TRACE_FORMATS``; without it the structure tells. ``on_bad_row`` is called
-    with what cannot be read, and reading goes on; without it the first one raises a WrongData.
+    ``format``: one of ``TRACE_FORMATS``; by default it is recognised by its structure.
+    ``on_bad_row``: called with what cannot be read, and reading continues; without it the first
+    problem raises a WrongData.
     """
     return (row for _, row in placed_traces(path, format, on_bad_row=on_bad_row))
 
@@ -61,93 +67,90 @@ def placed_traces(
     *,
     on_bad_row: Callable[[BadRow], None] | None = None,
 ) -> Iterator[tuple[str, TraceRow]]:
-    """As ``read_traces``, with where each stands: the name of its file, and its number there."""
-    among = FORMATS if format is None else formats_named(format)
-    tell = on_bad_row or _stop
+    """Like ``read_traces``, with the place of each run: the name of its file, and its number
+    there.
+    """
+    formats = FORMATS if format is None else formats_named(format)
+
+    def stop(bad: BadRow) -> None:
+        raise WrongData(str(bad))
+
+    tell = on_bad_row or stop
     for file in _files(Path(path)):
-        for number, found in enumerate(_rows(file, among, format), 1):
-            if isinstance(found, BadRow):
-                tell(found)
+        for number, row in enumerate(_rows_of_file(file, formats, format), 1):
+            if isinstance(row, BadRow):
+                tell(row)
             else:
-                yield f"{file.name}:{number}", found
+                yield f"{file.name}:{number}", row
 
 
 def first_objects(path: Path) -> tuple[list[Object], bool]:
-    """The first objects of a file, and whether it is one document by itself; none where it cannot
+    """Return the first objects of a file, and whether it is a single document; empty if it cannot
     be read.
     """
     try:
         with path.open("rb") as file:
             begins = file.read(1 << 10).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-        head, rest = _opened(path)
-        alone = begins == b"{" and len(head) == 1 and next(rest, None) is None
-        return _good(head), alone and path.suffix.lower() == ".json"
+        head, others = _read_head(path)
+        alone = begins == b"{" and len(head) == 1 and next(others, None) is None
+        return _readable(head), alone and path.suffix.lower() == ".json"
     except (RunError, SetupError, OSError):
         return [], False
-
-
-def _stop(bad: BadRow) -> None:
-    raise WrongData(str(bad))
 
 
 def _files(path: Path) -> Iterator[Path]:
     if not path.is_dir():
         yield path
         return
-    found = [
+    trace_files = [
         file
         for file in sorted(path.rglob("*"))
         if file.is_file()
         and Path(file.name.removesuffix(".gz")).suffix.lower() in TRACE_FILES
         and not any(part.startswith(".") for part in file.relative_to(path).parts)
     ]
-    if not found:
+    if not trace_files:
         raise WrongData("{path} holds no files of traces", path=path)
-    logs = {beside for file in found if (beside := _logs_beside(file)) is not None}
-    yield from (file for file in found if file not in logs)
+    logs = {logs_file for file in trace_files if (logs_file := _logs_file_of(file)) is not None}
+    yield from (file for file in trace_files if file not in logs)
 
 
-def _rows(
-    path: Path, among: Sequence[TraceFormat], name: str | None
+def _rows_of_file(
+    path: Path, formats: Sequence[TraceFormat], name: str | None
 ) -> Iterator[TraceRow | BadRow]:
-    """Those of one file. What is wrong with the file, or with one run in it, is a bad row."""
+    """Yield the runs of one file. A problem with the file, or with one run in it, is a bad row."""
     try:
-        head, rest = _opened(path)
-        first = _good(head)
-        format = format_of(first, among)
+        head, others = _read_head(path)
+        first_parsed = _readable(head)
+        format = format_of(first_parsed, formats)
         if format is None:
-            bad = [one for one in head if isinstance(one, BadRow)]
-            yield bad[0] if bad else BadRow(str(path), unknown(name))
-        elif format.document(first[0]) and not format.lines(first):
-            for number, one in enumerate(chain(head, rest), 1):
-                yield from _documents(format, one, Origin(str(path)).where(number))
+            bad = [entry for entry in head if isinstance(entry, BadRow)]
+            yield bad[0] if bad else BadRow(str(path), unrecognised_text(name))
+        elif format.document(first_parsed[0]) and not format.lines(first_parsed):
+            for number, entry in enumerate(chain(head, others), 1):
+                yield from _documents(format, entry, Origin(str(path)).where(number))
         else:
-            beside = _objects(logs) if (logs := _logs_beside(path)) is not None else None
-            groups = _whole_traces(path, chain(head, rest)) if beside is None else None
+            log_objects = _objects(logs) if (logs := _logs_file_of(path)) is not None else None
+            # only traces that are open at a time are held in memory
+            last = _last_lines(path) if log_objects is None else None
+            groups = None if last is None else _group_by_traces(chain(head, others), last)
             if groups is None:
                 _check_size(_size(path))
-            for given in groups or [[*head, *rest, *(beside or ())]]:
-                yield from (one for one in given if isinstance(one, BadRow))
-                if good := _good(given):
-                    yield from _with_texts(checked(format, good), str(path))
+            for group in groups or [[*head, *others, *(log_objects or ())]]:
+                yield from (entry for entry in group if isinstance(entry, BadRow))
+                if good := _readable(group):
+                    yield from _with_texts(read_checked(format, good), str(path))
     except (RunError, SetupError) as error:
         yield BadRow(str(path), str(error))
     except OSError as error:
         yield BadRow(str(path), Message("cannot be read: {reason}", reason=reason_of(error)))
 
 
-def _whole_traces(
-    path: Path, objects: Iterator[Object | BadRow]
-) -> Iterator[list[Object | BadRow]] | None:
-    """The lines of a file of spans, those together that share traces: so only the traces that are
-    open at a time are held. None where the file is not lines of spans.
-    """
-    last = _last_lines(path)
-    return None if last is None else _until_closed(objects, last)
-
-
 def _last_lines(path: Path) -> Sequence[int] | None:
-    """Of each line that is not blank, the last one that a trace in it is in."""
+    """Return, for each line that is not blank, the last line with a trace of this line.
+
+    None if the file is small, or is not lines of spans.
+    """
     if _size(path) < _SMALL:
         return None
     ends: dict[bytes, int] = {}
@@ -156,26 +159,26 @@ def _last_lines(path: Path) -> Sequence[int] | None:
             return None
         ends.update(dict.fromkeys(traces, number))
     last = array("Q")
-    end = held = 0
+    end = size_held = 0
     for number, (size, traces) in enumerate(_lines_of_spans(path)):
-        last.append(max(ends.get(one, number) for one in traces))
-        end, held = max(end, last[-1]), held + size
+        last.append(max(ends.get(trace, number) for trace in traces))
+        end, size_held = max(end, last[-1]), size_held + size
         if number >= end:
-            _check_size(held)
-            held = 0
+            _check_size(size_held)
+            size_held = 0
     return last
 
 
 def _lines_of_spans(path: Path) -> Iterator[tuple[int, Sequence[bytes]]]:
-    """The size of each line that is not blank, and the traces that it names."""
-    with _unpacked(path) as file:
+    """Yield the size of each line that is not blank, and the traces that it names."""
+    with _open_unpacked(path) as file:
         while line := file.readline(LONGEST):
             if line.strip():
                 yield len(line), _TRACE_ID.findall(line)
 
 
 def _size(path: Path) -> int:
-    """Bytes that it holds, those of a packed file unpacked."""
+    """Return the size of a file in bytes, unpacked."""
     return unpacked_size(path) if _is_packed(path) else path.stat().st_size
 
 
@@ -184,7 +187,7 @@ def _is_packed(path: Path) -> bool:
         return file.read(2) == _GZIP
 
 
-def _unpacked(path: Path) -> BinaryIO:
+def _open_unpacked(path: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(path) if _is_packed(path) else path.open("rb"))
 
 
@@ -198,39 +201,42 @@ def _check_size(size: int) -> None:
         )
 
 
-def _until_closed(
+def _group_by_traces(
     objects: Iterator[Object | BadRow], last: Sequence[int]
 ) -> Iterator[list[Object | BadRow]]:
-    held: list[Object | BadRow] = []
+    """Group objects that share traces; ``last``: of each line, the last line with one of its
+    traces.
+    """
+    group: list[Object | BadRow] = []
     end = 0
-    for number, one in enumerate(objects):
-        held.append(one)
+    for number, entry in enumerate(objects):
+        group.append(entry)
         end = max(end, last[number] if number < len(last) else number)
         if number >= end:
-            yield held
-            held = []
-    if held:
-        yield held
+            yield group
+            group = []
+    if group:
+        yield group
 
 
-def _good(given: Sequence[Object | BadRow]) -> list[Object]:
-    return [one for one in given if not isinstance(one, BadRow)]
+def _readable(objects: Sequence[Object | BadRow]) -> list[Object]:
+    return [entry for entry in objects if not isinstance(entry, BadRow)]
 
 
 def _documents(
-    format: TraceFormat, one: Object | BadRow, where: str
+    format: TraceFormat, entry: Object | BadRow, where: str
 ) -> Iterator[TraceRow | BadRow]:
-    if isinstance(one, BadRow):
-        yield one
+    if isinstance(entry, BadRow):
+        yield entry
         return
     try:
-        yield from _with_texts(checked(format, [one]), where)
+        yield from _with_texts(read_checked(format, [entry]), where)
     except WrongData as error:
         yield BadRow(where, str(error))
 
 
 def _with_texts(rows: Iterator[TraceRow], where: str) -> Iterator[TraceRow | BadRow]:
-    """One run without texts is a bad row, and those behind it are read."""
+    """Yield rows; a run without texts becomes a bad row, and reading continues."""
     for row in rows:
         reason, id = lack_of_texts(row), row.columns.get("id")
         if reason is None:
@@ -239,17 +245,19 @@ def _with_texts(rows: Iterator[TraceRow], where: str) -> Iterator[TraceRow | Bad
             yield BadRow(where if id is None else f"{where}, {id}", reason)
 
 
-def _logs_beside(path: Path) -> Path | None:
-    """The file of logs that belongs to a file of OTLP spans: messages may stand there alone."""
+def _logs_file_of(path: Path) -> Path | None:
+    """Return the file of logs that belongs to a file of OTLP spans: it may be the only one with
+    messages.
+    """
     for ending in _OTLP_ENDINGS:
         if path.name.endswith(ending) and not path.name.endswith(f".logs{ending}"):
-            found = path.with_name(f"{path.name.removesuffix(ending)}.logs{ending}")
-            return found if found.is_file() else None
+            logs = path.with_name(f"{path.name.removesuffix(ending)}.logs{ending}")
+            return logs if logs.is_file() else None
     return None
 
 
-def _opened(path: Path) -> tuple[list[Object | BadRow], Iterator[Object | BadRow]]:
-    """The first objects of a file, and the rest as they are asked for."""
+def _read_head(path: Path) -> tuple[list[Object | BadRow], Iterator[Object | BadRow]]:
+    """Return the first objects of a file, and an iterator of the others."""
     objects = _objects(path)
     return list(islice(objects, _LOOKED_AT)), objects
 
@@ -262,7 +270,7 @@ def _objects(path: Path) -> Iterator[Object | BadRow]:
         return
     size = _size(path)
     kind = Path(path.name.removesuffix(".gz")).suffix.lower()
-    with _unpacked(path) as file:
+    with _open_unpacked(path) as file:
         if kind in (".csv", ".tsv"):
             _check_size(size)
             yield from _table(file, "\t" if kind == ".tsv" else ",")
@@ -271,18 +279,18 @@ def _objects(path: Path) -> Iterator[Object | BadRow]:
 
 
 def _archive(path: Path) -> Iterator[Object]:
-    """The samples of an Inspect log that is an archive, one after the other."""
+    """Yield the samples of an Inspect log that is an archive."""
     if not {"header.json", "_journal/start.json"} & set(entry_names(path)):
         raise WrongData("is an archive, but not an Inspect log")
-    for name, content in entries(path, _is_sample):
+
+    def is_sample(name: str) -> bool:
+        return name.startswith("samples/") and name.endswith(".json")
+
+    for name, content in entries(path, is_sample):
         try:
             yield as_message(json.loads(content))
         except (ValueError, RecursionError) as error:
             raise WrongData("{name} is not JSON: {said}", name=name, said=str(error)) from error
-
-
-def _is_sample(name: str) -> bool:
-    return name.startswith("samples/") and name.endswith(".json")
 
 
 def _json(text: PeekableText, size: int) -> Iterator[Object | BadRow]:
@@ -290,7 +298,7 @@ def _json(text: PeekableText, size: int) -> Iterator[Object | BadRow]:
     if head.startswith(("data:", "event:")):
         _check_size(size)
         yield from streamed_events("".join(text.chunks()))
-    elif is_lines(text.head) or _is_line(head):
+    elif is_lines(text.head) or _starts_with_object_line(head):
         for number, line in enumerate(text.lines(), 1):
             if line.strip():
                 yield _line(line, number, text.origin)
@@ -309,13 +317,13 @@ def _json(text: PeekableText, size: int) -> Iterator[Object | BadRow]:
         yield inner_object(value)
 
 
-def _is_line(head: str) -> bool:
-    """Whether there is more than one line, the first an object by itself."""
-    first, _, rest = head.partition("\n")
-    if not first.startswith("{") or not rest.strip():
+def _starts_with_object_line(head: str) -> bool:
+    """Return True if there are several lines, and the first is an object."""
+    first_line, _, other_lines = head.partition("\n")
+    if not first_line.startswith("{") or not other_lines.strip():
         return False
     try:
-        json.loads(first)
+        json.loads(first_line)
     except (ValueError, RecursionError):
         return False
     return True
@@ -330,7 +338,8 @@ def _line(line: str, number: int, origin: Origin) -> Object | BadRow:
 
 
 def _table(file: BinaryIO, delimiter: str) -> Iterator[Object]:
-    before = csv.field_size_limit(sys.maxsize)  # of the process: tables of rows have their own
+    # the limit is global to the process, so restore it for readers of other tables
+    old_limit = csv.field_size_limit(sys.maxsize)
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
     try:
         for row in csv.DictReader(text, delimiter=delimiter):
@@ -338,5 +347,5 @@ def _table(file: BinaryIO, delimiter: str) -> Iterator[Object]:
     except (UnicodeDecodeError, csv.Error) as error:
         raise WrongData("cannot be read as a table in UTF-8: {error}", error=str(error)) from error
     finally:
-        csv.field_size_limit(before)
+        csv.field_size_limit(old_limit)
         text.detach()

@@ -1,4 +1,4 @@
-"""Every format of traces, in the order in which a file is tried: the first that fits."""
+"""All formats of traces, in the order they are tried on a file: the first that fits."""
 
 from __future__ import annotations
 
@@ -58,26 +58,28 @@ FORMATS: tuple[TraceFormat, ...] = (
 
 
 def formats_named(name: str) -> tuple[TraceFormat, ...]:
-    """Those of one name; a WrongData where there is none."""
-    found = tuple(format for format in FORMATS if format.name == name)
-    if not found:
+    """Return the formats with this name; raise a WrongData if there is none."""
+    matches = tuple(format for format in FORMATS if format.name == name)
+    if not matches:
         raise WrongData(
             "unknown trace format {name!r}; known: {formats}",
             name=name,
             formats=", ".join(TRACE_FORMATS),
         )
-    return found
+    return matches
 
 
 def format_of(
-    given: Sequence[Object], among: Sequence[TraceFormat] = FORMATS
+    objects: Sequence[Object], formats: Sequence[TraceFormat] = FORMATS
 ) -> TraceFormat | None:
-    """The first that knows the objects as one document each, or all of them together."""
-    return next((format for format in among if given and _knows(format, given)), None)
+    """Return the first format that knows the objects as one document each, or all of them
+    together.
+    """
+    return next((format for format in formats if objects and _knows(format, objects)), None)
 
 
-def _knows(format: TraceFormat, given: Sequence[Object]) -> bool:
+def _knows(format: TraceFormat, objects: Sequence[Object]) -> bool:
     try:
-        return format.document(given[0]) or format.lines(given)
+        return format.document(objects[0]) or format.lines(objects)
     except HOSTILE:
         return False

@@ -1,5 +1,7 @@
-"""Messages in any shape → turns: chat completions, Anthropic, Responses, LangChain, pydantic-ai,
-Vercel, Gemini, and those of OpenTelemetry. Every format that holds messages reads them here.
+"""Read messages of any provider as turns: chat completions, Anthropic, Responses, LangChain,
+pydantic-ai, Vercel, Gemini, and OpenTelemetry.
+
+Every format with messages reads them here.
 """
 
 from __future__ import annotations
@@ -71,7 +73,7 @@ _REFUSED = ("error-text", "error-json", "execution-denied")
 
 
 def is_message(value: object) -> bool:
-    """Whether this is one message, in any shape."""
+    """Return True for one message of any provider."""
     if isinstance(value, list | tuple):
         return len(value) == 2 and isinstance(value[0], str) and value[0] in _ROLES
     if not isinstance(value, Mapping):
@@ -92,21 +94,22 @@ _SAYING = (
 
 
 def are_messages(value: object) -> bool:
-    """Whether this is a list of messages, in any shape; some of them may be of an unknown kind."""
+    """Return True for a list of messages of any provider; some may be of an unknown kind."""
     if not isinstance(value, list) or not any(map(is_message, value)):
         return False
-    return all(is_message(one) or _is_kind(one) for one in value)
-
-
-def _is_kind(value: object) -> bool:
-    """Whether this says of what kind it is, as messages and items do."""
-    return isinstance(value, Mapping) and any(
-        isinstance(value.get(key), str) for key in ("role", "type", "kind")
+    return all(
+        is_message(item)
+        # unknown messages and items name their kind, too
+        or (
+            isinstance(item, Mapping)
+            and any(isinstance(item.get(key), str) for key in ("role", "type", "kind"))
+        )
+        for item in value
     )
 
 
 def is_langchain(value: Object) -> bool:
-    """Whether this is a message of LangChain, in one of its three shapes."""
+    """Return True for a message of LangChain, in one of its three forms."""
     if value.get("lc") and isinstance(value.get("kwargs"), Mapping):
         return "content" in value["kwargs"]
     kind = value.get("type")
@@ -118,13 +121,13 @@ def is_langchain(value: Object) -> bool:
 
 
 def is_pydantic(value: Object) -> bool:
-    """Whether this is a message of pydantic-ai."""
+    """Return True for a message of pydantic-ai."""
     parts = value.get("parts")
     return value.get("kind") in _PYDANTIC and isinstance(parts, list)
 
 
 def is_item(value: Object) -> bool:
-    """Whether this is an item of OpenAI's Responses API."""
+    """Return True for an item of OpenAI's Responses API."""
     kind = value.get("type")
     if not isinstance(kind, str):
         return False
@@ -136,13 +139,15 @@ def is_item(value: Object) -> bool:
         return "summary" in value
     if kind == "message":
         return "role" in value
-    beside = ("status", "arguments", "output")
-    return kind.endswith("_call") and "id" in value and any(key in value for key in beside)
+    other_keys = ("status", "arguments", "output")
+    return kind.endswith("_call") and "id" in value and any(key in value for key in other_keys)
 
 
 def read_turns(value: object) -> list[Turn]:
-    """The turns of a message, of a list of messages, of an object that holds them, or of streamed
-    chunks. A text alone is what the user says.
+    """Return the turns of a message, a list of messages, an object that holds them, or streamed
+    chunks.
+
+    A plain text is a message of the user.
     """
     return list(_turns(parse_json(value)))
 
@@ -150,20 +155,20 @@ def read_turns(value: object) -> list[Turn]:
 def _turns(value: object) -> Iterator[Turn]:
     if isinstance(value, str):
         if value:
-            yield Turn("user", _said(value))
+            yield Turn("user", _text_parts(value))
     elif isinstance(value, Mapping):
         yield from _turns_of_object(value)
     elif isinstance(value, list | tuple) and is_message(value):
         yield Turn(_ROLES[value[0]], _parts(value[1]))
     elif isinstance(value, list | tuple):
-        for one in joined_chunks(list(value)):
-            yield from _turns(one)
+        for item in joined_chunks(list(value)):
+            yield from _turns(item)
 
 
 def _turns_of_object(value: Object) -> Iterator[Turn]:
     if value.get("lc") and isinstance(value.get("kwargs"), Mapping):
-        named = value.get("id")
-        kind = named[-1] if isinstance(named, list) and named else ""
+        path = value.get("id")
+        kind = path[-1] if isinstance(path, list) and path else ""
         yield from _langchain({"type": kind, **value["kwargs"]})
     elif is_langchain(value):
         data = value.get("data")
@@ -183,7 +188,7 @@ def _turns_of_object(value: Object) -> Iterator[Turn]:
 
 
 def _inside(value: Object) -> Iterator[Turn]:
-    """The turns of an object that holds messages: a reply, a request, a state."""
+    """Yield the turns of an object that holds messages: a reply, a request, a state."""
     if isinstance(value.get("choices"), list):
         usage = usage_of(value.get("usage"))
         for choice in objects(value["choices"])[:1]:
@@ -195,24 +200,27 @@ def _inside(value: Object) -> Iterator[Turn]:
         return
     if isinstance(value.get("generations"), list):  # LLMResult of LangChain
         batch = value["generations"][0] if value["generations"] else []
-        for one in objects(batch)[:1]:
-            said = one.get("message") or {"role": "assistant", "content": one.get("text")}
-            yield from _turns(said)
+        for generation in objects(batch)[:1]:
+            message = generation.get("message") or {
+                "role": "assistant",
+                "content": generation.get("text"),
+            }
+            yield from _turns(message)
         return
     for key in ("messages", "input", "output", "message"):
         if isinstance(value.get(key), list | Mapping):
             if isinstance(system := value.get("system") or value.get("instructions"), str):
-                yield Turn("system", _said(system))
+                yield Turn("system", _text_parts(system))
             yield from _turns(value[key])
             return
 
 
 def _by_role(message: Object) -> Iterator[Turn]:
-    said = message.get("role")
-    role = _ROLES.get(str(said)) or _ROLES.get(str(said).lower(), "assistant")
+    role_name = message.get("role")
+    role = _ROLES.get(str(role_name)) or _ROLES.get(str(role_name).lower(), "assistant")
     turn = Turn(
         role,
-        actor=_name(message, said, role),
+        actor=_name(message, role_name, role),
         usage=usage_of(message.get("usage") or message.get("usage_metadata")),
         usd=amount(message, "cost"),
         source=id_at(message, "id") if role != "tool" else None,
@@ -220,15 +228,16 @@ def _by_role(message: Object) -> Iterator[Turn]:
     )
     if role != "assistant":  # a user that is a program has costs of its own
         turn.usage = turn.usd = None
-    if said in _SMOLAGENTS and (parts := _smolagents(message.get("content"))):
-        called = any(isinstance(part, CalledTool) for part in parts)
-        yield Turn("assistant" if called else "tool", parts)
+    if role_name in _SMOLAGENTS and (parts := _smolagents(message.get("content"))):
+        has_calls = any(isinstance(part, CalledTool) for part in parts)
+        yield Turn("assistant" if has_calls else "tool", parts)
         return
     if role == "tool" and "parts" not in message and not _result_blocks(message.get("content")):
         turn.parts = [_tool_result(message)]
         yield turn
         return
     for key in ("reasoning_content", "reasoning", "thinking"):
+        # providers repeat the same reasoning under several keys
         thought = message.get(key)
         if isinstance(thought, str) and thought.strip():
             turn.parts.append(Thought(thought))
@@ -238,11 +247,11 @@ def _by_role(message: Object) -> Iterator[Turn]:
     if isinstance(refusal := message.get("refusal"), str) and refusal:
         turn.parts.append(Said(refusal))
     if isinstance(spoken := inner(message.get("audio"), "transcript"), str) and not turn.text:
-        turn.parts += _said(spoken)
-    known = {part.id for part in turn.parts if isinstance(part, CalledTool)} - {None}
-    calls = [call_of(one) for one in objects(message, "tool_calls")]
+        turn.parts += _text_parts(spoken)
+    call_ids = {part.id for part in turn.parts if isinstance(part, CalledTool)} - {None}
+    calls = [call_of(call_data) for call_data in objects(message, "tool_calls")]
     calls += map(call_of, objects(message, "function_call"))
-    turn.parts += [call for call in calls if call.id not in known]
+    turn.parts += [call for call in calls if call.id not in call_ids]
     yield turn
 
 
@@ -254,35 +263,34 @@ _RESULT = re.compile(
 
 
 def _smolagents(content: object) -> list[TurnPart]:
-    """Read what smolagents tells a model of its calls and their results, which is a text; nothing
-    if it is another text.
-    """
-    text = content if isinstance(content, str) else _joined(_parts(content))
+    """Read smolagents' text about its calls and their results; empty for any other text."""
+    text = content if isinstance(content, str) else _join_texts(_parts(content))
     if text.startswith(_CALLING):
         calls = parse_loosely(text.removeprefix(_CALLING).strip())
-        return [replace(call_of(one), retold=True) for one in objects(calls)]
+        return [replace(call_of(call_data), retold=True) for call_data in objects(calls)]
     result = _RESULT.match(text)
     if result is None:
         return []
-    said = result["text"].strip()
-    error = said if result["kind"] == "Error" else None
-    return [Returned(said, result["id"], error=error, retold=True)]
+    result_text = result["text"].strip()
+    error = result_text if result["kind"] == "Error" else None
+    return [Returned(result_text, result["id"], error=error, retold=True)]
 
 
-def _name(message: Object, said: object, role: Role) -> str:
-    """Who speaks, where the message says more than a role."""
+def _name(message: Object, role_name: object, role: Role) -> str:
+    """Return the speaker's name, if the message has more than a role."""
     name = first_of(message, "name", "agent", "agent_name", "sender")
     if role == "user":
         return ""
     if isinstance(name, str) and role == "assistant":
         return name
-    known = str(said) in _ROLES or str(said).lower() in _ROLES
-    return "" if known else str(said)
+    is_role = str(role_name) in _ROLES or str(role_name).lower() in _ROLES
+    return "" if is_role else str(role_name)
 
 
 def _result_blocks(content: object) -> bool:
     return any(
-        one.get("type") in ("tool-result", "tool_result", "tool-error") for one in objects(content)
+        block.get("type") in ("tool-result", "tool_result", "tool-error")
+        for block in objects(content)
     )
 
 
@@ -290,11 +298,11 @@ def _tool_result(message: Object) -> Returned:
     error = message.get("error")
     text = _result_text(message.get("content"))
     if message.get("is_error") is True or error is True or message.get("status") == "error":
-        said: str | None = text or _FAILED
+        error_text: str | None = text or _FAILED
     elif isinstance(error, Mapping):
-        said = text_at(error, "message", "type") or as_text(error)
+        error_text = text_at(error, "message", "type") or as_text(error)
     else:
-        said = error if isinstance(error, str) and error else None
+        error_text = error if isinstance(error, str) and error else None
     ids = message.get("tool_call_ids")
     call = ids[0] if isinstance(ids, list) and ids else first_of(message, "tool_call_id", "id")
     recorded = "content" in message
@@ -302,13 +310,13 @@ def _tool_result(message: Object) -> Returned:
         text if recorded else None,
         str(call) if call else None,
         text_at(message, "name", "function"),
-        said,
+        error_text,
         _missing(text),
     )
 
 
 def call_of(call: Object) -> CalledTool:
-    """One call as any tool writes it."""
+    """Read one call of any provider."""
     function = first_of(call, "function", "custom")
     inside: Object = function if isinstance(function, Mapping) else call
     name = text_at(inside, "name", "toolName", "tool_name", "function_name") or (
@@ -323,7 +331,7 @@ def _langchain(message: Object) -> Iterator[Turn]:
     role = _ROLES.get(str(message.get("type")), "assistant")
     if role == "assistant" and message.get("role") in _ROLES:
         role = _ROLES[message["role"]]
-    beside = inner_object(message, "response_metadata")
+    metadata = inner_object(message, "response_metadata")
     turn = Turn(
         role,
         actor=text_at(message, "name") if role == "assistant" else "",
@@ -334,17 +342,17 @@ def _langchain(message: Object) -> Iterator[Turn]:
         yield turn
         return
     turn.usage = usage_of(message.get("usage_metadata")) or usage_of(
-        first_of(beside, "token_usage", "usage")
+        first_of(metadata, "token_usage", "usage")
     )
-    turn.ended = text_at(beside, "finish_reason", "stop_reason") or None
-    kept = inner_object(message, "additional_kwargs")
-    if thought := text_at(kept, "reasoning_content"):
+    turn.ended = text_at(metadata, "finish_reason", "stop_reason") or None
+    extra = inner_object(message, "additional_kwargs")
+    if thought := text_at(extra, "reasoning_content"):
         turn.parts.append(Thought(thought))
     turn.parts += _parts(message.get("content"))
-    named = objects(message, "tool_calls") or objects(kept, "tool_calls")
-    named = [*named, *objects(message, "invalid_tool_calls")]
-    known = {part.id for part in turn.parts if isinstance(part, CalledTool)} - {None}
-    turn.parts += [call for call in map(call_of, named) if call.id not in known]
+    calls = objects(message, "tool_calls") or objects(extra, "tool_calls")
+    calls = [*calls, *objects(message, "invalid_tool_calls")]
+    call_ids = {part.id for part in turn.parts if isinstance(part, CalledTool)} - {None}
+    turn.parts += [call for call in map(call_of, calls) if call.id not in call_ids]
     yield turn
 
 
@@ -352,23 +360,27 @@ def _pydantic(message: Object) -> Iterator[Turn]:
     if message["kind"] == "response":
         yield Turn(
             "assistant",
-            [part for one in objects(message["parts"]) for part in _pydantic_part(one)],
+            [
+                part
+                for message_part in objects(message["parts"])
+                for part in _pydantic_part(message_part)
+            ],
             usage=usage_of(message.get("usage")),
             source=id_at(message, "provider_response_id"),
             ended=text_at(message, "finish_reason") or None,
         )
         return
     if isinstance(instructions := message.get("instructions"), str) and instructions:
-        yield Turn("system", _said(instructions))
-    for one in objects(message["parts"]):
-        kind = one.get("part_kind")
+        yield Turn("system", _text_parts(instructions))
+    for message_part in objects(message["parts"]):
+        kind = message_part.get("part_kind")
         role: Role = "system" if kind == "system-prompt" else "user"
-        is_result = kind == "tool-return" or _is_retry(one)
-        yield Turn("tool" if is_result else role, list(_pydantic_part(one)))
+        is_result = kind == "tool-return" or _is_retry(message_part)
+        yield Turn("tool" if is_result else role, list(_pydantic_part(message_part)))
 
 
 def _is_retry(part: Object) -> bool:
-    """Whether pydantic-ai has a model call a tool again, since what it said was wrong."""
+    """Return True if pydantic-ai has a model repeat a call that was wrong."""
     return part.get("part_kind") == "retry-prompt" and bool(part.get("tool_name"))
 
 
@@ -379,7 +391,7 @@ def _pydantic_part(part: Object) -> Iterator[TurnPart]:
     elif kind.endswith("tool-return") or _is_retry(part):
         text = as_text(part.get("content"))
         failed = _is_retry(part) or part.get("outcome") in ("failed", "denied", "error")
-        yield _returned(part, text, (text or _FAILED) if failed else None)
+        yield _result_of(part, text, (text or _FAILED) if failed else None)
     elif kind == "thinking":
         yield from _thought(part)
     elif kind == "file":
@@ -394,7 +406,9 @@ def _item(item: Object) -> Iterator[Turn]:
         yield from _by_role(item)
     elif kind == "reasoning":
         texts = [*objects(item, "summary"), *objects(item, "content")]
-        thought = "\n".join(text for one in texts if (text := text_at(one, "text")))
+        thought = "\n".join(
+            text for summary_part in texts if (text := text_at(summary_part, "text"))
+        )
         yield Turn("assistant", [Thought(thought)] if thought else [], source=source)
     elif kind.endswith("_call_output"):
         output = item.get("output")
@@ -402,21 +416,21 @@ def _item(item: Object) -> Iterator[Turn]:
     elif kind in ("function_call", "custom_tool_call"):
         cut: Missing | None = "cut" if item.get("status") == "incomplete" else None
         call = call_of(item)
-        called = CalledTool(call.name, call.arguments, call.id, cut)
-        yield Turn("assistant", [called], usage=usage_of(item.get("usage")), source=source)
+        tool_call = CalledTool(call.name, call.arguments, call.id, cut)
+        yield Turn("assistant", [tool_call], usage=usage_of(item.get("usage")), source=source)
     else:  # a tool of the provider: the call and what came of it are one item
         yield Turn("assistant", list(_provider_call(item, kind)), source=source)
 
 
 def _provider_call(item: Object, kind: str) -> Iterator[TurnPart]:
     name = text_at(item, "name") or kind.removesuffix("_call")
-    said = first_of(item, "arguments", "action", "queries", "code", "input")
-    arguments = arguments_of(said)
-    is_text = isinstance(said, str) and said is not item.get("arguments")
+    raw_arguments = first_of(item, "arguments", "action", "queries", "code", "input")
+    arguments = arguments_of(raw_arguments)
+    is_text = isinstance(raw_arguments, str) and raw_arguments is not item.get("arguments")
     if is_text and isinstance(arguments, str):
-        arguments = {"code" if "code" in item else "input": said}
+        arguments = {"code" if "code" in item else "input": raw_arguments}
     id = id_at(item, "call_id", "id")
-    yield CalledTool(name, arguments if said is not None else {}, id)
+    yield CalledTool(name, arguments if raw_arguments is not None else {}, id)
     error = item.get("error")
     failed = as_text(error) if error else None
     result = first_of(item, "output", "outputs", "results", "result")
@@ -424,7 +438,7 @@ def _provider_call(item: Object, kind: str) -> Iterator[TurnPart]:
     yield Returned(None if result is None else as_text(result), id, name, failed)
 
 
-def _said(text: str) -> list[TurnPart]:
+def _text_parts(text: str) -> list[TurnPart]:
     return [Said(text, _missing(text))] if text else []
 
 
@@ -432,23 +446,27 @@ def _missing(text: str) -> Missing | None:
     return "redacted" if text.strip() == REDACTED else None
 
 
-def _joined(parts: list[TurnPart]) -> str:
+def _join_texts(parts: list[TurnPart]) -> str:
     return "\n".join(part.text for part in parts if isinstance(part, Said))
 
 
 def _result_text(content: object) -> str:
-    """What a tool gave back: blocks of text and media as texts, all else as JSON."""
+    """Return a tool's output as text: blocks of text and media as text, anything else as JSON."""
     if isinstance(content, Mapping):
-        return _joined(_parts(content)) if _is_shown(content) else as_text(content)
+        return _join_texts(_parts(content)) if _is_content_block(content) else as_text(content)
     if not isinstance(content, list):
         return as_text(content)
-    if not any(map(_is_shown, content)) and not all(isinstance(one, str) for one in content):
+    if not any(map(_is_content_block, content)) and not all(
+        isinstance(block, str) for block in content
+    ):
         return as_text(content)
-    return _joined(_parts([one if _is_shown(one) else as_text(one) for one in content]))
+    return _join_texts(
+        _parts([block if _is_content_block(block) else as_text(block) for block in content])
+    )
 
 
-def _is_shown(block: object) -> bool:
-    """Whether this is a block of text or media, and not an object that a tool made."""
+def _is_content_block(block: object) -> bool:
+    """Return True for a block of text or media; False for an object that a tool returned."""
     if not isinstance(block, Mapping):
         return False
     kind = block.get("type")
@@ -460,37 +478,42 @@ def _is_shown(block: object) -> bool:
 
 
 def _parts(content: object) -> list[TurnPart]:
-    """The parts of a message's content: a text, or blocks of any provider."""
+    """Return the parts of a message's content: a text, or blocks of any provider."""
     if isinstance(content, Mapping) and "type" in content:
         return list(_block(content))
     if not isinstance(content, list | tuple):
-        return _said(as_text(content))
-    found: list[TurnPart] = []
-    for one in content:
-        if isinstance(one, str):
-            found += _said(as_text(one))
-        elif isinstance(one, Mapping):
-            found += _block(one)
-    is_cited = any(one.get("citations") for one in objects(content))
-    return _together(found, "" if is_cited else "\n")
+        return _text_parts(as_text(content))
+    parts: list[TurnPart] = []
+    for block in content:
+        if isinstance(block, str):
+            parts += _text_parts(as_text(block))
+        elif isinstance(block, Mapping):
+            parts += _block(block)
+    # citations split a text within its sentences
+    is_cited = any(cited_block.get("citations") for cited_block in objects(content))
+    return _merge_texts(parts, "" if is_cited else "\n")
 
 
-def _together(parts: list[TurnPart], between: str) -> list[TurnPart]:
-    """Texts that stand side by side are one; citations split a text within its sentences."""
-    made: list[TurnPart] = []
+def _merge_texts(parts: list[TurnPart], between: str) -> list[TurnPart]:
+    """Join adjacent texts."""
+    merged: list[TurnPart] = []
     for part in parts:
-        before = made[-1] if made else None
-        if isinstance(part, Said) and isinstance(before, Said) and part.missing == before.missing:
-            made[-1] = Said(f"{before.text}{between}{part.text}", part.missing)
+        previous = merged[-1] if merged else None
+        if (
+            isinstance(part, Said)
+            and isinstance(previous, Said)
+            and part.missing == previous.missing
+        ):
+            merged[-1] = Said(f"{previous.text}{between}{part.text}", part.missing)
         else:
-            made.append(part)
-    return made
+            merged.append(part)
+    return merged
 
 
 def _block(block: Object) -> Iterator[TurnPart]:
     kind = block.get("type")
     if kind is None or kind == "function":
-        yield from (_pydantic_part if "part_kind" in block else _untyped)(block)
+        yield from (_pydantic_part if "part_kind" in block else _gemini_part)(block)
     elif (reader := _BLOCKS.get(kind)) is not None:
         yield from reader(block)
     elif isinstance(kind, str) and kind.endswith("tool_result"):
@@ -498,22 +521,22 @@ def _block(block: Object) -> Iterator[TurnPart]:
     elif isinstance(kind, str) and "toolCallId" in block:
         yield from _interface_part(block, kind)
     elif kind not in _SKIPPED:
-        yield from _said(as_text(first_of(block, "text", "content") or ""))
+        yield from _text_parts(as_text(first_of(block, "text", "content") or ""))
 
 
 def _text(block: Object) -> list[TurnPart]:
-    return _said(as_text(first_of(block, "text", "content", "value", "refusal")))
+    return _text_parts(as_text(first_of(block, "text", "content", "value", "refusal")))
 
 
-def _untyped(block: Object) -> Iterator[TurnPart]:
-    """Parts of Gemini, which say what they are by their key."""
+def _gemini_part(block: Object) -> Iterator[TurnPart]:
+    """Read a part of Gemini, whose key names its kind."""
     if isinstance(call := first_of(block, "functionCall", "function_call"), Mapping):
         yield call_of(call)
     elif isinstance(back := first_of(block, "functionResponse", "function_response"), Mapping):
         response = back.get("response")
         error = inner(response, "error")
-        said = None if not error else as_text(error)
-        yield Returned(as_text(response), id_at(back, "id"), text_at(back, "name"), said)
+        error_text = None if not error else as_text(error)
+        yield Returned(as_text(response), id_at(back, "id"), text_at(back, "name"), error_text)
     elif isinstance(inline := first_of(block, "inlineData", "inline_data"), Mapping):
         yield Said(_media(inline))
     elif isinstance(file := first_of(block, "fileData", "file_data"), Mapping):
@@ -523,18 +546,18 @@ def _untyped(block: Object) -> Iterator[TurnPart]:
     elif block.get("thought") is True:
         yield from _thought(block)
     elif isinstance(text := first_of(block, "text", "content"), str):
-        yield from _said(as_text(text))
+        yield from _text_parts(as_text(text))
 
 
 def _thought(block: Object) -> Iterator[TurnPart]:
     text = first_of(block, "thinking", "text", "reasoning", "content")
     if isinstance(summary := block.get("summary"), list):
-        text = "\n".join(text_at(one, "text") for one in objects(summary))
+        text = "\n".join(text_at(summary_part, "text") for summary_part in objects(summary))
     if isinstance(text, str) and text.strip():
         yield Thought(text)
 
 
-def _returned(block: Object, result: object, error: str | None = None) -> Returned:
+def _result_of(block: Object, result: object, error: str | None = None) -> Returned:
     text = as_text(result)
     name = text_at(block, "name", "toolName", "tool_name")
     id = id_at(block, "id", "toolCallId", "tool_use_id", "tool_call_id")
@@ -545,7 +568,7 @@ def _anthropic_result(block: Object) -> Returned:
     content = block.get("content")
     text = _result_text(content)
     failed = block.get("is_error") is True or "error" in str(inner(content, "type") or "")
-    return _returned(block, text, (text or _FAILED) if failed else None)
+    return _result_of(block, text, (text or _FAILED) if failed else None)
 
 
 def _vercel_result(block: Object) -> Returned:
@@ -562,25 +585,30 @@ def _vercel_result(block: Object) -> Returned:
         error = (as_text(output) or _FAILED) if kind in _REFUSED else None
     if block.get("isError") is True:
         error = as_text(output) or _FAILED
-    return _returned(block, output, error)
+    return _result_of(block, output, error)
 
 
 def _interface_part(block: Object, kind: str) -> Iterator[TurnPart]:
-    """A call as Vercel's messages for pages hold it: with its result."""
+    """Read a call with its result, as Vercel's UI messages hold it."""
     name = text_at(block, "toolName") or kind.removeprefix("tool-")
     inside = block.get("toolInvocation")
-    held: Object = inside if isinstance(inside, Mapping) else block
-    id = id_at(held, "toolCallId")
+    invocation: Object = inside if isinstance(inside, Mapping) else block
+    id = id_at(invocation, "toolCallId")
     yield CalledTool(
-        text_at(held, "toolName") or name, arguments_of(first_of(held, "input", "args")), id
+        text_at(invocation, "toolName") or name,
+        arguments_of(first_of(invocation, "input", "args")),
+        id,
     )
-    result, error = first_of(held, "output", "result"), text_at(held, "errorText") or None
+    result, error = (
+        first_of(invocation, "output", "result"),
+        text_at(invocation, "errorText") or None,
+    )
     if result is not None or error:
         yield Returned(None if result is None else as_text(result), id, name, error)
 
 
 def _media(block: Object) -> str:
-    """What is said of a picture, a sound or a file; never its bytes."""
+    """Describe a picture, a sound or a file; never include its bytes."""
     source = block.get("source")
     holder: Object = source if isinstance(source, Mapping) else block
     for key in (
@@ -617,40 +645,42 @@ _BLOCKS: Mapping[str, Callable[[Object], Iterable[TurnPart]]] = {
         lambda block: [call_of(block)],
     ),
     "tool_call_response": lambda block: [
-        _returned(block, first_of(block, "response", "result", "content"))
+        _result_of(block, first_of(block, "response", "result", "content"))
     ],
     "tool-result": lambda block: [_vercel_result(block)],
-    "tool-error": lambda block: [_returned(block, None, as_text(block.get("error")) or _FAILED)],
+    "tool-error": lambda block: [_result_of(block, None, as_text(block.get("error")) or _FAILED)],
 }
 """Kind of a block → its parts."""
 
 
 def tools_of(value: object) -> tuple[ToolDefinition, ...]:
-    """The tools that were defined, as any provider writes them; each name once."""
-    found: dict[str, ToolDefinition] = {}
-    for one in _definitions(parse_json(value)):
-        function = one.get("function")
-        inside: Object = function if isinstance(function, Mapping) else one
+    """Return the tool definitions of any provider; each name once."""
+    definitions: dict[str, ToolDefinition] = {}
+    for definition in _definitions(parse_json(value)):
+        function = definition.get("function")
+        inside: Object = function if isinstance(function, Mapping) else definition
         schema = first_of(
             inside, "parameters", "input_schema", "inputSchema", "parameters_json_schema", "schema"
         )
         schema = inner(schema, "jsonSchema") or schema
         if name := text_at(inside, "name"):
-            kept: JsonObject | None = schema if isinstance(schema, Mapping) else None
-            found.setdefault(name, ToolDefinition(name, text_at(inside, "description"), kept))
-    return tuple(found.values())
+            schema_object: JsonObject | None = schema if isinstance(schema, Mapping) else None
+            definitions.setdefault(
+                name, ToolDefinition(name, text_at(inside, "description"), schema_object)
+            )
+    return tuple(definitions.values())
 
 
 def _definitions(value: object) -> Iterator[Object]:
-    for one in value if isinstance(value, list) else [value]:
-        found = parse_json(one)
-        if isinstance(found, Mapping):
-            declared = first_of(found, "functionDeclarations", "function_declarations")
-            yield from objects(declared) if declared is not None else [found]
+    for entry in value if isinstance(value, list) else [value]:
+        data = parse_json(entry)
+        if isinstance(data, Mapping):
+            declared = first_of(data, "functionDeclarations", "function_declarations")
+            yield from objects(declared) if declared is not None else [data]
 
 
 def plain_name(name: str) -> str:
-    """The name of an agent as the names of tools write it."""
+    """Return an agent's name as tool names write it."""
     return "".join(filter(str.isalnum, name)).casefold()
 
 
@@ -659,19 +689,20 @@ _HANDED_OVER = "transferred to"
 
 
 def handed_to(call: CalledTool, result: str | None, agents: Container[str]) -> str | None:
-    """Whom a call hands over to, by the name of the tool; None where it is another call. A name
-    alone shows nothing, with arguments or without: ``transfer_to_savings`` may move money. So the
-    result has to name an agent, or say that it was handed over, or an agent of that name has to do
-    something in the run.
+    """Return the agent that a call hands over to; None for any other call.
+
+    The tool's name alone proves nothing, with arguments or without: ``transfer_to_savings`` may
+    move money. So the result has to name an agent or confirm the handover, or an agent of that name
+    has to act in the run.
     """
     if call.name in ("transfer_to_agent", "handoff") and isinstance(call.arguments, Mapping):
         to = first_of(call.arguments, "agent_name", "agent", "agentName", "to")
         return to if isinstance(to, str) else None
     for prefix in ("transfer_to_", "handoff_to_", "transferTo", "delegate_to_"):
         if call.name.startswith(prefix) and len(call.name) > len(prefix):
-            said, to = inner(parse_json(result), "assistant"), call.name[len(prefix) :]
-            if isinstance(said, str) and said:
-                return said
-            shown = plain_name(to) in agents or _HANDED_OVER in (result or "").lower()
-            return to if shown else None
+            named_agent, to = inner(parse_json(result), "assistant"), call.name[len(prefix) :]
+            if isinstance(named_agent, str) and named_agent:
+                return named_agent
+            is_handover = plain_name(to) in agents or _HANDED_OVER in (result or "").lower()
+            return to if is_handover else None
     return None

@@ -1,4 +1,4 @@
-"""The names of the formats of traces, apart from what reads them."""
+"""Names of the trace formats, separate from their readers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Attributes of OpenTelemetry spans → what a span is: the GenAI conventions, OpenInference,
-OpenLLMetry, Vercel's SDK and MLflow. The names are still changing; all of them stand here.
+"""Read attributes of OpenTelemetry spans: the GenAI conventions, OpenInference, OpenLLMetry,
+Vercel's SDK and MLflow.
+
+The names are still changing; all of them are in this module.
 """
 
 from __future__ import annotations
@@ -97,81 +99,81 @@ _TOOL_KEYS = ("gen_ai.tool.definitions", "mlflow.chat.tools", "ai.prompt.tools",
 def span_of(
     base: TraceSpan, attributes: Object, events: Sequence[Object] = (), kind: str = ""
 ) -> TraceSpan:
-    """``base``, which has ids and times, with what its attributes and events say."""
-    given = {key: value for key, value in attributes.items() if value is not None}
-    base.kind = _kind(given, kind)
-    base.agent = text_at(given, "gen_ai.agent.name", "agent.name", "agent_name") or (
-        text_at(given, "ai.telemetry.functionId") if base.kind == "agent" else ""
+    """Return ``base``, which has ids and times, with the data of its attributes and events."""
+    values = {key: value for key, value in attributes.items() if value is not None}
+    base.kind = _kind(values, kind)
+    base.agent = text_at(values, "gen_ai.agent.name", "agent.name", "agent_name") or (
+        text_at(values, "ai.telemetry.functionId") if base.kind == "agent" else ""
     )
     if base.kind == "agent" and not base.agent:
-        base.agent = text_at(given, "traceloop.entity.name") or base.name
-    base.session = text_at(given, *_SESSIONS) or None
-    base.inputs = _messages(given, "gen_ai.input.messages", "llm.input_messages", "user")
-    base.outputs = _messages(given, "gen_ai.output.messages", "llm.output_messages", "assistant")
-    _read_older(base, given)
+        base.agent = text_at(values, "traceloop.entity.name") or base.name
+    base.session = text_at(values, *_SESSIONS) or None
+    base.inputs = _messages(values, "gen_ai.input.messages", "llm.input_messages", "user")
+    base.outputs = _messages(values, "gen_ai.output.messages", "llm.output_messages", "assistant")
+    _read_older(base, values)
     read_events(base, events)
-    base.system = base.system or _system(given)
+    base.system = base.system or _system(values)
     base.error = (
-        base.error or text_at(given, "error.message", "error.type", "exception.message") or None
+        base.error or text_at(values, "error.message", "error.type", "exception.message") or None
     )
     if base.kind == "model":
-        _read_model(base, given)
+        _read_model(base, values)
     elif base.kind == "tool":
-        _read_tool(base, given)
+        _read_tool(base, values)
     elif base.kind == "retriever":
-        base.documents = _documents(given)
+        base.documents = _documents(values)
     else:
-        read_whole(base, first_of(given, *_INPUTS), first_of(given, *_OUTPUTS))
+        read_whole(base, first_of(values, *_INPUTS), first_of(values, *_OUTPUTS))
     return base
 
 
-def _kind(given: Object, said: str) -> SpanKind:
-    for value in (*(given.get(key) for key in _KIND_KEYS), said):
-        if (found := _KINDS.get(str(parse_json(value)))) is not None:
-            return found
-    if "gen_ai.tool.name" in given and "gen_ai.tool.call.id" in given:
+def _kind(values: Object, fallback: str) -> SpanKind:
+    for value in (*(values.get(key) for key in _KIND_KEYS), fallback):
+        if (span_kind := _KINDS.get(str(parse_json(value)))) is not None:
+            return span_kind
+    if "gen_ai.tool.name" in values and "gen_ai.tool.call.id" in values:
         return "tool"
-    has_prompt = any(key.startswith("gen_ai.prompt.") for key in given)
-    return "model" if has_prompt or "gen_ai.prompt" in given else "other"
+    has_prompt = any(key.startswith("gen_ai.prompt.") for key in values)
+    return "model" if has_prompt or "gen_ai.prompt" in values else "other"
 
 
-def _messages(given: Object, genai: str, openinference: str, role: Role) -> list[Turn]:
-    if (said := given.get(genai)) is not None:
-        return _maybe_cut(said, role)
-    found = unflatten(given, openinference)
-    return [turn for one in _listed(found) for turn in read_turns(_openinference(one))]
+def _messages(values: Object, genai: str, openinference: str, role: Role) -> list[Turn]:
+    if (genai_messages := values.get(genai)) is not None:
+        return _read_messages(genai_messages, role)
+    messages = unflatten(values, openinference)
+    return [turn for message in _as_list(messages) for turn in read_turns(_openinference(message))]
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _maybe_cut(said: object, role: Role) -> list[Turn]:
-    """Messages; of a list that breaks off those that are whole, and the rest as it stands."""
-    if isinstance(said, str) and is_cut(said):
-        whole, rest = whole_items(said) if said.startswith("[") else ([], said)
-        named = _ROLE.search(rest)
-        last = read_turns({"role": named[1], "content": ""}) if named else []
+def _read_messages(value: object, role: Role) -> list[Turn]:
+    """Read messages; of a list that breaks off, the complete ones, and the rest as text."""
+    if isinstance(value, str) and is_cut(value):
+        complete, fragment = whole_items(value) if value.startswith("[") else ([], value)
+        role_match = _ROLE.search(fragment)
+        last = read_turns({"role": role_match[1], "content": ""}) if role_match else []
         spoken: Role = last[0].role if last else role
-        return [*read_turns(whole), Turn(spoken, [Said(as_text(rest), "cut")])]
-    found = parse_loosely(said)
-    if isinstance(found, str):
-        return [Turn(role, [Said(found, "redacted" if found == REDACTED else None)])]
-    turns = read_turns(found)
+        return [*read_turns(complete), Turn(spoken, [Said(as_text(fragment), "cut")])]
+    data = parse_loosely(value)
+    if isinstance(data, str):
+        return [Turn(role, [Said(data, "redacted" if data == REDACTED else None)])]
+    turns = read_turns(data)
     for turn in turns:
         if role == "assistant" and turn.role == "user":
             turn.role = role
     return turns
 
 
-def _openinference(one: Any) -> Object:
-    """A message as OpenInference flattens it, as a chat message."""
-    message = inner(one, "message")
+def _openinference(flattened: Any) -> Object:
+    """Return a message that OpenInference flattened as a chat message."""
+    message = inner(flattened, "message")
     if not isinstance(message, Mapping):
-        return inner_object(one)
-    blocks = [inner(block, "message_content") for block in _listed(message.get("contents"))]
+        return inner_object(flattened)
+    blocks = [inner(block, "message_content") for block in _as_list(message.get("contents"))]
     content = first_of(message, "content") or [_content(block) for block in objects(blocks)]
-    calls = [inner(call, "tool_call") for call in _listed(message.get("tool_calls"))]
+    calls = [inner(call, "tool_call") for call in _as_list(message.get("tool_calls"))]
     return {**message, "content": content or None, "tool_calls": objects(calls)}
 
 
@@ -182,24 +184,30 @@ def _content(block: Object) -> Object:
     return block
 
 
-def _read_older(span: TraceSpan, given: Object) -> None:
-    """Names that are no longer written, and are still met."""
+def _read_older(span: TraceSpan, values: Object) -> None:
+    """Read attribute names that are no longer written, but still occur."""
     if not span.inputs:
-        prompt = unflatten(given, "gen_ai.prompt") or given.get("ai.prompt.messages")
-        span.inputs = _maybe_cut(prompt, "user") if isinstance(prompt, str) else read_turns(prompt)
+        prompt = unflatten(values, "gen_ai.prompt") or values.get("ai.prompt.messages")
+        span.inputs = (
+            _read_messages(prompt, "user") if isinstance(prompt, str) else read_turns(prompt)
+        )
     if not span.outputs:
-        said = unflatten(given, "gen_ai.completion")
-        turns = _maybe_cut(said, "assistant") if isinstance(said, str) else read_turns(said)
+        completion = unflatten(values, "gen_ai.completion")
+        turns = (
+            _read_messages(completion, "assistant")
+            if isinstance(completion, str)
+            else read_turns(completion)
+        )
         span.outputs = turns
-    text, calls = given.get("ai.response.text"), given.get("ai.response.toolCalls")
+    text, calls = values.get("ai.response.text"), values.get("ai.response.toolCalls")
     if not span.outputs and span.kind == "model" and (text or calls):
-        named = [call_of(one) for one in objects(parse_json(calls))]
+        calls_read = [call_of(call_data) for call_data in objects(parse_json(calls))]
         words = [Said(str(text))] if text else []
-        span.outputs = [Turn("assistant", [*words, *named])]
+        span.outputs = [Turn("assistant", [*words, *calls_read])]
 
 
 def read_events(span: TraceSpan, events: Sequence[Object]) -> None:
-    """Messages that were recorded as events, one each; and what went wrong."""
+    """Read messages that were recorded as events, and errors."""
     inputs: list[Turn] = []
     outputs: list[Turn] = []
     for event in events:
@@ -209,16 +217,16 @@ def read_events(span: TraceSpan, events: Sequence[Object]) -> None:
             inputs += _messages(body, "gen_ai.input.messages", "", "user")
             outputs += _messages(body, "gen_ai.output.messages", "", "assistant")
         elif name in _EVENT_ROLES:
-            said: Object = {**body, **inner_object(parse_json(body.get("message")))}
-            if "tool_calls" in said:
-                said = {**said, "tool_calls": parse_json(said["tool_calls"])}
+            message: Object = {**body, **inner_object(parse_json(body.get("message")))}
+            if "tool_calls" in message:
+                message = {**message, "tool_calls": parse_json(message["tool_calls"])}
             if _EVENT_ROLES[name] == "tool":
-                said = {**said, "tool_call_id": first_of(said, "tool_call_id", "id")}
+                message = {**message, "tool_call_id": first_of(message, "tool_call_id", "id")}
             turns = read_turns(
                 {
-                    **said,
-                    "role": said.get("role") or _EVENT_ROLES[name],
-                    "content": said.get("content"),
+                    **message,
+                    "role": message.get("role") or _EVENT_ROLES[name],
+                    "content": message.get("content"),
                 }
             )
             if name == "gen_ai.choice":
@@ -231,74 +239,80 @@ def read_events(span: TraceSpan, events: Sequence[Object]) -> None:
     span.outputs = span.outputs or outputs
 
 
-def _system(given: Object) -> str:
-    said = parse_json(given.get("gen_ai.system_instructions"))
-    if said is None:
-        prompt = parse_json(given.get("ai.prompt"))
-        found = inner(prompt, "system")
-        return found if isinstance(found, str) else ""
-    if isinstance(said, str):
-        return said
+def _system(values: Object) -> str:
+    instructions = parse_json(values.get("gen_ai.system_instructions"))
+    if instructions is None:
+        prompt = parse_json(values.get("ai.prompt"))
+        system_prompt = inner(prompt, "system")
+        return system_prompt if isinstance(system_prompt, str) else ""
+    if isinstance(instructions, str):
+        return instructions
     return "\n".join(
         text
-        for one in _listed(said)
-        if (text := one if isinstance(one, str) else text_at(inner_object(one), "content", "text"))
+        for instruction in _as_list(instructions)
+        if (
+            text := instruction
+            if isinstance(instruction, str)
+            else text_at(inner_object(instruction), "content", "text")
+        )
     )
 
 
-def _read_model(span: TraceSpan, given: Object) -> None:
-    span.usage = _usage(given)
-    span.usd = amount(first_of(given, "llm.cost.total", "gen_ai.usage.cost", "mlflow.llm.cost"))
-    tools = unflatten(given, "llm.tools")
+def _read_model(span: TraceSpan, values: Object) -> None:
+    span.usage = _usage(values)
+    span.usd = amount(first_of(values, "llm.cost.total", "gen_ai.usage.cost", "mlflow.llm.cost"))
+    tools = unflatten(values, "llm.tools")
     for key in _TOOL_KEYS[:-1]:
-        tools = tools or parse_loosely(given.get(key))
-    definitions = [inner(one, "tool", "json_schema") or one for one in _listed(tools)]
-    span.tools = tools_of([parse_json(one) for one in definitions])
+        tools = tools or parse_loosely(values.get(key))
+    definitions = [inner(tool, "tool", "json_schema") or tool for tool in _as_list(tools)]
+    span.tools = tools_of([parse_json(tool) for tool in definitions])
     if not span.tools:
-        span.tools = tools_of(inner(parse_json(given.get("llm.invocation_parameters")), "tools"))
-    reasons = parse_loosely(given.get("gen_ai.response.finish_reasons"))
+        span.tools = tools_of(inner(parse_json(values.get("llm.invocation_parameters")), "tools"))
+    reasons = parse_loosely(values.get("gen_ai.response.finish_reasons"))
     reason = reasons[-1] if isinstance(reasons, list) and reasons else None
     span.ended = (
         reason
         if isinstance(reason, str)
-        else text_at(given, "llm.finish_reason", "ai.response.finishReason") or None
+        else text_at(values, "llm.finish_reason", "ai.response.finishReason") or None
     )
     for keys, side in ((_INPUTS, "inputs"), (_OUTPUTS, "outputs")):
         if not getattr(span, side):
             role: Role = "user" if side == "inputs" else "assistant"
-            setattr(span, side, _held(first_of(given, *keys), role))
+            setattr(span, side, _messages_in(first_of(values, *keys), role))
 
 
-def _held(value: object, role: Role) -> list[Turn]:
-    """Messages inside what a span was given or gave, as a whole."""
+def _messages_in(value: object, role: Role) -> list[Turn]:
+    """Return the messages inside the input or output of a span."""
     if value is None:
         return []
     if isinstance(value, str) and is_cut(value):
         return [Turn(role, [Said(as_text(value), "cut")])]
-    found = parse_loosely(value)
-    turns = read_turns(found) if isinstance(found, Mapping | list) else []
+    data = parse_loosely(value)
+    turns = read_turns(data) if isinstance(data, Mapping | list) else []
     for turn in turns:
         if role == "assistant" and turn.role == "user" and len(turns) == 1:
             turn.role = role
     if turns:
         return turns
     text = (
-        found if isinstance(found, str) else _asked(found, _ASKED if role == "user" else _ANSWERED)
+        data
+        if isinstance(data, str)
+        else _text_under(data, _ASKED if role == "user" else _ANSWERED)
     )
     if not text:
         return []
     return [Turn(role, [Said(text, "redacted" if text == REDACTED else None)])]
 
 
-def _usage(given: Object) -> Usage:
+def _usage(values: Object) -> Usage:
     counted = {
         key.rpartition(".")[2]: value
         for prefix in ("gen_ai.usage.", "ai.usage.", "llm.token_count.", "llm.usage.")
-        for key, value in given.items()
+        for key, value in values.items()
         if key.startswith(prefix) and key.count(".") == prefix.count(".")
     }
     cached = first_of(
-        given,
+        values,
         "gen_ai.usage.cache_read.input_tokens",
         "llm.token_count.prompt_details.cache_read",
         "ai.usage.cachedInputTokens",
@@ -306,45 +320,45 @@ def _usage(given: Object) -> Usage:
     )
     for key in ("cache_read_input_tokens", "cache_creation_input_tokens"):
         counted.pop(key, None)  # they are among the input tokens
-    whole = {**counted, **inner_object(parse_json(given.get("mlflow.chat.tokenUsage")))}
-    found = usage_of({**whole, **({"cached_tokens": cached} if cached is not None else {})})
-    return found or Usage(1)
+    counts = {**counted, **inner_object(parse_json(values.get("mlflow.chat.tokenUsage")))}
+    usage = usage_of({**counts, **({"cached_tokens": cached} if cached is not None else {})})
+    return usage or Usage(1)
 
 
-def _read_tool(span: TraceSpan, given: Object) -> None:
+def _read_tool(span: TraceSpan, values: Object) -> None:
     name = text_at(
-        given, "gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name"
+        values, "gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name"
     )
-    said = first_of(
-        given, "gen_ai.tool.call.arguments", "ai.toolCall.args", *_INPUTS, "tool.parameters"
+    raw_arguments = first_of(
+        values, "gen_ai.tool.call.arguments", "ai.toolCall.args", *_INPUTS, "tool.parameters"
     )
-    back = first_of(given, "gen_ai.tool.call.result", "ai.toolCall.result", *_OUTPUTS)
-    id = text_at(given, "gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "tool.id") or None
+    back = first_of(values, "gen_ai.tool.call.result", "ai.toolCall.result", *_OUTPUTS)
+    id = text_at(values, "gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "tool.id") or None
     result = tool_result(back, span.error)
-    span.call = CalledTool(name or span.name, _arguments(said), id or result.id)
+    span.call = CalledTool(name or span.name, _arguments(raw_arguments), id or result.id)
     if isinstance(span.call.arguments, str) and is_cut(span.call.arguments):
         span.call = CalledTool(span.call.name, span.call.arguments, span.call.id, "cut")
     span.result = result
 
 
-def _arguments(said: object) -> Any:
-    """Those of a call; a decorator's record of ``args`` and ``kwargs`` is opened."""
-    found = arguments_of(said, or_python=True)
-    if isinstance(found, Mapping) and "kwargs" in found and found.keys() <= _WRAPPED:
-        named = found["kwargs"]
-        if isinstance(named, Mapping) and not found.get("args"):
-            return named
-    return found
+def _arguments(value: object) -> Any:
+    """Return the arguments of a call; unwrap a decorator's record of ``args`` and ``kwargs``."""
+    arguments = arguments_of(value, or_python=True)
+    if isinstance(arguments, Mapping) and "kwargs" in arguments and arguments.keys() <= _WRAPPED:
+        keyword_arguments = arguments["kwargs"]
+        if isinstance(keyword_arguments, Mapping) and not arguments.get("args"):
+            return keyword_arguments
+    return arguments
 
 
 _WRAPPED = {"args", "kwargs", "sanitize_inputs_outputs", "tags", "metadata", "inputs"}
 
 
 def tool_result(back: object, error: str | None) -> Returned:
-    """What a tool's own record says came of a call; a message of LangChain in it is opened."""
-    found = parse_loosely(back)
-    held = inner(found, "output") if isinstance(found, Mapping) and len(found) == 1 else None
-    for message in (found, held):
+    """Return a tool's own record of a call's outcome; unwrap a message of LangChain."""
+    data = parse_loosely(back)
+    output = inner(data, "output") if isinstance(data, Mapping) and len(data) == 1 else None
+    for message in (data, output):
         if isinstance(message, Mapping) and are_messages([message]):
             for turn in read_turns(message):
                 for part in turn.parts:
@@ -355,26 +369,26 @@ def tool_result(back: object, error: str | None) -> Returned:
     return Returned(text, error=error, missing=missing)  # type: ignore[arg-type]
 
 
-def _documents(given: Object) -> list[str]:
-    found = unflatten(given, "retrieval.documents") or parse_json(
-        given.get("gen_ai.retrieval.documents")
+def _documents(values: Object) -> list[str]:
+    documents = unflatten(values, "retrieval.documents") or parse_json(
+        values.get("gen_ai.retrieval.documents")
     )
-    if found is None:
-        found = parse_loosely(first_of(given, *_OUTPUTS))
-    return documents_in(found)
+    if documents is None:
+        documents = parse_loosely(first_of(values, *_OUTPUTS))
+    return documents_in(documents)
 
 
-def documents_in(found: object) -> list[str]:
-    """The texts of what was retrieved, as any tool writes documents."""
-    if isinstance(found, Mapping) and isinstance(found.get("documents"), list):
-        found = found["documents"]
+def documents_in(documents: object) -> list[str]:
+    """Return the texts of retrieved documents, in the form of any tool."""
+    if isinstance(documents, Mapping) and isinstance(documents.get("documents"), list):
+        documents = documents["documents"]
     texts: list[str] = []
-    for one in _listed(found):
-        held = inner(one, "document") or one
+    for entry in _as_list(documents):
+        document = inner(entry, "document") or entry
         text = (
-            first_of(held, "page_content", "content", "text", "pageContent", "body")
-            if isinstance(held, Mapping)
-            else held
+            first_of(document, "page_content", "content", "text", "pageContent", "body")
+            if isinstance(document, Mapping)
+            else document
         )
         if isinstance(text, str) and text:
             texts.append(text)
@@ -382,58 +396,58 @@ def documents_in(found: object) -> list[str]:
 
 
 def read_whole(span: TraceSpan, asked: object, answered: object) -> None:
-    """What an agent, or the whole of a run, was asked and answered: as messages, or as a text."""
-    span.goal, span.inputs = _as_said(asked, span.inputs, _ASKED)
-    span.answer, span.outputs = _as_said(answered, span.outputs, _ANSWERED)
+    """Read the request and answer of an agent, or of a whole run: messages, or a text."""
+    span.goal, span.inputs = _text_or_turns(asked, span.inputs, _ASKED)
+    span.answer, span.outputs = _text_or_turns(answered, span.outputs, _ANSWERED)
 
 
-def _as_said(value: object, turns: list[Turn], keys: Sequence[str]) -> tuple[str, list[Turn]]:
-    found = parse_loosely(value)
-    if turns or found is None:
+def _text_or_turns(value: object, turns: list[Turn], keys: Sequence[str]) -> tuple[str, list[Turn]]:
+    data = parse_loosely(value)
+    if turns or data is None:
         return "", turns
-    if held := _messages_held(found):
-        return "", read_turns(held)
-    text = found if isinstance(found, str) else _asked(found, keys)
-    if not text and keys is _ANSWERED and isinstance(found, Mapping):
-        text = as_text(found)
+    if messages := _unwrap_messages(data):
+        return "", read_turns(messages)
+    text = data if isinstance(data, str) else _text_under(data, keys)
+    if not text and keys is _ANSWERED and isinstance(data, Mapping):
+        text = as_text(data)
     return ("" if text == REDACTED else text), []
 
 
-def _messages_held(value: object) -> Any:
-    """Messages, or what holds them under a name of its own."""
+def _unwrap_messages(value: object) -> Any:
+    """Return messages, or the messages inside an object."""
     if isinstance(value, list):
         return value if are_messages(value) else None
     if not isinstance(value, Mapping):
         return None
     if "choices" in value or are_messages([value]):
         return value
-    held = value.get("messages")
+    messages = value.get("messages")
     if (
-        isinstance(held, list)
-        and len(held) == 1
-        and isinstance(held[0], list)
-        and not are_messages(held)
+        isinstance(messages, list)
+        and len(messages) == 1
+        and isinstance(messages[0], list)
+        and not are_messages(messages)
     ):
-        held = held[0]
-    return held if are_messages(held) else None
+        messages = messages[0]
+    return messages if are_messages(messages) else None
 
 
-def _asked(value: object, keys: Sequence[str]) -> str:
-    """The text of an object that has one under a usual name, or only one at all."""
+def _text_under(value: object, keys: Sequence[str]) -> str:
+    """Return the text under one of the usual keys, or the only text of an object."""
     if not isinstance(value, Mapping):
         return ""
     for key in keys:
         if isinstance(value.get(key), str) and value[key]:
             return str(value[key])
-    texts = [one for one in value.values() if isinstance(one, str) and one]
+    texts = [text for text in value.values() if isinstance(text, str) and text]
     return texts[0] if len(texts) == 1 and len(value) == 1 else ""
 
 
 def is_error(code: object) -> bool:
-    """Whether the code of a span's status says that it failed."""
+    """Return True if the status code of a span means failure."""
     return code in (2, "2") or str(code).upper().removeprefix("STATUS_CODE_") == "ERROR"
 
 
 def error_of(code: object, said: str) -> str | None:
-    """What went wrong in a span, by its status; None where nothing did."""
+    """Return the error of a span by its status; None without one."""
     return (said or "error") if is_error(code) else None

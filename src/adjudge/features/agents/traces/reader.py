@@ -1,4 +1,4 @@
-"""Whatever holds what agents did → trajectories."""
+"""Read trajectories from any object that holds them."""
 
 from __future__ import annotations
 
@@ -13,67 +13,72 @@ from adjudge.messages import Message
 
 
 def trajectory_of(value: object) -> Trajectory:
-    """The one trajectory of messages, of spans, or of what an SDK returned."""
-    found = read_trajectories(value)
-    if len(found) != 1:
+    """Return the single trajectory of messages, of spans, or of an SDK's result."""
+    trajectories = read_trajectories(value)
+    if len(trajectories) != 1:
         raise WrongData(
-            "there are {count} trajectories in it, not one: use read_trajectories", count=len(found)
+            "there are {count} trajectories in it, not one: use read_trajectories",
+            count=len(trajectories),
         )
-    return found[0]
+    return trajectories[0]
 
 
 def read_trajectories(value: object, format: str | None = None) -> list[Trajectory]:
-    """The trajectories of messages, of spans, of a parsed file, or of what an SDK returned."""
+    """Return the trajectories of messages, of spans, of a parsed file, or of an SDK's result."""
     return [row.trajectory for row in read_rows(value, format)]
 
 
 def read_rows(value: object, format: str | None = None) -> Iterator[TraceRow]:
-    """The same, with the columns that stand beside them."""
-    found = plain(value)
-    if isinstance(found, str):
-        found = [{"role": "user", "content": found}]
-    if isinstance(found, list) and found and all(isinstance(one, list) for one in found):
-        for one in found:
-            yield from read_rows(one, format)
+    """Like ``read_trajectories``, with the columns of each."""
+    data = plain(value)
+    if isinstance(data, str):
+        data = [{"role": "user", "content": data}]
+    if isinstance(data, list) and data and all(isinstance(item, list) for item in data):
+        for item in data:
+            yield from read_rows(item, format)
         return
-    given = [found] if isinstance(found, Mapping) else found if isinstance(found, list) else []
-    given = [as_message(one) for one in given]
-    among = FORMATS if format is None else formats_named(format)
-    known = format_of(given, among)
-    if known is None:
-        raise WrongData(unknown(format))
-    yield from rows_of(known, given)
+    items = [data] if isinstance(data, Mapping) else data if isinstance(data, list) else []
+    messages = [as_message(item) for item in items]
+    formats = FORMATS if format is None else formats_named(format)
+    trace_format = format_of(messages, formats)
+    if trace_format is None:
+        raise WrongData(unrecognised_text(format))
+    yield from rows_of(trace_format, messages)
 
 
-def as_message(one: object) -> Object:
-    """A pair of role and text as a message."""
-    if isinstance(one, list) and len(one) == len(("role", "text")) and isinstance(one[0], str):
-        return {"role": one[0], "content": one[1]}
-    return inner_object(one)
+def as_message(value: object) -> Object:
+    """Return a pair of role and text as a message."""
+    if (
+        isinstance(value, list)
+        and len(value) == len(("role", "text"))
+        and isinstance(value[0], str)
+    ):
+        return {"role": value[0], "content": value[1]}
+    return inner_object(value)
 
 
-def unknown(format: str | None) -> Message:
-    """What is said where no trajectory is found."""
+def unrecognised_text(format: str | None) -> Message:
+    """Return the message for data in which no trajectory was found."""
     if format is None:
         return Message("no agent trace was recognised; name its format with as")
     return Message("was not recognised as {format}", format=format)
 
 
-def rows_of(format: TraceFormat, given: Sequence[Object]) -> Iterator[TraceRow]:
-    """The trajectories of objects in a format: of each by itself, or of all together."""
-    together = format.lines(given) or not format.document(given[0])
-    for objects in [given] if together else ([one] for one in given):
-        for row in checked(format, objects):
+def rows_of(format: TraceFormat, trace_objects: Sequence[Object]) -> Iterator[TraceRow]:
+    """Yield the trajectories of objects in a format: of each object, or of all together."""
+    together = format.lines(trace_objects) or not format.document(trace_objects[0])
+    for objects in [trace_objects] if together else ([item] for item in trace_objects):
+        for row in read_checked(format, objects):
             if (reason := lack_of_texts(row)) is not None:
                 raise WrongData(reason)
             yield row
 
 
-def checked(format: TraceFormat, given: Sequence[Object]) -> Iterator[TraceRow]:
-    """What the format reads; a WrongData where the value is not as its tool writes it."""
+def read_checked(format: TraceFormat, trace_objects: Sequence[Object]) -> Iterator[TraceRow]:
+    """Yield the rows that a format reads; raise a WrongData if the data is malformed."""
     count = 0
     try:
-        for row in format.read(given):
+        for row in format.read(trace_objects):
             count += 1
             yield row
     except WrongData:
@@ -89,13 +94,13 @@ def checked(format: TraceFormat, given: Sequence[Object]) -> Iterator[TraceRow]:
 
 
 def lack_of_texts(row: TraceRow) -> Message | None:
-    """What is said of a run that holds nothing of what was said or done; None where it does."""
+    """Return the message for a run without any text; None if it has some."""
     trajectory = row.trajectory
-    said = (
+    has_content = (
         step.text or step.call is not None or step.kind == "handed over"
         for step in trajectory.steps
     )
-    if trajectory.goal or trajectory.answer or any(said):
+    if trajectory.goal or trajectory.answer or any(has_content):
         return None
     return Message(
         "the trace holds no texts: record them with "

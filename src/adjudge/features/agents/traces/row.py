@@ -1,4 +1,4 @@
-"""One recorded run, with what stands beside it in its file."""
+"""One recorded run with its columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ class TraceRow:
     """
 
     def instance(self, place: str) -> Instance:
-        """What is judged. ``place``: where it stands, its name where it has none."""
+        """Return the instance to judge. ``place``: its location, which is its name if it has
+        none.
+        """
         id = self.columns.get("id")
         about = {"place": place, "row": self.columns, "trajectory": self.trajectory}
         return Instance(
@@ -35,7 +37,7 @@ class TraceRow:
 
 @dataclass(frozen=True, slots=True)
 class TraceFormat:
-    """How one tool writes traces."""
+    """A trace format: how to recognise and read it."""
 
     name: str
     """What users write after ``as:``."""
@@ -50,10 +52,10 @@ class TraceFormat:
 
 
 def present(**columns: object) -> JsonObject:
-    """The columns that have something."""
-    return cast(JsonObject, {name: one for name, one in columns.items() if one is not None})
+    """Return the columns that are not None."""
+    return cast(JsonObject, {name: value for name, value in columns.items() if value is not None})
 
 
 def reference_call(name: object, arguments: object) -> Mapping[str, object]:
-    """One expected call, as rules read it: ``kwargs`` are taken as they stand, without matchers."""
+    """Return one expected call, as rules read it: ``kwargs`` are literal, without matchers."""
     return {"name": str(name), "kwargs": arguments if isinstance(arguments, Mapping) else {}}

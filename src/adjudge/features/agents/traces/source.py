@@ -1,4 +1,4 @@
-"""Traces as data: whether a path holds some, and what is judged of each."""
+"""Traces as a data source: whether a path holds traces, and the instances to judge."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _OF_TRACES = frozenset(
 
 
 def holds_traces(path: Path) -> bool:
-    """Whether a file or folder holds traces, by its structure.
+    """Return True if a file or folder holds traces, by its structure.
 
-    Rows whose column is a conversation are rows: they become traces where ``as`` says so.
+    A table with a column of conversations is not traces, unless ``as`` says so.
     """
     if path.is_dir():
         return True
@@ -48,8 +48,9 @@ def holds_traces(path: Path) -> bool:
 
 
 def _is_plain(path: Path) -> bool:
-    """Whether a table holds texts alone: most do, and need not wait for the formats to be
-    loaded.
+    """Return True if a table holds only texts.
+
+    Most tables do, and need not wait for the formats to be loaded.
     """
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         try:
@@ -67,14 +68,14 @@ def _is_trace(path: Path) -> bool:
     from adjudge.features.agents.traces.format_table import format_of
     from adjudge.features.agents.traces.formats.chats import MESSAGES
 
-    first, alone = first_objects(path)
-    known = format_of(first)
-    if known is None:
+    first_entries, alone = first_objects(path)
+    trace_format = format_of(first_entries)
+    if trace_format is None:
         return False
-    if known not in MESSAGES or alone:
+    if trace_format not in MESSAGES or alone:
         return True
-    return known.lines(first) and not any(
-        key in one for one in first if "role" in one for key in _ANSWERS
+    return trace_format.lines(first_entries) and not any(
+        key in entry for entry in first_entries if "role" in entry for key in _ANSWERS
     )
 
 
@@ -84,7 +85,7 @@ def trace_instances(
     needed: Sequence[str],
     on_bad_row: Callable[[BadRow], None] | None,
 ) -> Iterator[Instance]:
-    """One instance a trajectory. ``needed``: the fields that each must have."""
+    """Yield one instance per trajectory. ``needed``: the fields that each must have."""
     from adjudge.features.agents.traces.files import placed_traces
 
     nothing = True

@@ -1,7 +1,7 @@
-"""Spans of one trace, whoever recorded them → a trajectory.
+"""Build a trajectory from the spans of one trace, of any recorder.
 
-Each model call repeats the conversation before it: of every list of messages only what goes beyond
-what is known already is new.
+Each model call repeats the conversation before it: of every list of messages, only those beyond the
+known ones are new.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from adjudge.core.domain.message import Usage
-from adjudge.features.agents.traces.builder import Builder, built
+from adjudge.features.agents.traces.builder import Builder, build_trajectory
 from adjudge.features.agents.traces.turns import (
     CalledTool,
     HandedOver,
@@ -29,7 +29,7 @@ _DEEDS = ("model", "tool", "retriever", "handoff")
 
 @dataclass(slots=True, eq=False)
 class TraceSpan:
-    """One thing that was timed."""
+    """One timed operation."""
 
     id: str
     parent: str | None = None
@@ -66,27 +66,26 @@ class TraceSpan:
 
 
 def by_trace(spans: Iterable[TraceSpan]) -> dict[str, list[TraceSpan]]:
-    """The spans of each trace, in the order in which the traces first appear; of a span that was
-    exported twice the last record.
+    """Group spans by trace, in the order the traces first appear.
 
-    Spans that share an id, but neither name nor start, are several spans: some exporters start
-    to count again in each process.
+    Of a span that was exported twice, the last record counts. Spans that share an id, but neither
+    name nor start, are different spans: some exporters count from the start again in each process.
     """
-    found: dict[str, dict[object, TraceSpan]] = {}
+    traces: dict[str, dict[object, TraceSpan]] = {}
     for span in spans:
         key = (span.id, span.name, span.start) if span.id else id(span)
-        found.setdefault(span.trace, {})[key] = span
-    return {trace: list(held.values()) for trace, held in found.items()}
+        traces.setdefault(span.trace, {})[key] = span
+    return {trace: list(spans_by_key.values()) for trace, spans_by_key in traces.items()}
 
 
 def trajectory_of_spans(spans: Sequence[TraceSpan]) -> Trajectory:
-    """What the spans of one trace tell."""
+    """Build the trajectory from the spans of one trace."""
     tree = _Tree(spans)
     builder = Builder(_tools(spans))
     ordered = tree.ordered
     outer = [span for span in ordered if tree.parent(span) is None]
-    tops = _tops(ordered)
-    builder.add_system(next((text for span in ordered if (text := _system(span))), ""))
+    tops = _top_spans(ordered)
+    builder.add_system(next((text for span in ordered if (text := _system_prompt(span))), ""))
     models = [span for span in ordered if span.kind == "model"]
     if not any(span.inputs for span in models) and tops:
         _add_first_words(builder, tops[0], bool(models))
@@ -96,7 +95,7 @@ def trajectory_of_spans(spans: Sequence[TraceSpan]) -> Trajectory:
         actor, depth = tree.agent(span), tree.depth(span) - outermost
         if span.kind == "model":
             new = threads.new(span)
-            builder.add_all(_placed(turn, span, actor, depth) for turn in new)
+            builder.add_all(_with_place(turn, span, actor, depth) for turn in new)
             _add_reply(builder, span, actor, depth)
         elif span.kind == "tool" and span.call is not None:
             builder.add_tool(
@@ -109,25 +108,26 @@ def trajectory_of_spans(spans: Sequence[TraceSpan]) -> Trajectory:
                 started=span.start,
             )
         elif span.kind == "retriever" and span.documents:
-            found = Turn("assistant", [Retrieved(text) for text in span.documents], actor)
-            builder.add_step(_timed(found, span, depth))
+            retrieved = Turn("assistant", [Retrieved(text) for text in span.documents], actor)
+            builder.add_step(_with_times(retrieved, span, depth))
         elif span.kind == "handoff" and not builder.join_handoff(span.to, actor):
-            handed = Turn("assistant", [HandedOver(span.to)], actor)
-            builder.add_step(_timed(handed, span, depth))
-    return _finished(builder, tops, outer)
+            handover = Turn("assistant", [HandedOver(span.to)], actor)
+            builder.add_step(_with_times(handover, span, depth))
+    return _complete(builder, tops, outer)
 
 
-def _system(span: TraceSpan) -> str:
-    """The system prompt of a model call, or of an agent."""
-    said = (turn.text for turn in span.inputs if turn.role == "system")
-    return span.system or next(said, "")
+def _system_prompt(span: TraceSpan) -> str:
+    texts = (turn.text for turn in span.inputs if turn.role == "system")
+    return span.system or next(texts, "")
 
 
-def _tops(ordered: Sequence[TraceSpan]) -> list[TraceSpan]:
-    """The spans that say what was asked and answered as a whole: those without a parent, else the
-    first agent's; else the first of all, where no model call says anything.
+def _top_spans(ordered: Sequence[TraceSpan]) -> list[TraceSpan]:
+    """Return the spans with the request and answer of the whole run.
+
+    These are the spans without a parent, else the first agent's; else the first of all, if no model
+    call has messages.
     """
-    saying = [span for span in ordered if _says(span)]
+    saying = [span for span in ordered if _has_content(span)]
     if roots := [span for span in saying if span.parent is None]:
         return roots
     if agents := [span for span in saying if span.kind == "agent"]:
@@ -136,62 +136,63 @@ def _tops(ordered: Sequence[TraceSpan]) -> list[TraceSpan]:
     return [] if spoken else saying[:1]
 
 
-def _says(span: TraceSpan) -> bool:
-    """Whether a span that is around others says what was asked or answered."""
-    said = span.goal or span.answer or span.inputs or span.outputs
-    return bool(said) and span.kind in ("agent", "other")
+def _has_content(span: TraceSpan) -> bool:
+    """Return True if an enclosing span has a request or an answer."""
+    content = span.goal or span.answer or span.inputs or span.outputs
+    return bool(content) and span.kind in ("agent", "other")
 
 
-def _finished(
+def _complete(
     builder: Builder, tops: Sequence[TraceSpan], outer: Sequence[TraceSpan]
 ) -> Trajectory:
-    """With the goal of the first span that is around the others, and the answer of the last."""
-    made = builder.trajectory()
-    goal, answer = made.goal, made.answer
+    """Complete the trajectory with the goal of the first top span, and the answer of the last."""
+    trajectory = builder.trajectory()
+    goal, answer = trajectory.goal, trajectory.answer
     if tops:
-        asked = [turn.text for turn in tops[0].inputs if turn.role == "user" and turn.text]
-        said = built(tops[-1].outputs).answer
-        goal = tops[0].goal or (asked[0] if asked else "") or goal
-        answer = tops[-1].answer or said or answer
+        requests = [turn.text for turn in tops[0].inputs if turn.role == "user" and turn.text]
+        output_answer = build_trajectory(tops[-1].outputs).answer
+        goal = tops[0].goal or (requests[0] if requests else "") or goal
+        answer = tops[-1].answer or output_answer or answer
     failed = next((span.error for span in outer if span.error), None)
     times = [span.seconds for span in outer if span.seconds is not None]
     return replace(
-        made,
+        trajectory,
         goal=goal,
         answer=answer,
-        ended=made.ended if failed is None else f"error: {failed}",
+        ended=trajectory.ended if failed is None else f"error: {failed}",
         seconds=sum(times) if times else None,
     )
 
 
 def _add_first_words(builder: Builder, top: TraceSpan, has_models: bool) -> None:
-    """What the outermost span was given, where the model calls do not hold it; and all of it where
-    there are no model calls.
+    """Add the input of the outermost span, if the model calls lack it; add its output too if there
+    are no model calls.
     """
     words = top.inputs or ([Turn("user", [Said(top.goal)])] if top.goal else [])
     builder.add_all(words)
     if not has_models and top.outputs:
-        new = _Threads()
-        new.new(replace(top, outputs=[], kind="model"))
-        builder.add_all(new.new(replace(top, inputs=top.outputs, outputs=[], kind="model")))
+        threads = _Threads()
+        threads.new(replace(top, outputs=[], kind="model"))
+        builder.add_all(threads.new(replace(top, inputs=top.outputs, outputs=[], kind="model")))
 
 
 def _tools(spans: Iterable[TraceSpan]) -> tuple[ToolDefinition, ...]:
-    found: dict[str, ToolDefinition] = {}
+    tools: dict[str, ToolDefinition] = {}
     for span in spans:
         for tool in span.tools:
-            found.setdefault(tool.name, tool)
-    return tuple(found.values())
+            tools.setdefault(tool.name, tool)
+    return tuple(tools.values())
 
 
-def _placed(turn: Turn, span: TraceSpan, actor: str, depth: int) -> Turn:
-    """A message of a conversation; what is not the reply of this call costs nothing here."""
+def _with_place(turn: Turn, span: TraceSpan, actor: str, depth: int) -> Turn:
+    """Return a message with its place in the conversation."""
+    # Only the reply of a call has its cost: other messages repeat earlier ones.
     name = turn.actor or (actor if turn.role == "assistant" else "")
     return replace(turn, actor=name, depth=depth, usage=None, usd=None, source=span.id)
 
 
-def _timed(turn: Turn, span: TraceSpan, depth: int) -> Turn:
-    """What a span itself is the record of."""
+def _with_times(turn: Turn, span: TraceSpan, depth: int) -> Turn:
+    """Return the turn that a span itself records, with its times."""
     return replace(turn, source=span.id, depth=depth, seconds=span.seconds, started=span.start)
 
 
@@ -199,18 +200,19 @@ def _add_reply(builder: Builder, span: TraceSpan, actor: str, depth: int) -> Non
     usage = span.usage or Usage(1)
     if not span.outputs:
         silent = Turn("assistant", [], actor, usage, span.usd, ended=span.ended)
-        builder.add(_timed(silent, span, depth))
+        builder.add(_with_times(silent, span, depth))
     for place, turn in enumerate(span.outputs):
-        placed = _placed(turn, span, actor, depth)
+        placed = _with_place(turn, span, actor, depth)
         if place == 0:
             placed = replace(placed, usage=usage, usd=span.usd, ended=span.ended)
-            placed = _timed(placed, span, depth)
+            placed = _with_times(placed, span, depth)
         builder.add(placed)
 
 
 class _Threads:
-    """The conversations so far, as a tree: what two of them begin with is there once. Sub-agents
-    and planners have their own.
+    """The conversations so far, as a tree: a common beginning is stored once.
+
+    Sub-agents and planners have conversations of their own.
     """
 
     def __init__(self) -> None:
@@ -221,56 +223,61 @@ class _Threads:
         self._last: list[object] = []
 
     def new(self, span: TraceSpan) -> list[Turn]:
-        """Of the messages that a call was given those beyond what is known."""
+        """Return the messages of a call that are beyond the known ones."""
         system = [turn for turn in span.inputs if turn.role == "system"]
         turns = [turn for turn in span.inputs if turn.role != "system"]
         keys: list[object] = [turn.key for turn in turns]
-        place, known = self._longest(keys)
+        place, known_count = self._longest(keys)
         thread = self._threads[place]
-        same = known or _overlap(self._last, keys)
+        same = known_count or _overlap(self._last, keys)
         new = turns[same:]
-        for before in (thread, self._last) if 0 < same < len(thread) else ():
-            if (again := _repeated(before, keys, same)) is not None:
+        for earlier in (thread, self._last) if 0 < same < len(thread) else ():
+            if (again := _repeated_range(earlier, keys, same)) is not None:
                 new = [*turns[same : again.start], *turns[again.stop :]]
                 break
-        whole = [*keys, *(turn.key for turn in span.outputs)]
-        self._keep(whole, place, known)
-        self._last = whole or self._last
+        conversation = [*keys, *(turn.key for turn in span.outputs)]
+        self._keep(conversation, place, known_count)
+        self._last = conversation or self._last
         return [*system, *new]
 
     def _longest(self, keys: Sequence[object]) -> tuple[int, int]:
-        """Where the known beginning of a conversation ends, and how many messages it has."""
+        """Return where the known beginning of a conversation ends, and its number of messages."""
         place = 0
         for same, key in enumerate(keys):
-            after = self._places.get((place, key))
-            if after is None:
+            next_place = self._places.get((place, key))
+            if next_place is None:
                 return place, same
-            place = after
+            place = next_place
         return place, len(keys)
 
-    def _keep(self, whole: Sequence[object], place: int, known: int) -> None:
-        """What goes beyond the known beginning: the conversation goes on, or another begins."""
+    def _keep(self, conversation: Sequence[object], place: int, known_count: int) -> None:
+        """Store what goes beyond the known beginning: the conversation goes on, or another
+        begins.
+        """
         thread = self._threads[place]
-        if known and known == len(thread):
-            thread.extend(whole[known:])
+        if known_count and known_count == len(thread):
+            thread.extend(conversation[known_count:])
         else:
-            thread = list(whole)
-        for key in whole[known:]:
-            after = self._places.setdefault((place, key), len(self._threads))
-            if after == len(self._threads):
+            thread = list(conversation)
+        for key in conversation[known_count:]:
+            next_place = self._places.setdefault((place, key), len(self._threads))
+            if next_place == len(self._threads):
                 self._threads.append(thread)
-            place = after
+            place = next_place
 
 
-def _overlap(before: Sequence[object], keys: Sequence[object]) -> int:
-    """How many of the keys repeat the end of the conversation before, where the beginning was left
-    out: one message that no conversation begins with, or at least two, since a user may well say
-    the same again.
+def _overlap(previous: Sequence[object], keys: Sequence[object]) -> int:
+    """Return how many keys repeat the end of the previous conversation, if the beginning was left
+    out.
+
+    That is one message that no conversation begins with, or at least two: a user may repeat a
+    message.
     """
-    most = min(len(before), len(keys))
-    if not most or before[-1] not in keys:
+    most = min(len(previous), len(keys))
+    if not most or previous[-1] not in keys:
         return 0
-    line = [*keys[:most], object(), *before[-most:]]
+    # Prefix function (Knuth, Morris, Pratt): the border of the whole line is the overlap.
+    line = [*keys[:most], object(), *previous[-most:]]
     borders = [0] * len(line)
     """Place → how many keys before and at it stand at the beginning of the line, too."""
     for place in range(1, len(line)):
@@ -278,28 +285,30 @@ def _overlap(before: Sequence[object], keys: Sequence[object]) -> int:
         while same and line[place] != line[same]:
             same = borders[same - 1]
         borders[place] = same + (line[place] == line[same])
-    begins = isinstance(before[-1], tuple) and before[-1][0] == "user"
+    begins = isinstance(previous[-1], tuple) and previous[-1][0] == "user"
     return 0 if begins and borders[-1] == 1 else borders[-1]
 
 
 def _acts(key: object) -> bool:
-    """Whether a message calls something, or brings what came of it."""
+    """Return True if a message calls something, or brings a result."""
     return isinstance(key, tuple) and key[0] in ("calls", "results")
 
 
-def _repeated(before: Sequence[object], keys: Sequence[object], start: int) -> range | None:
-    """Which of the keys from ``start`` on repeat the end of the conversation before, where its
+def _repeated_range(previous: Sequence[object], keys: Sequence[object], start: int) -> range | None:
+    """Return which keys from ``start`` on repeat the end of the previous conversation, if its
     middle was left out: a call or a result, or at least two messages.
     """
-    if len(before) <= start:
+    if len(previous) <= start:
         return None
-    stop = next((at + 1 for at in range(len(keys) - 1, start - 1, -1) if keys[at] == before[-1]), 0)
+    stop = next(
+        (at + 1 for at in range(len(keys) - 1, start - 1, -1) if keys[at] == previous[-1]), 0
+    )
     same = 0
-    for left, right in zip(reversed(before), reversed(keys[start:stop]), strict=False):
-        if left != right or same == len(before) - start:
+    for old_key, new_key in zip(reversed(previous), reversed(keys[start:stop]), strict=False):
+        if old_key != new_key or same == len(previous) - start:
             break
         same += 1
-    return range(stop - same, stop) if same > 1 or (same and _acts(before[-1])) else None
+    return range(stop - same, stop) if same > 1 or (same and _acts(previous[-1])) else None
 
 
 class _Above(NamedTuple):
@@ -317,7 +326,7 @@ _NOTHING_ABOVE = _Above(-1, 0, "", 0.0)
 
 
 class _Tree:
-    """Who is below whom. A parent that is missing, or a circle of parents, ends the way up."""
+    """The tree of spans. A missing parent, or a cycle of parents, ends the way up."""
 
     def __init__(self, spans: Sequence[TraceSpan]) -> None:
         self._by_id: Mapping[str, TraceSpan] = {span.id: span for span in spans}
@@ -335,25 +344,25 @@ class _Tree:
         return None if above is span else above
 
     def depth(self, span: TraceSpan) -> int:
-        """How many agents are above the one it belongs to."""
+        """Return how many agents are above the one that the span belongs to."""
         return max(0, self._above[span.id].agents - 1)
 
     def agent(self, span: TraceSpan) -> str:
         return span.agent or self._above[span.id].agent
 
     def _climb(self, span: TraceSpan) -> None:
-        """What is above a span, and above all that are above it."""
+        """Record what is above a span, and above all its ancestors."""
         path: dict[str, TraceSpan] = {}
         at: TraceSpan | None = span
         while at is not None and at.id not in self._above and at.id not in path:
             path[at.id] = at
             at = self.parent(at)
         above = _NOTHING_ABOVE if at is None else self._above.get(at.id, _NOTHING_ABOVE)
-        for id, one in reversed(path.items()):
-            is_agent = one.kind == "agent"
+        for id, ancestor in reversed(path.items()):
+            is_agent = ancestor.kind == "agent"
             above = self._above[id] = _Above(
                 above.level + 1,
                 above.agents + is_agent,
-                (one.agent or one.name) if is_agent else one.agent or above.agent,
-                above.start if one.start is None else one.start,
+                (ancestor.agent or ancestor.name) if is_agent else ancestor.agent or above.agent,
+                above.start if ancestor.start is None else ancestor.start,
             )

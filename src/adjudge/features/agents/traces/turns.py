@@ -1,4 +1,4 @@
-"""What one message says, does and brings, whatever format it came in."""
+"""Turns: the texts, calls and results of one message, independent of its format."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CalledTool:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What a tool gave back. ``id``: of the call; ``text``: None where it is not recorded."""
+    """A tool's result. ``id``: of the call; ``text``: None if it is not recorded."""
 
     text: str | None
     id: str | None = None
@@ -85,10 +85,10 @@ class Turn:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for one message that is recorded twice.
+        """A key that is equal for one message that is recorded twice.
 
-        A message that calls is known by the ids of its calls, and a result by the id of its call:
-        tools write the texts around them in several ways.
+        A message with calls is identified by the ids of its calls, and a result by the id of its
+        call: tools write the texts around them in several ways.
         """
         calls = [part for part in self.parts if isinstance(part, CalledTool)]
         if calls:

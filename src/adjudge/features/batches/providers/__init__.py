@@ -1,3 +1,3 @@
-"""Providers' batch APIs: many requests in one file, answered within a day, at
-about half the price.
+"""Providers' batch APIs: many requests in one file, answered within a day, at about half the
+price.
 """

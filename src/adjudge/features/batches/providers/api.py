@@ -1,5 +1,5 @@
-"""What every batch API has: a way to write requests, to send them, to ask how far they are, and to
-read what came of each.
+"""The interface of batch APIs: write requests, send them, poll their state, and read the
+results.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _DONE = (
 _ANSWERED = ("completed", "succeeded", "succeeded_requests", "successfulRequestCount")
 """What providers call the requests that were answered."""
 _KINDS: Mapping[str, type[ModelError]] = {
-    one.__name__: one for one in (ModelError, RateLimited, Refused, Unavailable)
+    kind.__name__: kind for kind in (ModelError, RateLimited, Refused, Unavailable)
 }
 
 
 class Phase(StrEnum):
-    """How far a batch is, whatever its provider calls that."""
+    """Phase of a batch, independent of the provider's terms."""
 
     WAITING = "waiting"
     ENDED = "ended"
@@ -55,7 +55,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True)
 class Remote:
-    """A batch as its provider tells of it."""
+    """A batch as its provider reports it."""
 
     id: str
     phase: Phase
@@ -76,18 +76,18 @@ class Remote:
 
     @property
     def done(self) -> int:
-        """Requests of which it is known what came of them."""
+        """Number of requests with a known outcome."""
         return sum(self.counts.get(name, 0) for name in _DONE)
 
     @property
     def answered(self) -> int:
-        """Requests that the provider says it has answered."""
+        """Number of requests that the provider reports as answered."""
         return sum(self.counts.get(name, 0) for name in _ANSWERED)
 
 
 @dataclass(frozen=True)
 class BatchAnswer:
-    """What came of one request."""
+    """The outcome of one request."""
 
     id: str
     reply: Reply | None = None
@@ -116,12 +116,13 @@ class BatchApi(ABC):
 
     @property
     def account(self) -> str:
-        """A digest of who asks where: a batch can be read only by the account that sent it."""
+        """A digest of key and server: only the account that sent a batch can read it."""
         return self.provider.connection.digest("adjudge batch account", self.provider_name)
 
-    async def gives(self, id: str) -> bool:
-        """Whether the provider has this batch for the key that asks: another key of the account
-        that sent it is as good.
+    async def has_batch(self, id: str) -> bool:
+        """Return True if the provider has this batch for the current key.
+
+        Another key of the account that sent it works as well.
         """
         try:
             await self.look(id)
@@ -131,25 +132,26 @@ class BatchApi(ABC):
             return False
         return True
 
-    # where the name of a batch stands in its body
+    # providers that keep the name of a batch in its body override this
     def opening(self, mark: str) -> bytes:  # noqa: ARG002
-        """What comes before the first request."""
+        """Return the bytes before the first request."""
         return b""
 
     @abstractmethod
     def line(self, id: str, request: Request) -> bytes:
-        """A request as it stands among the others."""
+        """Return a request as one line of the file."""
 
-    # most take the requests with what creates the batch
+    # most providers take the requests in the call that creates the batch
     async def upload(self, path: Path) -> str:  # noqa: ARG002
-        """Send the file with the requests ahead, where that is done, which costs nothing yet: what
-        the provider calls it.
+        """Send the file of requests in advance, if the provider wants that; return its id there.
+
+        This costs nothing yet.
         """
         return ""
 
     @abstractmethod
     async def create(self, mark: str, path: Path, uploaded: str) -> Remote:
-        """Have the requests in a file answered: from now on they are paid for."""
+        """Have the requests of a file answered: from now on they are paid for."""
 
     @abstractmethod
     async def look(self, id: str) -> Remote:
@@ -157,52 +159,57 @@ class BatchApi(ABC):
 
     @abstractmethod
     async def page(self, after: str) -> tuple[list[Remote], str]:
-        """Some of the account's batches, the newest first, and what the next page comes ``after``:
-        "" where there is none.
+        """Return some of the account's batches, the newest first, and the cursor of the next page;
+        "" on the last page.
         """
 
     async def listed(self, since: float) -> list[Remote]:
-        """The account's batches since then, page by page until they are older."""
-        found, after = await self.page("")
+        """Return the account's batches since then, page by page until they are older."""
+        remotes, cursor = await self.page("")
         while (
-            after
-            and min((one.created for one in found if one.created is not None), default=since)
+            cursor
+            and min(
+                (remote.created for remote in remotes if remote.created is not None), default=since
+            )
             >= since
         ):
-            more, after = await self.page(after)
-            found += more
-        return [one for one in found if one.created is None or one.created >= since]
+            more, cursor = await self.page(cursor)
+            remotes += more
+        return [remote for remote in remotes if remote.created is None or remote.created >= since]
 
-    # where the requests tell
+    # the file of requests is for providers that are identified by it
     async def sent(self, mark: str, path: Path, since: float) -> list[Remote]:  # noqa: ARG002
-        """The batches that may be the one of this name, which was sent since then; with names of
-        ours, no others.
+        """Return the batches that may be the one of this name, sent since then.
+
+        If the provider keeps our names, only that one.
         """
-        found = await self.listed(since)
-        return [one for one in found if one.mark == mark] if self.marks else found
+        remotes = await self.listed(since)
+        return [remote for remote in remotes if remote.mark == mark] if self.marks else remotes
 
     @abstractmethod
     async def cancel(self, id: str) -> None:
-        """Have no more of a batch answered; what was answered stays."""
+        """Stop answering a batch; what was answered stays."""
 
     @abstractmethod
     def read(self, record: Json) -> BatchAnswer:
-        """What one record of the results says; KeyError and the like when it is none."""
+        """Read one record of the results; raise KeyError and the like if it is not one."""
 
     async def fetch(self, remote: Remote, folder: Path) -> list[Path]:
-        """The files with what came of the requests, named after where they are fetched: of several
-        batches that may be ours, none is fetched on behind half of another.
+        """Download the files of results.
+
+        They are named after their address: of several candidate batches, no download continues half
+        of another.
         """
-        found = []
+        files = []
         for path in remote.results:
             target = folder / f"{sha256(path.encode()).hexdigest()}.results"
             if not target.exists():
                 await fetch(await self.provider.at(path), target)
-            found.append(target)
-        return found
+            files.append(target)
+        return files
 
     def lines(self, path: Path) -> Iterator[BatchAnswer]:
-        """What came of each request, in any order. What cannot be read says nothing."""
+        """Yield the outcome of each request, in any order. Unreadable records are skipped."""
         for record in self.records(path):
             line = None
             with suppress(KeyError, TypeError, AttributeError, ValueError):
@@ -211,7 +218,7 @@ class BatchApi(ABC):
                 yield line
 
     def records(self, path: Path) -> Iterator[Json]:
-        """The records of a results file, one a line; a last line that was cut off is none."""
+        """Yield the records of a results file, one per line; a line that was cut off is skipped."""
         secrets = self.endpoint.secrets
         with path.open("rb") as file:
             while raw := file.readline(MAX_REPLY):
@@ -223,31 +230,29 @@ class BatchApi(ABC):
 
     @property
     def endpoint(self) -> Endpoint:
-        """In whose name errors speak."""
+        """The endpoint that errors name."""
         return self.provider.endpoint
 
     def answered(self, id: str, body: JsonValue) -> BatchAnswer:
-        """A request with the provider's usual answer."""
+        """Return the outcome of a request with the provider's usual reply."""
         try:
             return BatchAnswer(id, self.provider.reply_in(dict(object_in(body))))
         except ModelError as error:
             return BatchAnswer(id, error=error)
 
     def failed(self, id: str, status: int, body: JsonValue) -> BatchAnswer:
-        """A request with the provider's usual error."""
+        """Return the outcome of a request with the provider's usual error."""
         return BatchAnswer(
             id, error=error_for(self.endpoint, status, None, json.dumps(body).encode())
         )
 
     def unanswered(self, id: str, why: str = EXPIRED) -> BatchAnswer:
-        """A request that was not answered, nor paid for."""
+        """Return the outcome of a request that was neither answered nor paid for."""
         return BatchAnswer(id, error=self.endpoint.error(Unavailable, why), asked=False)
 
 
 def as_json(path: Path, secrets: Iterable[str]) -> Json:
-    """A results file that is one JSON object; an empty one where it is none, or too large to be
-    ours.
-    """
+    """Return a results file that is one JSON object; empty if it is not, or too large."""
     if path.stat().st_size > _LARGEST_OBJECT:
         return {}
     try:
@@ -258,7 +263,7 @@ def as_json(path: Path, secrets: Iterable[str]) -> Json:
 
 
 def seconds(value: object) -> float | None:
-    """A moment as a number, whether it came as one or as a date."""
+    """Return a moment as a number, given as a number or a date."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
@@ -270,13 +275,15 @@ def seconds(value: object) -> float | None:
 
 
 def listed_in(data: JsonObject, name: str) -> list[Json]:
-    """The objects in a list among what a provider tells."""
-    found = data.get(name)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    """Return the objects in a list of a provider's response."""
+    entries = data.get(name)
+    return (
+        [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    )
 
 
 def counts_of(data: JsonValue) -> dict[str, int]:
-    """The counts among what a provider tells."""
+    """Return the counts in a provider's response."""
     return {
         name: value
         for name, value in object_in(data).items()
@@ -285,7 +292,7 @@ def counts_of(data: JsonValue) -> dict[str, int]:
 
 
 class ErrorData(TypedDict, total=False):
-    """A ModelError as a ledger keeps it."""
+    """A ModelError as a ledger stores it."""
 
     kind: str
     message: str
@@ -296,7 +303,7 @@ class ErrorData(TypedDict, total=False):
 
 
 def error_data(error: ModelError) -> ErrorData:
-    """An error as a JSON-ready dict."""
+    """Return an error as a JSON-ready dict."""
     kind = (
         type(error).__name__
         if type(error).__name__ in _KINDS
@@ -314,7 +321,7 @@ def error_data(error: ModelError) -> ErrorData:
 
 
 def error_from(data: ErrorData, endpoint: Endpoint) -> ModelError:
-    """As ``error_data`` has it."""
+    """Restore an error from ``error_data``."""
     kind = _KINDS.get(str(data.get("kind")), ModelError)
     texts = str(data.get("message", "")), str(data.get("hint", ""))
     message, hint = map(StoredMessage, texts, data.get("parts", texts))
@@ -324,5 +331,5 @@ def error_from(data: ErrorData, endpoint: Endpoint) -> ModelError:
 
 
 def status_in(response: JsonObject) -> int:
-    """The HTTP status of one request; most of those that were answered have none."""
+    """Return the HTTP status of one request; answered requests mostly have none."""
     return int(str(response.get("status_code", 200)))

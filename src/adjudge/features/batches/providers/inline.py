@@ -1,4 +1,4 @@
-"""Batches whose requests stand in the body of the request that creates them: Anthropic, OpenRouter,
+"""Batches whose requests are in the body of the request that creates them: Anthropic, OpenRouter,
 Gemini.
 """
 
@@ -44,7 +44,7 @@ _STATUS_OF: Mapping[str, int] = {
 
 
 class AnthropicBatches(BatchApi):
-    """``POST {base_url}/messages/batches``; a batch carries no name of ours."""
+    """``POST {base_url}/messages/batches``; a batch cannot carry our name."""
 
     provider_name = "anthropic"
     most_requests = 100_000
@@ -72,17 +72,17 @@ class AnthropicBatches(BatchApi):
         return self._remote(await get_json(await self.provider.at(f"/messages/batches/{id}")))
 
     async def page(self, after: str) -> tuple[list[Remote], str]:
-        """The next one comes after the last id."""
+        """Return a page; the cursor is the last id."""
         page = await get_json(
             await self.provider.at(
                 f"/messages/batches?limit=100{f'&after_id={after}' if after else ''}"
             )
         )
-        found = [self._remote(one) for one in listed_in(page, "data")]
-        return found, found[-1].id if found and page.get("has_more") else ""
+        remotes = [self._remote(entry) for entry in listed_in(page, "data")]
+        return remotes, remotes[-1].id if remotes and page.get("has_more") else ""
 
     async def cancel(self, id: str) -> None:
-        """It goes on for a while as "canceling"."""
+        """Cancel a batch; it stays "canceling" for a while."""
         await post_json(await self.provider.at(f"/messages/batches/{id}/cancel"), {})
 
     def read(self, record: Json) -> BatchAnswer:
@@ -98,23 +98,26 @@ class AnthropicBatches(BatchApi):
         return self.failed(id, _STATUS_OF.get(str(problem.get("type")), 500), {"error": problem})
 
     def _remote(self, data: JsonObject) -> Remote:
-        said, counts = str(data.get("processing_status", "")), counts_of(data.get("request_counts"))
+        status, counts = (
+            str(data.get("processing_status", "")),
+            counts_of(data.get("request_counts")),
+        )
         id = str(data["id"])
         return Remote(
             id=id,
-            phase=Phase.ENDED if said == "ended" else Phase.WAITING,
-            said=said,
+            phase=Phase.ENDED if status == "ended" else Phase.WAITING,
+            said=status,
             counts=counts,
             requests=sum(counts.values()) or None,
             created=seconds(data.get("created_at")),
             expires=seconds(data.get("expires_at")),
-            results=(f"/messages/batches/{id}/results",) if said == "ended" else (),
+            results=(f"/messages/batches/{id}/results",) if status == "ended" else (),
         )
 
 
 class OpenRouterBatches(BatchApi):
-    """``POST {base_url}/batches``, ``endpoint`` and ``model`` before ``requests``; results stand in
-    what GET answers.
+    """``POST {base_url}/batches``, with ``endpoint`` and ``model`` before ``requests``; GET returns
+    the results.
     """
 
     provider_name = "openrouter"
@@ -137,7 +140,7 @@ class OpenRouterBatches(BatchApi):
 
     # there is no place for it
     async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002
-        """Send the body; some pages of the documentation have another path for it."""
+        # some pages of the documentation have another path for it
         try:
             return self._remote(await send_file(await self._at(""), path))
         except ModelError as error:
@@ -154,10 +157,10 @@ class OpenRouterBatches(BatchApi):
 
     # there is no second one
     async def page(self, after: str) -> tuple[list[Remote], str]:  # noqa: ARG002
-        """The only one, which holds the newest."""
+        """Return the only page, which holds the newest batches."""
         return [
-            self._remote(one)
-            for one in listed_in(await get_json(await self._at("?limit=100")), "data")
+            self._remote(entry)
+            for entry in listed_in(await get_json(await self._at("?limit=100")), "data")
         ], ""
 
     async def cancel(self, id: str) -> None:
@@ -185,12 +188,12 @@ class OpenRouterBatches(BatchApi):
         return self.answered(id, body) if status == 200 else self.failed(id, status, body)
 
     def _remote(self, data: JsonObject) -> Remote:
-        said, counts = str(data.get("status", "")).lower(), counts_of(data.get("request_counts"))
-        ended, id = said in ("completed", "expired", "cancelled"), str(data["id"])
+        status, counts = str(data.get("status", "")).lower(), counts_of(data.get("request_counts"))
+        ended, id = status in ("completed", "expired", "cancelled"), str(data["id"])
         return Remote(
             id=id,
-            phase=Phase.ENDED if ended else Phase.REJECTED if said == "failed" else Phase.WAITING,
-            said=said,
+            phase=Phase.ENDED if ended else Phase.REJECTED if status == "failed" else Phase.WAITING,
+            said=status,
             counts=counts,
             requests=counts.get("total"),
             created=seconds(data.get("created_at")),
@@ -201,7 +204,7 @@ class OpenRouterBatches(BatchApi):
 
 
 def _status(code: object) -> int:
-    """An error without an HTTP status is the server's."""
+    """Return an error's HTTP status; an error without one is the server's."""
     return code if isinstance(code, int) and 400 <= code < 600 else 500
 
 
@@ -234,7 +237,7 @@ class GeminiBatches(BatchApi):
         ).encode()
 
     def opening(self, mark: str) -> bytes:
-        """The batch's name stands here."""
+        """Return the bytes before the first request, with the batch's name."""
         name = json.dumps(f"adjudge-{mark}")
         return (
             f'{{"batch": {{"display_name": {name}, "input_config": {{"requests": {{"requests": ['
@@ -255,11 +258,11 @@ class GeminiBatches(BatchApi):
         )
 
     async def page(self, after: str) -> tuple[list[Remote], str]:
-        """Each names the token of the next."""
+        """Return a page; each names the token of the next."""
         page = await get_json(
             await self.provider.at(f"/batches?pageSize=100{f'&pageToken={after}' if after else ''}")
         )
-        return [self._remote(one) for one in listed_in(page, "operations")], str(
+        return [self._remote(entry) for entry in listed_in(page, "operations")], str(
             page.get("nextPageToken") or ""
         )
 
@@ -268,11 +271,11 @@ class GeminiBatches(BatchApi):
 
     def records(self, path: Path) -> Iterator[Json]:
         data = as_json(path, self.endpoint.secrets)
-        held = object_in(data.get("response")) or object_in(
+        output = object_in(data.get("response")) or object_in(
             object_in(data.get("metadata")).get("output")
         )
         yield from map(
-            dict, objects_in(object_in(held.get("inlinedResponses")).get("inlinedResponses"))
+            dict, objects_in(object_in(output.get("inlinedResponses")).get("inlinedResponses"))
         )
 
     def read(self, record: Json) -> BatchAnswer:
@@ -285,22 +288,22 @@ class GeminiBatches(BatchApi):
         return self.answered(id, record["response"])
 
     def _remote(self, data: JsonObject) -> Remote:
-        told = object_in(data.get("metadata"))
-        said = str(told.get("state", "")).rpartition("STATE_")[2].lower()
+        metadata = object_in(data.get("metadata"))
+        state = str(metadata.get("state", "")).rpartition("STATE_")[2].lower()
         counts = {
             name: int(str(value))
-            for name, value in object_in(told.get("batchStats")).items()
+            for name, value in object_in(metadata.get("batchStats")).items()
             if str(value).isdigit()
         }
-        ended = said in ("succeeded", "partially_succeeded", "cancelled", "expired")
+        ended = state in ("succeeded", "partially_succeeded", "cancelled", "expired")
         return Remote(
             id=str(data["name"]),
-            phase=Phase.ENDED if ended else Phase.REJECTED if said == "failed" else Phase.WAITING,
-            said=said,
+            phase=Phase.ENDED if ended else Phase.REJECTED if state == "failed" else Phase.WAITING,
+            said=state,
             counts=counts,
             requests=counts.get("requestCount"),
-            mark=str(told.get("displayName", "")).removeprefix("adjudge-"),
-            created=seconds(told.get("createTime")),
+            mark=str(metadata.get("displayName", "")).removeprefix("adjudge-"),
+            created=seconds(metadata.get("createTime")),
             results=(f"/{data['name']}",) if ended else (),
             reason=str(object_in(data.get("error")).get("message") or ""),
         )

@@ -1,4 +1,4 @@
-"""Finds the batch API that a model can be asked through."""
+"""Find the batch API of a model."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azu
 
 
 def batch_api(model: Model, api: str | None = None, command: str | None = None) -> BatchApi | None:
-    """The batch API of a model, or None where it has none.
+    """Return the batch API of a model, or None if it has none.
 
-    ``api``: which one a server speaks that was named by its address. ``command``: one on this
-    machine in its place.
+    ``api``: the API of a server that is named by its address. ``command``: a command on this
+    machine instead.
     """
     provider = model.provider if isinstance(model, Layer) else model
     if not isinstance(provider, HttpProvider):
@@ -52,5 +52,5 @@ def batch_api(model: Model, api: str | None = None, command: str | None = None) 
             "unknown batch API {api!r}: choose one of {apis}", api=api, apis=", ".join(APIS)
         )
     host = urlsplit(provider.connection.base_url).hostname or ""
-    found = api or ("azure" if host.endswith(_AZURE) else provider.connection.provider)
-    return APIS[found](provider) if found in APIS else None
+    name = api or ("azure" if host.endswith(_AZURE) else provider.connection.provider)
+    return APIS[name](provider) if name in APIS else None

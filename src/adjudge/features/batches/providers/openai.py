@@ -1,5 +1,5 @@
-"""OpenAI's batches: a file of lines goes up, two files of lines come down. Azure, Groq and Together
-differ in little.
+"""OpenAI's batches: upload a file of lines, download two. Azure, Groq and Together differ
+slightly.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ class OpenAIBatches(BatchApi):
         sent = await upload(await self.provider.at(self.upload_path), path, self._fields(path))
         return str(sent["id"])
 
-    # it is there already
+    # the file was uploaded before
     async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002
-        """Of the file that was uploaded."""
-        wanted: Json = {
+        """Create the batch of the uploaded file."""
+        body: Json = {
             "input_file_id": uploaded,
             "endpoint": self.asked_at,
             "completion_window": "24h",
         }
         if self.keeps_metadata:
-            wanted["metadata"] = {MARK: mark}
-        return self._remote(await post_json(await self.provider.at("/batches"), wanted))
+            body["metadata"] = {MARK: mark}
+        return self._remote(await post_json(await self.provider.at("/batches"), body))
 
     # some want the file's name as a field
     def _fields(self, path: Path) -> dict[str, str]:  # noqa: ARG002
@@ -76,15 +76,17 @@ class OpenAIBatches(BatchApi):
         return self._remote(await get_json(await self.provider.at(f"/batches/{id}"), of_error=True))
 
     async def page(self, after: str) -> tuple[list[Remote], str]:
-        """The next one comes after the last id."""
+        """Return a page; the cursor is the last id."""
         page = await get_json(
             await self.provider.at(f"/batches?limit=100{f'&after={after}' if after else ''}")
         )
-        found = [await self._marked(self._remote(one), one) for one in listed_in(page, "data")]
-        return found, found[-1].id if found and page.get("has_more") else ""
+        remotes = [
+            await self._with_mark(self._remote(entry), entry) for entry in listed_in(page, "data")
+        ]
+        return remotes, remotes[-1].id if remotes and page.get("has_more") else ""
 
-    async def _marked(self, remote: Remote, data: JsonObject) -> Remote:
-        """One without our name on it is known by the name of its file."""
+    async def _with_mark(self, remote: Remote, data: JsonObject) -> Remote:
+        """Name a batch without our mark after its file."""
         if remote.mark or self.keeps_metadata or not data.get("input_file_id"):
             return remote
         file = await get_json(await self.provider.at(f"/files/{data['input_file_id']}"))
@@ -93,7 +95,7 @@ class OpenAIBatches(BatchApi):
         )
 
     async def cancel(self, id: str) -> None:
-        """It goes on for a while as "cancelling"."""
+        """Cancel a batch; it stays "cancelling" for a while."""
         await post_json(await self.provider.at(f"/batches/{id}/cancel"), {})
 
     def read(self, record: Json) -> BatchAnswer:
@@ -119,32 +121,32 @@ class OpenAIBatches(BatchApi):
 
     def _remote(self, data: JsonObject) -> Remote:
         data = object_in(data.get("job")) or data
-        said = str(data.get("status", "")).lower()
+        status = str(data.get("status", "")).lower()
         files = [data.get(name) for name in ("output_file_id", "error_file_id")]
-        problems = [object_in(one) for one in listed_in(object_in(data.get("errors")), "data")]
+        problems = [object_in(error) for error in listed_in(object_in(data.get("errors")), "data")]
         counts = counts_of(data.get("request_counts"))
         return Remote(
             id=str(data["id"]),
             phase=Phase.ENDED
-            if said in _ENDED
+            if status in _ENDED
             else Phase.REJECTED
-            if said == "failed"
+            if status == "failed"
             else Phase.WAITING,
-            said=said,
+            said=status,
             counts=counts,
             requests=counts.get("total"),
             mark=str(object_in(data.get("metadata")).get(MARK, "")),
             created=seconds(data.get("created_at")),
             expires=seconds(data.get("expires_at")),
-            results=tuple(f"/files/{one}/content" for one in files if one),
-            reason="; ".join(str(one.get("message")) for one in problems[:3])
+            results=tuple(f"/files/{file}/content" for file in files if file),
+            reason="; ".join(str(problem.get("message")) for problem in problems[:3])
             or str(data.get("error") or ""),
-            too_many=any(one.get("code") == "token_limit_exceeded" for one in problems),
+            too_many=any(problem.get("code") == "token_limit_exceeded" for problem in problems),
         )
 
 
 class AzureBatches(OpenAIBatches):
-    """Lines name their endpoint without the version; the model is a deployment of the kind
+    """OpenAI's API with endpoints without the version; the model is a deployment of type
     GlobalBatch.
     """
 
@@ -154,15 +156,16 @@ class AzureBatches(OpenAIBatches):
 
 
 class GroqBatches(OpenAIBatches):
-    """As OpenAI's, with smaller files."""
+    """OpenAI's API with smaller files."""
 
     provider_name = "groq"
     most_bytes = 100_000_000
 
 
 class TogetherBatches(OpenAIBatches):
-    """Shorter lines, another purpose, and no metadata: a batch is found again by the name of its
-    file.
+    """OpenAI's API with shorter lines, another purpose, and no metadata.
+
+    A batch is found again by the name of its file.
     """
 
     provider_name = "together"
@@ -179,7 +182,7 @@ class TogetherBatches(OpenAIBatches):
 
 
 class MistralBatches(OpenAIBatches):
-    """``POST {base_url}/files``, then ``POST {base_url}/batch/jobs``, where the model is named."""
+    """``POST {base_url}/files``, then ``POST {base_url}/batch/jobs``, which names the model."""
 
     provider_name = "mistral"
     _PHASES: ClassVar[Mapping[str, Phase]] = {
@@ -190,17 +193,17 @@ class MistralBatches(OpenAIBatches):
     def line(self, id: str, request: Request) -> bytes:
         return f'{{"custom_id": "{id}", "body": {self._body(request)}}}'.encode()
 
-    # it is there already
+    # the file was uploaded before
     async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002
-        """Of the file that was uploaded."""
+        """Create the batch of the uploaded file."""
         model = self.provider.connection.model
-        wanted: Json = {
+        body: Json = {
             "input_files": [uploaded],
             "model": model,
             "endpoint": self.asked_at,
             "metadata": {MARK: mark},
         }
-        return self._remote(await post_json(await self.provider.at("/batch/jobs"), wanted))
+        return self._remote(await post_json(await self.provider.at("/batch/jobs"), body))
 
     async def look(self, id: str) -> Remote:
         return self._remote(
@@ -208,29 +211,29 @@ class MistralBatches(OpenAIBatches):
         )
 
     async def page(self, after: str) -> tuple[list[Remote], str]:
-        """They are numbered from 0; one that is not full is the last."""
+        """Return a page. Pages are numbered from 0; one that is not full is the last."""
         number = int(after or 0)
         data = listed_in(
             await get_json(await self.provider.at(f"/batch/jobs?page={number}&page_size=100")),
             "data",
         )
-        return [self._remote(one) for one in data], str(number + 1) if len(data) == 100 else ""
+        return [self._remote(entry) for entry in data], str(number + 1) if len(data) == 100 else ""
 
     async def cancel(self, id: str) -> None:
         await post_json(await self.provider.at(f"/batch/jobs/{id}/cancel"), {})
 
     def _remote(self, data: JsonObject) -> Remote:
-        said = str(data.get("status", ""))
+        status = str(data.get("status", ""))
         files = [data.get(name) for name in ("output_file", "error_file")]
         problems = objects_in(data.get("errors"))
         return Remote(
             id=str(data["id"]),
-            phase=self._PHASES.get(said, Phase.WAITING),
-            said=said.lower(),
+            phase=self._PHASES.get(status, Phase.WAITING),
+            said=status.lower(),
             counts=counts_of(data),
             requests=counts_of(data).get("total_requests"),
             mark=str(object_in(data.get("metadata")).get(MARK, "")),
             created=seconds(data.get("created_at")),
-            results=tuple(f"/files/{one}/content" for one in files if one),
-            reason="; ".join(str(one.get("message")) for one in problems[:3]),
+            results=tuple(f"/files/{file}/content" for file in files if file),
+            reason="; ".join(str(problem.get("message")) for problem in problems[:3]),
         )

@@ -1,7 +1,7 @@
-"""Runs a batch command: leaves whoever started it, waits for the command and keeps its exit code,
-whether or not anybody waits for that.
+"""Run a batch command detached from its parent, and store its exit code even if no process waits
+for it.
 
-Executed as a file, by its path; imports nothing of ours.
+Executed as a file, by its path; imports nothing of adjudge.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from pathlib import Path
 
 
 def main(pid: Path, ended: Path, log: Path, words: list[str]) -> None:
-    """Run ``words`` in a session of its own: its number goes into ``pid``, what it prints into
-    ``log``, and its exit code into ``ended``.
+    """Run ``words`` in a new session.
+
+    The session's id goes into ``pid``, the output into ``log``, and the exit code into ``ended``.
     """
     child = os.fork()
     if child:
@@ -25,6 +26,7 @@ def main(pid: Path, ended: Path, log: Path, words: list[str]) -> None:
         code = subprocess.run(  # noqa: S603 - the command that the user gave
             words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False
         ).returncode
+    # replaced at once: a reader never sees half a number
     part = Path(f"{ended}.part")
     part.write_text(str(code))
     part.replace(ended)

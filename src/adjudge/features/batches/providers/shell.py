@@ -1,7 +1,7 @@
-"""A batch on this machine: a command that reads OpenAI's lines and writes them, such as ``vllm
-run-batch``.
+"""Batches on this machine: a command that reads and writes OpenAI's lines, such as ``vllm run-
+batch``.
 
-The command goes on when adjudge is killed, and is found again by the files it leaves.
+The command keeps running if adjudge is killed, and is found again by its files.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from adjudge.messages import Message
 
 
 class CommandBatches(OpenAIBatches):
-    """Runs a command with the paths of the requests and of their answers in it."""
+    """Runs a command with the paths of the requests and of their answers."""
 
     provider_name = "command"
     most_bytes: ClassVar[int] = 1_000_000_000
@@ -53,26 +53,26 @@ class CommandBatches(OpenAIBatches):
         return ""
 
     # its results say nothing of who made them
-    async def gives(self, id: str) -> bool:  # noqa: ARG002
-        """Another command may ask another model: no."""
+    async def has_batch(self, id: str) -> bool:  # noqa: ARG002
+        """Return False: another command may ask another model."""
         return False
 
     # the files are named after it
     async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002
-        places = {"{input}": str(path), "{output}": str(_beside(path, "out"))}
+        places = {"{input}": str(path), "{output}": str(_file_of(path, "out"))}
         words = [places.get(word, word) for word in self._words]
-        files = [str(_beside(path, ending)) for ending in ("pid", "exit", "log")]
-        _beside(path, "out").unlink(missing_ok=True)
-        _beside(path, "exit").unlink(missing_ok=True)
+        files = [str(_file_of(path, ending)) for ending in ("pid", "exit", "log")]
+        _file_of(path, "out").unlink(missing_ok=True)
+        _file_of(path, "exit").unlink(missing_ok=True)
         started = [sys.executable, "-P", runner.__file__, *files, *words]
         await asyncio.to_thread(subprocess.run, started, stdin=subprocess.DEVNULL, check=True)
         return Remote(str(path), Phase.WAITING, "running")
 
     async def look(self, id: str) -> Remote:
-        """By its exit code, where it has one."""
+        """Return the state of the command, by its exit code if it has one."""
         path = Path(id)
-        ended, output = _beside(path, "exit"), _beside(path, "out")
-        is_alive = _alive(_beside(path, "pid"))  # asked first: it may end meanwhile
+        ended, output = _file_of(path, "exit"), _file_of(path, "out")
+        is_alive = _alive(_file_of(path, "pid"))  # checked first, since it may end meanwhile
         if ended.exists():
             code = ended.read_text().strip()
             if output.exists():
@@ -81,38 +81,37 @@ class CommandBatches(OpenAIBatches):
                 id,
                 Phase.REJECTED,
                 Message("exit code {code}", code=code),
-                reason=_last_line(_beside(path, "log")),
+                reason=_last_line(_file_of(path, "log")),
             )
         if is_alive:
             return Remote(id, Phase.WAITING, "running")
-        return Remote(
-            id, Phase.ENDED, "gone"
-        )  # what it wrote is whole lines, and the rest is asked again
+        # it wrote whole lines; requests without one are asked again
+        return Remote(id, Phase.ENDED, "gone")
 
     # there is no such list
     async def page(self, after: str) -> tuple[list[Remote], str]:  # noqa: ARG002
-        """None: it is found by its files."""
+        """Return nothing: the command is found by its files."""
         return [], ""
 
     # its file has the name
     async def sent(self, mark: str, path: Path, since: float) -> list[Remote]:  # noqa: ARG002
-        """By the files beside the requests."""
-        return [await self.look(str(path))] if _beside(path, "pid").exists() else []
+        """Find the command by the files next to the requests."""
+        return [await self.look(str(path))] if _file_of(path, "pid").exists() else []
 
     async def cancel(self, id: str) -> None:
-        """Have it end, with what it started."""
-        pid = _pid(_beside(Path(id), "pid"))
-        if pid and _alive(_beside(Path(id), "pid")):
+        """Terminate the command with its child processes."""
+        pid = _pid(_file_of(Path(id), "pid"))
+        if pid and _alive(_file_of(Path(id), "pid")):
             os.killpg(pid, 15)
 
     # it is here already
     async def fetch(self, remote: Remote, folder: Path) -> list[Path]:  # noqa: ARG002
-        """Where the command was told to write."""
-        output = _beside(Path(remote.id), "out")
+        """Return the file that the command writes."""
+        output = _file_of(Path(remote.id), "out")
         return [output] if output.exists() else []
 
 
-def _beside(path: Path, ending: str) -> Path:
+def _file_of(path: Path, ending: str) -> Path:
     return path.with_suffix(f".{ending}")
 
 

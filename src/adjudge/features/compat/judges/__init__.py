@@ -1,4 +1,4 @@
-"""EvalAssist's import paths, as ``adjudge.judges`` and the modules below it."""
+"""EvalAssist's import paths, as ``adjudge.judges`` and its submodules."""
 
 from __future__ import annotations
 

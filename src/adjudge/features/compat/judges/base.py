@@ -1,4 +1,4 @@
-"""The base classes of judges, where EvalAssist has them."""
+"""The base classes of judges under EvalAssist's path."""
 
 from adjudge.core.judges.direct import BaseDirectJudge
 from adjudge.core.judges.judge import Judge

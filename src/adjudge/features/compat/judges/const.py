@@ -1,10 +1,10 @@
-"""Settings for ``open_model``, under the path where users of EvalAssist look for them."""
+"""Settings for ``open_model`` under EvalAssist's path."""
 
 from typing import TypedDict
 
 
 class InferenceParams(TypedDict):
-    """What ``open_model(…, **params)`` takes."""
+    """Parameters of ``open_model(…, **params)``."""
 
     temperature: float
     seed: int

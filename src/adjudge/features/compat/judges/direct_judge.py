@@ -1,4 +1,4 @@
-"""Where EvalAssist has ``DirectJudge``."""
+"""``DirectJudge`` under EvalAssist's path."""
 
 from adjudge.core.judges.direct import DirectJudge
 

@@ -1,4 +1,4 @@
-"""Where EvalAssist has ``DummyDirectJudge`` and ``DummyPairwiseJudge``."""
+"""``DummyDirectJudge`` and ``DummyPairwiseJudge`` under EvalAssist's path."""
 
 from adjudge.features.compat.dummy_judges import DummyDirectJudge, DummyPairwiseJudge
 

@@ -1,4 +1,4 @@
-"""Where EvalAssist has ``MPrometheusDirectJudge`` and ``MPrometheusPairwiseJudge``."""
+"""``MPrometheusDirectJudge`` and ``MPrometheusPairwiseJudge`` under EvalAssist's path."""
 
 from adjudge.features.compat.prometheus import MPrometheusDirectJudge, MPrometheusPairwiseJudge
 

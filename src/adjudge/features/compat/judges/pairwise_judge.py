@@ -1,4 +1,4 @@
-"""Where EvalAssist has ``PairwiseJudge``."""
+"""``PairwiseJudge`` under EvalAssist's path."""
 
 from adjudge.core.judges.pairwise import PairwiseJudge
 

@@ -1,4 +1,4 @@
-"""The types judges take and give, under the path where users of EvalAssist look for them."""
+"""The types of judges' inputs and results under EvalAssist's path."""
 
 from adjudge.core.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.core.domain.instance import DirectInstance, Instance, PairwiseInstance

@@ -1,4 +1,4 @@
-"""Where EvalAssist has ``UnitxtDirectJudge`` and ``UnitxtPairwiseJudge``."""
+"""``UnitxtDirectJudge`` and ``UnitxtPairwiseJudge`` under EvalAssist's path."""
 
 from adjudge.features.compat.unitxt import UnitxtDirectJudge, UnitxtPairwiseJudge
 

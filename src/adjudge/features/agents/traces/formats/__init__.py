@@ -1,1 +1,1 @@
-"""One module a format: how it is known, and where what stands."""
+"""One module per format: how to recognise it, and where its data is."""

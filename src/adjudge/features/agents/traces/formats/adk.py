@@ -1,4 +1,4 @@
-"""Google's ADK: sessions, and eval sets with what is expected."""
+"""Google's ADK: sessions, and eval sets with expectations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from adjudge.core.reading.foreign_values import (
     time_at,
     usage_of,
 )
-from adjudge.features.agents.traces.builder import built
+from adjudge.features.agents.traces.builder import build_trajectory
 from adjudge.features.agents.traces.messages import read_turns
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present, reference_call
 from adjudge.features.agents.traces.turns import HandedOver, Returned, Said, Turn
@@ -37,8 +37,10 @@ def _event(event: Object) -> Iterator[Turn]:
         if turn.parts and all(isinstance(part, Returned) for part in turn.parts):
             turn.role = "tool"
     to = first_of(event.get("actions") or {}, "transferToAgent", "transfer_to_agent")
-    named = any(isinstance(part, Returned) and "transfer" in part.name for part in turn.parts)
-    if isinstance(to, str) and to and not named:
+    has_transfer = any(
+        isinstance(part, Returned) and "transfer" in part.name for part in turn.parts
+    )
+    if isinstance(to, str) and to and not has_transfer:
         turn.parts = [*turn.parts, HandedOver(to)]
         turn.role = "assistant"
     turn.usage = usage_of(first_of(event, "usageMetadata", "usage_metadata"))
@@ -46,38 +48,38 @@ def _event(event: Object) -> Iterator[Turn]:
     if turn.parts or turn.usage:
         yield turn
     failed = text_at(event, "errorMessage", "error_message", "errorCode", "error_code")
-    if failed:  # nobody said it
+    if failed:  # an error of the framework, not a message
         yield Turn("assistant", [Said(f"error: {failed}")], "system", ended=failed)
 
 
-def _read_session(given: Sequence[Object]) -> Iterator[TraceRow]:
-    for one in given:
-        events = objects(one["events"])
-        made = built(turn for event in events for turn in _event(event))
+def _read_session(documents: Sequence[Object]) -> Iterator[TraceRow]:
+    for session in documents:
+        events = objects(session["events"])
+        trajectory = build_trajectory(turn for event in events for turn in _event(event))
         yield TraceRow(
-            replace(made, seconds=elapsed_over(events, "timestamp")),
+            replace(trajectory, seconds=elapsed_over(events, "timestamp")),
             present(
-                id=one.get("id"),
-                app=first_of(one, "appName", "app_name"),
-                state=one.get("state") or None,
+                id=session.get("id"),
+                app=first_of(session, "appName", "app_name"),
+                state=session.get("state") or None,
             ),
         )
 
 
-def _read_set(given: Sequence[Object]) -> Iterator[TraceRow]:
-    for one in given:
-        for case in objects(one["eval_cases"]):
-            said = objects(case, "conversation")
-            users = [Turn("user", [Said(_text(turn.get("user_content")))]) for turn in said]
-            answers = [text for turn in said if (text := _text(turn.get("final_response")))]
+def _read_set(documents: Sequence[Object]) -> Iterator[TraceRow]:
+    for eval_set in documents:
+        for case in objects(eval_set["eval_cases"]):
+            turns = objects(case, "conversation")
+            users = [Turn("user", [Said(_text(turn.get("user_content")))]) for turn in turns]
+            answers = [text for turn in turns if (text := _text(turn.get("final_response")))]
             calls = [
                 reference_call(call.get("name"), call.get("args"))
-                for turn in said
-                for call in _expected(turn.get("intermediate_data") or {})
+                for turn in turns
+                for call in _expected_calls(turn.get("intermediate_data") or {})
             ]
             id = case.get("eval_id")
             yield TraceRow(
-                built(users),
+                build_trajectory(users),
                 present(
                     id=id,
                     task_id=id,
@@ -87,7 +89,7 @@ def _read_set(given: Sequence[Object]) -> Iterator[TraceRow]:
             )
 
 
-def _expected(data: Object) -> Iterator[Object]:
+def _expected_calls(data: Object) -> Iterator[Object]:
     yield from objects(data, "tool_uses")
     for event in objects(data, "invocation_events"):
         for part in objects(event, "content", "parts"):
@@ -95,22 +97,22 @@ def _expected(data: Object) -> Iterator[Object]:
                 yield call
 
 
-def _read_tests(given: Sequence[Object]) -> Iterator[TraceRow]:
-    for one in given:
+def _read_tests(documents: Sequence[Object]) -> Iterator[TraceRow]:
+    for test in documents:
         expected = [
             reference_call(
                 first_of(call, "tool_name", "name"), first_of(call, "tool_input", "args")
             )
-            for call in objects(one, "expected_tool_use")
+            for call in objects(test, "expected_tool_use")
         ]
         yield TraceRow(
-            built([Turn("user", [Said(text_at(one, "query"))])]),
-            present(reference=one.get("reference"), reference_calls=expected),
+            build_trajectory([Turn("user", [Said(text_at(test, "query"))])]),
+            present(reference=test.get("reference"), reference_calls=expected),
         )
 
 
-def _is_session(one: Object) -> bool:
-    events = objects(one, "events")
+def _is_session(document: Object) -> bool:
+    events = objects(document, "events")
     return (
         bool(events)
         and "author" in events[0]
@@ -122,6 +124,8 @@ SESSION = TraceFormat("adk", _read_session, _is_session)
 EVAL_SET = TraceFormat(
     "adk",
     _read_set,
-    lambda one: "eval_set_id" in one and isinstance(one.get("eval_cases"), list),
+    lambda document: "eval_set_id" in document and isinstance(document.get("eval_cases"), list),
 )
-TESTS = TraceFormat("adk", _read_tests, lambda one: "query" in one and "expected_tool_use" in one)
+TESTS = TraceFormat(
+    "adk", _read_tests, lambda document: "query" in document and "expected_tool_use" in document
+)

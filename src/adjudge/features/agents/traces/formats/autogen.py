@@ -16,7 +16,7 @@ from adjudge.core.reading.foreign_values import (
     time_at,
     usage_of,
 )
-from adjudge.features.agents.traces.builder import built
+from adjudge.features.agents.traces.builder import build_trajectory
 from adjudge.features.agents.traces.messages import call_of, read_turns
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
 from adjudge.features.agents.traces.turns import (
@@ -34,51 +34,51 @@ _SKIPPED = (
 )
 
 
-def _said(message: Object) -> list[TurnPart]:
+def _text_parts(message: Object) -> list[TurnPart]:
     content = message.get("content")
     if (
         isinstance(content, list)
         and content
-        and all("arguments" in one for one in objects(content))
+        and all("arguments" in call for call in objects(content))
     ):
-        return [call_of(one) for one in objects(content)]
-    found = read_turns({"role": "user", "content": content})
+        return [call_of(call) for call in objects(content)]
+    turns = read_turns({"role": "user", "content": content})
     thought = text_at(message, "thought")
-    return [*([Thought(thought)] if thought else []), *(found[0].parts if found else [])]
+    return [*([Thought(thought)] if thought else []), *(turns[0].parts if turns else [])]
 
 
 def _results(message: Object) -> list[TurnPart]:
     return [
         Returned(
-            text := as_text(one.get("content")),
-            id_at(one, "call_id"),
-            text_at(one, "name"),
-            (text or "error") if one.get("is_error") is True else None,
+            text := as_text(result.get("content")),
+            id_at(result, "call_id"),
+            text_at(result, "name"),
+            (text or "error") if result.get("is_error") is True else None,
         )
-        for one in objects(message, "content")
+        for result in objects(message, "content")
     ]
 
 
 _KINDS: Mapping[str, Callable[[Object], list[TurnPart]]] = {
     **dict.fromkeys(
-        ("TextMessage", "MultiModalMessage", "StopMessage", "ToolCallSummaryMessage"), _said
+        ("TextMessage", "MultiModalMessage", "StopMessage", "ToolCallSummaryMessage"), _text_parts
     ),
     **dict.fromkeys(
-        ("StructuredMessage", "UserMessage", "AssistantMessage", "SystemMessage"), _said
+        ("StructuredMessage", "UserMessage", "AssistantMessage", "SystemMessage"), _text_parts
     ),
     "HandoffMessage": lambda message: [HandedOver(text_at(message, "target"))],
-    "ToolCallRequestEvent": lambda message: [call_of(one) for one in objects(message, "content")],
+    "ToolCallRequestEvent": lambda message: [call_of(call) for call in objects(message, "content")],
     **dict.fromkeys(("ToolCallExecutionEvent", "FunctionExecutionResultMessage"), _results),
     "ThoughtEvent": lambda message: [Thought(text_at(message, "content"))],
     "MemoryQueryEvent": lambda message: [
-        Retrieved(as_text(one.get("content"))) for one in objects(message, "content")
+        Retrieved(as_text(memory.get("content"))) for memory in objects(message, "content")
     ],
 }
 
 
 def _turn(message: Object) -> Turn:
     kind, source = str(message.get("type")), text_at(message, "source")
-    parts = [] if kind in _SKIPPED else _KINDS.get(kind, _said)(message)
+    parts = [] if kind in _SKIPPED else _KINDS.get(kind, _text_parts)(message)
     turn = Turn("user" if source == "user" or kind == "UserMessage" else "assistant", parts)
     if kind == "SystemMessage":
         turn.role = "system"
@@ -92,44 +92,50 @@ def _turn(message: Object) -> Turn:
 
 
 def _thread(state: Object) -> list[Object]:
-    """The messages of a team: its manager's, else those of the one agent."""
+    """Return the messages of a team: its manager's, else those of the only agent."""
     states = state.get("agent_states")
-    found = list(states.values()) if isinstance(states, Mapping) else []
-    for one in objects(found):
-        if messages := objects(one, "message_thread"):
+    agent_states = list(states.values()) if isinstance(states, Mapping) else []
+    for agent_state in objects(agent_states):
+        if messages := objects(agent_state, "message_thread"):
             return messages
-    for one in objects(found):
-        context = inner(one, "agent_state", "llm_context", "messages")
+    for agent_state in objects(agent_states):
+        context = inner(agent_state, "agent_state", "llm_context", "messages")
         if messages := objects(context):
             return messages
     return []
 
 
-def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
-    together = given if all(map(_is_message, given)) else None
-    for one in [{"messages": list(together)}] if together else given:
-        messages = objects(one, "messages") or _thread(one)
-        made = built(turn for turn in map(_turn, messages) if turn.parts or turn.usage is not None)
-        ended = text_at(one, "stop_reason") or made.ended
+def _read(documents: Sequence[Object]) -> Iterator[TraceRow]:
+    together = documents if all(map(_is_message, documents)) else None
+    for result in [{"messages": list(together)}] if together else documents:
+        messages = objects(result, "messages") or _thread(result)
+        trajectory = build_trajectory(
+            turn for turn in map(_turn, messages) if turn.parts or turn.usage is not None
+        )
+        ended = text_at(result, "stop_reason") or trajectory.ended
         lasted = elapsed_over(messages, "created_at")
         yield TraceRow(
-            replace(made, ended=ended or None, seconds=lasted), present(id=one.get("id"))
+            replace(trajectory, ended=ended or None, seconds=lasted), present(id=result.get("id"))
         )
 
 
-def _is_message(one: Object) -> bool:
-    kind = one.get("type")
+def _is_message(message: Object) -> bool:
+    kind = message.get("type")
     return (
         kind in _KINDS
-        and "content" in one
-        and "role" not in one
-        and ("source" in one or kind == "FunctionExecutionResultMessage")
+        and "content" in message
+        and "role" not in message
+        and ("source" in message or kind == "FunctionExecutionResultMessage")
     )
 
 
-def _is_result(one: Object) -> bool:
-    messages = objects(one, "messages")
-    return one.get("type") == "TeamState" or (bool(messages) and any(map(_is_message, messages)))
+def _is_result(document: Object) -> bool:
+    messages = objects(document, "messages")
+    return document.get("type") == "TeamState" or (
+        bool(messages) and any(map(_is_message, messages))
+    )
 
 
-AUTOGEN = TraceFormat("autogen", _read, _is_result, lambda given: all(map(_is_message, given)))
+AUTOGEN = TraceFormat(
+    "autogen", _read, _is_result, lambda documents: all(map(_is_message, documents))
+)

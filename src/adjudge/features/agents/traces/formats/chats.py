@@ -1,4 +1,4 @@
-"""Files of messages alone: chat completions, Anthropic, Responses, LangChain, pydantic-ai."""
+"""Files that hold only messages: chat completions, Anthropic, Responses, LangChain, pydantic-ai."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from adjudge.core.reading.foreign_values import Object, first_of, objects, usage_of
-from adjudge.features.agents.traces.builder import built
+from adjudge.features.agents.traces.builder import build_trajectory
 from adjudge.features.agents.traces.chunks import is_chunk
 from adjudge.features.agents.traces.messages import (
     are_messages,
@@ -35,43 +35,43 @@ _READ = (
 
 
 def messages_in(value: Object) -> list[Any] | None:
-    """The list of messages that an object holds."""
+    """Return the list of messages in an object."""
     request = value.get("request")
     holder = request if isinstance(request, Mapping) and "messages" in request else value
     for key in _LISTS:
-        found = holder.get(key)
-        if isinstance(found, list) and _are_said(found):
-            return found
+        messages = holder.get(key)
+        if isinstance(messages, list) and _are_messages_or_chunks(messages):
+            return messages
     return None
 
 
-def _are_said(values: Sequence[object]) -> bool:
-    """Whether these are messages, or pieces of them."""
+def _are_messages_or_chunks(values: Sequence[object]) -> bool:
+    """Return True for messages, or pieces of them."""
     return bool(values) and (
-        are_messages(values) or all(is_message(one) or is_chunk(one) for one in values)
+        are_messages(values) or all(is_message(value) or is_chunk(value) for value in values)
     )
 
 
-def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
-    if len(given) == 1 and messages_in(given[0]) is not None:
-        yield _row(given[0])
+def _read(documents: Sequence[Object]) -> Iterator[TraceRow]:
+    if len(documents) == 1 and messages_in(documents[0]) is not None:
+        yield _row(documents[0])
     else:
-        trajectory = built(read_turns(list(given)))
+        trajectory = build_trajectory(read_turns(list(documents)))
         yield TraceRow(trajectory)
 
 
 def _row(value: Object) -> TraceRow:
-    held = messages_in(value)
-    turns = read_turns(held)
-    asked = value.get("input")
-    is_asked = isinstance(asked, str) and held is value.get("output")
+    messages = messages_in(value)
+    turns = read_turns(messages)
+    question = value.get("input")
+    is_asked = isinstance(question, str) and messages is value.get("output")
     if is_asked:
-        turns = [*read_turns(asked), *turns]
+        turns = [*read_turns(question), *turns]
     read = {*_READ, *(["input"] if is_asked else [])}
-    whole = {"choices": value.get("choices"), "usage": value.get("usage")}
-    for name, reply in (("choices", whole), *((name, value.get(name)) for name in _REPLIES)):
-        if reply is not held and (said := _reply(reply)):
-            turns = _with_reply(turns, said)
+    completion = {"choices": value.get("choices"), "usage": value.get("usage")}
+    for name, reply in (("choices", completion), *((name, value.get(name)) for name in _REPLIES)):
+        if reply is not messages and (reply_turns := _reply(reply)):
+            turns = _with_reply(turns, reply_turns)
             read.add(name)
     for key in ("request", "body"):
         if isinstance(value.get(key), Mapping):
@@ -79,7 +79,8 @@ def _row(value: Object) -> TraceRow:
     prompt = first_of(value, "system", "instructions", "system_prompt")
     prompts = read_turns({"role": "system", "content": prompt}) if prompt else []
     system = "\n".join(turn.text for turn in prompts)
-    if (usage := usage_of(value.get("usage"))) and turns and not any(one.usage for one in turns):
+    has_usage = any(turn.usage for turn in turns)
+    if (usage := usage_of(value.get("usage"))) and turns and not has_usage:
         spoken = [turn for turn in turns if turn.role == "assistant"]
         if spoken:
             spoken[-1].usage = usage
@@ -87,13 +88,15 @@ def _row(value: Object) -> TraceRow:
     if isinstance(ended, str) and turns:
         turns[-1].ended = turns[-1].ended or ended
     tools = tools_of(first_of(value, "tools", "functions", "tool_definitions"))
-    trajectory = built(turns, tools=tools, system=system)
-    kept = {str(name): one for name, one in value.items() if one is not held and name not in read}
-    return TraceRow(trajectory, present(**kept))
+    trajectory = build_trajectory(turns, tools=tools, system=system)
+    columns = {
+        str(name): cell for name, cell in value.items() if cell is not messages and name not in read
+    }
+    return TraceRow(trajectory, present(**columns))
 
 
 def _reply(value: object) -> list[Turn]:
-    """A reply as a text, a message, messages, or what a provider sent back."""
+    """Return the turns of a reply: a text, a message, messages, or a provider's response."""
     if isinstance(value, str):
         return read_turns({"role": "assistant", "content": value}) if value else []
     if isinstance(value, Mapping) and isinstance(value.get("choices"), list):
@@ -104,7 +107,7 @@ def _reply(value: object) -> list[Turn]:
 
 
 def _with_reply(turns: list[Turn], reply: list[Turn]) -> list[Turn]:
-    """The turns with a reply, which may repeat the last of them, or all."""
+    """Append a reply, which may repeat the last turns, or all."""
     keys, again = [turn.key for turn in turns], [turn.key for turn in reply]
     if again[: len(keys)] == keys:
         return [*turns, *reply[len(keys) :]]
@@ -115,22 +118,22 @@ def _with_reply(turns: list[Turn], reply: list[Turn]) -> list[Turn]:
     return turns
 
 
-def _some(given: Sequence[Object], has: Callable[[Object], bool]) -> bool:
-    """Whether all are messages, and one of them has the mark."""
-    return _are_said(given) and any(map(has, given))
+def _are_messages_with(messages: Sequence[Object], has: Callable[[Object], bool]) -> bool:
+    """Return True if all are messages, and one of them has the mark."""
+    return _are_messages_or_chunks(messages) and any(map(has, messages))
 
 
 def _format(name: str, has: Callable[[Object], bool]) -> TraceFormat:
     def document(value: Object) -> bool:
-        found = messages_in(value)
-        return found is not None and _some(objects(found), has)
+        messages = messages_in(value)
+        return messages is not None and _are_messages_with(objects(messages), has)
 
-    return TraceFormat(name, _read, document, lambda given: _some(given, has))
+    return TraceFormat(name, _read, document, lambda documents: _are_messages_with(documents, has))
 
 
 def _blocks(*kinds: str) -> Callable[[Object], bool]:
     def has(message: Object) -> bool:
-        return any(one.get("type") in kinds for one in objects(message, "content"))
+        return any(block.get("type") in kinds for block in objects(message, "content"))
 
     return has
 
@@ -138,25 +141,30 @@ def _blocks(*kinds: str) -> Callable[[Object], bool]:
 PYDANTIC = _format("pydantic-ai", is_pydantic)
 LANGCHAIN = _format("langchain", is_langchain)
 RESPONSES = _format(
-    "responses", lambda one: is_item(one) or str(one.get("type", "")).startswith("response.")
+    "responses",
+    lambda document: is_item(document) or str(document.get("type", "")).startswith("response."),
 )
 _is_anthropic = _blocks("tool_use", "tool_result", "thinking")
 ANTHROPIC = _format(
-    "anthropic", lambda one: _is_anthropic(one) or one.get("type") == "message_start"
+    "anthropic", lambda document: _is_anthropic(document) or document.get("type") == "message_start"
 )
 VERCEL_MESSAGES = _blocks("tool-call", "tool-result")
 
 
-def is_vercel_chat(given: Sequence[Object]) -> bool:
-    """Whether these are messages with the parts of Vercel's SDK."""
-    return _some(given, lambda one: VERCEL_MESSAGES(one) or _has_page_parts(one))
+def is_vercel_chat(messages: Sequence[Object]) -> bool:
+    """Return True for messages with the parts of Vercel's SDK."""
+    return _are_messages_with(
+        messages, lambda message: VERCEL_MESSAGES(message) or _has_page_parts(message)
+    )
 
 
 def _has_page_parts(message: Object) -> bool:
-    return any("toolCallId" in one for one in objects(message, "parts"))
+    return any("toolCallId" in part for part in objects(message, "parts"))
 
 
-CHAT = _format("chat", lambda one: "role" in one or "from" in one or is_chunk(one))
+CHAT = _format(
+    "chat", lambda document: "role" in document or "from" in document or is_chunk(document)
+)
 MESSAGES = (PYDANTIC, LANGCHAIN, RESPONSES, ANTHROPIC, CHAT)
 """Formats that are messages alone."""
 read_chat = _read

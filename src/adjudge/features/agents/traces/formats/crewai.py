@@ -1,4 +1,4 @@
-"""CrewAI: what ``kickoff()`` returned. Its log holds no calls of tools, and is refused."""
+"""CrewAI: the result of ``kickoff()``. Its log has no tool calls, and is refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from adjudge.core.reading.foreign_values import (
     usage_of,
 )
 from adjudge.errors import WrongData
-from adjudge.features.agents.traces.builder import built
+from adjudge.features.agents.traces.builder import build_trajectory
 from adjudge.features.agents.traces.messages import read_turns
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
 from adjudge.features.agents.traces.turns import Said, Turn
@@ -31,9 +31,9 @@ def _turns(task: Object) -> Iterator[Turn]:
         yield turn
 
 
-def _with_failures(made: Trajectory, failures: Sequence[Object]) -> Trajectory:
-    """The errors that stand beside the messages, each at the next call of its tool."""
-    steps: list[Step] = list(made.steps)
+def _with_failures(trajectory: Trajectory, failures: Sequence[Object]) -> Trajectory:
+    """Add the errors recorded next to the messages, each to the next call of its tool."""
+    steps: list[Step] = list(trajectory.steps)
     place = 0
     for failure in failures:
         name = text_at(failure, "tool_name", "tool", "name")
@@ -44,38 +44,38 @@ def _with_failures(made: Trajectory, failures: Sequence[Object]) -> Trajectory:
             if step.call is not None and (not name or step.call.name == name):
                 steps[place - 1] = replace(step, call=replace(step.call, error=error))
                 break
-    return replace(made, steps=tuple(steps))
+    return replace(trajectory, steps=tuple(steps))
 
 
-def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
-    for one in given:
-        tasks = objects(one["tasks_output"])
-        made = built(turn for task in tasks for turn in _turns(task))
-        made = _with_failures(
-            made,
+def _read(documents: Sequence[Object]) -> Iterator[TraceRow]:
+    for document in documents:
+        tasks = objects(document["tasks_output"])
+        trajectory = build_trajectory(turn for task in tasks for turn in _turns(task))
+        trajectory = _with_failures(
+            trajectory,
             [failure for task in tasks for failure in objects(task, "tool_failures")],
         )
-        if not made.steps:
-            said = [
+        if not trajectory.steps:
+            turns = [
                 Turn("assistant", [Said(text_at(task, "raw"))], text_at(task, "agent"))
                 for task in tasks
             ]
-            made = built(said)
-        counted = one.get("token_usage")
+            trajectory = build_trajectory(turns)
+        counted = document.get("token_usage")
         calls = int(number((counted or {}).get("successful_requests")) or 0)
         goal = "\n".join(text for task in tasks if (text := text_at(task, "description")))
-        wanted = [text for task in tasks if (text := text_at(task, "expected_output"))]
-        made = replace(
-            made,
-            goal=goal or made.goal,
-            answer=text_at(one, "raw") or made.answer,
-            usage=usage_of(counted, calls) or made.usage,
+        expected_outputs = [text for task in tasks if (text := text_at(task, "expected_output"))]
+        trajectory = replace(
+            trajectory,
+            goal=goal or trajectory.goal,
+            answer=text_at(document, "raw") or trajectory.answer,
+            usage=usage_of(counted, calls) or trajectory.usage,
         )
-        yield TraceRow(made, present(expected_output="\n".join(wanted) or None))
+        yield TraceRow(trajectory, present(expected_output="\n".join(expected_outputs) or None))
 
 
-def _is_log_line(one: Object) -> bool:
-    return {"timestamp", "task", "agent", "status"} <= one.keys() and "messages" not in one
+def _is_log_line(line: Object) -> bool:
+    return {"timestamp", "task", "agent", "status"} <= line.keys() and "messages" not in line
 
 
 def _refuse(_: Sequence[Object]) -> NoReturn:
@@ -88,10 +88,12 @@ def _refuse(_: Sequence[Object]) -> NoReturn:
 CREWAI = TraceFormat(
     "crewai",
     _read,
-    lambda one: (
-        bool(tasks := objects(one, "tasks_output"))
+    lambda document: (
+        bool(tasks := objects(document, "tasks_output"))
         and "agent" in tasks[0]
-        and ("token_usage" in one or "messages" in tasks[0])
+        and ("token_usage" in document or "messages" in tasks[0])
     ),
 )
-CREWAI_LOG = TraceFormat("crewai", _refuse, lines=lambda given: all(map(_is_log_line, given)))
+CREWAI_LOG = TraceFormat(
+    "crewai", _refuse, lines=lambda documents: all(map(_is_log_line, documents))
+)

@@ -1,4 +1,4 @@
-"""Who&When and MAST: logs of several agents, with what people found wrong in them."""
+"""Who&When and MAST: logs of several agents, with the failures that people found in them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from adjudge.core.reading.foreign_values import (
     objects,
     text_at,
 )
-from adjudge.features.agents.traces.builder import built
+from adjudge.features.agents.traces.builder import build_trajectory
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
 from adjudge.features.agents.traces.turns import Said, Thought, Turn, TurnPart
 
@@ -25,15 +25,15 @@ _PEOPLE = ("human", "user")
 
 
 def speaker_of(message: Object) -> str:
-    """Who speaks: the name; else the role, which in logs of Magentic-One is one, with an addendum
-    in brackets.
+    """Return the speaker's name; else the role, which logs of Magentic-One use as a name, with an
+    addendum in brackets.
     """
     name = text_at(message, "name", "agent", "source")
     return name or _ADDENDUM.sub("", text_at(message, "role"))
 
 
 def _turn(message: Object) -> Turn:
-    """Each message is one step, so that the steps people named are those that are shown."""
+    """Return each message as one step, so that the steps people named are the steps shown."""
     role, text = text_at(message, "role"), as_text(message.get("content"))
     note = _ADDENDUM.search(role)
     part: TurnPart = Thought(text) if note is not None and note[1] == "thought" else Said(text)
@@ -42,21 +42,21 @@ def _turn(message: Object) -> Turn:
     return Turn("user" if by_user else "assistant", [part], "" if by_user else actor)
 
 
-def _read_when(given: Sequence[Object]) -> Iterator[TraceRow]:
-    for one in given:
-        question = text_at(one, "question")
-        turns = [_turn(message) for message in objects(one["history"])]
-        step = number(one, "mistake_step")
-        made = built(turns)
+def _read_when(documents: Sequence[Object]) -> Iterator[TraceRow]:
+    for document in documents:
+        question = text_at(document, "question")
+        turns = [_turn(message) for message in objects(document["history"])]
+        step = number(document, "mistake_step")
+        trajectory = build_trajectory(turns)
         yield TraceRow(
-            replace(made, goal=question or made.goal),
+            replace(trajectory, goal=question or trajectory.goal),
             present(
-                id=first_of(one, "question_ID", "question_id", "id"),
-                reference=first_of(one, "ground_truth", "groundtruth"),
-                level=one.get("level"),
-                mistake_agent=one.get("mistake_agent"),
+                id=first_of(document, "question_ID", "question_id", "id"),
+                reference=first_of(document, "ground_truth", "groundtruth"),
+                level=document.get("level"),
+                mistake_agent=document.get("mistake_agent"),
                 mistake_step=None if step is None else int(step),
-                mistake_reason=one.get("mistake_reason"),
+                mistake_reason=document.get("mistake_reason"),
             ),
         )
 
@@ -64,30 +64,35 @@ def _read_when(given: Sequence[Object]) -> Iterator[TraceRow]:
 WHO_AND_WHEN = TraceFormat(
     "who-and-when",
     _read_when,
-    lambda one: (
-        isinstance(one.get("history"), list) and {"mistake_agent", "mistake_step"} <= one.keys()
+    lambda document: (
+        isinstance(document.get("history"), list)
+        and {"mistake_agent", "mistake_step"} <= document.keys()
     ),
 )
 
 
-def _read_mast(given: Sequence[Object]) -> Iterator[TraceRow]:
-    for one in given:
-        listed = one["trajectory"]
+def _read_mast(documents: Sequence[Object]) -> Iterator[TraceRow]:
+    for document in documents:
+        listed = document["trajectory"]
         lines = [line for line in listed if isinstance(line, str)]
         turns = (
             [Turn("assistant", [Said("\n".join(lines))])]  # a line of a log is not a step
             if lines
             else [_turn(message) for message in objects(listed)]
         )
-        asked = first_of(one, "problem_statement", "question", "task")
-        goal = "\n".join(map(str, asked)) if isinstance(asked, list) else as_text(asked)
-        made = built(turns)
+        question = first_of(document, "problem_statement", "question", "task")
+        goal = "\n".join(map(str, question)) if isinstance(question, list) else as_text(question)
+        trajectory = build_trajectory(turns)
         yield TraceRow(
-            replace(made, goal=goal or made.goal, answer=None if lines else made.answer),
+            replace(
+                trajectory,
+                goal=goal or trajectory.goal,
+                answer=None if lines else trajectory.answer,
+            ),
             present(
-                id=first_of(one, "instance_id", "id", "trace_id"),
-                labels=dict(inner_object(one, "note", "options")) or None,
-                note=inner(one, "note", "text") or None,
+                id=first_of(document, "instance_id", "id", "trace_id"),
+                labels=dict(inner_object(document, "note", "options")) or None,
+                note=inner(document, "note", "text") or None,
             ),
         )
 
@@ -95,8 +100,8 @@ def _read_mast(given: Sequence[Object]) -> Iterator[TraceRow]:
 MAST = TraceFormat(
     "mast",
     _read_mast,
-    lambda one: (
-        isinstance(one.get("trajectory"), list)
-        and isinstance(inner(one, "note", "options"), Mapping)
+    lambda document: (
+        isinstance(document.get("trajectory"), list)
+        and isinstance(inner(document, "note", "options"), Mapping)
     ),
 )

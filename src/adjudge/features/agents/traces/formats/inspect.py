@@ -16,30 +16,30 @@ from adjudge.core.reading.foreign_values import (
     text_at,
     usage_of,
 )
-from adjudge.features.agents.traces.builder import built
+from adjudge.features.agents.traces.builder import build_trajectory
 from adjudge.features.agents.traces.messages import read_turns, tools_of
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
 
 _ATTACHED = "attachment://"
 
 
-def _opened(value: object, attachments: Object) -> object:
-    """With long texts, which are kept aside, in their places."""
+def _with_attachments(value: object, attachments: Object) -> object:
+    """Insert long texts, which are stored separately, in their places."""
     if isinstance(value, str) and value.startswith(_ATTACHED):
         return attachments.get(value.removeprefix(_ATTACHED), value)
     if isinstance(value, list):
-        return [_opened(one, attachments) for one in value]
+        return [_with_attachments(item, attachments) for item in value]
     if isinstance(value, Mapping):
-        return {key: _opened(one, attachments) for key, one in value.items()}
+        return {key: _with_attachments(item, attachments) for key, item in value.items()}
     return value
 
 
 def sample_row(sample: Object) -> TraceRow:
     attachments = sample.get("attachments")
     if isinstance(attachments, Mapping) and attachments:
-        kept = {key: value for key, value in sample.items() if key != "attachments"}
-        sample = _opened(kept, attachments)  # type: ignore[assignment]
-    models = [one for one in objects(sample, "events") if one.get("event") == "model"]
+        others = {key: value for key, value in sample.items() if key != "attachments"}
+        sample = _with_attachments(others, attachments)  # type: ignore[assignment]
+    models = [event for event in objects(sample, "events") if event.get("event") == "model"]
     turns = read_turns(sample.get("messages"))
     costs = {
         inner(choice, "message", "id"): usage_of(inner(event, "output", "usage")) or Usage(1)
@@ -49,33 +49,41 @@ def sample_row(sample: Object) -> TraceRow:
     for turn in turns:
         turn.usage = costs.get(turn.source) or turn.usage
     tools = tools_of([tool for event in models for tool in objects(event, "tools")])
-    made = built(turns, tools=tools)
-    given = sample.get("input")
-    asked = given if isinstance(given, str) else built(read_turns(given)).goal
+    trajectory = build_trajectory(turns, tools=tools)
+    sample_input = sample.get("input")
+    goal = (
+        sample_input
+        if isinstance(sample_input, str)
+        else build_trajectory(read_turns(sample_input)).goal
+    )
     completion = inner(sample, "output", "completion")
-    last = objects(sample, "output", "choices")
-    if last and inner(last[0], "message", "tool_calls"):
-        completion = None  # said beside a call
+    choices = objects(sample, "output", "choices")
+    if choices and inner(choices[0], "message", "tool_calls"):
+        completion = None  # a text next to a call is not the answer
     stopped = inner(sample, "limit", "type") or inner(sample, "error", "message")
-    made = replace(
-        made,
-        goal=asked or made.goal,
-        answer=completion if isinstance(completion, str) and completion else made.answer,
+    trajectory = replace(
+        trajectory,
+        goal=goal or trajectory.goal,
+        answer=completion if isinstance(completion, str) and completion else trajectory.answer,
         ended=str(stopped)
         if stopped
-        else text_at(last[0], "stop_reason") or None
-        if last
+        else text_at(choices[0], "stop_reason") or None
+        if choices
         else None,
-        usage=_whole_usage(sample, models) or made.usage,
+        usage=_total_usage(sample, models) or trajectory.usage,
         seconds=amount(sample, "total_time"),
     )
-    return TraceRow(made, _columns(sample))
+    return TraceRow(trajectory, _columns(sample))
 
 
-def _whole_usage(sample: Object, models: Sequence[Object]) -> Usage | None:
-    said = sample.get("model_usage")
-    found = [usage_of(one, 0) for one in said.values()] if isinstance(said, Mapping) else []
-    counted = [one for one in found if one is not None]
+def _total_usage(sample: Object, models: Sequence[Object]) -> Usage | None:
+    usage_by_model = sample.get("model_usage")
+    usages = (
+        [usage_of(usage, 0) for usage in usage_by_model.values()]
+        if isinstance(usage_by_model, Mapping)
+        else []
+    )
+    counted = [usage for usage in usages if usage is not None]
     if not counted and not models:
         return None
     return sum(counted, Usage(len(models)))
@@ -86,7 +94,7 @@ def _columns(sample: Object) -> JsonObject:
     id = str(sample.get("id"))
     scores = sample.get("scores")
     marks = (
-        {name: inner(one, "value") for name, one in scores.items()}
+        {name: inner(score, "value") for name, score in scores.items()}
         if isinstance(scores, Mapping)
         else None
     )
@@ -99,20 +107,20 @@ def _columns(sample: Object) -> JsonObject:
     )
 
 
-def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
-    for one in given:
-        if _is_sample(one):
-            yield sample_row(one)
-        for sample in objects(one, "samples"):
+def _read(documents: Sequence[Object]) -> Iterator[TraceRow]:
+    for document in documents:
+        if _is_sample(document):
+            yield sample_row(document)
+        for sample in objects(document, "samples"):
             yield sample_row(sample)
 
 
-def _is_sample(one: Object) -> bool:
-    return {"epoch", "input", "target", "messages"} <= one.keys()
+def _is_sample(document: Object) -> bool:
+    return {"epoch", "input", "target", "messages"} <= document.keys()
 
 
 INSPECT = TraceFormat(
     "inspect",
     _read,
-    lambda one: {"eval", "version", "status"} <= one.keys() or _is_sample(one),
+    lambda document: {"eval", "version", "status"} <= document.keys() or _is_sample(document),
 )

@@ -32,94 +32,112 @@ _TYPES: Mapping[str, SpanKind] = {
 }
 
 
-def _is_observation(one: Object) -> bool:
-    named = "traceId" in one or "trace_id" in one
-    return named and one.get("type") in _TYPES and ("startTime" in one or "start_time" in one)
+def _is_observation(observation: Object) -> bool:
+    has_trace = "traceId" in observation or "trace_id" in observation
+    return (
+        has_trace
+        and observation.get("type") in _TYPES
+        and ("startTime" in observation or "start_time" in observation)
+    )
 
 
 def _turns(value: object, role: str) -> list[Turn]:
-    """Messages of a generation; a text is what the model was asked, or said."""
-    found = parse_json(value)
-    if isinstance(found, Mapping) and (
-        isinstance(found.get("messages"), list) or "choices" in found
-    ):
-        return read_turns(found)
-    if are_messages(found) or (isinstance(found, Mapping) and are_messages([found])):
-        return read_turns(found)
-    text = found if isinstance(found, str) else as_text(found)
+    """Return the messages of a generation; a plain text is the prompt or the reply."""
+    data = parse_json(value)
+    if isinstance(data, Mapping) and (isinstance(data.get("messages"), list) or "choices" in data):
+        return read_turns(data)
+    if are_messages(data) or (isinstance(data, Mapping) and are_messages([data])):
+        return read_turns(data)
+    text = data if isinstance(data, str) else as_text(data)
     return [Turn("user" if role == "user" else "assistant", [Said(text)])] if text else []
 
 
-def _span(one: Object) -> TraceSpan:
-    failed = one.get("level") == "ERROR"
-    given, back = one.get("input"), one.get("output")
+def _span(observation: Object) -> TraceSpan:
+    failed = observation.get("level") == "ERROR"
+    span_input, back = observation.get("input"), observation.get("output")
     span = TraceSpan(
-        text_at(one, "id"),
-        text_at(one, "parentObservationId", "parent_observation_id") or None,
-        text_at(one, "traceId", "trace_id"),
-        text_at(one, "name"),
-        _TYPES[one["type"]],
-        start=time_at(one, "startTime", "start_time"),
-        end=time_at(one, "endTime", "end_time"),
-        error=(text_at(one, "statusMessage", "status_message") or "error") if failed else None,
-        session=text_at(one, "sessionId", "session_id") or None,
+        text_at(observation, "id"),
+        text_at(observation, "parentObservationId", "parent_observation_id") or None,
+        text_at(observation, "traceId", "trace_id"),
+        text_at(observation, "name"),
+        _TYPES[observation["type"]],
+        start=time_at(observation, "startTime", "start_time"),
+        end=time_at(observation, "endTime", "end_time"),
+        error=(text_at(observation, "statusMessage", "status_message") or "error")
+        if failed
+        else None,
+        session=text_at(observation, "sessionId", "session_id") or None,
     )
     if span.kind == "model":
-        span.inputs, span.outputs = _turns(given, "user"), _turns(back, "assistant")
-        counted = first_of(one, "usageDetails", "usage_details", "usage")
+        span.inputs, span.outputs = _turns(span_input, "user"), _turns(back, "assistant")
+        counted = first_of(observation, "usageDetails", "usage_details", "usage")
         span.usage = usage_of(counted) or Usage(1)
-        cost = inner(first_of(one, "costDetails", "cost_details"), "total")
-        span.usd = amount(first_of(one, "totalCost", "calculatedTotalCost", "total_cost") or cost)
-        span.tools = tools_of(inner(parse_json(given), "tools"))
+        cost = inner(first_of(observation, "costDetails", "cost_details"), "total")
+        span.usd = amount(
+            first_of(observation, "totalCost", "calculatedTotalCost", "total_cost") or cost
+        )
+        span.tools = tools_of(inner(parse_json(span_input), "tools"))
     elif span.kind == "tool":
         span.result = tool_result(back, span.error)
-        span.call = CalledTool(span.name, arguments_of(given), span.result.id)
+        span.call = CalledTool(span.name, arguments_of(span_input), span.result.id)
     elif span.kind == "retriever":
         span.documents = documents_in(parse_json(back))
     else:
-        read_whole(span, given, back)
+        read_whole(span, span_input, back)
     return span
 
 
-def _observations(given: Sequence[Object]) -> Iterator[Object]:
-    for one in given:
-        if isinstance(listed := first_of(one, "observations", "data"), list):
-            trace = one.get("id")
+def _observations(documents: Sequence[Object]) -> Iterator[Object]:
+    for document in documents:
+        if isinstance(listed := first_of(document, "observations", "data"), list):
+            trace = document.get("id")
             for below in objects(listed):
-                yield {"traceId": trace, **below} if "observations" in one else below
+                yield {"traceId": trace, **below} if "observations" in document else below
         else:
-            yield one
+            yield document
 
 
-def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
-    traces = {one.get("id"): one for one in given if isinstance(one.get("observations"), list)}
-    found = [_span(one) for one in _observations(given) if _is_observation(one)]
-    for id, spans in by_trace(found).items():
-        held = traces.get(id, {})
-        row = row_of(id, _below_trace(held, id, spans))
-        session = held.get("sessionId")
+def _read(documents: Sequence[Object]) -> Iterator[TraceRow]:
+    traces = {
+        document.get("id"): document
+        for document in documents
+        if isinstance(document.get("observations"), list)
+    }
+    all_spans = [
+        _span(observation)
+        for observation in _observations(documents)
+        if _is_observation(observation)
+    ]
+    for id, spans in by_trace(all_spans).items():
+        trace = traces.get(id, {})
+        row = row_of(id, _below_trace(trace, id, spans))
+        session = trace.get("sessionId")
         yield TraceRow(row.trajectory, {**row.columns, **present(session_id=session)})
 
 
-def _below_trace(held: Object, id: str, spans: list[TraceSpan]) -> list[TraceSpan]:
-    """The observations below the trace itself, where it says what was asked and answered."""
-    if "input" not in held and "output" not in held:
+def _below_trace(trace: Object, id: str, spans: list[TraceSpan]) -> list[TraceSpan]:
+    """Put the observations below the trace itself, if that has a request or an answer."""
+    if "input" not in trace and "output" not in trace:
         return spans
-    root = TraceSpan(f"trace {id}", None, id, text_at(held, "name"))
-    read_whole(root, held.get("input"), held.get("output"))
+    root = TraceSpan(f"trace {id}", None, id, text_at(trace, "name"))
+    read_whole(root, trace.get("input"), trace.get("output"))
     root.start = min((span.start for span in spans if span.start is not None), default=None)
-    known = {span.id for span in spans}
+    span_ids = {span.id for span in spans}
     for span in spans:
-        span.parent = span.parent if span.parent in known else root.id
+        span.parent = span.parent if span.parent in span_ids else root.id
     return [root, *spans]
 
 
-def _holds(one: Object) -> bool:
-    listed = objects(first_of(one, "observations", "data"))
+def _has_observations(document: Object) -> bool:
+    listed = objects(first_of(document, "observations", "data"))
     if not listed:
         return False
-    first = {"traceId": one.get("id"), **listed[0]} if "observations" in one else listed[0]
-    return _is_observation(first)
+    observation = (
+        {"traceId": document.get("id"), **listed[0]} if "observations" in document else listed[0]
+    )
+    return _is_observation(observation)
 
 
-LANGFUSE = TraceFormat("langfuse", _read, _holds, lambda given: all(map(_is_observation, given)))
+LANGFUSE = TraceFormat(
+    "langfuse", _read, _has_observations, lambda documents: all(map(_is_observation, documents))
+)

@@ -30,29 +30,29 @@ _TYPES: Mapping[str, SpanKind] = {"llm": "model", "tool": "tool", "retriever": "
 _SYSTEM = re.compile(r"System: (.*?)(?=\n(?:Human|AI|Tool|Function): |\Z)", re.DOTALL)
 
 
-def _is_run(one: Object) -> bool:
-    return "run_type" in one and ("trace_id" in one or "dotted_order" in one)
+def _is_run(document: Object) -> bool:
+    return "run_type" in document and ("trace_id" in document or "dotted_order" in document)
 
 
-def _span(one: Object) -> TraceSpan:
-    inputs, outputs = one.get("inputs"), one.get("outputs")
-    parent = text_at(one, "parent_run_id") or None
+def _span(run: Object) -> TraceSpan:
+    inputs, outputs = run.get("inputs"), run.get("outputs")
+    parent = text_at(run, "parent_run_id") or None
     span = TraceSpan(
-        text_at(one, "id", "run_id"),
+        text_at(run, "id", "run_id"),
         parent,
-        text_at(one, "trace_id") or text_at(one, "id"),
-        text_at(one, "name"),
-        _TYPES.get(str(one["run_type"]), "agent" if parent is None else "other"),
-        start=time_at(one, "start_time"),
-        end=time_at(one, "end_time"),
-        error=text_at(one, "error") or None,
-        session=text_at(one, "thread_id") or None,
+        text_at(run, "trace_id") or text_at(run, "id"),
+        text_at(run, "name"),
+        _TYPES.get(str(run["run_type"]), "agent" if parent is None else "other"),
+        start=time_at(run, "start_time"),
+        end=time_at(run, "end_time"),
+        error=text_at(run, "error") or None,
+        session=text_at(run, "thread_id") or None,
     )
     if span.kind == "model":
-        _read_model(span, one, inputs, outputs)
+        _read_model(span, run, inputs, outputs)
     elif span.kind == "tool":
         span.result = tool_result(outputs, span.error)
-        id = span.result.id or text_at(inner_object(one, "extra"), "tool_call_id") or None
+        id = span.result.id or text_at(inner_object(run, "extra"), "tool_call_id") or None
         span.call = CalledTool(span.name, _tool_arguments(inputs), id)
     elif span.kind == "retriever":
         span.documents = documents_in(outputs)
@@ -62,22 +62,24 @@ def _span(one: Object) -> TraceSpan:
 
 
 def _tool_arguments(inputs: object) -> JsonObject | str:
-    """Read what a tool was given: an object, or under ``input`` a text of one. langchain-core up to
-    1.2.0 writes that text as Python does, and what cannot be read of it stays a text.
+    """Read a tool's input: an object, or one as text under ``input``.
+
+    langchain-core up to 1.2.0 writes that text as Python; unreadable text stays a text.
     """
-    given = inner(inputs, "input")
-    if not isinstance(given, str) or len(inner_object(inputs)) > 1:
+    text = inner(inputs, "input")
+    if not isinstance(text, str) or len(inner_object(inputs)) > 1:
         return arguments_of(inputs)
-    read = arguments_of(given, or_python=True)
-    is_object = isinstance(read, Mapping) or given.lstrip().startswith("{")
+    read = arguments_of(text, or_python=True)
+    is_object = isinstance(read, Mapping) or text.lstrip().startswith("{")
     return read if is_object else arguments_of(inputs)
 
 
-def _read_model(span: TraceSpan, one: Object, inputs: object, outputs: object) -> None:
+def _read_model(span: TraceSpan, run: Object, inputs: object, outputs: object) -> None:
     prompts = inner(inputs, "prompts")
     if isinstance(prompts, list) and prompts and isinstance(prompts[0], str):
-        found = _SYSTEM.match(prompts[0])  # roles are words in a text: only the first is sure
-        span.system = found[1] if found else ""
+        # roles are words in a text, so only the first one is certain
+        match = _SYSTEM.match(prompts[0])
+        span.system = match[1] if match else ""
     else:
         listed = inner(inputs, "messages")
         nested = isinstance(listed, list) and listed and isinstance(listed[0], list)
@@ -85,32 +87,32 @@ def _read_model(span: TraceSpan, one: Object, inputs: object, outputs: object) -
     span.outputs = read_turns(outputs)
     span.usage = next((turn.usage for turn in span.outputs if turn.usage), None)
     span.usage = span.usage or usage_of(inner(outputs, "usage_metadata"))
-    counted = {key: one.get(key) for key in ("prompt_tokens", "completion_tokens")}
+    counted = {key: run.get(key) for key in ("prompt_tokens", "completion_tokens")}
     span.usage = span.usage or usage_of(counted) or Usage(1)
-    span.usd = amount(one, "total_cost")
-    parameters = inner_object(one, "extra", "invocation_params")
+    span.usd = amount(run, "total_cost")
+    parameters = inner_object(run, "extra", "invocation_params")
     span.tools = tools_of(first_of(parameters, "tools", "functions"))
 
 
-def _runs(given: Sequence[Object]) -> Iterator[Object]:
-    """The runs, those below a run among them."""
-    waiting = list(reversed(given))
+def _runs(documents: Sequence[Object]) -> Iterator[Object]:
+    """Yield all runs, including those below a run."""
+    waiting = list(reversed(documents))
     while waiting:
-        one = waiting.pop()
-        if isinstance(listed := one.get("runs"), list):
+        run = waiting.pop()
+        if isinstance(listed := run.get("runs"), list):
             waiting += reversed(objects(listed))
             continue
-        yield one
-        waiting += reversed(objects(one, "child_runs"))
+        yield run
+        waiting += reversed(objects(run, "child_runs"))
 
 
-def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
-    yield from rows_of(_span(one) for one in _runs(given) if _is_run(one))
+def _read(documents: Sequence[Object]) -> Iterator[TraceRow]:
+    yield from rows_of(_span(run) for run in _runs(documents) if _is_run(run))
 
 
 LANGSMITH = TraceFormat(
     "langsmith",
     _read,
-    lambda one: any(map(_is_run, objects(one, "runs")[:1])),
-    lambda given: all(map(_is_run, given)),
+    lambda document: any(map(_is_run, objects(document, "runs")[:1])),
+    lambda documents: all(map(_is_run, documents)),
 )

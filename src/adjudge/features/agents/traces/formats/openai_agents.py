@@ -24,23 +24,23 @@ from adjudge.features.agents.traces.turns import CalledTool, Returned
 from adjudge.features.agents.trajectory import ToolDefinition
 
 
-def _is_record(one: Object) -> bool:
-    return one.get("object") == "trace" or (
-        one.get("object") == "trace.span" and isinstance(one.get("span_data"), Mapping)
+def _is_record(record: Object) -> bool:
+    return record.get("object") == "trace" or (
+        record.get("object") == "trace.span" and isinstance(record.get("span_data"), Mapping)
     )
 
 
-def _span(one: Object) -> TraceSpan:
-    data = one["span_data"]
-    error = one.get("error")
+def _span(record: Object) -> TraceSpan:
+    data = record["span_data"]
+    error = record.get("error")
     failed = None if not error else str(inner(error, "message") or as_text(error))
     span = TraceSpan(
-        text_at(one, "id"),
-        text_at(one, "parent_id") or None,
-        text_at(one, "trace_id"),
+        text_at(record, "id"),
+        text_at(record, "parent_id") or None,
+        text_at(record, "trace_id"),
         text_at(data, "name"),
-        start=time_at(one, "started_at"),
-        end=time_at(one, "ended_at"),
+        start=time_at(record, "started_at"),
+        end=time_at(record, "ended_at"),
         error=failed,
     )
     kind = data.get("type")
@@ -68,12 +68,16 @@ def _span(one: Object) -> TraceSpan:
     return span
 
 
-def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
-    listed = objects(given[0].get("data")) if len(given) == 1 and "data" in given[0] else given
-    traces = {one.get("id"): one for one in listed if one.get("object") == "trace"}
-    spans = (_span(one) for one in listed if one.get("object") == "trace.span")
-    for id, found in by_trace(spans).items():
-        row = row_of(id, found)
+def _read(documents: Sequence[Object]) -> Iterator[TraceRow]:
+    listed = (
+        objects(documents[0].get("data"))
+        if len(documents) == 1 and "data" in documents[0]
+        else documents
+    )
+    traces = {record.get("id"): record for record in listed if record.get("object") == "trace"}
+    spans = (_span(record) for record in listed if record.get("object") == "trace.span")
+    for id, trace_spans in by_trace(spans).items():
+        row = row_of(id, trace_spans)
         about = traces.get(id, {})
         session, name = about.get("group_id"), about.get("workflow_name")
         columns = {**row.columns, **present(session_id=session, workflow=name)}
@@ -83,6 +87,6 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
 OPENAI_AGENTS = TraceFormat(
     "openai-agents",
     _read,
-    lambda one: any(map(_is_record, objects(one, "data")[:1])),
-    lambda given: all(map(_is_record, given)),
+    lambda document: any(map(_is_record, objects(document, "data")[:1])),
+    lambda documents: all(map(_is_record, documents)),
 )

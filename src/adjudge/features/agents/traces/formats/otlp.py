@@ -25,19 +25,19 @@ _SCALARS = ("stringValue", "boolValue", "doubleValue", "string_value", "bool_val
 
 
 def value_of(value: object, depth: int = 0) -> Any:
-    """A value of OTLP, in which each says its own type."""
+    """Return a value of OTLP, which states its own type."""
     if not isinstance(value, Mapping) or depth > _DEEPEST:
         return value
     for key in _SCALARS:
         if key in value:
             return value[key]
-    whole = first_of(value, "intValue", "int_value")
-    if whole is not None:
-        found = number(whole)
-        return None if found is None else int(found)
+    integer = first_of(value, "intValue", "int_value")
+    if integer is not None:
+        parsed = number(integer)
+        return None if parsed is None else int(parsed)
     array = first_of(value, "arrayValue", "array_value")
     if isinstance(array, Mapping):
-        return [value_of(one, depth + 1) for one in array.get("values") or []]
+        return [value_of(item, depth + 1) for item in array.get("values") or []]
     listed = first_of(value, "kvlistValue", "kvlist_value")
     if isinstance(listed, Mapping):
         return attributes_of(listed.get("values"), depth + 1)
@@ -45,47 +45,49 @@ def value_of(value: object, depth: int = 0) -> Any:
 
 
 def attributes_of(pairs: object, depth: int = 0) -> dict[str, Any]:
-    """Attributes, which are a list of keys and values; some tools write them as an object."""
+    """Return attributes, which are a list of keys and values; some tools write them as an
+    object.
+    """
     if isinstance(pairs, Mapping):
-        return {str(key): value_of(one, depth) for key, one in pairs.items()}
-    return {str(one.get("key")): value_of(one.get("value"), depth) for one in objects(pairs)}
+        return {str(key): value_of(pair, depth) for key, pair in pairs.items()}
+    return {str(pair.get("key")): value_of(pair.get("value"), depth) for pair in objects(pairs)}
 
 
-def _inside(given: Sequence[Object], *path: tuple[str, str]) -> Iterator[Object]:
-    found: list[Object] = list(given)
+def _inside(documents: Sequence[Object], *path: tuple[str, str]) -> Iterator[Object]:
+    nodes: list[Object] = list(documents)
     for names in path:
-        found = [below for one in found for below in objects(first_of(one, *names))]
-    yield from found
+        nodes = [below for node in nodes for below in objects(first_of(node, *names))]
+    yield from nodes
 
 
-def _spans(given: Sequence[Object]) -> Iterator[TraceSpan]:
+def _spans(documents: Sequence[Object]) -> Iterator[TraceSpan]:
     path = (("resourceSpans", "resource_spans"), ("scopeSpans", "scope_spans"), ("spans", "spans"))
     older = (path[0], ("instrumentationLibrarySpans", "instrumentation_library_spans"), path[2])
-    for one in (*_inside(given, *path), *_inside(given, *older)):
-        yield _span(one)
+    for span in (*_inside(documents, *path), *_inside(documents, *older)):
+        yield _span(span)
 
 
-def _span(one: Object) -> TraceSpan:
-    status = inner_object(one, "status")
+def _span(span_data: Object) -> TraceSpan:
+    status = inner_object(span_data, "status")
     failed = is_error(first_of(status, "code", "status_code"))
     base = TraceSpan(
-        text_at(one, "spanId", "span_id"),
-        text_at(one, "parentSpanId", "parent_span_id") or None,
-        text_at(one, "traceId", "trace_id"),
-        text_at(one, "name"),
+        text_at(span_data, "spanId", "span_id"),
+        text_at(span_data, "parentSpanId", "parent_span_id") or None,
+        text_at(span_data, "traceId", "trace_id"),
+        text_at(span_data, "name"),
         # 0 is how OTLP says that a time is not known
-        start=time_at(one, "startTimeUnixNano", "start_time_unix_nano") or None,
-        end=time_at(one, "endTimeUnixNano", "end_time_unix_nano") or None,
+        start=time_at(span_data, "startTimeUnixNano", "start_time_unix_nano") or None,
+        end=time_at(span_data, "endTimeUnixNano", "end_time_unix_nano") or None,
         error=(text_at(status, "message") or None) if failed else None,
     )
     events = [
         {**event, "attributes": attributes_of(event.get("attributes"))}
-        for event in objects(one, "events")
+        for event in objects(span_data, "events")
     ]
-    attributes = attributes_of(one.get("attributes"))
+    attributes = attributes_of(span_data.get("attributes"))
     span = span_of(base, attributes, events)
     if base.parent is None and attributes.get("openinference.span.kind") == "CHAIN":
-        span.agent = span.agent or span.name  # a graph, where no span below is an agent's
+        span.agent = span.agent or span.name  # a graph, which has no agent spans below
     if failed and span.error is None:
         span.error = "error"
         if span.result is not None:
@@ -93,60 +95,56 @@ def _span(one: Object) -> TraceSpan:
     return span
 
 
-def _logs(given: Sequence[Object]) -> Iterator[Object]:
+def _logs(documents: Sequence[Object]) -> Iterator[Object]:
     path = (("resourceLogs", "resource_logs"), ("scopeLogs", "scope_logs"))
-    for one in _inside(given, *path, ("logRecords", "log_records")):
-        body = value_of(one.get("body"))
-        attributes = attributes_of(one.get("attributes"))
-        name = text_at(one, "eventName", "event_name") or text_at(attributes, "event.name")
-        held = body if isinstance(body, Mapping) else {"content": body} if body else {}
+    for log_record in _inside(documents, *path, ("logRecords", "log_records")):
+        body = value_of(log_record.get("body"))
+        attributes = attributes_of(log_record.get("attributes"))
+        name = text_at(log_record, "eventName", "event_name") or text_at(attributes, "event.name")
+        body_data = body if isinstance(body, Mapping) else {"content": body} if body else {}
         yield {
             "name": name,
-            "body": held,
+            "body": body_data,
             "attributes": attributes,
-            "trace": text_at(one, "traceId", "trace_id"),
-            "span": text_at(one, "spanId", "span_id"),
-            "time": time_at(one, "timeUnixNano", "observedTimeUnixNano", "time_unix_nano"),
+            "trace": text_at(log_record, "traceId", "trace_id"),
+            "span": text_at(log_record, "spanId", "span_id"),
+            "time": time_at(log_record, "timeUnixNano", "observedTimeUnixNano", "time_unix_nano"),
         }
 
 
-def _joined(spans: list[TraceSpan], logs: Sequence[Object]) -> list[TraceSpan]:
-    """Spans with the messages logged for them; one is made where only the log is there."""
-    known = {(span.trace, span.id): span for span in spans}
-    held: dict[tuple[str, str], list[Object]] = {}
+def _join_logs(spans: list[TraceSpan], logs: Sequence[Object]) -> list[TraceSpan]:
+    """Add logged messages to their spans; make a span if only the log exists."""
+    spans_by_id = {(span.trace, span.id): span for span in spans}
+    events_by_span: dict[tuple[str, str], list[Object]] = {}
     for place, log in enumerate(logs):
         if str(log["name"]).startswith("gen_ai."):
             id = log["span"] or f"log {place}"
-            held.setdefault((log["trace"], id), []).append(log)
-    made = list(spans)
-    for (trace, id), events in held.items():
-        span = known.get((trace, id))
+            events_by_span.setdefault((log["trace"], id), []).append(log)
+    all_spans = list(spans)
+    for (trace, id), events in events_by_span.items():
+        span = spans_by_id.get((trace, id))
         if span is None:
-            details = [one["attributes"] for one in events if one["name"] == DETAILS]
-            given = {"gen_ai.operation.name": "chat", **(details[0] if details else {})}
+            details = [event["attributes"] for event in events if event["name"] == DETAILS]
+            attributes = {"gen_ai.operation.name": "chat", **(details[0] if details else {})}
             start = events[0]["time"]
             span = span_of(
-                TraceSpan(id, None, trace, "chat", start=start, end=events[-1]["time"]), given
+                TraceSpan(id, None, trace, "chat", start=start, end=events[-1]["time"]), attributes
             )
-            made.append(span)
+            all_spans.append(span)
         read_events(span, events)
-    return made
+    return all_spans
 
 
-def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
-    spans = _joined(list(_spans(given)), list(_logs(given)))
-    for trace, found in by_trace(spans).items():
-        if not _is_ours(found):
-            yield row_of(trace, found)
-
-
-def _is_ours(spans: Sequence[TraceSpan]) -> bool:
-    """Traces of judging are not judged."""
-    return all(span.name.startswith("gen_ai.evaluation") for span in spans)
+def _read(documents: Sequence[Object]) -> Iterator[TraceRow]:
+    spans = _join_logs(list(_spans(documents)), list(_logs(documents)))
+    for trace, trace_spans in by_trace(spans).items():
+        # traces that judging itself wrote are not judged
+        if not all(span.name.startswith("gen_ai.evaluation") for span in trace_spans):
+            yield row_of(trace, trace_spans)
 
 
 def rows_of(spans: Iterable[TraceSpan]) -> Iterator[TraceRow]:
-    """A row for each trace."""
+    """Return a row per trace."""
     return starmap(row_of, by_trace(spans).items())
 
 
@@ -155,9 +153,9 @@ def row_of(trace: str, spans: list[TraceSpan]) -> TraceRow:
     return TraceRow(trajectory_of_spans(spans), present(id=trace or None, session_id=session))
 
 
-def _is_otlp(one: Object) -> bool:
+def _is_otlp(document: Object) -> bool:
     keys = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
-    return any(isinstance(one.get(key), list) for key in keys)
+    return any(isinstance(document.get(key), list) for key in keys)
 
 
-OTLP = TraceFormat("otlp", _read, _is_otlp, lambda given: all(map(_is_otlp, given)))
+OTLP = TraceFormat("otlp", _read, _is_otlp, lambda documents: all(map(_is_otlp, documents)))

@@ -21,35 +21,39 @@ from adjudge.features.agents.traces.spans import TraceSpan
 _PREFIX = "attributes."
 
 
-def _is_span(one: Object) -> bool:
-    named = "context.span_id" in one or isinstance(inner(one, "context", "span_id"), str)
-    return named and "span_kind" in one
+def _is_span(span: Object) -> bool:
+    has_id = "context.span_id" in span or isinstance(inner(span, "context", "span_id"), str)
+    return has_id and "span_kind" in span
 
 
-def _span(one: Object) -> TraceSpan:
-    given = {**inner_object(one, "attributes")}
-    given |= {key.removeprefix(_PREFIX): one[key] for key in one if key.startswith(_PREFIX)}
+def _span(span: Object) -> TraceSpan:
+    attributes = {**inner_object(span, "attributes")}
+    attributes |= {key.removeprefix(_PREFIX): span[key] for key in span if key.startswith(_PREFIX)}
     base = TraceSpan(
-        text_at(one, "context.span_id") or text_at(inner_object(one, "context"), "span_id"),
-        text_at(one, "parent_id") or None,
-        text_at(one, "context.trace_id") or text_at(inner_object(one, "context"), "trace_id"),
-        text_at(one, "name"),
-        start=time_at(one, "start_time"),
-        end=time_at(one, "end_time"),
-        error=error_of(one.get("status_code"), text_at(one, "status_message")),
+        text_at(span, "context.span_id") or text_at(inner_object(span, "context"), "span_id"),
+        text_at(span, "parent_id") or None,
+        text_at(span, "context.trace_id") or text_at(inner_object(span, "context"), "trace_id"),
+        text_at(span, "name"),
+        start=time_at(span, "start_time"),
+        end=time_at(span, "end_time"),
+        error=error_of(span.get("status_code"), text_at(span, "status_message")),
     )
-    events = objects(parse_loosely(one.get("events")))
-    return span_of(base, given, events, text_at(one, "span_kind"))
+    events = objects(parse_loosely(span.get("events")))
+    return span_of(base, attributes, events, text_at(span, "span_kind"))
 
 
-def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
-    listed = objects(given[0].get("data")) if len(given) == 1 and "data" in given[0] else given
+def _read(documents: Sequence[Object]) -> Iterator[TraceRow]:
+    listed = (
+        objects(documents[0].get("data"))
+        if len(documents) == 1 and "data" in documents[0]
+        else documents
+    )
     yield from rows_of(map(_span, listed))
 
 
 PHOENIX = TraceFormat(
     "phoenix",
     _read,
-    lambda one: any(map(_is_span, objects(one, "data")[:1])),
-    lambda given: all(map(_is_span, given)),
+    lambda document: any(map(_is_span, objects(document, "data")[:1])),
+    lambda documents: all(map(_is_span, documents)),
 )

@@ -18,7 +18,7 @@ from adjudge.core.reading.foreign_values import (
     text_at,
     usage_of,
 )
-from adjudge.features.agents.traces.builder import built
+from adjudge.features.agents.traces.builder import build_trajectory
 from adjudge.features.agents.traces.messages import read_turns
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
 from adjudge.features.agents.traces.turns import CalledTool, Returned, Said, Turn
@@ -27,81 +27,82 @@ from adjudge.features.agents.trajectory import Trajectory
 _SHELL = "bash"
 
 
-def _finished(made: Trajectory, one: Object) -> Trajectory:
-    info = inner_object(one, "info")
+def _with_info(trajectory: Trajectory, document: Object) -> Trajectory:
+    info = inner_object(document, "info")
     stats = info.get("model_stats")
     calls = int(number(stats, "api_calls") or 0)
     usage = usage_of(stats, calls) or (Usage(calls) if calls else None)
     submission = info.get("submission")
     return replace(
-        made,
+        trajectory,
         answer=submission if isinstance(submission, str) and submission else None,
         ended=text_at(info, "exit_status") or None,
-        usage=usage or made.usage,
+        usage=usage or trajectory.usage,
         usd=amount(stats, "instance_cost"),
     )
 
 
-def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
-    for one in given:
+def _read(documents: Sequence[Object]) -> Iterator[TraceRow]:
+    for document in documents:
         history = [
             message
-            for message in objects(one, "history")
+            for message in objects(document, "history")
             if not message.get("is_demo") and message.get("message_type") != "demonstration"
         ]
         if any(message.get("tool_calls") for message in history):
             turns = read_turns(history)
         else:
-            turns = [*_before(history), *_steps(objects(one["trajectory"]), history)]
-        made = _finished(built(turns), one)
-        yield TraceRow(made, present(id=text_at(one, "instance_id") or None))
-
-
-def _before(history: Sequence[Object]) -> list[Turn]:
-    """What stands before the agent's first word."""
-    spoken = [place for place, one in enumerate(history) if one.get("role") == "assistant"]
-    return read_turns(list(history[: spoken[0]] if spoken else history))
+            # everything before the agent's first message
+            places = [
+                place for place, message in enumerate(history) if message.get("role") == "assistant"
+            ]
+            prompts = read_turns(list(history[: places[0]] if places else history))
+            turns = [*prompts, *_steps(objects(document["trajectory"]), history)]
+        trajectory = _with_info(build_trajectory(turns), document)
+        yield TraceRow(trajectory, present(id=text_at(document, "instance_id") or None))
 
 
 def _steps(trajectory: Sequence[Object], history: Sequence[Object]) -> Iterator[Turn]:
-    """Where the history holds no calls, what was done stands in the steps alone."""
-    names = [text_at(one, "agent") for one in history if one.get("role") == "assistant"]
+    """Yield the turns from the steps, for a history without calls."""
+    names = [text_at(message, "agent") for message in history if message.get("role") == "assistant"]
     actor = names[0] if names else ""
     for step in trajectory:
-        said = text_at(step, "thought", "response").strip()
+        thought = text_at(step, "thought", "response").strip()
         action = text_at(step, "action").strip()
-        words = [Said(said)] if said else []
+        words = [Said(thought)] if thought else []
         calls = [CalledTool(_SHELL, {"command": action})] if action else []
         yield Turn("assistant", [*words, *calls], actor, seconds=amount(step, "execution_time"))
         if action:
             yield Turn("tool", [Returned(as_text(step.get("observation")))])
 
 
-def _read_mini(given: Sequence[Object]) -> Iterator[TraceRow]:
-    for one in given:
+def _read_mini(documents: Sequence[Object]) -> Iterator[TraceRow]:
+    for document in documents:
         turns: list[Turn] = []
         acted = False
-        for message in objects(one["messages"]):
+        for message in objects(document["messages"]):
             if message.get("role") == "exit":
                 continue
             for turn in read_turns(message):
-                turns.append(_observed(turn, message, acted))
-                acted = turn.role == "assistant" and _acts(turn, message)
-        made = _finished(built(turns), one)
-        yield TraceRow(made, present(id=one.get("instance_id")))
+                turns.append(_with_error(turn, message, acted))
+                acted = turn.role == "assistant" and _add_commands(turn, message)
+        trajectory = _with_info(build_trajectory(turns), document)
+        yield TraceRow(trajectory, present(id=document.get("instance_id")))
 
 
-def _acts(turn: Turn, message: Object) -> bool:
-    """Whether a message acts without a call of a tool; its commands become calls."""
+def _add_commands(turn: Turn, message: Object) -> bool:
+    """Add a message's commands as calls; return True if it acts without a tool call."""
     actions = objects(message, "extra", "actions")
     if not actions or any(isinstance(part, CalledTool) for part in turn.parts):
         return False
-    turn.parts += [CalledTool(_SHELL, {"command": text_at(one, "command")}) for one in actions]
+    turn.parts += [
+        CalledTool(_SHELL, {"command": text_at(action, "command")}) for action in actions
+    ]
     return True
 
 
-def _observed(turn: Turn, message: Object, acted: bool) -> Turn:
-    """A result, with the error that stands beside it."""
+def _with_error(turn: Turn, message: Object, acted: bool) -> Turn:
+    """Return a result with the error recorded next to it."""
     turn.usd = amount(message, "extra", "cost") if turn.role == "assistant" else None
     code = inner(message, "extra", "returncode")
     failure = inner(message, "extra", "exception_info")
@@ -116,13 +117,15 @@ def _observed(turn: Turn, message: Object, acted: bool) -> Turn:
 
 
 SWE_AGENT = TraceFormat(
-    "swe-agent", _read, lambda one: first_has(one.get("trajectory"), "action", "observation")
+    "swe-agent",
+    _read,
+    lambda document: first_has(document.get("trajectory"), "action", "observation"),
 )
 MINI_SWE_AGENT = TraceFormat(
     "mini-swe-agent",
     _read_mini,
-    lambda one: (
-        str(one.get("trajectory_format", "")).startswith("mini-swe-agent")
-        and isinstance(one.get("messages"), list)
+    lambda document: (
+        str(document.get("trajectory_format", "")).startswith("mini-swe-agent")
+        and isinstance(document.get("messages"), list)
     ),
 )

@@ -1,4 +1,4 @@
-"""tau2-bench: simulations, with their tasks beside them."""
+"""tau2-bench: simulations with their tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adjudge.core.reading.foreign_values import (
     objects,
     text_at,
 )
-from adjudge.features.agents.traces.builder import built
+from adjudge.features.agents.traces.builder import build_trajectory
 from adjudge.features.agents.traces.messages import read_turns
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present, reference_call
 
@@ -25,16 +25,18 @@ def _messages(simulation: Object) -> Iterator[Object]:
         yield from inside or [message]
 
 
-def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
-    for one in given:
-        tasks = {str(task.get("id")): task for task in objects(one, "tasks")}
-        policy = inner(one, "info", "environment_info", "policy")
-        for run in objects(one["simulations"]):
+def _read(documents: Sequence[Object]) -> Iterator[TraceRow]:
+    for document in documents:
+        tasks = {str(task.get("id")): task for task in objects(document, "tasks")}
+        policy = inner(document, "info", "environment_info", "policy")
+        for run in objects(document["simulations"]):
             yield _row(run, tasks.get(str(run.get("task_id")), {}), policy)
 
 
 def _row(run: Object, task: Object, policy: object) -> TraceRow:
-    made = built(read_turns(list(_messages(run))), system=policy if isinstance(policy, str) else "")
+    trajectory = build_trajectory(
+        read_turns(list(_messages(run))), system=policy if isinstance(policy, str) else ""
+    )
     criteria = task.get("evaluation_criteria") or {}
     expected = [
         reference_call(action.get("name"), action.get("arguments"))
@@ -42,14 +44,14 @@ def _row(run: Object, task: Object, policy: object) -> TraceRow:
         if action.get("requestor") != "user"
     ]
     scenario = inner(task, "user_scenario", "instructions")
-    made = replace(
-        made,
+    trajectory = replace(
+        trajectory,
         ended=text_at(run, "termination_reason") or None,
-        usd=amount(run, "agent_cost") if run.get("agent_cost") is not None else made.usd,
+        usd=amount(run, "agent_cost") if run.get("agent_cost") is not None else trajectory.usd,
         seconds=amount(run, "duration"),
     )
     return TraceRow(
-        made,
+        trajectory,
         present(
             id=run.get("id"),
             task_id=run.get("task_id"),
@@ -62,5 +64,5 @@ def _row(run: Object, task: Object, policy: object) -> TraceRow:
 
 
 TAU2 = TraceFormat(
-    "tau2", _read, lambda one: first_has(one.get("simulations"), "messages", "task_id")
+    "tau2", _read, lambda document: first_has(document.get("simulations"), "messages", "task_id")
 )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from adjudge.core.reading.foreign_values import Object, first_of, inner, objects
-from adjudge.features.agents.traces.builder import built
+from adjudge.features.agents.traces.builder import build_trajectory
 from adjudge.features.agents.traces.messages import read_turns
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present, reference_call
 from adjudge.features.agents.traces.turns import Returned, Turn
 
 
 def _with_errors(turns: list[Turn]) -> list[Turn]:
-    """Results that begin with "Error" are errors: the rule of this benchmark."""
+    """Mark results that begin with "Error" as errors: the rule of this benchmark."""
     for turn in turns:
         turn.parts = [
             Returned(part.text, part.id, part.name, part.text)
@@ -23,13 +23,13 @@ def _with_errors(turns: list[Turn]) -> list[Turn]:
     return turns
 
 
-def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
-    for run in given:
+def _read(documents: Sequence[Object]) -> Iterator[TraceRow]:
+    for run in documents:
         task = inner(run, "info", "task") or {}
         turns = _with_errors(read_turns(run.get("traj")))
         expected = [
-            reference_call(one.get("name"), first_of(one, "kwargs", "arguments"))
-            for one in objects(task, "actions")
+            reference_call(action.get("name"), first_of(action, "kwargs", "arguments"))
+            for action in objects(task, "actions")
         ]
         id = f"{run.get('task_id')}/{run['trial']}" if "trial" in run else run.get("task_id")
         columns = present(
@@ -41,11 +41,13 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
             reference_calls=expected if "actions" in task else None,
             reference_outputs=task.get("outputs") or None,
         )
-        yield TraceRow(built(turns), columns)
+        yield TraceRow(build_trajectory(turns), columns)
 
 
 TAU_BENCH = TraceFormat(
     "tau-bench",
     _read,
-    lambda one: "task_id" in one and "reward" in one and isinstance(one.get("traj"), list),
+    lambda document: (
+        "task_id" in document and "reward" in document and isinstance(document.get("traj"), list)
+    ),
 )

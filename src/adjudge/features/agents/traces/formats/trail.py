@@ -1,4 +1,4 @@
-"""TRAIL, and what else Patronus writes: a tree of OpenInference spans."""
+"""TRAIL and other traces by Patronus: a tree of OpenInference spans."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from adjudge.features.agents.traces.spans import TraceSpan
 _DURATION = re.compile(r"P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?")
 
 
-def spans_below(given: Sequence[Object]) -> Iterator[tuple[Object, str | None]]:
-    """Each span with the id of the one above it, parents first."""
-    waiting: list[tuple[Object, str | None]] = [(one, None) for one in reversed(given)]
+def spans_below(roots: Sequence[Object]) -> Iterator[tuple[Object, str | None]]:
+    """Yield each span with the id of its parent, parents first."""
+    waiting: list[tuple[Object, str | None]] = [(span, None) for span in reversed(roots)]
     while waiting:
-        one, parent = waiting.pop()
-        yield one, parent
-        below = objects(one, "child_spans")
-        waiting += [(child, text_at(one, "span_id")) for child in reversed(below)]
+        span, parent = waiting.pop()
+        yield span, parent
+        below = objects(span, "child_spans")
+        waiting += [(child, text_at(span, "span_id")) for child in reversed(below)]
 
 
-def _span(one: Object, parent: str | None) -> TraceSpan:
-    start = time_at(one, "timestamp")
-    took = _DURATION.fullmatch(text_at(one, "duration"))
+def _span(span: Object, parent: str | None) -> TraceSpan:
+    start = time_at(span, "timestamp")
+    took = _DURATION.fullmatch(text_at(span, "duration"))
     units = (86400, 3600, 60, 1)
     lasted = (
         None
@@ -43,30 +43,32 @@ def _span(one: Object, parent: str | None) -> TraceSpan:
         )
     )
     base = TraceSpan(
-        text_at(one, "span_id"),
-        text_at(one, "parent_span_id") or parent,
-        text_at(one, "trace_id"),
-        text_at(one, "span_name"),
+        text_at(span, "span_id"),
+        text_at(span, "parent_span_id") or parent,
+        text_at(span, "trace_id"),
+        text_at(span, "span_name"),
         start=start,
         end=None if start is None or lasted is None else start + lasted,
-        error=error_of(one.get("status_code"), text_at(one, "status_message")),
+        error=error_of(span.get("status_code"), text_at(span, "status_message")),
     )
     events = [
         {
             "name": event.get("Name") or event.get("name"),
             "attributes": event.get("Attributes") or event.get("attributes"),
         }
-        for event in objects(one, "events")
+        for event in objects(span, "events")
     ]
-    return span_of(base, inner_object(one, "span_attributes"), events)
+    return span_of(base, inner_object(span, "span_attributes"), events)
 
 
-def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
-    for one in given:
-        spans = [_span(*placed) for placed in spans_below(objects(one["spans"]))]
-        yield row_of(text_at(one, "trace_id"), spans)
+def _read(documents: Sequence[Object]) -> Iterator[TraceRow]:
+    for document in documents:
+        spans = [_span(*placed) for placed in spans_below(objects(document["spans"]))]
+        yield row_of(text_at(document, "trace_id"), spans)
 
 
 TRAIL = TraceFormat(
-    "trail", _read, lambda one: first_has(one.get("spans"), "span_attributes", "child_spans")
+    "trail",
+    _read,
+    lambda document: first_has(document.get("spans"), "span_attributes", "child_spans"),
 )

@@ -16,7 +16,7 @@ from adjudge.core.reading.foreign_values import (
     time_at,
     usage_of,
 )
-from adjudge.features.agents.traces.builder import built
+from adjudge.features.agents.traces.builder import build_trajectory
 from adjudge.features.agents.traces.formats.chats import is_vercel_chat, messages_in, read_chat
 from adjudge.features.agents.traces.formats.otlp import rows_of
 from adjudge.features.agents.traces.messages import read_turns
@@ -25,61 +25,61 @@ from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
 from adjudge.features.agents.traces.spans import TraceSpan
 
 
-def _is_span(one: Object) -> bool:
-    return "spanId" in one and isinstance(one.get("attributes"), Mapping)
+def _is_span(document: Object) -> bool:
+    return "spanId" in document and isinstance(document.get("attributes"), Mapping)
 
 
-def _span(one: Object) -> TraceSpan:
+def _span(span: Object) -> TraceSpan:
     base = TraceSpan(
-        text_at(one, "spanId"),
-        text_at(one, "parentSpanId", "parentId")
-        or str(inner(one, "parentSpanContext", "spanId") or "")
+        text_at(span, "spanId"),
+        text_at(span, "parentSpanId", "parentId")
+        or str(inner(span, "parentSpanContext", "spanId") or "")
         or None,
-        text_at(one, "traceId"),
-        text_at(one, "name"),
-        start=time_at(one, "startTime"),
-        end=time_at(one, "endTime"),
+        text_at(span, "traceId"),
+        text_at(span, "name"),
+        start=time_at(span, "startTime"),
+        end=time_at(span, "endTime"),
         error=error_of(
-            inner(one, "status", "code"), text_at(inner_object(one, "status"), "message")
+            inner(span, "status", "code"), text_at(inner_object(span, "status"), "message")
         ),
     )
-    return span_of(base, one["attributes"], objects(one, "events"))
+    return span_of(base, span["attributes"], objects(span, "events"))
 
 
-def _read_spans(given: Sequence[Object]) -> Iterator[TraceRow]:
-    yield from rows_of(map(_span, given))
+def _read_spans(documents: Sequence[Object]) -> Iterator[TraceRow]:
+    yield from rows_of(map(_span, documents))
 
 
-def _read_steps(given: Sequence[Object]) -> Iterator[TraceRow]:
-    for one in given:
-        prompt = first_of(one, "messages", "prompt", "input")
+def _read_steps(documents: Sequence[Object]) -> Iterator[TraceRow]:
+    for document in documents:
+        prompt = first_of(document, "messages", "prompt", "input")
         turns = [] if prompt is None else read_turns(prompt)
-        for step in objects(one["steps"]):
+        for step in objects(document["steps"]):
             content = step.get("content")
             if not isinstance(content, list):
                 words = [{"type": "text", "text": step["text"]}] if step.get("text") else []
-                named = [{**call, "type": "tool-call"} for call in objects(step, "toolCalls")]
+                calls = [{**call, "type": "tool-call"} for call in objects(step, "toolCalls")]
                 backs = [{**back, "type": "tool-result"} for back in objects(step, "toolResults")]
-                content = [*words, *named, *backs]
+                content = [*words, *calls, *backs]
             for turn in read_turns({"role": "assistant", "content": content}):
                 turn.usage = usage_of(step.get("usage")) or Usage(1)
                 turn.source = id_at(step.get("response") or {}, "id")
                 turn.ended = text_at(step, "finishReason") or None
                 turns.append(turn)
-        system = text_at(one, "system", "instructions")
-        yield TraceRow(built(turns, system=system), present(id=one.get("id")))
+        system = text_at(document, "system", "instructions")
+        yield TraceRow(build_trajectory(turns, system=system), present(id=document.get("id")))
 
 
-def _is_steps(one: Object) -> bool:
-    steps = objects(one, "steps")
+def _is_steps(document: Object) -> bool:
+    steps = objects(document, "steps")
     return bool(steps) and ("toolCalls" in steps[0] or "toolResults" in steps[0])
 
 
-SPANS = TraceFormat("vercel", _read_spans, lines=lambda given: all(map(_is_span, given)))
+SPANS = TraceFormat("vercel", _read_spans, lines=lambda documents: all(map(_is_span, documents)))
 STEPS = TraceFormat("vercel", _read_steps, _is_steps)
 MESSAGES = TraceFormat(
     "vercel",
     read_chat,
-    lambda one: is_vercel_chat(objects(messages_in(one))),
+    lambda document: is_vercel_chat(objects(messages_in(document))),
     is_vercel_chat,
 )
