@@ -79,7 +79,7 @@ class ModelError(AdjudgeError):
 
     retryable = False
     status: int | None = None
-    """The HTTP status behind it, where there was one."""
+    """The HTTP status of the error, if there was one."""
     may_have_cost = False
     """True if the request was sent, and the model may have answered: a budget counts it."""
 
@@ -151,7 +151,7 @@ class ModelUnusable(ModelError):
 
 
 NOT_ASKED = Message("not asked")
-"""How the reason of a vote begins whose model was paused."""
+"""The beginning of the reason of a vote whose model was paused."""
 
 
 class ModelPaused(ModelError):
@@ -230,7 +230,7 @@ class BatchesOpen(RunStopped):
 
 
 HALTS = (BudgetSpent, RunStopped, ModelUnusable)
-"""What ends a run gently: nothing more is asked, and what is under way is waited for."""
+"""Errors that end a run gently: nothing more is asked, and open requests are waited for."""
 
 
 class NoValidCandidate(RunError):

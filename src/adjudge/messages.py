@@ -19,7 +19,7 @@ Values = Mapping[str, object]
 _DEEPEST = 16
 """Messages inside a message that is read back."""
 _OF_ONE_ROW = re.compile(r"'[^']*'|\"[^\"]*\"|“[^”]*”|\b(?=\w*\d)[0-9a-fA-F-]{8,}\b|\b\d{5,}\b")
-"""What differs from row to row in one and the same reason: quotations, ids and large numbers."""
+"""Parts that differ from row to row in the same reason: quotations, ids and large numbers."""
 _LONGEST_ABRIDGED = 200
 _PUNCTUATION = re.compile(r"(?:[^{}A-Za-z]|\{\w+(?:!r)?(?::[+]?\.?\d?[%,defg]?)?\})*")
 """A template that no language translates: values, and what stands between them."""
@@ -32,7 +32,7 @@ class Message(str):
 
     template: str
     plural: str
-    """The template for any number but one, where ``values["count"]`` decides."""
+    """The template for all numbers but one; ``values["count"]`` decides."""
     context: str
     """Tells apart what is one word in English and two elsewhere."""
     values: Values
@@ -251,9 +251,11 @@ class Translations(NamedTuple):
     """The translations of one language."""
 
     texts: Mapping[tuple[str, str], tuple[str, ...]]
-    """From context and template to the translation, or to one for each plural form."""
+    """(Context, template) → the translation, or one per plural form."""
     plurals: Mapping[tuple[str, str], str]
-    """From the same to the English template for any number but one; empty where there is none."""
+    """(Context, template) → the English template for all numbers but one; empty without a
+    plural.
+    """
     plural_form: Callable[[int], int]
 
     def plural_of(self, template: str, context: str = "") -> str | None:

@@ -53,7 +53,7 @@ ALIASES = {
     "adjudge.judges": "adjudge.features.compat.judges",
     "adjudge.rewards": "adjudge.features.rewards.names",
 }
-"""Module that other projects' scripts import → where it is."""
+"""Module that scripts of other projects import → its place here."""
 OURS: Mapping[str, Mapping[str, str]] = {
     "models": _below(
         "core.gateway.registry:",
@@ -280,10 +280,10 @@ class Part(NamedTuple):
     name: str
     target: str
     package: str = ""
-    """Which package brings it; empty for our own."""
+    """The package that brings it; empty for our own parts."""
     version: str = ""
     problem: str = ""
-    """Why it cannot be used, as far as that is known without loading it."""
+    """The reason why it cannot be used, as far as that is known without loading it."""
 
     def error(self, problem: str) -> SetupError:
         """Return an error of one line that names the package and its problem."""
@@ -393,6 +393,7 @@ def installed_parts() -> tuple[Part, ...]:
     return _scan(tuple(sys.path))
 
 
+# the argument is only the key of the cache: new entries of sys.path are scanned, too
 @cache
 def _scan(_path: tuple[str, ...]) -> tuple[Part, ...]:
     parts: dict[tuple[str, str, str], Part] = {}  # of two copies of a package the first counts

@@ -49,7 +49,7 @@ CRITERIA = Criteria(
     "How helpful is the response?",
     [CriteriaOption(str(grade), f"helpful to degree {grade} of 5") for grade in range(1, 6)],
 )
-"""What the checks ask. A judge that needs other criteria is given its own:
+"""The criterion of the checks. A judge that needs other criteria gets its own:
 ``check_direct_judge(make_judge, criteria)``.
 """
 _BREAKS = "this text breaks the judge"

@@ -106,6 +106,7 @@ def make_judges(file: EvalFile, opened: OpenEntry, prices: PriceTable) -> list[R
         judges = talking.after_targets(file, judges, model, prices)
     elif file.target:
         judges = _after_targets(file, judges, model, prices)
+    # the events of a run tell its judges apart by their names
     for name, count in Counter(ready.name for ready in judges).items():
         if count > 1:
             raise SetupError(

@@ -100,13 +100,12 @@ class ExpectedRow:
 
     fields: Mapping[str, str | tuple[str, ...]]
     expected: str = ""
-    """An option; of compared responses the letter of the better one, or "tie".
-
-    Empty: nobody says.
+    """An option. For compared responses, the letter of the better one, or "tie". Empty if nothing
+    is expected.
     """
     id: str = ""
     note: str = ""
-    """Where it comes from, or why it is hard."""
+    """The origin of the instance, or the reason why it is hard."""
 
     def as_file(self) -> JsonDict:
         """Return the row as the file has it, without empty keys."""
@@ -124,11 +123,11 @@ class TestCase:
     settings: CaseSettings = field(default_factory=CaseSettings)
     rows: tuple[ExpectedRow, ...] = ()
     note: str = ""
-    """What was changed, in the words of who saved it."""
+    """The author's words about the last change."""
     agreement: CaseAgreement | None = None
-    """None where it was saved without being judged as it is."""
+    """None if it was saved without being judged in this form."""
     beside: tuple[CatalogEntry, ...] = ()
-    """What the instances are judged by as well: other wordings of the criterion, or others."""
+    """Further criteria that the instances are judged by: other wordings, or other criteria."""
 
     def __post_init__(self) -> None:
         if len(self.beside) > MOST_BESIDE:
@@ -285,6 +284,7 @@ def settings_data(settings: CaseSettings) -> JsonDict:
 def parse_case(content: str, file: str) -> TestCase:
     """Return the test case in ``content``. A SetupError names the wrong line of ``file``."""
     place = load_yaml(content, Place(file))
+    # only aliases can make a small file large
     if "&" in content and unfolded_size(place.value) > _MOST_VALUES:
         raise place.wrong("its aliases unfold to more than {most:,} values", most=_MOST_VALUES)
     keys = mapping(place.value, place, _KEYS, ("test_case", "criteria"))

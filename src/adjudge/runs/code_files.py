@@ -41,18 +41,18 @@ _PROGRAMS = frozenset(
         *("ts", "rb", "pl", "php", "lua", "jar", "ps1", "bat", "cmd", "exe"),
     )
 )
-"""How the names of programs end; files that may be executed count, too."""
+"""Endings of programs. Files that may be executed count, too."""
 _NOT_ENTERED = frozenset(("node_modules", "__pycache__"))
 _KEPT = frozenset(
     f".{name}" for name in ("csv", "tsv", "jsonl", "parquet", "xlsx", "html", "log", "lock", "part")
 )
-"""How the names of tables, pages and logs end, which are written by every run."""
+"""Endings of tables, pages and logs, which every run writes."""
 _OURS = frozenset(("runs", "reports", ".adjudge"))
 """Folders that commands write to, next to an eval file."""
 _MOST_PROGRAMS = 5000
 _MOST_BYTES = 256 << 20
 TOO_MANY = "too many programs"
-"""In the place of a file: nobody can say whether they changed, so that nothing is remembered."""
+"""Used in place of a file. It makes changes undetectable, so nothing is remembered."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +142,7 @@ def _program_files(file: EvalFile, code: Sequence[str]) -> dict[str, str]:
     folder = file.path.absolute().parent.resolve()
     named_files = [path.resolve() for path in _paths_in(code, file) if path.is_file()]
     programs = {*named_files, *_installed_elsewhere(filter(is_reference, code), folder)}
+    # None: the imports do not show everything that the code may load
     imported = _imported_files([path for path in named_files if path.suffix == ".py"], folder)
     has_commands = any(target.command for target in file.target)
     expressions = [text for text in code if not is_reference(text)]

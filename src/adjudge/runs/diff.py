@@ -35,9 +35,9 @@ from adjudge.runs.folder import records_of, run_facts
 Side = Literal[0, 1]
 SKIPPED: StatusName = "skipped"
 _PLACE = re.compile(r"((.*\.\w+|stdin):|row )\d+( \(\d+\))?( turn \d+)?")
-"""What rows without a name are called: by their place, which says nothing of what they are."""
+"""Ids of rows without a name: their positions, which say nothing about their content."""
 _NOTHING = ("", "None", "nan", "NaN", "NaT")
-"""What an empty cell of a column reads like: it names no row."""
+"""Texts of an empty cell, which names no row."""
 _ALONE = "\x01"
 """Begins what a row alone belongs to; no column's value and no id does."""
 _ANSWER = "response"
@@ -81,9 +81,7 @@ class JudgedRow:
     id: str | None
     summary: JudgmentSummary
     systems: tuple[str, ...] = ()
-    """The compared responses, in the order in which the first run has them; none where there is one
-    response.
-    """
+    """The compared responses in the order of the first run; empty with a single response."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +91,7 @@ class Change:
     before: JudgedRow
     after: JudgedRow
     same_content: bool
-    """False where only the name says that it is the same row: the text that was
-    judged is another.
-    """
+    """False if only the name says that it is the same row, and the judged text is different."""
 
 
 class Pair(NamedTuple):
@@ -104,13 +100,13 @@ class Pair(NamedTuple):
     before: JudgedRow
     after: JudgedRow
     identities: tuple[str, str]
-    """Of the row's content in either run."""
+    """The identity of the row's content in each run."""
     cluster: str
-    """What rows that belong together share: a column's value, or an id that several rows have. A
-    row alone has a value of its own.
+    """The group of the row: a column's value, or an id that several rows have. A row alone has a
+    unique value.
     """
     slice: str = ""
-    """What the row holds in the column that rows are told apart by, in the first run."""
+    """The row's value in the column ``by``, in the first run."""
     slice_after: str = ""
     """Like ``slice``, in the second run."""
     ids: tuple[str | None, str | None] = (None, None)
@@ -138,7 +134,7 @@ class OutcomeCount(NamedTuple):
     before: JudgmentSummary
     after: JudgmentSummary
     other_texts: int
-    """Those of them whose content is not the same in both runs."""
+    """Pairs among them with different content in the two runs."""
     times: int
 
 
@@ -164,7 +160,7 @@ class RunDiff:
         self.by = by
         """The column that rows are told apart by."""
         self.settings = settings
-        """What differs in the configuration, one text a setting."""
+        """The differences of the configurations, one text per setting."""
         self.cluster = cluster
         """The column that says which rows belong together."""
         self.without_group = without_group

@@ -77,9 +77,7 @@ FROM_LABELS: FromLabels = "from labels"
 Weights = tuple[tuple[str, float], ...] | FromLabels
 """(model, weight) of each; or what the calibration says."""
 FailUnder = float | tuple[tuple[str, float], ...]
-"""What must be reached: by every criterion, or (name, number) of some criteria
-or compared systems.
-"""
+"""The bar of every criterion, or (name, number) of some criteria or compared systems."""
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -221,9 +219,9 @@ class JudgeEntry:
         None,
     )
     line: int = 1
-    """Where it stands in the file."""
+    """Its line in the file."""
     asked_with: str = ""
-    """The model that its name says, where the same judge is asked with several."""
+    """The model in its name, if the same judge is asked with several models."""
 
     @property
     def own_models(self) -> tuple[ModelEntry, ...]:
@@ -635,15 +633,15 @@ class EvalFile:
     path: Path = field(default=Path("eval.yaml"))
     """The file itself; its paths are relative to it."""
     typed: bool = False
-    """Made of a command's options: nothing is kept unless ``run`` says where."""
-    rows: tuple[Instance, ...] = ()
-    """What is judged, where it was typed rather than read; with a path, where it was read from
-    there already.
+    """True for a file made of a command's options. Its run is only kept if ``run`` names a
+    folder.
     """
+    rows: tuple[Instance, ...] = ()
+    """The rows, if they were typed. With a path, the rows that were read from it already."""
     given: GivenFields = field(default_factory=dict)
     """Fields for every row that lacks its own."""
     models_from: Place | None = None
-    """What names the models, where the file itself does not."""
+    """The place that names the models, if the file itself does not."""
     has_default_limit: bool = False
     """True if the budget is the default of a folder that is not trusted."""
 

@@ -56,7 +56,7 @@ class JudgmentDone:
     criteria.
     """
     spent: Spent | None = None
-    """By the whole run so far; None where none is kept."""
+    """The spending of the whole run so far; None if no run is kept."""
     failed_calls: int = 0
     """Requests so far that brought no reply, tries that were repeated included."""
     lost: Spent = Spent()
@@ -124,9 +124,8 @@ Event = (
     | Stopping
     | BackendNews
 )
-"""What happens in a run, in the order it happens: a row that no judge can judge, rows that hold
-nothing and are passed over, and rows whose judged text is empty, which are judged as they stand,
-are reported as they were read.
+"""The events of a run, in order. Odd rows are reported as they are read: rows that no judge can
+judge, blank rows, which are skipped, and rows with an empty judged text, which are judged.
 """
 
 
@@ -249,6 +248,7 @@ async def _execute(
     if (first_row := next(rows, None)) is not None:
         rows = chain([first_row], rows)
     listen(RowsReadable())
+    # the caller handles RowsReadable before the run's folder is made
     await outbox.drain()
     limits = None if plan.limits == Budget() else plan.limits
     judges = plan.configuration if run or limits else {}
@@ -269,6 +269,7 @@ async def _execute(
         finally:
             if run and open_run_or_none:
                 await outbox.drain()
+                # the caller has counted every event by now, so these facts are final
                 facts = kept()
                 if not facts.items() <= run.facts.items():  # else they are there since it began
                     await open_run_or_none.ledger.note_all(facts)
@@ -309,6 +310,7 @@ async def _judge_in_rounds(
                 for ready, deferred in open_judges:
                     rows = begun_rows or judgeable_rows(plan, ready, _ignore)
                     await _judge(ready, rows, run, listen, deferred)
+                    # only the rows of the first judge were begun
                     begun_rows = None
                 open_judges = [
                     (ready, deferred) for ready, deferred in open_judges if deferred.left

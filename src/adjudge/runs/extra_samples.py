@@ -40,7 +40,7 @@ class AskedAgain(WithOtherBallots):
     """A judge whose answers are further samples, which no cache or ledger has yet."""
 
     asking: int = 1
-    """Which asking this is, from 0."""
+    """The number of this asking, from 0."""
 
     def change(self, ballots: Sequence[Ballot]) -> list[Ballot]:
         offset = self.asking * self.samples

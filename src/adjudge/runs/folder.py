@@ -55,7 +55,7 @@ from adjudge.runs.eval_file import OUTPUTS
 from adjudge.runs.partitions import kept_facts
 
 UNFINISHED = ".importing"
-"""How the folder ends in which an import is written before it takes its place."""
+"""The ending of the folder in which an import is written until it is complete."""
 _LOG = f"{FILE}-wal"
 _NEWEST = "number IN (SELECT max(number) FROM votes GROUP BY ballot)"
 _FINISHED = "(more IS NULL OR json_extract(more, '$.unfinished') IS NULL)"
@@ -78,7 +78,7 @@ class CriteriaInfo(JudgeCriterion):
 
     statuses: dict[str, int]
     mean: float | None
-    """Mean score of its rows, where some have one."""
+    """The mean score of its rows, if some have a score."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +142,7 @@ class RunInfo(RunFacts, HtmlRepr):
     usage: dict[str, Usage]
     """Model → what its replies took."""
     batches: tuple[Batch, ...] = ()
-    """What was sent through providers' batch APIs, the oldest first."""
+    """Batches that were sent to providers, the oldest first."""
 
     def to_dict(self) -> JsonDict:
         """Return the run's summary as a JSON-ready dict."""
@@ -193,6 +193,7 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
         raise no_run from None
     try:
         with connect(path, writable=False) as connection:
+            # one read transaction: what the run writes meanwhile is not seen
             connection.execute("BEGIN")
             check_layout(connection, path)
             yield connection

@@ -20,7 +20,7 @@ _VERDICTS: Mapping[str, object] = {
     "selected_option": None,
     "checks": (),
 }
-"""What a result without a verdict must not say, by the names of its fields."""
+"""Fields of a verdict → their values in a result without one."""
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ def limits(interval: HasLimits | None, digits: int = 2) -> str:
 
 def p_value(value: float | None) -> str:
     """Return a p-value with three decimals, or a dash. A small one is <0.001, never 0.000."""
+    # it would be rounded to 0.000
     if value is not None and value < 0.0005:
         return Message("<{least:.3f}", least=0.001)
     return figure(value, 3)

@@ -9,9 +9,11 @@ from adjudge.core.ledger.rows import read_fact
 from adjudge.errors import RunError
 
 PARTITIONS = "partitions"
-"""Of a run's folder: where workers of a cluster write until all is merged into the ledger."""
+"""The folder in a run's folder into which workers of a cluster write until all is merged into the
+ledger.
+"""
 FACTS = "facts.json"
-"""Of those: what the run's folder is to keep, also where the driver is killed."""
+"""The file in it with the facts for the run's folder. They must survive if the driver is killed."""
 
 
 def kept_facts(folder: Path) -> JsonObject | None:

@@ -15,7 +15,7 @@ class Scale(NamedTuple):
     low: float
     high: float
     options: Mapping[str, float] = NOTHING
-    """What each option scores; empty if a number is asked for."""
+    """The score of each option; empty if the judge is asked for a number."""
 
 
 Ends = Mapping[str, Scale]

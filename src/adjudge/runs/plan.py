@@ -38,20 +38,22 @@ class Plan:
     """
 
     file: EvalFile
-    """With the criteria that its judges name. ``over`` replaces it, together with the reader."""
+    """The file, with the criteria of its judges looked up. ``over`` replaces it together with the
+    reader.
+    """
     reader: RowReader
     """Reads its rows."""
     judges: tuple[ReadyJudge, ...]
-    """With their models opened, their criteria found and their code loaded."""
+    """The judges, with opened models, criteria and loaded code."""
     prices: PriceTable = field(default_factory=PriceTable.load)
     limits: Budget = Budget()
-    """Where the run stops: the caller's limits, and the file's if the caller set none."""
+    """The limits of the run: the caller's, and the file's if the caller set none."""
     folder: Path | None = None
     """The run folder; None if nothing is kept."""
     limit: int | None = None
     """Judge only the first rows."""
     facts: JsonObject = field(default_factory=dict)
-    """What the run folder keeps about the run, such as the file to be resumed."""
+    """Facts about the run for its folder, such as the file to be resumed."""
 
     def over(self, file: EvalFile) -> Plan:
         """Return the plan for other rows. ``file``: the plan's file with other data."""

@@ -211,9 +211,9 @@ class Project(ServerEntry):
     max_concurrency: int | None = key(WholeNumber(least=1), "Requests at once, per model.", None)
     prices: str | None = key(Text(), "A file of your own prices, relative to this one.", None)
     path: Path | None = field(default=None)
-    """The file it was read from; None where there is none."""
+    """The file that it was read from; None without a file."""
     digest: str = ""
-    """Of the text that was read."""
+    """The hash of the text that was read."""
 
     @property
     def prices_path(self) -> Path | None:

@@ -25,29 +25,29 @@ class ReadyJudge:
     name: str
     judge: Judge[Any, Any]
     label: str
-    """What its judgments are filed under."""
+    """The name under which its judgments are stored."""
     criteria: tuple[Criteria, ...] = ()
-    """What it judges by, one after the other; empty where the judge itself knows."""
+    """Its criteria, judged one after the other; empty if the judge itself has them."""
     fail_under: FailUnder | None = None
     compares: bool = False
-    """Whether it compares responses, which gives no score."""
+    """True if it compares responses, which gives no score."""
     first_step: Judge[Any, Any] | None = None
-    """Of a cascade, whose steps all take the same."""
+    """The first step of a cascade. All its steps take the same items."""
     columns: (
         Callable[[Instance, Mapping[str, str], Path | ObjectFile], Mapping[str, str]] | None
     ) = None
-    """Of a judge of RAG rows: which column was taken for which field, by the first row, those
-    named, and the source.
+    """For judges of RAG rows: returns which column was taken for which field, by the first row, the
+    named columns and the source.
     """
 
     results_per_row: int = 1
-    """Of each criterion: as often as targets answer a row."""
+    """Results per criterion: as many as there are targets' answers to a row."""
     per: Per = "row"
-    """What it judges of a row."""
+    """The part of a row that it judges."""
     systems: tuple[str, ...] = ()
-    """Who answers its rows, where several do."""
+    """The systems that answer its rows, if there are several."""
     each_row: Callable[[Instance], Sequence[Any]] | None = None
-    """Of a judge with several results for each row: what it looks at."""
+    """For judges with several results per row: returns the items."""
 
     @cached_property
     def configuration(self) -> JsonObject:

@@ -33,7 +33,7 @@ from adjudge.errors import RunError
 
 _PAGE = 4096
 _UNREADABLE = (sqlite3.Error, MemoryError, OverflowError)
-"""What reading damaged rows ends in."""
+"""Errors that reading damaged rows raises."""
 
 
 def recover(folder: str | Path) -> tuple[int, int]:

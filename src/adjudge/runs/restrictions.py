@@ -305,6 +305,7 @@ def _needs_of_provider(spec: ProviderSpec, model: str, root: Path) -> Iterator[t
     if spec.reads:
         list_files = cast(Callable[[str], Iterable[str]], resolve(spec.reads))
         yield from ((READS, what) for what in list_files(name))
+    # these models are files
     if spec.name in ("replay", "learned"):
         if (outside := place_outside(Path(name.partition("#")[0]), root)) is not None:
             yield READS, outside

@@ -21,7 +21,7 @@ class RowSource:
     """A reader of the rows in files and folders of one form."""
 
     formats: tuple[str, ...]
-    """What may stand after ``as`` in an eval file."""
+    """The values of ``as`` in an eval file that it reads."""
     holds: Callable[[Path], bool]
     """Return True if a path holds such rows, by its structure."""
     read: Callable[[Path, str | None, Sequence[str], OnBadRow], Iterator[Instance]]

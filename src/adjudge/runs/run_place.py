@@ -22,7 +22,7 @@ from adjudge.runs.plan import Plan
 EARLIER = "earlier"
 """The fact under which a run folder keeps what its run is to be compared with."""
 ORIGINS = (EARLIER, "forked_from")
-"""Those that say from which run it comes."""
+"""The facts that name the run from which a run comes."""
 _DATA = "data"
 """The fact under which a run folder keeps which rows it judged."""
 
@@ -33,9 +33,9 @@ class RunPlace:
 
     folder: Path
     earlier: Path | None = None
-    """The last run of the file before it was changed; None where nothing changed since."""
+    """The last run of the file before it was changed; None if nothing changed since."""
     reused: Path | None = None
-    """The run whose answers are taken where they still apply."""
+    """The run whose answers are reused if they still apply."""
     passed_over: Path | None = None
     """A run of the file that is not the user's own."""
 
@@ -56,6 +56,7 @@ def find_place(
     for folder in sorted(_runs_of_file(first_folder), key=last_written, reverse=True):
         with reading(folder) as ledger:
             facts = read_meta(ledger)
+        # FOLDER-2 may be the first run of another eval file
         if folder != first_folder and not _is_of(facts, plan.file):
             continue
         if not is_own(facts):

@@ -73,9 +73,9 @@ class SectionPart:
     being in the folder ``report_templates`` of the package.
     """
     functions: ClassVar[Mapping[str, Callable[..., object]]] = FrozenDict()
-    """What these templates call, as ``part.functions.NAME``."""
+    """Functions for these templates, as ``part.functions.NAME``."""
     gate_measure: ClassVar[Measure] = "mean"
-    """What gates call the mean of the section."""
+    """The name of the section's mean in gates."""
     has_options: ClassVar[bool] = True
     """False if pages do not count the verdicts of its rows."""
 

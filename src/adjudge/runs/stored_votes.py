@@ -40,6 +40,7 @@ class KnownVotes(Known):
 
     def recall(self, ballots: Sequence[Ballot], keys: Sequence[bytes]) -> list[Vote | None]:
         """Return the last vote on each ballot, with the parts that a plan needs."""
+        # the filter holds every stored key: most ballots of a new plan need no query
         likely = [key for key in keys if key in self._maybe]
         votes = {row[0]: row[1:] for row in self._rows(likely)} if likely else {}
         recalled = [

@@ -40,7 +40,7 @@ from adjudge.runs.ready_judge import ReadyJudge
 
 _RESPONSE, _CONTEXTS = "response", "contexts"
 _ASSUMED = "x" * 800
-"""Stands for an answer that is not there yet where its cost is estimated."""
+"""Used for a missing answer when its cost is estimated."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class UnansweredRow:
 
     instance: Instance
     variants: tuple[Variant, ...]
-    """Of a comparison all that are compared, else one."""
+    """All variants of a comparison, else one."""
     place: int
 
     @property
@@ -174,7 +174,7 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
 
     variants: tuple[Variant, ...]
     counts: bool = True
-    """Whether what the target took is counted with this judge: with the first of a run."""
+    """True if the usage of the target is counted with this judge: the first judge of a run."""
     answers: SharedAnswers = field(default_factory=SharedAnswers, repr=False, compare=False)
     prices: PriceTable = field(repr=False, compare=False, kw_only=True)
 

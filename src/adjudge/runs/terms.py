@@ -29,7 +29,9 @@ _RULES: Mapping[str, Message] = {
     "harmful": Message("harmful"),
     "questionable": Message("questionable"),
 }
-"""By the names in ``rag.composite``, which commands that judge no RAG answers need not load."""
+"""Titles by the names in ``rag.composite``. Commands without RAG answers need not load that
+module.
+"""
 _PARAMETERS: Mapping[str, Message] = {
     "data": Message("data"),
     "columns": Message("columns"),

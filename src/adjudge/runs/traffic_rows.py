@@ -8,7 +8,7 @@ from adjudge.core.domain.json_types import JsonObject, object_in
 from adjudge.core.domain.record import JudgmentRecord
 
 COLUMN = "traffic"
-"""What a row says of how it was chosen, beside its own columns."""
+"""The column that says how a row was chosen."""
 
 
 def traffic_folder(eval_file: Path) -> Path:

@@ -91,9 +91,9 @@ class Changes:
 
     was_trusted: bool
     needs: tuple[Need, ...]
-    """Those that are new."""
+    """The new needs."""
     files: tuple[str, ...]
-    """Those that changed, or are new or gone."""
+    """The files that changed, appeared or disappeared."""
 
 
 def changes_of(file: TrustedFile) -> Changes:
@@ -379,6 +379,7 @@ def remember(files: Sequence[TrustedFile]) -> None:
     """
     with suppress(OSError, SetupError), _change_remembered() as trusted:
         for file in files:
+            # its random hash would never match again
             if TOO_MANY not in file.hashes:
                 trusted.setdefault(str(file.path.parent), {})[file.path.name] = file.to_json()
 
@@ -436,6 +437,7 @@ def _read() -> _Trusted:
     """Return the remembered files; none if another user may have written them."""
     try:
         with (state_folder() / _FILE).open("rb") as file:
+            # the open file, not the path: it cannot be exchanged in between
             file_status = os.fstat(file.fileno())
             is_writable_by_others = os.name == "posix" and (
                 file_status.st_uid != os.getuid()

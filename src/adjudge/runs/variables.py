@@ -28,7 +28,9 @@ _NOT_OURS = re.compile(
     r"(?:LD_|DYLD_|PYTHON|ADJUDGE_|SSL_|GIT_).*|.*_PROXY|.*_CA_BUNDLE|PATH|HOME|IFS|SHELL",
     re.IGNORECASE,
 )
-"""What decides how programs run and whom they trust: not for a file that came with others."""
+"""Variables that decide how programs run and whom they trust. A file that came with others must not
+set them.
+"""
 
 
 def with_variables(
@@ -158,6 +160,7 @@ def _parse_env(text: str, path: Path) -> Mapping[str, str]:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         match = _LINE.fullmatch(line)
+        # os.environ refuses null bytes
         if match is None or "\0" in line:
             place = replace(Place(str(path)), line=number)
             raise place.wrong("a line is NAME=value, or begins with #")

@@ -70,7 +70,7 @@ OpenListener = Callable[[Plan], AbstractContextManager[RunListener]]
 
 
 LISTENERS: Parts[OpenListener] = Parts("listeners")
-"""By name; a listener is loaded only if it is asked for."""
+"""Listeners by name. A listener is only loaded if it is asked for."""
 
 
 def listener_named(name: str) -> OpenListener:
@@ -107,6 +107,7 @@ class JudgmentSpool:
 
     def add(self, judged: JudgmentDone) -> None:
         try:
+            # reading moves the position, so every judgment is appended at the end
             self._places.append(self._file.seek(0, 2))
             self._numbers.append(judged.number)
             pickle.dump(judged, self._file, pickle.HIGHEST_PROTOCOL)

@@ -107,6 +107,7 @@ def _wait_for_change(paths: list[Path], before: list[Stamp]) -> None:
             ],
             gone,
         )
+        # None: an editor is just replacing the file
         if stamps == previous_stamps and stamps != before and None not in stamps:
             return
 

@@ -18,11 +18,11 @@ from adjudge.messages import render, term
 from adjudge.runs.cli.output import Output
 
 CONTEXT = "help"
-"""What the catalogues call these texts."""
+"""The context of these texts in the catalogues."""
 _AS_IT_STANDS = "\b\n"
-"""What a paragraph begins with that click does not fill."""
+"""The start of a paragraph that click does not refill."""
 _VALUE = re.compile(r"\b[A-Z]{2,}\b")
-"""What stands for a value: TEXT, COLUMN."""
+"""Placeholders of values: TEXT, COLUMN."""
 
 
 class Argument(click.Argument):

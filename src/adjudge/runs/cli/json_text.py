@@ -14,7 +14,7 @@ from adjudge.runs.exporters.json_version import SCHEMA
 from adjudge.runs.view.clean_text import clean_json
 
 Document = Mapping[str, JsonValue | Iterator[JsonValue]]
-"""What stands under each key; an iterator is a list that is printed as it is read."""
+"""The values by key. An iterator becomes a list that is printed as it is read."""
 
 
 def print_results(
@@ -57,6 +57,7 @@ def _entry(name: str, value: object) -> Iterator[str]:
 
 def _list_pieces(name: str, each: Iterator[object]) -> Iterator[str]:
     yield f"  {_text(name)}: ["
+    # stays -1 for an empty list
     number = -1
     for number, value in enumerate(each):
         yield f"{',' if number else ''}\n{_text(value, 4)}"

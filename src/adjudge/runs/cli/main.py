@@ -166,7 +166,7 @@ _CALLED_ELSEWHERE = {
     **dict.fromkeys(("convert",), "import"),
     **dict.fromkeys(("benchmark",), "bench"),
 }
-"""What other tools call a command → ours."""
+"""Name of a command in other tools → our name."""
 
 
 def _unknown_command(name: str) -> Message:

@@ -42,7 +42,7 @@ LANGUAGE = click.Choice(("en", "ru"))
 FROM_ZERO = click.IntRange(min=0)
 FROM_ONE = click.IntRange(min=1)
 _MAKES = "adjudge.option"
-"""Where a field keeps how its option is made."""
+"""The metadata key of the function that makes a field's option."""
 Decorator = Callable[[F], F]
 
 
@@ -154,6 +154,7 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     """Combine several options into one decorator, in this order."""
 
     def decorate(function: F) -> F:
+        # the option that is applied last is listed first
         for option in reversed(options):
             function = option(function)
         return function
@@ -278,7 +279,7 @@ trust = click.option(
     help="Trust the folder's files for this one command, as in CI; see 'adjudge trust'.",
 )
 yes = click.option("--yes", is_flag=True, callback=use_trust, help="The same as --trust.")
-"""As commands that take eval files have called it before."""
+"""The older name of ``--trust`` on commands that take eval files."""
 
 
 def _server(
@@ -318,7 +319,7 @@ header = click.option(
 server = given_as(
     "at", _server, ("base_url", "api_key_env", "header"), base_url, api_key_env, header, trust
 )
-"""Gives the command ``at``: where the models are asked."""
+"""Gives the command ``at``: the server of its models."""
 rows = click.option(
     "-f",
     "--file",

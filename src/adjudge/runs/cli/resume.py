@@ -110,6 +110,7 @@ def resume(
         try:
             return int(inner.command.invoke(inner) or 0)
         finally:
+            # the command printed in the run's language; errors from here on are in the typed one
             if language:
                 use_language(language)
 

@@ -298,6 +298,7 @@ def _on_change(path: Path, wanted: RunOptions, modes: Sequence[RunMode]) -> int:
     from adjudge.runs.cli.file_watch import OnChange
 
     named_folder = wanted.folder
+    # the file names the folder instead: a named one would refuse a changed configuration
     other_options = replace(wanted, folder=None)
 
     def load() -> EvalFile:

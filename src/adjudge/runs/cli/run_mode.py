@@ -31,7 +31,7 @@ class RunMode:
 
     name: ClassVar[str]
     is_spread: ClassVar[bool] = False
-    """True if other processes judge the rows, and write where the user says."""
+    """True if other processes judge the rows, and write to a place that the user names."""
 
     def check(self, run: RunRequest) -> None:
         """Raise a UsageError if the options do not go together, before anything is read."""

@@ -40,16 +40,16 @@ from adjudge.runs.variables import ENV_FILE
 
 FACT = "resume"
 OTHER_COMMANDS = ("generate", "bench", "attack", "drift check", "criteria improve")
-"""Those that are resumed without an eval file."""
+"""Commands that are resumed without an eval file."""
 _IN_FILE = frozenset(
     ("api_key_env", "base_url", "header", "language", "model", "seed", "target", "temperature")
 )
 """Options of ``adjudge run`` whose values are in the eval file that a run folder keeps."""
 _OF_ONE_TIME = frozenset(("config", "file", "orphans", "show_schema", "watch"))
-"""Options of ``adjudge run`` that mean one call of the command, or where the eval file is."""
+"""Options of ``adjudge run`` that are about a single call, or about the place of the eval file."""
 _NEVER = frozenset(("api_key", "dry_run", "folder", "resume", "run"))
 _ANSWERS = frozenset(("trust", "yes"))
-"""What a user says of one command is not said of the next."""
+"""Answers to questions of one command, which are not valid for the next."""
 _FILES = ("named", "not_worse_than", "output_schema", "store", "write")
 """Texts that may be paths."""
 _POSTGRES = re.compile(r"postgres(?:ql)?://", re.IGNORECASE)
@@ -68,9 +68,9 @@ class Kept:
     what: EvalFile | str
     """An eval file, or the name of a command that has none."""
     options: JsonObject
-    """Of ``adjudge run``, or of that command, as somebody could type their values."""
+    """Options of ``adjudge run``, or of that command, with values as they are typed."""
     project: Project
-    """The defaults that held where the run was begun."""
+    """The defaults of the project in which the run was started."""
 
 
 @cache
@@ -194,6 +194,7 @@ def is_known(record: object, file: EvalFile | None = None) -> bool:
         about = _mark(record, file).lstat()
     except (OSError, SetupError):
         return False
+    # a link, or a mark that another user made, does not count
     return stat.S_ISREG(about.st_mode) and (os.name != "posix" or about.st_uid == os.getuid())
 
 

@@ -14,9 +14,9 @@ from adjudge.messages import Message
 
 SHARE = click.FloatRange(0, 1)
 _WRITTEN = (".csv", ".jsonl", ".ndjson", ".md", ".html", "")
-"""How the names of files end that results are written to; without an ending it is JSONL."""
+"""Endings of result files. Without an ending the file is JSONL."""
 _OF_RUNS = {".parquet": "parquet", ".xml": "junit"}
-"""How those end that only a run that was kept is written to, and the format."""
+"""Endings that only exports of a kept run have → format."""
 
 
 @contextmanager

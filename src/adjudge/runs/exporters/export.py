@@ -156,6 +156,7 @@ def to_parquet(run: Path, target: Path) -> int:
 
     count, setup = 0, Setup.of_run(run_facts(run))
     with reading(run) as ledger:
+        # Parquet needs the types before the first row, so the run is read twice
         types = column_types(_flat(records(ledger), setup))
         schema = pa.schema(
             [(_encodable(name), getattr(pa, kind)()) for name, kind in types.items()]
@@ -207,7 +208,7 @@ ENDINGS: Mapping[str, str] = {
     },
     "junit": "junit.xml",
 }
-"""How files of other tools' formats end; all others end in their format's name."""
+"""Endings of other tools' files. All other formats end in their name."""
 FORMATS: Parts[Callable[[Path, Path], int]] = Parts("exporters")
 """A run folder and a file → how many rows were written."""
 

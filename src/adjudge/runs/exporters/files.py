@@ -18,7 +18,7 @@ from adjudge.errors import SetupError
 STDOUT = Path("-")
 _OF_PAGES = (".html", ".htm", ".xhtml", ".xht", ".shtml", ".mhtml", ".svg")
 _SYSTEM = ("/dev", "/proc")
-"""Where links such as /dev/stdout are the system's own."""
+"""Folders with links of the system itself, such as /dev/stdout."""
 
 
 @contextmanager
@@ -45,6 +45,7 @@ def whole_file(target: Path, *, is_page: bool = False) -> Iterator[BinaryIO]:
             yield file
         return
     with written_whole(target) as file:
+        # the new file is private; it gets the mode of the one that it replaces
         if target.is_file() and not target.is_symlink():
             Path(file.name).chmod(S_IMODE(target.stat().st_mode))
         yield file

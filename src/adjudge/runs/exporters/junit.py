@@ -29,7 +29,7 @@ from adjudge.runs.results.setup import Setup
 from adjudge.trust.labels.scales import scale_ends
 
 _INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 has no place for, not even escaped."""
+"""Characters that XML 1.0 cannot hold, not even escaped."""
 _LONGEST_NAME, _LONGEST_MESSAGE, _LONGEST_TEXT = 200, 500, 4000
 """Characters: viewers refuse files of tens of megabytes, and show a line of a message."""
 _CASE = ("failure", "error", "skipped")
@@ -44,6 +44,7 @@ def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
     ends, info = scale_ends(run), run_info(run)
     gates = _gates(info, baseline)
     with reading(run) as ledger, text_file(target) as file:
+        # the counts are attributes of the first elements, so all judgments are read twice
         counts = {judge: Counter[str]() for judge in info.judges}
         means: dict[str, dict[tuple[str, str], _Mean]] = {judge: {} for judge in info.judges}
         for judge in info.judges:

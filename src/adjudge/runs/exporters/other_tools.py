@@ -31,10 +31,10 @@ _PROMPT = {
 }
 """promptfoo takes no result without a prompt."""
 _STATS = ("successes", "failures", "errors")
-"""What promptfoo counts, by the ``failureReason`` of a result."""
+"""Counts of promptfoo, by the ``failureReason`` of a result."""
 _TRUTHS = {"PASS": True, "FAIL": False}
 _INSPECT_SCORES = {"c": 1.0, "p": 0.5, "i": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-"""What Inspect counts a word as, in lower case; any other is 0 there."""
+"""Inspect's score of a word, in lower case. Any other word is 0 there."""
 
 
 def to_promptfoo(run: Path, target: Path) -> int:

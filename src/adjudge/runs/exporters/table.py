@@ -149,6 +149,7 @@ def write_csv(
             count += 1
         waiting.seek(0)
         writer.writerow([cell(name) for name in columns])
+        # no row brought a new column, so the rows need no filling
         if len(columns) == first_width:
             shutil.copyfileobj(waiting, file)
         else:

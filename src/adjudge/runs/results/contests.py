@@ -53,7 +53,7 @@ class SystemSummary:
     winrate: float | None
     """Mean over the rows; a tie counts a half. None without a row that has an outcome."""
     interval: Interval | None
-    """Of the win rate; None with too few rows."""
+    """The interval of the win rate; None with too few rows."""
     missing: int
     """Rows without an outcome."""
     rows: int
@@ -95,7 +95,7 @@ class OrderEffect:
     turned: int
     """Rows whose outcome changed with the order."""
     rates: OrderRates | None
-    """How many votes differ; None where no row has votes in both orders."""
+    """The rates at which votes differ; None if no row has votes in both orders."""
 
     @property
     def flip_rate(self) -> float | None:
@@ -137,11 +137,11 @@ class ContestSummary:
 
     systems: tuple[SystemSummary, ...]
     order: OrderEffect | None
-    """None where only one order was asked."""
+    """None if only one order was asked."""
     compared: int = 0
     """Rows with an outcome."""
     one_order: int = 0
-    """Those of them that were asked in both orders and have a verdict in one only."""
+    """Compared rows that were asked in both orders and have a verdict in only one."""
 
     @property
     def left_out(self) -> Message | None:
@@ -225,7 +225,7 @@ class ContestTally:
         self._systems: dict[str, _System] = {}
         self._checked = self._turned = self._compared = self._one_order = 0
         self._rates = array("d"), array("d")
-        """Of each row between orders and within one, NaN where there is none."""
+        """The rates of each row between orders and within one; NaN if unknown."""
 
     def add(self, record: JudgmentRecord) -> None:
         if not record.detail.is_comparison:

@@ -17,7 +17,7 @@ class Cost:
     """A cost, as every ``--json`` has it."""
 
     cost_usd: float | None
-    """None where no price is known."""
+    """None if no price is known."""
     unpriced_models: tuple[str, ...]
     """Models whose price is not known: what they cost is not in it."""
 

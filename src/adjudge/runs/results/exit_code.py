@@ -15,6 +15,6 @@ class ExitCode(IntEnum):
     COULD_NOT_RUN = 1
     USAGE = 2
     UNSCORED = 3
-    """It ran, but some judgments have no score."""
+    """The command ran, but some judgments have no score."""
     GATE_FAILED = 4
     GATE_INCONCLUSIVE = 5

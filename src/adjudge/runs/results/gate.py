@@ -40,7 +40,7 @@ class Bar:
     name: str = ""
     """The criteria, or the compared system; empty: every criterion of the judge."""
     most: bool = False
-    """Whether the mean may not be above it, in place of not below."""
+    """True if the mean may not be above the bar, instead of not below."""
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -59,17 +59,17 @@ class GateResult:
     """The value if every one of them were the best."""
     rows: int
     missing: int
-    """Rows without a score; where two runs are compared, without one in both."""
+    """Rows without a score. For a comparison of runs, rows without a score in both."""
     confidence: float | None = None
-    """How sure the gate must be: ``lower`` and ``upper`` are then limits at this confidence. None:
+    """The confidence of the gate: ``lower`` and ``upper`` are then limits at this confidence. None:
     the mean is compared.
     """
     sure: bool = False
-    """Whether there are enough rows for such limits."""
+    """True if there are enough rows for such limits."""
     sequential: bool = False
-    """Whether the limits hold at every look while rows are added."""
+    """True if the limits hold at every look while rows are added."""
     against: str = ""
-    """The run that must not be better, where two are compared; ``bar`` is then what may be lost,
+    """For a comparison of runs: the run that must not be better. ``bar`` is then the allowed loss,
     below 0.
     """
     among: int = 1
@@ -77,21 +77,21 @@ class GateResult:
     them together (Holm); a bar is held by each criterion by itself.
     """
     cluster: str = ""
-    """The column whose equal values belong together, where rows are not independent."""
+    """The column whose equal values form groups, if rows are not independent."""
     same_judge: bool = True
-    """Where two runs are compared: whether both have the very same judge."""
+    """For a comparison of runs: True if both have exactly the same judge."""
     pairing: Pairing | None = None
-    """Where two runs are compared: which rows with which. Those without a counterpart are among the
+    """For a comparison of runs: the pairing of rows. Rows without a counterpart are among the
     ``missing``.
     """
     system: str = ""
-    """Whose answers they are, where several systems answered the rows; where two runs are compared
-    that compare responses, whose win rate must not be lower.
+    """The system whose answers these are, if several systems answered the rows. For a comparison of
+    runs that compare responses, the system whose win rate must not be lower.
     """
     of_wins: bool = False
-    """Whether it is held to that win rate."""
+    """True if the gate is about that win rate."""
     reason: str = ""
-    """Where two runs are compared: why they cannot be."""
+    """For a comparison of runs: the reason why they cannot be compared."""
     unjudged: int = 0
     """Rows that neither of two compared runs judged; they are not among ``rows``."""
     unchanged: bool = False
@@ -105,15 +105,15 @@ class GateResult:
     difference.
     """
     uncorrected_because: str = ""
-    """Why labels of both runs do not correct it."""
+    """The reason why labels of both runs do not correct it."""
     added: int = 0
     """Rows that were added after the labels were drawn, if these correct the difference. ``lower``
     and ``upper`` hold whatever they are.
     """
     skipped: int = 0
-    """Likewise rows that were drawn, and skipped or marked unsure."""
+    """Like ``added``, but rows that were drawn, and skipped or marked unsure."""
     one_order: int = 0
-    """Of a win rate: rows with a verdict in one of two orders only. ``lower`` and ``upper`` count
+    """For a win rate: rows with a verdict in only one of two orders. ``lower`` and ``upper`` count
     them as lost and as won.
     """
     open_votes: int = 0
@@ -121,8 +121,8 @@ class GateResult:
     whatever these votes are.
     """
     stopped: bool = False
-    """Whether the run has not come to its end: rows that nobody was asked about yet could change
-    it.
+    """True if the run has not ended: rows that were not asked about yet could change the
+    verdict.
     """
     baseline_stopped: bool = False
     """True if two runs are compared and the other one has not come to its end."""
@@ -184,6 +184,7 @@ class GateResult:
             return max(0, self.missing - self.allowed)
         if math.isinf(self.upper):  # rows without a count could have any
             return 0
+        # 1e-9 absorbs rounding errors, which would ask for one row too many
         return max(0, math.ceil((self.bar - self.upper) * self.rows - 1e-9))
 
     def sentence(self) -> Message:
@@ -445,6 +446,7 @@ class GateResult:
         """Yield the margin with which an undecided comparison would pass, if the change is within
         the allowed drop, and the number of rows that would decide it.
         """
+        # rounded up, so that the margin as printed is enough
         margin = math.ceil(-self.lower * 1000) / 1000
         if margin < 1 and not above(self.bar, self.value or 0.0):
             yield Message("It would pass with a margin of {margin:.3f}.", margin=margin)

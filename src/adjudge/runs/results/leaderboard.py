@@ -50,8 +50,8 @@ class Leaderboard(JudgeCriterion):
     """
     rows_left_out: int
     first: Estimate
-    """How often the response listed first wins, of contests with a winner that were asked in one
-    order. If both orders were asked, the outcome says nothing of the place.
+    """The share of contests that the response listed first wins, among contests with a winner that
+    were asked in one order. If both orders were asked, the outcome says nothing about the place.
     """
     always_first: tuple[str, ...] = ()
     """Systems that are listed first in all of their contests, each of which was
@@ -59,7 +59,7 @@ class Leaderboard(JudgeCriterion):
     """
     controlled: Controlled | None = None
     orders: ContestSummary = ContestSummary((), None)
-    """What asking in both orders showed."""
+    """The effect of the order, where both orders were asked."""
 
     def to_dict(self) -> JsonDict:
         standings = self.ranking
@@ -171,7 +171,7 @@ class _Collected:
     prompts: list[Hashable] = field(default_factory=list)
     lengths: list[float] = field(default_factory=list)
     one_order: list[bool] = field(default_factory=list)
-    """Of each contest, whether it was asked in one order."""
+    """True for each contest that was asked in one order."""
     rows: int = 0
     failed: int = 0
     rows_left_out: int = 0

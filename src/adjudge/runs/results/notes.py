@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from adjudge.core.ledger.pending import Batch
 
 _VERSION = re.compile(r"(?:[-@:_](?:\d{2,8}|v\d+|preview|exp|beta|free))*")
-"""What may stand behind a model's name without making it another model."""
+"""Suffixes of a model's name that do not make it another model."""
 _SEVERAL = 2
 _OFTEN, _OFTEN_SHARE = 3, 0.1
 """Votes and share of votes in an unknown shape from which a report says so."""
 _NUMBERED = re.compile(r" \d+$")
-"""How a panel tells models of one name apart."""
+"""The suffix by which a panel tells models of the same name apart."""
 
 
 def answering_notes(named: Mapping[tuple[str, str], int]) -> Iterator[Message]:

@@ -23,9 +23,9 @@ class MeanRate(NamedTuple):
 class OrderRates(NamedTuple):
     between: MeanRate
     within: MeanRate | None
-    """None with one vote per order: nobody knows how much is noise."""
+    """None with one vote per order: the noise is then unknown."""
     excess: MeanRate | None
-    """What the order adds to the noise."""
+    """The effect of the order beyond the noise."""
     detected: bool
 
     def to_dict(self) -> JsonDict:

@@ -51,17 +51,19 @@ class RunOutcome:
     """Bars of the command line; each goes before the file's bar of the same name."""
     baseline: Path | None = None
     shown: int = ENTRIES
-    """How many judgments its pages list."""
+    """The number of judgments that its pages list."""
     notes: tuple[str, ...] = ()
-    """What else a reader must know."""
+    """Further notes for the reader."""
     skipped: int = 0
     stopped: str = ""
-    """Why it ended before the end, where what there is of it is reported all the same."""
+    """The reason why it stopped early, if the part that is done is reported."""
     stopped_code: int = ExitCode.OK
     asked: int = 0
     """Votes that were asked for by this process."""
     halted: RunStopped | None = None
-    """What is raised when all of it is told, where it is kept: it says how to resume it."""
+    """The error to raise after everything is reported, if the run is kept. It says how to
+    resume.
+    """
     earlier: Path | None = field(init=False, repr=False, default=None)
     """The run before the eval file was changed, once this one is reported."""
     gates: RunGates = field(init=False, repr=False)
@@ -118,6 +120,7 @@ class RunOutcome:
         return baseline_of(self.baseline)
 
     def see(self, event: Event) -> None:
+        # a vote alone changes no number of the report
         if not isinstance(event, VoteCast):
             self._made = self._compared = self._beside = None
         match event:

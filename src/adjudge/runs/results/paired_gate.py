@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from adjudge.trust.comparison import RunComparison
 
 CONFIDENCE = 0.95
-"""Where none is asked for."""
+"""The confidence if none is asked for."""
 
 
 def check_against(setup: Setup) -> None:

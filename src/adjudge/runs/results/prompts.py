@@ -29,12 +29,11 @@ _MODES: tuple[Mode, ...] = ("generate", "likelihood", "decide")
 class ShownPrompt(NamedTuple):
     turns: tuple[tuple[str, str], ...]
     checked: bool
-    """Whether its hash is the one in the ledger. Where it is not, this is how the first try was
-    put: the reply could not be read, and of what was asked after that the ledger has the hash
-    alone.
+    """True if its hash is the one in the ledger. Otherwise this is the prompt of the first try: its
+    reply was unreadable, and of later prompts the ledger only has the hash.
     """
     criterion: str = ""
-    """What it asks about, where the hash tells; of a RAG answer, the dimension."""
+    """The criterion that it asks about, if the hash tells. For a RAG answer, the dimension."""
 
 
 def shown_prompts(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _MOST_NAMED = 10
 LEFT = "left_rows"
-"""Where a run folder keeps them, among what its report needs."""
+"""The key of these rows in a run folder, among the data of its report."""
 
 
 class LeftRows:

@@ -36,7 +36,7 @@ class PassAll:
     fewer: int
     """Tasks with fewer trials."""
     fewer_judged: int
-    """Those of them that have k trials, if trials that were not to be judged are counted."""
+    """Tasks among them that have k trials if skipped trials are counted."""
     lost: int
     """Trials without a verdict in the tasks that count."""
     lower: float
@@ -185,7 +185,7 @@ class TrialCounts:
     """The trials of one task, or the answers to one row."""
 
     unit: Unit = ()
-    """What the task shares with other tasks."""
+    """The groups that the task shares with other tasks."""
     trials: int = 0
     judged: int = 0
     passed: int = 0

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 _MOST_REASONS = 3
 """Reasons why rows have no value, of each measure."""
 ENTRIES = 500
-"""How many judgments the pages for people list, the worst first; the tables have them all."""
+"""The number of judgments that pages for people list, the worst first. Tables have all of them."""
 _MOST_NAMED = 10
 """Skipped rows that are named one by one."""
 
@@ -75,9 +75,9 @@ class Section(JudgeCriterion):
     cascade: CascadeSummary | None = None
     repeats: tuple[Repeats, ...] = ()
     system: str = ""
-    """Whose answers they are, where several systems answered the rows."""
+    """The system whose answers these are, if several systems answered the rows."""
     option_order: OptionOrder | None = None
-    """None unless the options were shown in both orders."""
+    """None if the options were shown in one order only."""
 
     @property
     def name(self) -> str:
@@ -198,7 +198,7 @@ class Report(HtmlRepr):
     gates: tuple[GateResult, ...] = ()
     skipped: Skipped = Skipped()
     notes: tuple[str, ...] = ()
-    """What a reader must know of the models, of the judgments and of the data; each once."""
+    """Notes about the models, the judgments and the data, each once."""
     entries: tuple[JudgmentRecord, ...] = ()
     total: int = 0
     used: Mapping[str, Usage] = field(default_factory=dict)
@@ -209,14 +209,14 @@ class Report(HtmlRepr):
     unanswered: int = 0
     """Votes for which every call failed."""
     counts: str = ""
-    """Of a run folder: judgments, votes and failed calls."""
+    """For a run folder: its judgments, votes and failed calls in words."""
     made: datetime = field(default_factory=datetime.now)
     differences: tuple[SystemDifference, ...] = ()
-    """Every two systems that answered the same rows, where several did."""
+    """Every pair of systems that answered the same rows, if there are several."""
     compared: tuple[RunComparison, ...] = ()
-    """How it compares with its baseline, row by row, where that can be read."""
+    """The comparison with the baseline, row by row, if the baseline can be read."""
     calibrations: tuple[Calibration, ...] = ()
-    """What people's labels say of the numbers, where there are labels."""
+    """The numbers corrected by labels, if there are labels."""
     slices: tuple[ScoreSlices, ...] = ()
     """Scores apart for each value of a column, if a reader asked for that, of criteria without
     labels.
@@ -678,7 +678,7 @@ class ReportTally:
         self._sections: dict[SectionKey, _SectionTally] = {}
         self._systems: SystemsTally | None = None
         self._first_rows: dict[SectionKey, int] = {}
-        """The systems in the order of the file, whoever answered first."""
+        """The first row of each section: it sorts systems as in the file, not as they answered."""
         self._worst: list[JudgmentRecord] = []
         self._notes: dict[str, None] = {}
         self._reasons: Counter[str] = Counter()
@@ -697,7 +697,7 @@ class ReportTally:
         self._targets_failed: Counter[tuple[str, str]] = Counter()
         """Answers that a target failed to give, as each criterion met with them."""
         self.kept = Skipped()
-        """What an earlier process said of skipped rows."""
+        """The skipped rows of an earlier process."""
 
     def without_judgments(self) -> ReportTally:
         """Return a tally with the same setup and skipped rows, but no judgments."""

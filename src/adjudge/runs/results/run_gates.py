@@ -52,6 +52,7 @@ class RunGates:
         known_names = list(
             dict.fromkeys(name for ready, _ in self._bars_by_judge for name in self._names(ready))
         )
+        # systems that are columns are only known once rows are read
         names_unknown = any(
             item.compares and not self._systems(item) for item, _ in self._bars_by_judge
         )

@@ -34,7 +34,7 @@ class ScoreSlice:
     scores: int
     mean: float | None
     interval: Interval | None
-    """None of few scores, of counts and of those outside 0 to 1."""
+    """None with few scores, for counts, and for scores outside 0 to 1."""
 
     def to_dict(self) -> JsonDict:
         limits = self.interval
@@ -58,7 +58,7 @@ class ScoreSlices:
     each: float
     """The level of the interval of each slice."""
     system: str = ""
-    """Of a comparison: the system whose win rate is shown."""
+    """For a comparison: the system whose win rate is shown."""
     level: float = _LEVEL
     """The level at which all of them hold together."""
     answered_by: str = ""

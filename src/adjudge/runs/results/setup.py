@@ -67,8 +67,8 @@ class Baseline:
     place: str = ""
     """The folder wherever one stands, for its rows."""
     option_scores: Mapping[str, OptionScores] = FrozenDict()
-    """What the options score, by the names of ``figures``; none of figures that are no scores of
-    options.
+    """The scores of the options, by the names of ``figures``. Missing for figures that are not
+    scores of options.
     """
 
     @classmethod
@@ -127,7 +127,7 @@ class Baseline:
 
 
 KEPT = "report"
-"""Where a run folder keeps what its report needs and its judgments do not say."""
+"""The fact of a run folder with the data that its report needs besides the judgments."""
 _KEPT_AS_THEY_ARE = (
     "max_failed",
     "confidence",
@@ -159,9 +159,9 @@ class Setup:
     """How the judgments were made, and the gates that they are held to."""
 
     title: str = ""
-    """The run's folder; empty where none is kept."""
+    """The run's folder; empty if no run is kept."""
     state: str = ""
-    """How far it has come, where that is to be said."""
+    """The state of the run, if reports should show it."""
     language: str = "en"
     judges: Mapping[str, JudgeConfiguration] = field(default_factory=FrozenDict)
     """Judge → its configuration."""
@@ -170,33 +170,33 @@ class Setup:
     steps: Mapping[str, tuple[str, ...]] = field(default_factory=FrozenDict)
     """Judge that is a cascade → its steps."""
     learnt: tuple[str, ...] = ()
-    """What judges use that was learnt from labels, and from which; a sentence each."""
+    """What judges use that was learnt from labels, one sentence each."""
     bars: tuple[Bar, ...] = ()
     max_failed: float | None = None
     """The largest share of judgments that may be without a score."""
     confidence: float | None = None
-    """How sure a gate must be; None: it compares the mean."""
+    """The confidence of gates; None: they compare the mean."""
     sequential: bool = False
-    """Whether gates are looked at again and again while rows are added."""
+    """True if gates are looked at repeatedly while rows are added."""
     against: str = ""
     """A run folder that no criteria may be worse than, as people see it named."""
     against_place: str = ""
-    """The same as an absolute path: a reader may be in another folder than the run was."""
+    """``against`` as an absolute path: a reader may be in another folder than the run was."""
     margin: float = 0.0
     cluster: str = ""
     """A column: rows that share its value belong together, and do not pass for independent ones."""
     id: str = ""
-    """The column that names the rows, where one was named."""
+    """The column that names the rows, if one was named."""
     data: str = ""
-    """Where the rows came from."""
+    """The source of the rows."""
     modes: tuple[str, ...] = ()
-    """How the models were asked, where that is known."""
+    """The modes in which the models were asked, if known."""
     columns: Mapping[str, str] = field(default_factory=FrozenDict)
-    """Field → the column it was taken from, where that was chosen."""
+    """Field → the column that it was taken from, if that was chosen."""
     notes: tuple[str, ...] = ()
-    """What a reader must know of the models."""
+    """Notes about the models for the reader."""
     baseline: Baseline = Baseline()
-    """The run to compare with, where one was named."""
+    """The run to compare with, if one was named."""
     prices: PriceTable = field(default_factory=PriceTable.load, compare=False)
 
     @classmethod

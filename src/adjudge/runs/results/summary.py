@@ -38,7 +38,7 @@ class OpenScores(NamedTuple):
 
     rows: int = 0
     falls: float = 0.0
-    """By how much they could be lower, in sum."""
+    """The sum of the possible losses."""
     rises: float = 0.0
 
     def plus(self, score: float, low: float, high: float) -> OpenScores:
@@ -60,7 +60,7 @@ class PassRate(NamedTuple):
     passed: int
     decided: int
     interval: Interval | None
-    """Of the rate; None with too few rows."""
+    """The interval of the rate; None with too few rows."""
 
     @property
     def share(self) -> float:
@@ -89,36 +89,36 @@ class Summary:
     neither bound.
     """
     excluded: Mapping[str, int] = field(default_factory=dict)
-    """Of a panel: each model that did not count somewhere, and on how many rows."""
+    """For a panel: each model that did not count somewhere → the number of these rows."""
     open_rows: int = 0
-    """Of a panel: rows with a score that votes of models that did not count could change."""
+    """For a panel: rows with a score that votes of excluded models could change."""
     interval: Interval | None = None
-    """Of the mean; None with too few rows, or with scores outside their scale: that of the options,
-    else 0 to 1.
+    """The interval of the mean. None with too few rows, or with scores outside the scale of the
+    options, or 0 to 1 without options.
     """
     confident: Interval | None = None
     """Limits of the mean for gates, at the confidence that they ask for. They hold whatever the
     results without a score are. None also if no confidence is asked for.
     """
     options: Mapping[str, int] = field(default_factory=dict)
-    """How often each option was chosen, the most frequent first."""
+    """Option → how often it was chosen, the most frequent first."""
     option_scores: Mapping[str, float | None] = field(default_factory=dict)
-    """What each of them scores."""
+    """Option → its score."""
     reasons: Mapping[str, int] = field(default_factory=dict)
-    """Why results have no score, the most frequent reason first."""
+    """Reason for a missing score → count, the most frequent first."""
 
     skipped: int = 0
     """Judgments that were not to be made, since the checks of the row did not pass; attempted does
     not count them.
     """
     unmeasured: Mapping[str, int] = field(default_factory=dict)
-    """Of agents and checks: why there was nothing to measure, the most frequent reason first; among
-    the skipped.
+    """For agents and checks: reason why there was nothing to measure → count, the most frequent
+    first. These judgments are among the skipped.
     """
     models: Mapping[str, ModelMean] = field(default_factory=dict)
-    """Of a panel: what each model by itself comes to."""
+    """For a panel: model → its own mean."""
     passes: PassRate | None = None
-    """Where it is pass or fail."""
+    """The pass rate, for pass or fail."""
     largest: float = 0.0
     """The largest score; ranks counts, whose scale has no end."""
     tied: int = 0
@@ -185,7 +185,7 @@ class LostRows:
     """The least that the score of each could be."""
     highs: array[float] = field(default_factory=lambda: array("d"))
     units: list[Unit] = field(default_factory=list)
-    """What each of them shares with other rows."""
+    """The groups that each row shares with other rows."""
 
     def add(self, unit: Unit, bounds: tuple[float, float] = (0.0, 1.0)) -> None:
         self.lows.append(bounds[0])
@@ -201,7 +201,7 @@ class GateConfidence:
     cluster: str = ""
     """The column whose equal values belong together, if one was named."""
     sequential: bool = False
-    """Whether the limits hold at every look while rows are added."""
+    """True if the limits hold at every look while rows are added."""
 
     def unit(self, record: JudgmentRecord) -> Unit:
         """Return what a row shares with other rows."""
@@ -210,6 +210,7 @@ class GateConfidence:
     def clusters(self, units: Sequence[Unit]) -> Sequence[Hashable] | None:
         """Return the cluster of each row; None if all rows are independent."""
         clusters = clusters_of(units)
+        # every row is alone in its group
         if clusters and not self.cluster and len(set(clusters)) == len(clusters):
             return None
         return clusters

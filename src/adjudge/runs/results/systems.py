@@ -38,7 +38,7 @@ class SystemDifference:
     missing: int
     """Rows without a score of one of the two: it failed, or the system never answered the row."""
     outcome: ComparisonOutcome
-    """Of the second: a count is better the lower it is."""
+    """The outcome for the second system. A count is better the lower it is."""
     is_count: bool = False
     of_tasks: bool = False
     adjusted: float | None = None

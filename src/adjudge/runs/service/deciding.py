@@ -71,7 +71,7 @@ class _Answered:
     answer: DecisionAnswer
     usage: Usage
     is_low: bool = False
-    """Whether the likeliest option is less likely than the model's calibration asks for."""
+    """True if the likeliest option is less likely than the model's calibration asks for."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class DecisionService:
     budget: OpenBudget
     language: str = "en"
     text_first: bool = False
-    """Whether the text stands before the question, so that all questions share it."""
+    """True if the text is before the question in the prompt, so that all questions share it."""
     known: KnownQuestions = field(default_factory=KnownQuestions)
     """Questions that calibrated judges answer. If there are any, other questions are answered, but
     not accepted.

@@ -67,7 +67,7 @@ class JudgingService:
         """The model of each entry."""
         self._models = tuple(models)
         self.open_budget = OpenBudget(budget, prices)
-        """What all may spend together, and have spent."""
+        """The budget of all clients together, with their spending."""
         self.open_budget.puts_off = True  # a smaller question may fit
         check_prices(
             budget,

@@ -61,7 +61,7 @@ class KnownQuestions:
 
     questions: tuple[KnownQuestion, ...] = ()
     names: tuple[str, ...] = ()
-    """Of the judges."""
+    """The names of the judges."""
 
     def __bool__(self) -> bool:
         return bool(self.questions)

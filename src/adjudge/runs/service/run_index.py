@@ -30,7 +30,7 @@ class RowsPage:
     judge: str
     rows: tuple[JudgmentRecord, ...]
     next: str | None
-    """What the next page is asked for with; None behind the last."""
+    """The value of ``after`` for the next page; None on the last page."""
 
     def to_dict(self) -> JsonDict:
         return some_of(self, "run", "judge", "rows", "next")

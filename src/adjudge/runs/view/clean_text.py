@@ -11,7 +11,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 _CONTROL_IN_JSON = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Control characters that JSON lets stand as they are."""
 _BEGINS = re.compile(r":(?=:[A-Za-z])|##(?=\[)")
-"""``::command::`` counts where a line begins with it, which a wrapped one may; ``##[command]``
+"""``::command::`` counts at the start of a line, which may also be a wrapped one. ``##[command]``
 counts anywhere in a line.
 """
 _UNSEEN = re.compile(

@@ -22,7 +22,7 @@ class DocumentPart:
     plots: Sequence[Markup] = ()
     """Pictures, on HTML pages."""
     only_on_page: bool = False
-    """Whether a terminal leaves it out."""
+    """True if a terminal leaves it out."""
 
 
 @light_dataclass(frozen=True, kw_only=True)

@@ -48,21 +48,21 @@ class RunEnding:
 
     report: Report
     stopped: str = ""
-    """Why it ended before the end, if it did."""
+    """The reason why it stopped early, if it did."""
     folder: Path | None = None
-    """The run folder; None where nothing is kept."""
+    """The run folder; None if no run is kept."""
     files: Sequence[Path | ObjectFile] = ()
     """Reports and tables that were written."""
     earlier: Path | None = None
     """The run before the eval file was changed."""
     unfinished: bool = False
-    """Whether there is more to be asked, of a run that is only looked at."""
+    """True if a run that is only looked at has more rows to ask about."""
     imported: bool = False
-    """Whether another tool judged: there is nothing to resume, and its cost is not known."""
+    """True if another tool judged: there is nothing to resume, and the cost is unknown."""
     limit: str = ""
-    """Why it stopped, where that names a limit that was reached."""
+    """The reason why it stopped, if that names a limit."""
     asked: int | None = None
-    """Votes that this command asked for; None where it only looks at a run."""
+    """The votes that this command asked for; None if it only looks at a run."""
 
     @property
     def single(self) -> bool:

@@ -14,7 +14,7 @@ from adjudge.runs.view.plots import Range, picture, piece
 _WIDTH, _HEIGHT = 360, 302
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 6, 42, 44
 _INSIDE = 14
-"""From an axis to where values begin."""
+"""The distance from an axis to the first values."""
 _LONGEST = 46
 """Characters of a name above the plot."""
 

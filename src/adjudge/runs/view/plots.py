@@ -19,7 +19,7 @@ _WIDTH, _HEIGHT = 640, 248
 _SIDE, _BOTTOM, _TOP = 18, 32, 46
 _MOST_TICKS = 10
 MOST_STOPS = 30
-"""Pieces of a picture that the tab key stops at where no script runs; a table tells of all."""
+"""Pieces of a picture that the tab key stops at without a script. A table has all numbers."""
 _FLOW_WIDTH, _FLOW_HEIGHT, _FLOW_SIDE, _FLOW_GAP, _FLOW_NAME = 560, 180, 150, 12, 16
 _FLOW_TOP = 24
 
@@ -43,6 +43,7 @@ def histogram(
         )
         for number, place in enumerate(drawn)
     ]
+    # rounded up: never more ticks than fit
     every = -(-len(counts) // _MOST_TICKS)
     ticks = [
         _text(_SIDE + place * width, _HEIGHT - 10, edge)

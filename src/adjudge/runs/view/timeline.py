@@ -24,7 +24,7 @@ class Moment(NamedTuple):
     name: str
     range: Range
     told: str
-    """What stands beside the point when one points at it."""
+    """The text next to the point while the pointer is on it."""
 
 
 def timeline(
