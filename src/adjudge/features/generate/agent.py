@@ -1,4 +1,4 @@
-"""What is wanted: the output, and what the code may use to get there."""
+"""The output that is wanted, and what the code may use to compute it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ Tool = Callable[..., object]
 
 @dataclass(frozen=True)
 class Agent:
-    """Something that turns a task into a value, by code that a model writes."""
+    """Turns a task into a value by code that a model writes.
+
+    Example: ``Runtime().jit(Agent(int, llm="openai/gpt-4o-mini"), "Count the primes below 100.")``
+    """
 
     output_schema: Any = None
     """A type (int, list[int], a dataclass, a TypedDict, a pydantic model) or a JSON schema; None:
@@ -64,7 +67,7 @@ class Agent:
 
     @property
     def toolbox(self) -> dict[str, Tool]:
-        """The tools by the names that the code calls them by; equal names get a number."""
+        """The tools by the names that the code uses; equal names get a number."""
         if isinstance(self.tools, Mapping):
             return dict(self.tools)
         box: dict[str, Tool] = {}
@@ -86,36 +89,36 @@ class Agent:
         if isinstance(schema, Mapping):
             return dict(schema.get("properties", schema))
         if isinstance(fields := getattr(schema, "model_fields", None), Mapping):
-            return {name: one.annotation for name, one in fields.items()}
+            return {name: model_field.annotation for name, model_field in fields.items()}
         return get_type_hints(schema)
 
     def manual(self) -> list[tuple[str, str]]:
-        """Each tool as the model sees it: signature, and the first line of its docstring."""
+        """Return (signature, first line of the docstring) per tool, as the model sees it."""
         return [
             (f"{name}{_signature(tool)}", (inspect.getdoc(tool) or "").partition("\n")[0])
             for name, tool in self.toolbox.items()
         ]
 
     def variables(self) -> list[tuple[str, str]]:
-        """Each input as the model reads it: name, and what kind of value it is."""
+        """Return (name, description of the type) per input, as the model sees it."""
         return [(name, describe(kind)) for name, kind in self.inputs.items()]
 
     def writers(self, otherwise: ModelLike | Sequence[ModelLike] | None = None) -> list[OpenModel]:
-        """Who writes: the agent's model, else the runtime's, else one of its tools, else the one
-        that its criteria ask.
+        """Return the models that write: the agent's, else the runtime's, else one of its tools,
+        else the one of its criteria.
         """
-        own = [tool for tool in self.toolbox.values() if isinstance(tool, LLM)]
-        chosen = next(
+        llm_tools = [tool for tool in self.toolbox.values() if isinstance(tool, LLM)]
+        writer = next(
             (
-                one
-                for one in (self.llm, otherwise, *own[:1], self.strategy.judge_model)
-                if one is not None
+                candidate
+                for candidate in (self.llm, otherwise, *llm_tools[:1], self.strategy.judge_model)
+                if candidate is not None
             ),
             None,
         )
-        if chosen is None:
+        if writer is None:
             raise SetupError(_NOBODY_WRITES[self.writes])
-        return list(open_panel(chosen).values())
+        return list(open_panel(writer).values())
 
 
 _NOBODY_WRITES = {
@@ -134,8 +137,9 @@ _NOBODY_WRITES = {
 
 
 def _signature(tool: Tool, *, evaluated: bool = True) -> str:
-    """As it is written; annotations that are texts without their quotes, where that can be done."""
+    """Return the signature as written."""
     try:
+        # eval_str removes the quotes of annotations, but fails if a name is unknown here.
         return str(inspect.signature(tool, eval_str=evaluated))
     except NameError:
         return _signature(tool, evaluated=False)

@@ -1,4 +1,4 @@
-"""One candidate before its strategy: what speaks against it, and what it costs."""
+"""Weigh one candidate: verify it and compute its cost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FRESH = 1_000_000
 
 
 class _NoNumber(ValueError):
-    """What a cost function gave is not a number."""
+    """A cost function did not return a finite number."""
 
 
 class _NoCost(Exception):
@@ -34,7 +34,7 @@ class _NoCost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """What was said of a candidate."""
+    """The verdicts on a candidate, and its cost."""
 
     reasons: tuple[str, ...] = ()
     no_verdict: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class Weighed:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What one verifier or costing gave, or how it failed."""
+    """The answer of one verifier or costing, or its failure."""
 
     value: object
     results: tuple[SampledResult, ...]
@@ -63,16 +63,24 @@ class _Said:
 
 
 async def weigh(strategy: Strategy, code: str, agent: object, first: int = 0) -> Weighed:
-    """Every verifier at once; what passes them all is costed."""
-    said = await _all(list(map(_verify, strategy.verifiers)), code, agent, first)
-    named = list(zip(said, map(_name, strategy.verifiers), strict=True))
-    unjudged = tuple(_no_verdict(one, name) for one, name in named if _is_unjudged(one))
+    """Ask every verifier at once, and compute the cost of a candidate that passes them all."""
+    answers = await _all(list(map(_verify, strategy.verifiers)), code, agent, first)
+    named_answers = list(zip(answers, map(_name, strategy.verifiers), strict=True))
+    unjudged = tuple(
+        (
+            Message("{name}: no verdict: {error}", name=name, error=answer.error)
+            if answer.error
+            else join("; ", map(_too_few, answer.fallbacks))
+        )
+        for answer, name in named_answers
+        if _is_unjudged(answer)
+    )
     reasons = tuple(
         reason
-        for one, name in named
-        if not _is_unjudged(one) and (reason := _against(one, name)) is not None
+        for answer, name in named_answers
+        if not _is_unjudged(answer) and (reason := _against(answer, name)) is not None
     )
-    results = tuple(result for one in said for result in one.results)
+    results = tuple(result for answer in answers for result in answer.results)
     if reasons or unjudged or not strategy.costings:
         return Weighed(reasons, unjudged, results=results)
     costed = await cost_of(strategy, code, agent, first)
@@ -82,12 +90,13 @@ async def weigh(strategy: Strategy, code: str, agent: object, first: int = 0) ->
 async def cost_of(
     strategy: Strategy, code: str, agent: object, first: int = 0, count: int | None = None
 ) -> Weighed:
-    """The sum of all costings, from samples with other numbers where the caller says so."""
-    said = await _all(list(map(_compute, strategy.costings)), code, agent, first, count)
-    results = tuple(result for one in said for result in one.results)
+    """Return the sum of all costings; with `first` and `count`, from other samples."""
+    answers = await _all(list(map(_compute, strategy.costings)), code, agent, first, count)
+    results = tuple(result for answer in answers for result in answer.results)
     try:
         parts = [
-            _number(one, _name(part)) for one, part in zip(said, strategy.costings, strict=True)
+            _number(answer, _name(part))
+            for answer, part in zip(answers, strategy.costings, strict=True)
         ]
     except _NoNumber as error:
         return Weighed((str(error),), results=results)
@@ -97,16 +106,16 @@ async def cost_of(
 
 
 async def fresh_cost(strategy: Strategy, code: str, agent: object) -> FreshCost | None:
-    """The winner's cost once more, from samples that had no part in the choice; None where that was
-    not asked for.
+    """Measure the winner's cost again, from samples that had no part in the choice; None unless
+    requested.
     """
     if not strategy.fresh_samples:
         return None
-    said = await cost_of(strategy, code, agent, first=_FRESH, count=strategy.fresh_samples)
+    weighed = await cost_of(strategy, code, agent, first=_FRESH, count=strategy.fresh_samples)
     return FreshCost(
-        cost=said.cost,
-        results=said.results,
-        reason=said.no_cost or join("; ", said.reasons) or None,
+        cost=weighed.cost,
+        results=weighed.results,
+        reason=weighed.no_cost or join("; ", weighed.reasons) or None,
     )
 
 
@@ -131,20 +140,26 @@ async def _all(
 async def _ask(
     function: Callable[..., object], code: str, agent: object, first: int, count: int | None
 ) -> _Said:
-    """What it says, and what the criteria inside it said.
-
-    What a function raises is its answer: it cannot pass the code.
-    """
+    """Return the function's answer, and the results of the criteria asked inside it."""
     heard: list[SampledResult] = []
     try:
         with sampling(first, count, heard.append):
-            value = await call_contained(_in_our_context(function), code, agent)
+            value = await call_contained(
+                (
+                    function
+                    if inspect.iscoroutinefunction(function)
+                    else partial(copy_context().run, function)
+                ),
+                code,
+                agent,
+            )
     except SetupError:
         raise
     except (RunError, ModelError) as error:
         raise_if_halted()  # the end of the whole run is not this candidate's
         return _Said(None, tuple(heard), str(error), unanswered=True)
     # a function of somebody's own: its failure is one candidate's failure
+    # An exception is its answer: the code cannot pass.
     except Exception as error:  # noqa: BLE001
         return _Said(
             None,
@@ -155,7 +170,7 @@ async def _ask(
 
 
 def _verify(part: Verifier) -> Callable[..., object]:
-    """What a criterion is asked by; a function is asked itself."""
+    """Return the method of a criterion to ask; a function is asked itself."""
     return part.verify if isinstance(part, Verifies) else part
 
 
@@ -163,27 +178,15 @@ def _compute(part: Costing) -> Callable[..., object]:
     return part.compute if isinstance(part, Computes) else part
 
 
-def _in_our_context(function: Callable[..., object]) -> Callable[..., object]:
-    """Criteria that a sync function asks from its thread are sampled and heard as well."""
-    return (
-        function if inspect.iscoroutinefunction(function) else partial(copy_context().run, function)
-    )
+def _is_unjudged(answer: _Said) -> bool:
+    """Return True if the answer rests on a judge without a verdict.
 
-
-def _is_unjudged(said: _Said) -> bool:
-    """Whether what was said rests on a judge that gave no verdict: a pass that does, or a failure
-    without another reason.
+    That is a pass that needs it, or a failure without another reason.
     """
-    if said.error or not said.fallbacks:
-        return said.unanswered
-    passed, reason = _passed(said.value)
-    return passed is True or (passed is False and not (reason or _failed(said.results)))
-
-
-def _no_verdict(said: _Said, name: str) -> str:
-    if said.error:
-        return Message("{name}: no verdict: {error}", name=name, error=said.error)
-    return join("; ", map(_too_few, said.fallbacks))
+    if answer.error or not answer.fallbacks:
+        return answer.unanswered
+    passed, reason = _read_verdict(answer.value)
+    return passed is True or (passed is False and not (reason or _failed_results(answer.results)))
 
 
 def _too_few(result: SampledResult) -> str:
@@ -201,41 +204,42 @@ def _too_few(result: SampledResult) -> str:
     )
 
 
-def _against(said: _Said, name: str) -> str | None:
-    """Why the candidate does not pass; None when it does."""
-    if said.error:
-        return join(": ", (name, said.error))
-    passed, reason = _passed(said.value)
+def _against(answer: _Said, name: str) -> str | None:
+    """Return why the candidate does not pass, or None if it does."""
+    if answer.error:
+        return join(": ", (name, answer.error))
+    passed, reason = _read_verdict(answer.value)
     if passed is None:
         raise SetupError(
             "verify must give a bool or (bool, reason); {name} gave {value!r:.80}",
             name=name,
-            value=said.value,
+            value=answer.value,
         )
     if passed:
         return None
     return (
         str(reason)
         if reason
-        else _why(_failed(said.results)) or Message("{name} did not pass it", name=name)
+        else _why(_failed_results(answer.results)) or Message("{name} did not pass it", name=name)
     )
 
 
-def _passed(value: object) -> tuple[bool | None, object]:
-    """What a verifier gave and its reason; None for what is not a bool."""
+def _read_verdict(value: object) -> tuple[bool | None, object]:
+    """Return a verifier's answer and reason; (None, …) if it is not a bool."""
     reason: object = None
     if isinstance(value, tuple) and len(value) == 2:
         value, reason = value
     return (
+        # numpy's bools are not of type bool.
         bool(value) if type(value).__name__ in ("bool", "bool_") else None
     ), reason  # the second is numpy's
 
 
-def _failed(results: Sequence[SampledResult]) -> list[QualitativeResult]:
+def _failed_results(results: Sequence[SampledResult]) -> list[QualitativeResult]:
     return [
-        one
-        for one in results
-        if isinstance(one, QualitativeResult) and not (one.passed or one.fallback)
+        result
+        for result in results
+        if isinstance(result, QualitativeResult) and not (result.passed or result.fallback)
     ]
 
 
@@ -243,8 +247,10 @@ def _why(failed: Sequence[QualitativeResult]) -> str:
     return join(
         "; ",
         (
-            join(" – ", (one.criteria.description, one.explanation or _no_explanation(one)))
-            for one in failed
+            join(
+                " – ", (result.criteria.description, result.explanation or _no_explanation(result))
+            )
+            for result in failed
         ),
     )
 
@@ -258,18 +264,18 @@ def _no_explanation(result: QualitativeResult) -> str:
     )
 
 
-def _number(said: _Said, name: str) -> float:
-    if said.error is not None:
-        kind = _NoCost if said.unanswered else _NoNumber
-        raise kind(Message("its cost is not known: {name}: {error}", name=name, error=said.error))
-    if said.fallbacks:
+def _number(answer: _Said, name: str) -> float:
+    if answer.error is not None:
+        kind = _NoCost if answer.unanswered else _NoNumber
+        raise kind(Message("its cost is not known: {name}: {error}", name=name, error=answer.error))
+    if answer.fallbacks:
         raise _NoCost(
             Message(
                 "its cost is not known: {reasons}",
-                reasons=join("; ", map(_too_few, said.fallbacks)),
+                reasons=join("; ", map(_too_few, answer.fallbacks)),
             )
         )
-    value = said.value
+    value = answer.value
     if isinstance(value, bool) or not isinstance(value, Real):
         raise SetupError(
             "cost must give a number; {name} gave {value!r:.80}", name=name, value=value

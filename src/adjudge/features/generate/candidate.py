@@ -1,4 +1,4 @@
-"""What became of each candidate, and how the winner was chosen."""
+"""The result of a strategy: all candidates, their tries, and the choice of the winner."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Try:
 
     @property
     def feedback(self) -> tuple[str, ...]:
-        """What its writer is told."""
+        """The reasons that its writer is told."""
         return tuple(reason for reason in self.reasons if reason not in self.no_verdict)
 
     def to_dict(self) -> JsonDict:
@@ -68,12 +68,12 @@ class Candidate:
 
     @property
     def cost(self) -> float | None:
-        """What its last try costs."""
+        """The cost of its last try."""
         return self.tries[-1].cost if self.tries else None
 
     @property
     def results(self) -> tuple[SampledResult, ...]:
-        """What the criteria said of its last try."""
+        """The criteria's results on its last try."""
         return self.tries[-1].results if self.tries else ()
 
     def to_dict(self) -> JsonDict:
@@ -92,11 +92,11 @@ class FreshCost:
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """All candidates, the one that was taken, and how.
+    """All candidates, the winner, and how it was chosen.
 
-    The cheapest of several noisy costs is, on average, cheaper than it is: the more candidates and
-    the wider the spread, the more so. That is why ``cost`` comes with ``compared`` and
-    ``cost_spread``, and why ``fresh`` can be asked for.
+    The cheapest of several noisy costs is, on average, cheaper than it really is: the more so, the
+    more candidates there are and the wider their spread. That is why ``cost`` comes with
+    ``compared`` and ``cost_spread``, and why ``fresh`` can be requested.
     """
 
     task: str
@@ -113,16 +113,16 @@ class Selection:
     @property
     def winner(self) -> Candidate | None:
         """The candidate that was taken."""
-        return next((one for one in self.candidates if one.state == "won"), None)
+        return next((candidate for candidate in self.candidates if candidate.state == "won"), None)
 
     @property
     def cost(self) -> float | None:
-        """What the winner cost when it was chosen."""
+        """The winner's cost when it was chosen."""
         return self.winner.cost if self.winner else None
 
     @property
     def compared(self) -> int:
-        """How many candidates had a cost to compare."""
+        """Number of candidates with a cost to compare."""
         return len(self._costs)
 
     @property
@@ -132,7 +132,7 @@ class Selection:
 
     @property
     def _costs(self) -> Sequence[float]:
-        return [one.cost for one in self.candidates if one.cost is not None]
+        return [candidate.cost for candidate in self.candidates if candidate.cost is not None]
 
     def to_dict(self) -> JsonDict:
         return {
@@ -147,15 +147,15 @@ class Selection:
 
 
 def nothing_valid(selection: Selection) -> NoValidCandidate:
-    """The error that says of each try of each candidate what speaks against it."""
+    """Return the error that names the reasons against each try of each candidate."""
     lines = [
         Message(
             "candidate {number}, try {attempt}: {reasons}",
-            number=one.number,
+            number=candidate.number,
             attempt=number,
             reasons=join("; ", attempt.reasons),
         )
-        for one in selection.candidates
-        for number, attempt in enumerate(one.tries, 1)
+        for candidate in selection.candidates
+        for number, attempt in enumerate(candidate.tries, 1)
     ]
     return NoValidCandidate(join("\n", [Message("no candidate may be used:"), *lines]), selection)

@@ -1,4 +1,6 @@
-"""``adjudge generate``: code for a task, the best of several candidates, run in the sandbox."""
+"""``adjudge generate``: write code for a task, take the best of several candidates, and run it in
+the sandbox.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,7 @@ from adjudge.runs.view.terminal import Screen
 
 @light_dataclass(frozen=True, kw_only=True)
 class GenerateOptions:
-    """What ``adjudge generate`` can be told."""
+    """Options of ``adjudge generate``."""
 
     task: str = positional("What the code is to do.")
     verify: tuple[str, ...] = option(
@@ -170,20 +172,20 @@ def generate(options: GenerateOptions, flags: RunFlags) -> int:
     language = choose_language(options.language)
     opened = partial(open_entry, cache=not flags.no_cache, prices=prices, dry_run=flags.dry_run)
     writers = [
-        opened(one)
-        for one in model_entries(options.model, options.at, options.max_concurrency, project)
+        opened(entry)
+        for entry in model_entries(options.model, options.at, options.max_concurrency, project)
     ]
     judges = (
         [
-            opened(one)
-            for one in model_entries(options.judge, options.at, options.max_concurrency, project)
+            opened(entry)
+            for entry in model_entries(options.judge, options.at, options.max_concurrency, project)
         ]
         if options.judge
         else writers[:1]
     )
     strategy = Strategy(
-        [_verifier(one, judges, options, language) for one in options.verify],
-        [_costing(one, judges, options, language) for one in options.cost],
+        [_verifier(expression, judges, options, language) for expression in options.verify],
+        [_costing(expression, judges, options, language) for expression in options.cost],
         options.candidates,
         options.max_iterations,
         accept_cost_threshold=options.accept_cost,
@@ -206,7 +208,7 @@ def generate(options: GenerateOptions, flags: RunFlags) -> int:
     if not options.as_json:
         show_selection(
             selection,
-            list(dict.fromkeys(one.note for one in (*writers, *judges) if one.note)),
+            list(dict.fromkeys(model.note for model in (*writers, *judges) if model.note)),
             Screen(language, soft_wrap=True),
         )
     _write(selection, options.output, options.as_json)
@@ -251,9 +253,9 @@ def _estimate(
     *,
     as_json: bool,
 ) -> ExitCode:
-    known = KnownVotes(run) if run else None
-    found = runtime.estimate(agent, task, inputs=inputs, known=known)
-    show_estimate(found, as_json=as_json, of_candidates=True)
+    known_votes = KnownVotes(run) if run else None
+    cost = runtime.estimate(agent, task, inputs=inputs, known=known_votes)
+    show_estimate(cost, as_json=as_json, of_candidates=True)
     return ExitCode.OK
 
 
@@ -282,11 +284,11 @@ def _select(
 
 
 def _inputs(given: Sequence[str]) -> JsonDict:
-    found: JsonDict = {}
+    inputs: JsonDict = {}
     for item in given:
         name, equals, text = item.partition("=")
         try:
-            found[name] = json.loads(text)
+            inputs[name] = json.loads(text)
         except ValueError:
             equals = ""
         if not equals or not name.isidentifier():
@@ -297,15 +299,15 @@ def _inputs(given: Sequence[str]) -> JsonDict:
                     item=item,
                 )
             )
-    return found
+    return inputs
 
 
 def _write(selection: Selection, path: Path | None, as_json: bool) -> None:
-    found = selection.to_dict()
+    data = selection.to_dict()
     if as_json:
-        print_results("selection", {"candidates": len(selection.candidates)}, [found])
+        print_results("selection", {"candidates": len(selection.candidates)}, [data])
     if path is None:
         return
-    text = json.dumps(found, ensure_ascii=False, allow_nan=False, indent=2)
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2)
     with writing(path), text_file(path) as file:  # half a character, as JSON writes it
         file.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")

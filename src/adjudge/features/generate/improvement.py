@@ -1,5 +1,5 @@
-"""Better text by feedback: judge, rewrite by what the judge advises, judge again, and keep the
-best.
+"""Improve a text by feedback: judge, rewrite by the judge's advice, judge again, and keep
+the best.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ class Improvement:
 
     @property
     def best(self) -> int:
-        """The place of the version with the highest score; of equals the earlier, so nothing is
-        changed for nothing.
-        """
+        """The place of the version with the highest score; of equals the earliest."""
         scores = [-1.0 if result.score is None else result.score for result in self.results]
+        # An equal later version would be a change for nothing.
         return scores.index(max(scores))
 
     @property
@@ -42,22 +41,22 @@ class Improvement:
 async def aimprove(
     instance: InstanceLike, judge: DirectJudge, criteria: CriteriaLike, rounds: int = 3
 ) -> Improvement:
-    """Rewrite a text by the judge's feedback, up to ``rounds`` times; stops when there is nothing
-    left to change.
+    """Rewrite a text by the judge's feedback, up to ``rounds`` times, until the judge has no more
+    feedback.
     """
     at_least("rounds", rounds, 1)
     if not judge.generate_feedback:
         raise SetupError(
             "the judge gives no feedback to improve by: make it with generate_feedback=True"
         )
-    asked = as_criteria(criteria, judge.kind, judge.language)
-    versions = [judge.case(judge.instance_of(instance), asked).instance]
-    results = await judge.aevaluate([instance], asked)
+    criteria_asked = as_criteria(criteria, judge.kind, judge.language)
+    versions = [judge.case(judge.instance_of(instance), criteria_asked).instance]
+    results = await judge.aevaluate([instance], criteria_asked)
     while len(versions) <= rounds and results[-1].feedback:
         text = await judge.aimprove(versions[-1], results[-1])
-        *_, judged = shown_fields(asked, versions[-1])
-        versions.append(replace(versions[-1], fields={**versions[-1].fields, judged: text}))
-        results += await judge.aevaluate(versions[-1:], asked)
+        *_, judged_field = shown_fields(criteria_asked, versions[-1])
+        versions.append(replace(versions[-1], fields={**versions[-1].fields, judged_field: text}))
+        results += await judge.aevaluate(versions[-1:], criteria_asked)
     return Improvement(tuple(versions), tuple(results))
 
 

@@ -1,6 +1,6 @@
-"""Values checked by a JSON schema (draft 2020-12).
+"""Check values by a JSON schema (draft 2020-12).
 
-Nothing is fetched: a ``$ref`` reaches only into its own schema.
+Nothing is fetched: a ``$ref`` may only point into its own schema.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ JsonSchema = JsonObject
 
 
 def check_json_schema(schema: JsonSchema) -> None:
-    """Raise a SetupError where nothing can be checked by ``schema``."""
+    """Raise a SetupError if ``schema`` cannot be used for checks."""
     if find_spec("jsonschema") is None:
         raise SetupError(
             "an output_schema that is a JSON schema needs jsonschema: pip install 'adjudge[schema]'"
@@ -35,7 +35,7 @@ def check_json_schema(schema: JsonSchema) -> None:
 
 
 def mismatch(value: object, schema: JsonSchema) -> str | None:
-    """Why ``value`` does not fit ``schema``, and where; None where it does."""
+    """Return why and where ``value`` does not fit ``schema``, or None."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
     from referencing import Registry

@@ -1,6 +1,4 @@
-"""What criteria in natural language share: how one is asked several times, who hears of it, what
-too few samples mean.
-"""
+"""Shared parts of criteria in natural language: sampling, callbacks, and too few valid samples."""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,8 +41,8 @@ def sampling(
     count: int | None = None,
     on_result: Callable[[SampledResult], None] | None = None,
 ) -> Iterator[None]:
-    """Have all criteria that are asked inside, in functions and subclasses too, sampled and heard
-    like this.
+    """Set the samples and the callback of all criteria that are asked inside, also in functions and
+    subclasses.
     """
     with OpenedSession(replace(session(), sampling=SampleNumbers(first, count, on_result))):
         yield
@@ -52,7 +50,7 @@ def sampling(
 
 @runtime_checkable
 class _HasTask(Protocol):
-    """An agent that says what was asked for."""
+    """An agent with a task."""
 
     task: str
 
@@ -65,7 +63,7 @@ class _Writer(Protocol):
 
 
 class _Samples:
-    """Fields that stand at another place in each kind of criteria."""
+    """Fields whose position differs between the kinds of criteria."""
 
     votes: int
     min_samples_for_aggregation: int
@@ -105,7 +103,7 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
     endings: ClassVar[tuple[str, ...]] = ("fallback", "raise")
 
     def check_settings(self) -> None:
-        """Raise a SetupError when the fields cannot be."""
+        """Raise a SetupError for invalid fields."""
         if not isinstance(self.expression, str) or not self.expression.strip():
             raise SetupError("the expression is empty: say in a sentence what is judged")
         check_votes("votes", self.votes)
@@ -113,7 +111,7 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
         super().check_settings()
 
     def open_models(self) -> ModelPanel:
-        """The models, ready to be asked; each is asked ``votes`` times."""
+        """Return the models, ready to be asked; each is asked ``votes`` times."""
         return ModelPanel.of(self.models)
 
     def __post_init__(self) -> None:
@@ -122,7 +120,7 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
 
     @property
     def samples(self) -> int:
-        """How many votes each model casts."""
+        """Number of votes per model."""
         return session().sampling.count or self.votes
 
     async def evaluate(
@@ -134,12 +132,13 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
         budget: Budget | None = None,
         progress: Progress[R] | None = None,
     ) -> R:
-        """The full result with every sample. ``agent``, where given, says what was asked for and
-        whether it writes code.
+        """Return the full result with every sample.
 
-        ``run``: a folder in which every answer is kept; what it holds already is not asked again.
-        ``budget``: what may be spent, an ``adjudge.Budget``; at its limit BudgetSpent is
-        raised. ``progress`` is called with the result.
+        The ``agent``, if given, provides the task and whether it writes code.
+
+        ``run``: a folder that keeps every answer; answers in it are not asked again.
+        ``budget``: an ``adjudge.Budget``; BudgetSpent is raised at its limit.
+        ``progress`` is called with the result.
         """
         (result,) = await self.judge_items(
             [self._instance(code, agent)], run=run, budget=budget, progress=progress
@@ -152,29 +151,33 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
     @property
     def question(self) -> Choice | Rating:
         return Choice(
-            tuple(one.name for one in self.options), tuple(one.points for one in self.options)
+            tuple(option.name for option in self.options),
+            tuple(option.points for option in self.options),
         )
 
     def criteria_for(self, item: Instance) -> Criteria:
-        """The question behind the expression, about the last field."""
-        judged = list(item.fields)[-1]
+        """Return the expression as criteria of the last field."""
+        judged_field = list(item.fields)[-1]
         return Criteria(
-            type(self).__name__, self.expression.strip(), self.options, to_evaluate_field=judged
+            type(self).__name__,
+            self.expression.strip(),
+            self.options,
+            to_evaluate_field=judged_field,
         )
 
     def check(self, item: Instance) -> None:
-        """There is nothing that an instance could lack: it was made here."""
+        """Accept any instance: all are made here."""
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Every sample of every model, all at once."""
+        """Ask for every sample of every model at once."""
         if votes:
             return []
-        wanted = session().sampling
-        samples = range(wanted.first, wanted.first + self.samples)
+        sample_numbers = session().sampling
+        samples = range(sample_numbers.first, sample_numbers.first + self.samples)
         return [self.ballot(item, name, sample) for name in self.panel for sample in samples]
 
     def ballot(self, item: Instance, model: str, sample: int) -> Ballot:
-        """One question to one model."""
+        """Return one question to one model."""
         ballot = self.ballot_for(
             self.criteria_for(item), item, self.question, self.template, model, sample
         )
@@ -183,16 +186,16 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
         )
 
     def notes(self, votes: Sequence[Vote]) -> tuple[str, ...]:
-        """What a reader of the result must know."""
+        """Return warnings for readers of the result."""
         return notes_on(votes, {vote.model: vote.ballot.temperature for vote in votes})
 
     def enough(self, votes: Sequence[Vote]) -> bool:
-        """Whether so many samples are valid that they count."""
+        """Return True if enough samples are valid."""
         return sum(vote.valid for vote in votes) >= min(
             self.min_samples_for_aggregation, len(votes)
         )
 
-    def _fallen_back(self, result: R, name: str, fallback_result: str) -> R:
+    def _fall_back(self, result: R, name: str, fallback_result: str) -> R:
         reasons = join("; ", dict.fromkeys(vote.failure for vote in result.votes if not vote.valid))
         counts = Message(
             "{valid} of {requested} samples valid, {needed} needed",
@@ -229,9 +232,9 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
                 "{code!r} is a file, and its name would be judged: give what it holds", code=code
             )
         task = agent.task if isinstance(agent, _HasTask) else ""
-        judged = (
+        fields = (
             {"text": code}
             if isinstance(agent, _Writer) and agent.writes == "text"
             else {"code": extract_code(code)}
         )
-        return Instance({"task": task, **judged} if task else judged)
+        return Instance({"task": task, **fields} if task else fields)

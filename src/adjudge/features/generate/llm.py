@@ -1,4 +1,4 @@
-"""A model as a tool: call it with a text, or give it wherever a model is taken."""
+"""A model as a tool: call it with a text, or pass it wherever a model is expected."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from adjudge.core.gateway.opener import ModelLike, OpenModel, OpenSettings, open
 
 
 class LLM(OpenModel):
-    """``LLM("gpt-4o-mini")``: ``await llm("…")`` gives the answer; judges, criteria and agents take
-    it as their model.
+    """A model that judges, criteria, agents and code can use.
 
-    Takes what ``open_model`` takes: an id, a function ``prompt -> text`` or a model object, and its
-    settings.
+    Example: ``await LLM("openai/gpt-4o-mini")("Say hello.")``
+
+    Takes the arguments of ``open_model``: an id, a function ``prompt -> text`` or a model object,
+    and its settings.
     """
 
     def __init__(self, model: ModelLike, **settings: Unpack[OpenSettings]) -> None:
@@ -35,7 +36,7 @@ class LLM(OpenModel):
         self.__doc__ = f"Ask the language model {self.name}."
 
     async def __call__(self, prompt: str) -> str:
-        """What the model answers to ``prompt``."""
+        """Return the model's answer to ``prompt``."""
         request = Request(
             Prompt((ChatMessage("user", prompt),)), temperature=self.temperature, seed=self.seed
         )

@@ -1,4 +1,4 @@
-"""Code that was chosen, run in the sandbox as often as one likes."""
+"""Code that was chosen once and can run in the sandbox any number of times."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Inputs = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """Code that came to its end, and its output as the agent wants it."""
+    """A finished execution, with its output in the form that the agent wants."""
 
     output: object
     execution: Execution
@@ -27,8 +27,9 @@ class Ended:
 
 @dataclass(frozen=True)
 class Program:
-    """What ``Runtime.aot`` gives: code that was written and chosen once. Running it asks no model,
-    but for its tools.
+    """The result of ``Runtime.aot``: code that was written and chosen once.
+
+    Running it asks no model, except through its tools.
     """
 
     code: str
@@ -39,10 +40,7 @@ class Program:
     limits: Limits = field(repr=False)
 
     async def arun(self, inputs: Inputs | None = None) -> object:
-        """The output for these inputs, checked.
-
-        A SandboxError says what went wrong when the code was run.
-        """
+        """Return the checked output for these inputs; raise a SandboxError if the code fails."""
         check_inputs(self.agent, inputs or {})
         try:
             ended = await run_code(self.sandbox, self.agent, self.code, inputs or {}, self.limits)
@@ -53,20 +51,21 @@ class Program:
     run = sync_edge(arun)
 
     def __call__(self, **inputs: object) -> object:
-        """The same for sync code, each input by its name."""
+        """Run the program with the inputs as keywords, in sync code."""
         return self.run(inputs)
 
 
 async def run_code(
     sandbox: Sandbox, agent: Agent, code: str, inputs: Inputs, limits: Limits
 ) -> Ended:
-    """What it gave, checked.
+    """Run code and return its checked output.
 
-    SandboxError when it ends badly, WrongShape when its output is not what the agent wants.
+    Raise a SandboxError if it fails, and WrongShape if its output is not what the agent wants.
     """
     try:
         ended = await sandbox.run(code, inputs=inputs, tools=agent.toolbox, limits=limits)
     except SandboxError:
+        # If the run was halted while a tool asked, that is the error to report.
         raise_if_halted()  # where the run ended while a tool asked, that is what there is to say
         raise
     raise_if_halted()
@@ -76,7 +75,7 @@ async def run_code(
 
 
 def check_inputs(agent: Agent, inputs: Inputs) -> None:
-    """Raise a SetupError when the agent's code cannot be run with these inputs."""
+    """Raise a SetupError if the agent's code cannot run with these inputs."""
     missing = [name for name in agent.inputs if name not in inputs]
     if missing:
         raise SetupError(

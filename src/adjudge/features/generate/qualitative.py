@@ -1,4 +1,4 @@
-"""Pass or fail in natural language: so many of the samples must say pass."""
+"""Pass or fail in natural language: enough of the samples must say pass."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ PASS, FAIL = "PASS", "FAIL"
 
 @dataclass(frozen=True)
 class QualitativeCriteria(SampledCriteria[QualitativeResult]):
-    """Whether code meets a criterion in natural language: True when at least ``min_pass`` samples
-    say so.
+    """A criterion in natural language that code meets if at least ``min_pass`` samples say so.
 
     Parameters:
         expression: what the code must meet to pass.
@@ -50,15 +49,15 @@ class QualitativeCriteria(SampledCriteria[QualitativeResult]):
         self._check_reachable("min_pass", self.min_pass)
 
     async def verify(self, code: str, agent: object | None = None) -> bool:
-        """Whether the code passes."""
+        """Return True if the code passes."""
         return (await self.evaluate(code, agent)).passed
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> QualitativeResult:
-        """PASS when enough samples say so, FAIL when not, nothing when too few are valid."""
+        """Decide PASS if enough samples say so, else FAIL; no verdict if too few are valid."""
         valid = [vote.verdict for vote in votes if vote.verdict]
-        passes = sum(one.option == PASS for one in valid)
+        passes = sum(verdict_given.option == PASS for verdict_given in valid)
         verdict = (PASS if passes >= self.min_pass else FAIL) if self.enough(votes) else None
-        agreeing = [one for one in valid if one.option == verdict]
+        agreeing = [verdict_given for verdict_given in valid if verdict_given.option == verdict]
         return QualitativeResult(
             instance=item,
             criteria=self.criteria_for(item),
@@ -66,7 +65,14 @@ class QualitativeCriteria(SampledCriteria[QualitativeResult]):
             votes=tuple(votes),
             score=None if verdict is None else float(verdict == PASS),
             verdict=verdict,
-            explanation=next((one.explanation for one in agreeing if one.explanation), None),
+            explanation=next(
+                (
+                    verdict_given.explanation
+                    for verdict_given in agreeing
+                    if verdict_given.explanation
+                ),
+                None,
+            ),
             agreement=len(agreeing) / len(valid) if verdict else None,
             distribution=FrozenDict(shares(votes)),
             passes=passes,
@@ -79,5 +85,5 @@ class QualitativeCriteria(SampledCriteria[QualitativeResult]):
         result: QualitativeResult,
         choice: random.Random,  # noqa: ARG002 - nothing is random
     ) -> QualitativeResult:
-        """FAIL; the status stays what it was, so no aggregate takes it for a judgment."""
-        return replace(self._fallen_back(result, "fail", FAIL), verdict=FAIL, score=0.0)
+        """Return FAIL; the status stays the same, so no aggregate counts it as a judgment."""
+        return replace(self._fall_back(result, "fail", FAIL), verdict=FAIL, score=0.0)

@@ -1,4 +1,4 @@
-"""A number in natural language: the samples' mean, median, lowest or highest."""
+"""A number in natural language: the mean, median, lowest or highest of the samples."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from adjudge.messages import Message
 
 @dataclass(frozen=True)
 class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
-    """How code does by a criterion in natural language, as a number from ``min`` to ``max``.
+    """A criterion in natural language that rates code with a number from ``min`` to ``max``.
 
     Parameters:
         expression: what is rated, best with what the ends of the scale mean.
@@ -58,7 +58,7 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
         super().__post_init__()
 
     async def compute(self, code: str, agent: object | None = None) -> float:
-        """The code's number; the middle of the scale where too few samples are valid."""
+        """Return the code's number; the middle of the scale if too few samples are valid."""
         score = (await self.evaluate(code, agent)).score
         return self.midpoint if score is None else score
 
@@ -72,7 +72,7 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
         return Rating((float(self.min), float(self.max)))
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> QuantitativeResult:
-        """The valid samples by the rule ``agg``; nothing when there are too few."""
+        """Aggregate the valid samples by ``agg``; no score if there are too few."""
         numbers = numbers_of(votes)
         score = aggregate(numbers, self.agg) if self.enough(votes) else None
         return QuantitativeResult(
@@ -95,21 +95,25 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
         result: QuantitativeResult,
         choice: random.Random,  # noqa: ARG002 - nothing is random
     ) -> QuantitativeResult:
-        """The midpoint; the status stays what it was, so no aggregate takes it for a judgment."""
-        fallen_back = self._fallen_back(
+        """Return the midpoint; the status stays the same, so no aggregate counts it as a
+        judgment.
+        """
+        fallen_back = self._fall_back(
             result, "midpoint", Message("the midpoint {midpoint:g}", midpoint=self.midpoint)
         )
         return replace(fallen_back, score=self.midpoint)
 
 
 def _nearest_explanation(votes: Sequence[Vote], score: float) -> str | None:
-    """Of the sample that lies nearest to the outcome, the earlier of two."""
-    said = [
+    """Return the explanation of the sample nearest to the score; of equals the earlier."""
+    rated = [
         vote.verdict
         for vote in votes
         if isinstance(vote.verdict, Rated) and vote.verdict.explanation
     ]
-    return min(said, key=lambda one: abs(one.number - score)).explanation if said else None
+    return (
+        min(rated, key=lambda verdict: abs(verdict.number - score)).explanation if rated else None
+    )
 
 
 def _check_range(low: float, high: float) -> None:

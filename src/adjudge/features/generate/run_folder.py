@@ -1,4 +1,4 @@
-"""A strategy in a run folder: how it was set up, and what became of its candidates."""
+"""A strategy in a run folder: its settings and its candidates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from adjudge.features.generate.qualitative import QualitativeCriteria
 from adjudge.features.generate.quantitative import QuantitativeCriteria
 from adjudge.features.generate.record import CandidateDetail
 from adjudge.features.generate.shape import describe
-from adjudge.features.generate.strategy import Strategy
 
 LABEL = "generate"
 """What candidates are filed under."""
@@ -41,35 +40,57 @@ class CandidateResult(Result):
     tries: int = 0
 
     def detail(self) -> CandidateDetail:
-        """What this kind of result says beside what all of them say."""
+        """Return the fields that only candidates have."""
         return CandidateDetail(verdict=self.verdict, cost=self.cost, tries=self.tries)
 
 
 def configuration(
     agent: Agent, writers: Sequence[OpenModel], settings: Mapping[str, object]
 ) -> dict[str, JsonDict]:
-    """What a run of this strategy is called, and everything that decides what is asked in it."""
+    """Return the name of a run of this strategy, and everything that decides what is
+    asked in it.
+    """
     strategy = agent.strategy
-    own = {
-        one.name: getattr(strategy, one.name) for one in fields(strategy) if one.name not in _PARTS
+    strategy_settings = {
+        strategy_field.name: getattr(strategy, strategy_field.name)
+        for strategy_field in fields(strategy)
+        if strategy_field.name not in _PARTS
     }
-    wanted = {"task": agent.task, "writes": agent.writes, "output": describe(agent.output_schema)}
-    asked = {
+    agent_settings = {
+        "task": agent.task,
+        "writes": agent.writes,
+        "output": describe(agent.output_schema),
+    }
+    part_settings = {
         name: [_part(part) for part in getattr(strategy, name)]
         for name in ("verifiers", "costings")
     }
-    models = _models(writers, _criteria(strategy), agent.toolbox.values())
+    models = _models(
+        writers,
+        [
+            part
+            for part in (*strategy.verifiers, *strategy.costings)
+            if isinstance(part, SampledCriteria)
+        ],
+        agent.toolbox.values(),
+    )
     language = str(settings.get("language", "en"))
     return {
-        LABEL: provenance("Strategy", {**wanted, **own, **asked, **settings}, models, (), language)
+        LABEL: provenance(
+            "Strategy",
+            {**agent_settings, **strategy_settings, **part_settings, **settings},
+            models,
+            (),
+            language,
+        )
     }
 
 
 async def keep_candidates(
     run: OpenRun, selection: Selection, asked: Sequence[Sequence[bytes]]
 ) -> None:
-    """A row a candidate, with the votes of all its tries: what it was written by, and what it was
-    judged by.
+    """Store a row per candidate, with the votes of all its tries: those that wrote it and those
+    that judged it.
     """
     for place, (candidate, keys) in enumerate(zip(selection.candidates, asked, strict=True)):
         await run.ledger.keep_judgment(
@@ -79,16 +100,19 @@ async def keep_candidates(
 
 
 def _result(task: str, candidate: Candidate) -> CandidateResult:
-    judged = any(one.text for one in candidate.tries)
+    has_text = any(attempt.text for attempt in candidate.tries)
     return CandidateResult(
         instance=Instance(
             {"task": task, "response": candidate.code}, id=f"candidate {candidate.number}"
         ),
         criteria=_CANDIDATE,
-        status=Status.SCORED if judged else Status.FAILED,
+        status=Status.SCORED if has_text else Status.FAILED,
         explanation=candidate.why,
         votes=tuple(
-            vote for one in candidate.tries for result in one.results for vote in result.votes
+            vote
+            for attempt in candidate.tries
+            for result in attempt.results
+            for vote in result.votes
         ),
         verdict=candidate.state,
         cost=candidate.cost,
@@ -96,16 +120,8 @@ def _result(task: str, candidate: Candidate) -> CandidateResult:
     )
 
 
-def _criteria(strategy: Strategy) -> list[QualitativeCriteria | QuantitativeCriteria]:
-    return [
-        part
-        for part in (*strategy.verifiers, *strategy.costings)
-        if isinstance(part, SampledCriteria)
-    ]
-
-
 def _part(part: object) -> JsonValue:
-    """A criterion with its settings; of a function its name."""
+    """Return a criterion with its settings, or the name of a function."""
     if isinstance(part, SampledCriteria):
         return {
             "kind": type(part).__name__,
@@ -119,6 +135,6 @@ def _models(
     criteria: Sequence[QualitativeCriteria | QuantitativeCriteria],
     tools: Iterable[Tool],
 ) -> dict[str, OpenModel]:
-    judges = [model for one in criteria for model in one.panel.values()]
-    own = [tool for tool in tools if isinstance(tool, LLM)]
-    return {model.name: model for model in (*writers, *judges, *own)}
+    judges = [model for criterion in criteria for model in criterion.panel.values()]
+    llm_tools = [tool for tool in tools if isinstance(tool, LLM)]
+    return {model.name: model for model in (*writers, *judges, *llm_tools)}

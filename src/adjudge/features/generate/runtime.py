@@ -1,6 +1,4 @@
-"""A task and an agent in, a checked value out: candidates are written, chosen, and run in the
-sandbox.
-"""
+"""Run agents: have candidates written, choose one, run it in the sandbox, and check its value."""
 
 from __future__ import annotations
 
@@ -55,32 +53,36 @@ def forecast(
     known: Known | None = None,
     prices: PriceTable | None = None,
 ) -> CostEstimate:
-    """Functions of the caller's own, and models that are called as tools, are not in it."""
+    """Estimate the cost of a strategy.
+
+    It leaves out custom functions, and models that are called as tools.
+    """
     strategy, table = agent.strategy, prices or PriceTable.load()
     candidates = range(strategy.num_candidates)
-    found = replace(_NOTHING, rows=len(candidates))
+    total = replace(_NOTHING, rows=len(candidates))
     for model, request in map(writer.request, candidates) if writer else ():
-        found += _written(model, request, strategy.max_iterations, known or Known(), table)
+        total += _estimate_writing(model, request, strategy.max_iterations, known or Known(), table)
     weighings = strategy.max_iterations * len(candidates)
     for part in (*strategy.verifiers, *strategy.costings):
         if isinstance(part, SampledCriteria):
             fresh = strategy.fresh_samples / part.votes if part in strategy.costings else 0.0
-            found += _judged(part, agent, weighings + fresh, table)
-    return found
+            total += _estimate_judging(part, agent, weighings + fresh, table)
+    return total
 
 
-def _written(
+def _estimate_writing(
     model: OpenModel, request: Request, tries: int, known: Known, prices: PriceTable
 ) -> CostEstimate:
-    """One candidate. A try that failed is in the conversation of the next."""
+    """Estimate the writing of one candidate."""
     ballot = writing_ballot(model, request)
     answered = known.recall([ballot], [writing_key(model, ballot, known.wordings)])[0] is not None
     there = answered or model.has_reply(request)
     low, high = tokens_of(request.prompt.text)
     fewest = Usage() if there else Usage(1, low, 1)
-    left = tries - there
+    remaining_tries = tries - there
+    # A failed try is part of the conversation of the next.
     earlier = sum(2 * _LONGEST_TEXT * number for number in range(tries))
-    most = Usage(left, left * high + earlier, left * _LONGEST_TEXT)
+    most = Usage(remaining_tries, remaining_tries * high + earlier, remaining_tries * _LONGEST_TEXT)
     spent = [prices.cost(model.name, usage) for usage in (fewest, most)]
     return CostEstimate(
         0,
@@ -92,15 +94,16 @@ def _written(
     )
 
 
-def _judged(
+def _estimate_judging(
     part: QualitativeCriteria | QuantitativeCriteria, agent: Agent, times: float, prices: PriceTable
 ) -> CostEstimate:
-    """By one criterion; none of it has to be, since no candidate may come so far."""
-    judged = {"text" if agent.writes == "text" else "code": _PLACEHOLDER}
+    """Estimate the judging by one criterion."""
+    fields = {"text" if agent.writes == "text" else "code": _PLACEHOLDER}
     once = part.estimate(
-        [Instance({"task": agent.task, **judged} if agent.task else judged)], prices=prices
+        [Instance({"task": agent.task, **fields} if agent.task else fields)], prices=prices
     )
     calls, tokens, usd = (end[1] * times for end in (once.calls, once.tokens, once.usd))
+    # The lower end is 0: possibly no candidate gets this far.
     return CostEstimate(0, 0, (0, round(calls)), (0, round(tokens)), (0.0, usd), once.unpriced)
 
 
@@ -111,7 +114,7 @@ Limit = Budget | None
 
 @dataclass(eq=False)
 class Runtime:
-    """Runs agents. Code that a model wrote runs in a sandbox and nowhere else."""
+    """Runs agents. Code that a model wrote runs only in a sandbox."""
 
     timeout: float = 30.0
     """Seconds that the chosen code may take."""
@@ -189,9 +192,7 @@ class Runtime:
         already is not asked again. ``budget``: what may be spent, an ``adjudge.Budget``; at
         its limit BudgetSpent is raised. Raises NoValidCandidate when no candidate may be used.
         """
-        selection, _ = await event_loop.visit(
-            self._selected(agent, task, inputs or {}, run, budget)
-        )
+        selection, _ = await event_loop.visit(self._search(agent, task, inputs or {}, run, budget))
         return selection if detail else selection.output
 
     jit = sync_edge(ajit)
@@ -205,20 +206,24 @@ class Runtime:
         run: RunFolder | None = None,
         budget: Budget | None = None,
     ) -> Program:
-        """Have code written for the task and choose, once; the program is then run as often as you
-        like.
+        """Have code written for the task and choose once; the program can then run any number of
+        times.
 
-        ``task``: left out, the agent's description. ``inputs``: an example to try candidates with,
-        as ``jit`` does; without one the cheapest valid code is taken unrun. ``run`` and ``budget``
-        as for ``jit``.
+        ``task``: by default the agent's description. ``inputs``: an example to try candidates with,
+        as in ``jit``; without it the cheapest valid code is taken without running it. ``run`` and
+        ``budget`` as for ``jit``.
         """
-        wanted = task or agent.description
+        chosen_task = task or agent.description
         selection, sandbox = await event_loop.visit(
-            self._selected(agent, wanted, inputs, run, budget)
+            self._search(agent, chosen_task, inputs, run, budget)
         )
         assert selection.winner is not None
         return Program(
-            selection.winner.code, self._asked(agent, wanted), selection, sandbox, self._limits
+            selection.winner.code,
+            self._with_task(agent, chosen_task),
+            selection,
+            sandbox,
+            self._limits,
         )
 
     aot = sync_edge(aaot)
@@ -231,17 +236,21 @@ class Runtime:
         inputs: Inputs | None = None,
         known: Known | None = None,
     ) -> CostEstimate:
-        """What ``jit`` would take; nothing is asked.
+        """Estimate the cost of ``jit`` without any request.
 
-        ``known`` says what a run was answered already.
+        ``known`` provides the answers of an earlier run.
         """
         _check_task(task)
         check_inputs(agent, inputs or {})
-        asked = self._asked(agent, task)
-        writer = None if asked.strategy.generate else self._conversations(asked, inputs or {})
-        return forecast(asked, writer, known, self.prices)
+        agent_with_task = self._with_task(agent, task)
+        writer = (
+            None
+            if agent_with_task.strategy.generate
+            else self._conversations(agent_with_task, inputs or {})
+        )
+        return forecast(agent_with_task, writer, known, self.prices)
 
-    async def _selected(
+    async def _search(
         self,
         agent: Agent,
         task: str,
@@ -249,31 +258,31 @@ class Runtime:
         run: RunFolder | None,
         budget: Budget | None,
     ) -> tuple[Selection, Sandbox]:
-        """Without inputs nothing is run: the code is for later."""
+        """Search for the best candidate. Without inputs nothing is run."""
         _check_task(task)
         if inputs is not None:
             check_inputs(agent, inputs)
         # before anything is written: without a sandbox nothing could be run
         sandbox = await self._sandbox()
-        asked = self._asked(agent, task)
-        search = Search(self._work(asked, inputs or {}))
-        settings = self._configuration(asked, inputs or {}) if run or budget else {}
+        agent_with_task = self._with_task(agent, task)
+        search = Search(self._work(agent_with_task, inputs or {}))
+        settings = self._configuration(agent_with_task, inputs or {}) if run or budget else {}
         async with everything_in(run, settings, budget, self.prices) as under_way:
-            self.last = await self._select(sandbox, asked, search, inputs)
+            self.last = await self._select(sandbox, agent_with_task, search, inputs)
             if under_way:
                 await keep_candidates(under_way, self.last, search.asked)
         if self.last.winner is None:
             raise nothing_valid(self.last)
         return self.last, sandbox
 
-    def _asked(self, agent: Agent, task: str) -> Agent:
-        """The agent with its task; one without a strategy of its own with the runtime's."""
-        own = (
+    def _with_task(self, agent: Agent, task: str) -> Agent:
+        """Return the agent with its task, and with the runtime's strategy unless it has its own."""
+        strategy = (
             self.strategy
             if self.strategy is not None and agent.strategy is USUAL
             else agent.strategy
         )
-        return replace(agent, task=task, strategy=own)
+        return replace(agent, task=task, strategy=strategy)
 
     async def _select(
         self, sandbox: Sandbox, agent: Agent, search: Search, inputs: Inputs | None
@@ -287,19 +296,19 @@ class Runtime:
                     else await self._run(sandbox, agent, search.last(place).code, inputs)
                 )
                 if not isinstance(ended, str):
-                    return await self._chosen(agent, search, place, ended)
+                    return await self._build_selection(agent, search, place, ended)
                 search.fail(place, ended)
         return Selection(
             task=agent.task, candidates=search.candidates(), cost_is=agent.strategy.cost_is
         )
 
     def _configuration(self, agent: Agent, inputs: Inputs) -> dict[str, JsonDict]:
-        own = {
+        settings = {
             **some_of(self, "language", "temperature", "seed"),
             "inputs": dict(inputs),
         }
         writers = [] if agent.strategy.generate else agent.writers(self.llm)
-        return configuration(agent, writers, own)
+        return configuration(agent, writers, settings)
 
     async def _sandbox(self) -> Sandbox:
         if self.sandbox is None or isinstance(self.sandbox, str):
@@ -307,13 +316,13 @@ class Runtime:
         return self.sandbox
 
     def _work(self, agent: Agent, inputs: Inputs) -> Work:
-        known = (*agent.toolbox, *agent.inputs, *inputs)
+        names = (*agent.toolbox, *agent.inputs, *inputs)
         return Work(
             strategy=agent.strategy,
             agent=agent,
             write=self._writer(agent, inputs),
             extract=extract_code,
-            check=lambda code: static_check(code, self.allowed_imports, known),
+            check=lambda code: static_check(code, self.allowed_imports, names),
             on_try=self.on_try,
         )
 
@@ -334,7 +343,7 @@ class Runtime:
         )
 
     async def _run(self, sandbox: Sandbox, agent: Agent, code: str, inputs: Inputs) -> Ended | str:
-        """What it gave, checked, or why it may not be used."""
+        """Run code and return its checked output, or the reason why it failed."""
         try:
             return await run_code(sandbox, agent, code, inputs, self._limits)
         except SandboxError as error:
@@ -344,7 +353,7 @@ class Runtime:
         except WrongShape as error:
             return Message("it ran, but {error}", error=error)
 
-    async def _chosen(
+    async def _build_selection(
         self, agent: Agent, search: Search, place: int, ended: Ended | None
     ) -> Selection:
         with collecting_keys(search.asked[place]):
@@ -361,16 +370,18 @@ class Runtime:
 
 
 def _first_prompt(runtime: Runtime, agent: Agent, inputs: Inputs) -> Prompt:
-    typed = agent.variables() or [(name, type(value).__name__) for name, value in inputs.items()]
-    wanted = ProgramWanted(
+    variables = agent.variables() or [
+        (name, type(value).__name__) for name, value in inputs.items()
+    ]
+    request = ProgramWanted(
         task=agent.task,
         output=describe(agent.output_schema),
         description=agent.description,
-        inputs=typed,
+        inputs=variables,
         tools=agent.manual(),
         imports=sorted(runtime.allowed_imports),
     )
-    return render_program(wanted, runtime.language)
+    return render_program(request, runtime.language)
 
 
 def _check_task(task: str) -> None:
@@ -379,8 +390,9 @@ def _check_task(task: str) -> None:
 
 
 def _check_imports(allowed: Sequence[str], sandbox: str | Sandbox | None) -> None:
-    """A sandbox of the caller's own may hold what it likes; ours hold the standard library."""
+    """Refuse modules outside the standard library."""
     foreign = sorted({name.partition(".")[0] for name in allowed} - sys.stdlib_module_names)
+    # A custom sandbox may hold any package; adjudge's own hold the standard library.
     if foreign and (sandbox is None or isinstance(sandbox, str)):
         raise SetupError(
             "allowed_imports names {foreign}, but the sandbox holds the standard library "

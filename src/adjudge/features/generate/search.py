@@ -1,4 +1,4 @@
-"""Candidates under way: each in its own line of tries, all at once, until enough is known."""
+"""Run candidates at once, each in its own line of tries, until enough is known."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Watcher = Callable[[int, Try], object]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is asked of the candidates."""
+    """The task of the candidates, and how they are checked."""
 
     strategy: Strategy
     agent: object
@@ -60,8 +60,8 @@ class Search:
         """By candidate: the keys of what was asked for it, where a run is kept."""
 
     async def run(self) -> None:
-        """Let every candidate go on that is neither valid nor at its end; stop when the choice is
-        made.
+        """Continue every candidate that is neither valid nor finished; stop when the choice is
+        clear.
         """
         lines = {asyncio.create_task(self._line(place)) for place in self.unfinished}
         self._running = set(self.unfinished)
@@ -70,7 +70,7 @@ class Search:
             while waiting:
                 done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
                 self._running -= {task.result() for task in done}
-                if self._decided():
+                if self._is_decided():
                     return
         except HALTS:
             # what was sent is paid for: it is waited for, and kept
@@ -92,7 +92,7 @@ class Search:
         ]
 
     def ranked(self) -> list[int]:
-        """Places of the valid candidates, the cheapest first; of equals the earlier."""
+        """Return the places of the valid candidates, the cheapest first; of equals the earlier."""
         return sorted(
             self._valid(), key=lambda place: (self._strategy.rank(self.last(place).cost), place)
         )
@@ -101,13 +101,13 @@ class Search:
         return self._tries[place][-1]
 
     def fail(self, place: int, reason: str) -> None:
-        """It was run, and it may not be used after all."""
+        """Mark a candidate as unusable after it was run."""
         self._tries[place][-1] = replace(self.last(place), reasons=(reason,))
         self._tried_out.add(place)
         self._tell(place)
 
     def candidates(self, winner: int | None = None) -> tuple[Candidate, ...]:
-        """All of them, each with how it ended."""
+        """Return all candidates, each with how it ended."""
         return tuple(self._candidate(place, winner) for place in range(len(self._tries)))
 
     async def _line(self, place: int) -> int:
@@ -119,35 +119,35 @@ class Search:
         return place
 
     async def _try(self, place: int) -> Try:
-        """Write and weigh; what no judge gave a verdict on is weighed again as it is, by other
+        """Write and weigh a text; one without a judge's verdict is weighed again with other
         samples.
         """
         tries = self._tries[place]
         if tries and tries[-1].reasons and not tries[-1].feedback:
-            return await self._weighed(
+            return await self._weigh(
                 tries[-1].text, tries[-1].code, first=len(tries) * _OTHER_SAMPLES
             )
         try:
-            written = await self._work.write(place, tuple(tries))
+            draft = await self._work.write(place, tuple(tries))
         except ModelError as error:
             raise_if_halted()
             return Try(reasons=(Message("nothing was written: {error}", error=error),))
-        code = self._work.extract(written.text)
-        reasons = (written.trouble,) if written.trouble else tuple(self._work.check(code))
+        code = self._work.extract(draft.text)
+        reasons = (draft.trouble,) if draft.trouble else tuple(self._work.check(code))
         if reasons:
-            return Try(text=written.text, code=code, reasons=reasons)
-        return await self._weighed(written.text, code)
+            return Try(text=draft.text, code=code, reasons=reasons)
+        return await self._weigh(draft.text, code)
 
-    async def _weighed(self, text: str, code: str, first: int = 0) -> Try:
-        said = await weigh(self._strategy, code, self._work.agent, first)
+    async def _weigh(self, text: str, code: str, first: int = 0) -> Try:
+        weighed = await weigh(self._strategy, code, self._work.agent, first)
         return Try(
             text=text,
             code=code,
-            reasons=(*said.reasons, *said.no_verdict),
-            no_verdict=said.no_verdict,
-            results=said.results,
-            cost=said.cost,
-            no_cost=said.no_cost,
+            reasons=(*weighed.reasons, *weighed.no_verdict),
+            no_verdict=weighed.no_verdict,
+            results=weighed.results,
+            cost=weighed.cost,
+            no_cost=weighed.no_cost,
         )
 
     def _tell(self, place: int) -> None:
@@ -157,8 +157,8 @@ class Search:
     def _valid(self) -> list[int]:
         return [place for place, tries in enumerate(self._tries) if tries and tries[-1].valid]
 
-    def _decided(self) -> bool:
-        """Whether no candidate under way has to be waited for."""
+    def _is_decided(self) -> bool:
+        """Return True if no running candidate can change the choice."""
         strategy = self._strategy
         valid = self._valid()
         if not strategy.costings:
@@ -196,12 +196,14 @@ class Search:
         return "failed", (join("; ", tries[-1].reasons) if tries else Message("it was not tried"))
 
     def _why_it_won(self, place: int) -> str:
-        failed = ", ".join(str(one + 1) for one in sorted(self._tried_out - {place}))
+        failed = ", ".join(
+            str(place_tried + 1) for place_tried in sorted(self._tried_out - {place})
+        )
         beaten = Message("candidate {failed} failed when run", failed=failed) if failed else ""
         return join("; ", filter(None, (beaten, self._advantage(place))))
 
     def _advantage(self, place: int) -> Message:
-        """What it has before the others that may be used."""
+        """Return what the winner has over other usable candidates."""
         cost, valid = self.last(place).cost, self._valid()
         if cost is None:
             alone = (

@@ -1,4 +1,4 @@
-"""What an output must be: said to a model in words, and checked when it comes back as JSON."""
+"""The shape of an output: described to a model in words, and checked when it comes back as JSON."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _LONGEST_SHOWN = 80
 
 @runtime_checkable
 class Validating(Protocol):
-    """A class that checks values itself, as pydantic models do."""
+    """A class that validates values itself, as pydantic models do."""
 
     __name__: str
 
@@ -51,11 +51,11 @@ class Validating(Protocol):
 
 
 class WrongShape(ValueError):
-    """A value is not what was asked for; the message says where and why."""
+    """Raised if a value is not what was asked for; the message says where and why."""
 
 
 def check_schema(schema: object) -> None:
-    """Say so when nothing can be checked by ``schema``."""
+    """Raise a SetupError if ``schema`` cannot be used for checks."""
     if isinstance(schema, Mapping):
         check_json_schema(schema)
     else:
@@ -63,16 +63,16 @@ def check_schema(schema: object) -> None:
 
 
 def describe(schema: object) -> str:
-    """``schema`` in words that a model reads: ``list[int]``, a dict with keys, a JSON schema."""
+    """Describe ``schema`` for a model: ``list[int]``, a dict with keys, a JSON schema."""
     if schema is None or schema is Any:
         return Message("any JSON value")
     if isinstance(schema, type) and schema in _PLAIN:
         return _PLAIN[schema]
     if isinstance(schema, Mapping | Validating):
-        found = schema if isinstance(schema, Mapping) else _json_schema_of(schema)
+        json_schema = schema if isinstance(schema, Mapping) else _json_schema_of(schema)
         return Message(
             "a value that fits the JSON schema {schema}",
-            schema=json.dumps(found, ensure_ascii=False),
+            schema=json.dumps(json_schema, ensure_ascii=False),
         )
     if _is_record(schema):
         keys = ", ".join(
@@ -85,8 +85,9 @@ def describe(schema: object) -> str:
 
 
 def conform(value: object, schema: object) -> object:
-    """``value`` as ``schema`` wants it (a dict becomes the dataclass that was asked for), or
-    WrongShape.
+    """Return ``value`` as ``schema`` wants it, or raise WrongShape.
+
+    For example, a dict becomes the requested dataclass.
     """
     if isinstance(schema, Mapping):
         wrong = mismatch(value, schema)
@@ -140,7 +141,7 @@ def _conform(value: object, schema: object, where: str) -> object:
     if isinstance(schema, type) and schema in _PLAIN:
         return _plain(value, schema, where)
     if isinstance(schema, Validating):
-        return _validated(value, schema, where)
+        return _validate(value, schema, where)
     if _is_record(schema):
         return _record(value, schema, where)
     if isinstance(schema, type) and issubclass(schema, Enum):
@@ -149,7 +150,9 @@ def _conform(value: object, schema: object, where: str) -> object:
 
 
 def _plain(value: object, schema: object, where: str) -> object:
-    """A bool is not an int, a whole int is a float, and 3.0 is not an int: nothing is rounded."""
+    """Check a plain type without rounding: a bool is not an int, 3.0 is not an int, but a whole int
+    is a float.
+    """
     if schema is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if schema is tuple and isinstance(value, list):
@@ -201,11 +204,11 @@ def _fits(value: object, schema: object) -> bool:
 
 
 def _record(value: object, schema: type, where: str) -> object:
-    """A dict with the record's keys: all that have no default, and none that it does not know."""
-    given = typing.cast(JsonDict, _plain(value, dict, where))
+    """Build a record from a dict with all keys that have no default, and no unknown ones."""
+    entries = typing.cast(JsonDict, _plain(value, dict, where))
     hints = get_type_hints(schema)
-    missing = [name for name in _required(schema) if name not in given]
-    unknown = [name for name in given if name not in hints]
+    missing = [name for name in _required_keys(schema) if name not in entries]
+    unknown = [name for name in entries if name not in hints]
     if missing:
         raise WrongShape(f"{where} lacks {', '.join(missing)}")
     if unknown:
@@ -216,21 +219,21 @@ def _record(value: object, schema: type, where: str) -> object:
                 unknown=", ".join(unknown),
             )
         )
-    found = {
-        name: _conform(item, hints[name], f"{where}[{name!r}]") for name, item in given.items()
+    values = {
+        name: _conform(item, hints[name], f"{where}[{name!r}]") for name, item in entries.items()
     }
     if typing.is_typeddict(schema):
-        return found
-    made: object = schema(**found)
-    return made
+        return values
+    instance: object = schema(**values)
+    return instance
 
 
-def _required(schema: type) -> list[str]:
+def _required_keys(schema: type) -> list[str]:
     if dataclasses.is_dataclass(schema):
         return [
-            one.name
-            for one in dataclasses.fields(schema)
-            if one.default is one.default_factory is dataclasses.MISSING
+            dataclass_field.name
+            for dataclass_field in dataclasses.fields(schema)
+            if dataclass_field.default is dataclass_field.default_factory is dataclasses.MISSING
         ]
     # written as text, NotRequired is not seen by __required_keys__
     hints = get_type_hints(schema, include_extras=True)
@@ -241,7 +244,7 @@ def _required(schema: type) -> list[str]:
     ]
 
 
-def _validated(value: object, schema: Validating, where: str) -> object:
+def _validate(value: object, schema: Validating, where: str) -> object:
     try:
         return schema.model_validate(value)
     except ValueError as error:
@@ -270,12 +273,12 @@ def _is_record(schema: object) -> TypeGuard[type]:
 
 def _wrong(value: object, wanted: str, where: str) -> WrongShape:
     text = repr(value)
-    shown = text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
+    short_text = text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
     return WrongShape(
         Message(
             "{where} is {shown}, a {name}; wanted is {wanted}",
             where=where,
-            shown=shown,
+            shown=short_text,
             name=type(value).__name__,
             wanted=wanted,
         )

@@ -1,5 +1,5 @@
-"""Read generated code before it runs: is it Python, does it import only what it may, does it leave
-back doors alone?
+"""Check generated code before it runs: is it Python, are its imports allowed, does it avoid back
+doors?
 
 This is not a wall. It tells a model early and in words what the sandbox would refuse later, and
 keeps honest code honest.
@@ -67,9 +67,9 @@ _CODE_LINE = re.compile(
 def static_check(
     code: str, allowed_imports: Collection[str] = DEFAULT_IMPORTS, known: Collection[str] = ()
 ) -> list[str]:
-    """Why this code should not run, each reason with its line; nothing when it may.
+    """Return the reasons why this code should not run, each with its line.
 
-    ``known`` are the names the code finds ready: its inputs and tools.
+    ``known`` are the names that exist when the code starts: its inputs and tools.
     """
     try:
         with warnings.catch_warnings():
@@ -79,8 +79,8 @@ def static_check(
     except SyntaxError as error:
         if not _looks_like_code(code):
             return [_NO_CODE]
-        line, said = error.lineno or 1, error.msg
-        return [Message("line {line}: not valid Python: {said}", line=line, said=said)]
+        line, problem = error.lineno or 1, error.msg
+        return [Message("line {line}: not valid Python: {said}", line=line, said=problem)]
     except (ValueError, RecursionError, MemoryError) as error:
         return [Message("line 1: not valid Python: {error}", error=error or type(error).__name__)]
     if not tree.body:
@@ -161,7 +161,9 @@ class _Reader(ast.NodeVisitor):
             )
 
     def _leads_elsewhere(self, module: str, name: str) -> bool:
-        """``random._os`` is another spelling of ``import os``."""
+        """Return True for names such as ``random._os``, which is another spelling of
+        ``import os``.
+        """
         if module == "io":
             return name == "open"
         bare = name.lstrip("_")
@@ -180,9 +182,9 @@ class _Reader(ast.NodeVisitor):
                 Message("name {id} is not allowed: it reaches into the interpreter", id=node.id),
             )
         elif isinstance(node.ctx, ast.Load):
-            self._used(node)
+            self._check_use(node)
 
-    def _used(self, node: ast.Name) -> None:
+    def _check_use(self, node: ast.Name) -> None:
         if (
             node.id in _BACK_DOORS
             and id(node) not in self._checked
@@ -207,8 +209,8 @@ class _Reader(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _named_attributes(self, node: ast.Call, names: list[ast.expr]) -> None:
-        first = names[:1] if names else [ast.Constant(None)]
-        for name in first:
+        name_arguments = names[:1] if names else [ast.Constant(None)]
+        for name in name_arguments:
             if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
                 self._refuse(
                     node,
@@ -246,14 +248,16 @@ class _Reader(ast.NodeVisitor):
 
 
 def _looks_like_code(text: str) -> bool:
-    """Whether a line of what does not compile was meant to: prose has none."""
+    """Return True if a line of uncompilable text was meant as code; prose has none."""
     return not any(map(str.isalpha, text)) or any(
         _CODE_LINE.match(line) or _is_statement(line) for line in text.splitlines()
     )
 
 
 def _is_statement(line: str) -> bool:
-    """``for x in y:`` or ``return x``; a name, a number and ``Note: this`` can be prose as well."""
+    """Return True for ``for x in y:`` or ``return x``; a name, a number and ``Note: this`` can be
+    prose as well.
+    """
     try:
         (node,) = ast.parse(line.strip() + (" pass" if line.rstrip().endswith(":") else "")).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -262,21 +266,22 @@ def _is_statement(line: str) -> bool:
 
 
 def _plain(name: str) -> bool:
-    """Not a dunder, or one that ordinary classes have."""
+    """Return True unless the name is a dunder that ordinary classes do not have."""
     if not (name.startswith("__") and name.endswith("__") and len(name) > 4):
         return True
     return name[2:-2] in _PLAIN_DUNDERS
 
 
 def _plain_text(text: str) -> bool:
-    """Prose may speak of anything; a text without a blank could be used as a name."""
+    """Return True if a text cannot be used as a forbidden name."""
+    # Prose may mention anything: only a text without a blank could be used as a name.
     return any(map(str.isspace, text)) or all(
-        found in _PLAIN_DUNDERS for found in _DUNDER.findall(text)
+        name in _PLAIN_DUNDERS for name in _DUNDER.findall(text)
     )
 
 
 def _bound(tree: ast.AST) -> Iterator[str]:
-    """Every name the code gives a value somewhere."""
+    """Yield every name that the code assigns somewhere."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             yield node.id
@@ -285,17 +290,17 @@ def _bound(tree: ast.AST) -> Iterator[str]:
         elif isinstance(node, ast.alias):
             yield node.asname or node.name.partition(".")[0]
         else:
-            yield from _named(node)
+            yield from _pattern_names(node)
 
 
 def _modules(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """The names that stand for modules."""
+    """Yield the names that stand for modules."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.asname or alias.name, alias.name) for alias in node.names)
 
 
-def _named(node: ast.AST) -> Iterator[str]:
+def _pattern_names(node: ast.AST) -> Iterator[str]:
     for field in ("name", "rest"):  # definitions, handlers, patterns
         if isinstance(name := getattr(node, field, None), str):
             yield name

@@ -1,6 +1,4 @@
-"""How candidates are chosen: who verifies, what they cost, how many there are and when it is
-enough.
-"""
+"""The choice between candidates: verifiers, costs, their number, and when to stop."""
 
 from __future__ import annotations
 
@@ -27,10 +25,10 @@ Costing = QuantitativeCriteria | Callable[[str, Any], object]
 
 @runtime_checkable
 class Verifies(Protocol):
-    """A criterion that code passes or does not."""
+    """A criterion that code passes or fails."""
 
     async def verify(self, code: str, agent: object) -> bool:
-        """Whether the code passes."""
+        """Return True if the code passes."""
         ...
 
 
@@ -122,13 +120,13 @@ class Strategy:
             )
 
     def _thresholds(self) -> Iterator[tuple[str, Any]]:
-        """Those that are set, by name."""
+        """Yield the thresholds that are set, by name."""
         for name in ("accept_cost_threshold", "compare_cost_threshold"):
             if (value := getattr(self, name)) is not None:
                 yield name, value
 
     def check_ready(self) -> None:
-        """Say so before anything is asked when a threshold has nothing to compare with."""
+        """Raise a SetupError if a threshold has no cost to compare with."""
         for name, _ in self._thresholds() if not self.costings else ():
             raise SetupError("{name} needs a cost to compare with: give cost=…", name=name)
 
@@ -142,22 +140,20 @@ class Strategy:
 
     @property
     def judge_model(self) -> OpenModel | None:
-        """The model that the first criteria asks, where there is one."""
+        """The model that the first criterion asks, if there is one."""
         parts = [
             part for part in (*self.verifiers, *self.costings) if isinstance(part, SampledCriteria)
         ]
         return next(iter(parts[0].panel.values())) if parts else None
 
     def rank(self, cost: float | None) -> float:
-        """What candidates are sorted by: the lowest first, a cost that is not known behind all
-        others.
-        """
+        """Return the sort key of a candidate: the lowest first, unknown costs last."""
         if cost is None:
             return math.inf if self.costings else 0.0
         return -cost if self.cost_is == "higher" else cost
 
     def reaches(self, cost: float | None, threshold: float | None) -> bool:
-        """Whether a cost is as good as the threshold."""
+        """Return True if a cost is as good as the threshold."""
         return (
             cost is not None
             and threshold is not None

@@ -1,6 +1,4 @@
-"""Candidates in a terminal: their code, what was said of it, and why each lost or won; then the
-result.
-"""
+"""Show candidates in a terminal: their code, the verdicts, why each lost or won, and the result."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ _STATES = {
 
 
 def show_selection(selection: Selection, notes: Sequence[str], screen: Screen) -> None:
-    """Everything a reader needs to trust the result, or to see why there is none."""
+    """Print everything that a reader needs to trust the result, or to see why there is none."""
     for candidate in selection.candidates:
         _show(candidate, screen)
     for note in notes:
@@ -60,17 +58,13 @@ def _show(candidate: Candidate, screen: Screen) -> None:
 def _show_last(attempt: Try, screen: Screen) -> None:
     screen.show(Padding(Text(clean(attempt.code)), (0, 0, 0, 4)))
     for result in attempt.results:
-        screen.say(join("", ("  ", _result_line(result))))
+        line = join(": ", (result.criteria.description, _outcome(result)))
+        if result.fallback:
+            line = Message("{line} [fallback: {fallback}]", line=line, fallback=result.fallback)
+        why = " ".join((result.explanation or "").split())
+        screen.say(join("", ("  ", (join(" – ", (line, why)) if why else line))))
     if attempt.cost is not None:
         screen.say(Message("  cost {cost:g}", cost=float(attempt.cost)))
-
-
-def _result_line(result: SampledResult) -> Message:
-    line = join(": ", (result.criteria.description, _outcome(result)))
-    if result.fallback:
-        line = Message("{line} [fallback: {fallback}]", line=line, fallback=result.fallback)
-    why = " ".join((result.explanation or "").split())
-    return join(" – ", (line, why)) if why else line
 
 
 def _outcome(result: SampledResult) -> str:
@@ -103,7 +97,7 @@ def _spread(spread: float) -> Message:
 
 
 def _choice(selection: Selection, winner: Candidate) -> Message:
-    """How it was chosen: the cheapest of several noisy costs looks cheaper than it is."""
+    """Describe the choice: the cheapest of several noisy costs looks cheaper than it is."""
     parts = [
         Message(
             "candidate {number} of {count}",

@@ -1,4 +1,4 @@
-"""The same selection for plain text: write several, keep what passes, take the best."""
+"""Strategies for plain text: write several texts, keep those that pass, take the best."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ against its last try.
 
 
 class StrategySettings(TypedDict, total=False):
-    """What Strategy takes beside what is verified, what it costs, and how many there are."""
+    """Settings of Strategy other than verifiers, costs and the number of candidates."""
 
     max_iterations: int
     min_candidates_for_comparison: int
@@ -43,7 +43,9 @@ class StrategySettings(TypedDict, total=False):
 
 
 class More(StrategySettings, total=False):
-    """What may be said besides: who writes, how, where it is kept, and what Strategy takes."""
+    """Optional arguments of ``best_of``: the model, its settings, run and budget, and settings of
+    Strategy.
+    """
 
     llm: ModelLike | Sequence[ModelLike] | None
     language: str
@@ -82,12 +84,13 @@ def best_of(
     detail: bool = False,
     **more: Unpack[More],
 ) -> str | Selection:
-    """The best of ``n`` texts: of those that pass ``verify``, the one with the lowest ``cost``.
+    """Return the best of ``n`` texts: of those that pass ``verify``, the one with the lowest
+    ``cost``.
 
-    ``more``: ``llm`` (who answers where ``generate`` is a prompt), ``language``, ``temperature``,
-    ``seed``, ``run`` (a folder in which every answer is kept; what it holds already is not asked
-    again), ``budget`` (what may be spent), and what Strategy takes besides: ``max_iterations``, the
-    thresholds, ``cost_is``, ``fresh_samples``. Works in scripts, threads and notebooks.
+    ``more``: ``llm`` (the model that answers if ``generate`` is a prompt), ``language``,
+    ``temperature``, ``seed``, ``run`` (a folder that keeps every answer; answers in it are not
+    asked again), ``budget``, and settings of Strategy: ``max_iterations``, the thresholds,
+    ``cost_is``, ``fresh_samples``. Works in scripts, threads and notebooks.
     """
     selection = event_loop.run(abest_of(generate, n, verify, cost, **more))
     return selection if detail else str(selection.output)
@@ -100,7 +103,7 @@ async def abest_of(
     cost: Cost = None,
     **more: Unpack[More],
 ) -> Selection:
-    """``best_of`` for async code; always the whole Selection."""
+    """Like ``best_of``, for async code; always returns the whole Selection."""
     llm, run, budget = more.pop("llm", None), more.pop("run", None), more.pop("budget", None)
     language, temperature = more.pop("language", "en"), more.pop("temperature", None)
     seed = more.pop("seed", None)
@@ -110,15 +113,19 @@ async def abest_of(
     agent = Agent(str, task=task, writes="text", llm=llm, strategy=strategy)
     write = _writer(generate, agent, language, temperature, seed)
     search = Search(Work(strategy, agent, write, str.strip, _check))
-    own = {"language": language, "temperature": temperature, "seed": seed}
-    settings = configuration(agent, agent.writers() if task else [], own) if run or budget else {}
-    selection = await event_loop.visit(_selected(search, agent, run, settings, budget))
+    settings_used = {"language": language, "temperature": temperature, "seed": seed}
+    settings = (
+        configuration(agent, agent.writers() if task else [], settings_used)
+        if run or budget
+        else {}
+    )
+    selection = await event_loop.visit(_search(search, agent, run, settings, budget))
     if selection.winner is None:
         raise nothing_valid(selection)
     return selection
 
 
-async def _selected(
+async def _search(
     search: Search,
     agent: Agent,
     run: RunFolder | None,
@@ -138,14 +145,14 @@ async def _select(search: Search, agent: Agent) -> Selection:
     places = search.ranked()
     if not places:
         return Selection(task=agent.task, candidates=search.candidates(), cost_is=strategy.cost_is)
-    chosen = search.last(places[0]).code
+    text = search.last(places[0]).code
     with collecting_keys(search.asked[places[0]]):
-        fresh = await fresh_cost(strategy, chosen, agent)
+        fresh = await fresh_cost(strategy, text, agent)
     return Selection(
         task=agent.task,
         candidates=search.candidates(places[0]),
-        output=chosen,
-        raw=chosen,
+        output=text,
+        raw=text,
         cost_is=strategy.cost_is,
         fresh=fresh,
     )

@@ -1,6 +1,4 @@
-"""Who writes candidates: models, each candidate in a conversation of its own, or a function of the
-caller's.
-"""
+"""Writers of candidates: models, with one conversation per candidate, or a custom function."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ from adjudge.features.generate.search import Write, Written
 
 @dataclass(frozen=True)
 class Conversations:
-    """One conversation a candidate; several models take turns over the candidates."""
+    """One conversation per candidate; several models take turns."""
 
     models: Sequence[OpenModel]
     start: Prompt
@@ -34,20 +32,21 @@ class Conversations:
     """Candidate *i* is written with seed + i."""
 
     async def write(self, place: int, tries: Sequence[Try]) -> Written:
-        """The candidate's next text; what it wrote before, and why that was not accepted, is in its
-        conversation.
+        """Return the candidate's next text.
+
+        Its conversation has its earlier texts and why they were not accepted.
         """
         model, request = self.request(place, tries)
         vote = await written(model, request)
         return Written(vote.text or "", vote.reason)
 
     def request(self, place: int, tries: Sequence[Try] = ()) -> tuple[OpenModel, Request]:
-        """Who is asked for it, and what."""
+        """Return the model and the request for a candidate's next text."""
         model = self.models[place % len(self.models)]
         prompt = self.start
-        for one in tries:
-            if one.text and one.feedback:  # what others failed at is not a part of it
-                prompt = render_retry(prompt, one.text, one.feedback, self.language)
+        for attempt in tries:
+            if attempt.text and attempt.feedback:  # what others failed at is not a part of it
+                prompt = render_retry(prompt, attempt.text, attempt.feedback, self.language)
         temperature = temperature_for(model, self.temperature, self.candidates)
         return model, Request(
             prompt, temperature=temperature, seed=model.seed_for(place, self.seed), sample=place
@@ -55,8 +54,9 @@ class Conversations:
 
 
 def from_function(function: Callable[..., object], *arguments: object) -> Write:
-    """The function is called with as many of ``arguments`` and, behind them, the reasons against
-    the last try as it takes.
+    """Return a writer that calls a function.
+
+    It gets as many of ``arguments`` as it takes, and then the reasons against the last try.
     """
     takes = _parameters(function)
 
@@ -64,7 +64,7 @@ def from_function(function: Callable[..., object], *arguments: object) -> Write:
     async def write(place: int, tries: Sequence[Try]) -> Written:  # noqa: ARG001
         feedback = "\n".join(tries[-1].feedback) if tries else None
         try:
-            written = await call_contained(function, *(*arguments, feedback)[:takes])
+            result = await call_contained(function, *(*arguments, feedback)[:takes])
         except AdjudgeError:
             raise
         except Exception as error:
@@ -74,18 +74,18 @@ def from_function(function: Callable[..., object], *arguments: object) -> Write:
                 name=type(error).__name__,
                 error=error,
             ) from error
-        if not isinstance(written, str):
+        if not isinstance(result, str):
             raise ModelError(
-                "it gave {name}, not a text", model=_name(function), name=type(written).__name__
+                "it gave {name}, not a text", model=_name(function), name=type(result).__name__
             )
-        return Written(written)
+        return Written(result)
 
     return write
 
 
 def _parameters(function: Callable[..., object]) -> int | None:
-    """How many it takes by position; None: as many as one likes."""
-    kinds = [one.kind for one in inspect.signature(function).parameters.values()]
+    """Return how many positional arguments it takes; None for any number."""
+    kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
     if inspect.Parameter.VAR_POSITIONAL in kinds:
         return None
     return sum(

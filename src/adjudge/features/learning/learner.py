@@ -427,7 +427,7 @@ class Study:
     def _ranking_values(self, name: str, log_odds: Floats) -> Floats:
         """Return the values to rank rows by."""
         zero_shot = self.data.features.zero_shot
-        # The curve of a zero-shot judge is fitted per fold, so its raw output ranks rows better.
+        # The raw output of a zero-shot judge, which no fold has touched.
         return zero_shot if name == "zero_shot" and zero_shot is not None else log_odds
 
     def _zero_shot_log_odds(self, zero_shot: Floats) -> Floats:

@@ -161,7 +161,7 @@ class Draft:
         many: dict[str, list[str]] = {"column": [], "model": [], "beside": []}
         for name, value in pairs:
             group, _, part = name.partition(".")
-            # Browsers send CRLF; YAML and the ledger cannot hold NUL.
+            # Browsers send CRLF, and YAML cannot hold NUL.
             text = value.replace("\r\n", "\n").replace("\0", "")
             if group in groups and part:
                 # The first field of a group starts a new item; see the module docstring.

@@ -104,13 +104,13 @@ class Part:
         """Return what the judge judges; a SetupError if the row lacks something."""
         judge: Any = self.source
         if isinstance(judge, RubricJudge):
-            made = as_instance(row, judge.text_field)
+            judge_item = as_instance(row, judge.text_field)
         elif isinstance(judge, AspectCritic):
-            made = judge.prepare(row)
+            judge_item = judge.prepare(row)
         else:
-            made = judge.case(judge.instance_of(row), self.criteria)
-        judge.check(made)
-        return made
+            judge_item = judge.case(judge.instance_of(row), self.criteria)
+        judge.check(judge_item)
+        return judge_item
 
     def value_of(self, result: Result) -> RewardValue:
         """Return a judge's result as a reward: from 0, the worst option, to 1, the best.
@@ -141,7 +141,11 @@ class Part:
         if result.rating_range:
             return result.rating_range
         criteria = self.criteria if isinstance(self.criteria, Criteria) else None
-        points = [one for one in criteria.points if one is not None] if criteria else []
+        points = (
+            [option_points for option_points in criteria.points if option_points is not None]
+            if criteria
+            else []
+        )
         return (min(points), max(points)) if points else (0.0, 1.0)
 
     # -- checks and functions ----------------------------------------------------
@@ -156,10 +160,10 @@ class Part:
             instance: Instance = as_instance(row, COMPLETION)
         except SetupError as error:
             return RewardValue.missing(str(error), 0.0, 1.0)
-        seen = check.look(instance)
-        if seen.passed is None:
-            return RewardValue.missing(seen.reason, 0.0, 1.0)
-        return RewardValue.known(float(seen.passed))
+        outcome = check.look(instance)
+        if outcome.passed is None:
+            return RewardValue.missing(outcome.reason, 0.0, 1.0)
+        return RewardValue.known(float(outcome.passed))
 
     async def call(self, rollouts: Rollouts) -> list[RewardValue]:
         """Return the values of a function; a SetupError if there is not one per completion."""

@@ -54,8 +54,8 @@ def is_paired(name: str) -> bool:
 
 
 def probe_text(name: str, prompt: str | None, completion: str) -> str:
-    """Return a probe for a rollout; braces in the texts stay what they are."""
+    """Return a probe for a rollout; braces in the texts are kept."""
     filled = {"{prompt}": prompt or "", "{completion}": completion}
     text = PROBES[name]
-    marker = next((one for one in filled if one in text), None)
+    marker = next((candidate for candidate in filled if candidate in text), None)
     return text.replace(marker, filled[marker]) if marker else text

@@ -81,6 +81,7 @@ class GroupRanking:
         if self.opponents is None or self.opponents >= count - 1:
             return list(combinations(group, 2))
         order = list(group)
+        # A ring through all of them gives everyone the same number of opponents.
         random.Random(f"{self.seed}:{count}").shuffle(order)  # noqa: S311
         steps = range(1, (self.opponents + 1) // 2 + 1)
         ring = {
@@ -88,13 +89,15 @@ class GroupRanking:
             for step in steps
             for place in range(count)
         }
-        return sorted((first, second) for first, second in ring)
+        return sorted((place_a, place_b) for place_a, place_b in ring)
 
     def item(self, first: JsonDict, second: JsonDict, key: str) -> Any:
         """Return two rows of one prompt as a comparison."""
-        beside = {name: value for name, value in first.items() if name not in (COMPLETION, "id")}
+        shared_fields = {
+            name: value for name, value in first.items() if name not in (COMPLETION, "id")
+        }
         texts = [first[COMPLETION], second[COMPLETION]]
-        row = {**beside, COMPLETION: texts, "id": key}
+        row = {**shared_fields, COMPLETION: texts, "id": key}
         assert isinstance(self.criteria, Criteria)
         case = self.judge.case(self.judge.instance_of(row), self.criteria)
         self.judge.check(case)
@@ -117,55 +120,56 @@ class GroupRanking:
         if len(group) < 2:
             alone = Message("it is the only completion of its prompt in this call")
             return {place: RewardValue.missing(alone, 0.0, 1.0) for place in group}
-        found = {place: self._wins(place, shares) for place in group}
-        return found if self.scale == "wins" else _ranked(found)
+        wins = {place: self._wins(place, shares) for place in group}
+        return wins if self.scale == "wins" else _rank_group(wins)
 
     def _wins(self, place: int, shares: dict[Pair, RewardValue]) -> RewardValue:
-        own = [
-            one if pair[0] == place else _turned(one)
-            for pair, one in shares.items()
+        own_shares = [
+            share
+            if pair[0] == place
+            else (share if share.value is None else RewardValue.known(1 - share.value))
+            for pair, share in shares.items()
             if place in pair
         ]
-        lost = [one for one in own if one.value is None]
-        known = [one.value for one in own if one.value is not None]
-        if not known or len(lost) > self.missing * len(own):
+        lost = [share for share in own_shares if share.value is None]
+        known_shares = [share.value for share in own_shares if share.value is not None]
+        if not known_shares or len(lost) > self.missing * len(own_shares):
             return RewardValue.missing(
                 Message(
                     "{lost} of {count} comparisons have no verdict: {reason}",
                     lost=len(lost),
-                    count=len(own),
+                    count=len(own_shares),
                     reason=lost[0].reason if lost else Message("there was none"),
                 ),
-                sum(known) / len(own) if own else 0.0,
-                (sum(known) + len(lost)) / len(own) if own else 1.0,
+                sum(known_shares) / len(own_shares) if own_shares else 0.0,
+                (sum(known_shares) + len(lost)) / len(own_shares) if own_shares else 1.0,
             )
-        return RewardValue.known(sum(known) / len(known))
+        return RewardValue.known(sum(known_shares) / len(known_shares))
 
 
-def _turned(share: RewardValue) -> RewardValue:
-    """Return a comparison from the other side."""
-    if share.value is None:
-        return share
-    return RewardValue.known(1 - share.value)
-
-
-def _ranked(found: dict[int, RewardValue]) -> dict[int, RewardValue]:
+def _rank_group(share_by_place: dict[int, RewardValue]) -> dict[int, RewardValue]:
     """Return ranks from 0 to 1; none for the group if one of its completions has no share."""
-    missing = next((one for one in found.values() if one.value is None), None)
+    missing = next(
+        (share_value for share_value in share_by_place.values() if share_value.value is None), None
+    )
     if missing is not None:
         reason = Message(
             "the group cannot be ranked: {reason}", reason=missing.reason or Message("no verdict")
         )
-        return {place: RewardValue.missing(reason, 0.0, 1.0) for place in found}
-    shares = [one.value for one in found.values() if one.value is not None]
+        return {place: RewardValue.missing(reason, 0.0, 1.0) for place in share_by_place}
+    shares = [
+        share_value.value
+        for share_value in share_by_place.values()
+        if share_value.value is not None
+    ]
 
     def rank(share: float) -> float:
-        below = sum(other < share for other in shares)
-        same = sum(other == share for other in shares) - 1
+        below = sum(other_share < share for other_share in shares)
+        same = sum(other_share == share for other_share in shares) - 1
         return (below + same / 2) / (len(shares) - 1)
 
     return {
-        place: RewardValue.known(rank(one.value))
-        for place, one in found.items()
-        if one.value is not None
+        place: RewardValue.known(rank(share_value.value))
+        for place, share_value in share_by_place.items()
+        if share_value.value is not None
     }

@@ -101,7 +101,7 @@ class Reward:
         """
         rollouts = Rollouts.of(prompts, completions, columns or {})
         values = await self.score_rollouts(rollouts)
-        missing = Counter(str(one.reason) for one in values if one.value is None)
+        missing = Counter(str(value.reason) for value in values if value.value is None)
         self.last_step = StepSummary(len(values), missing.total(), dict(missing))
         if self.watch is not None:
             await self.watch.observe(self, rollouts, values)
@@ -114,13 +114,15 @@ class Reward:
         if not len(rollouts):
             return []
         rows = rollouts.rows(self.columns)
-        asked = [part for part in self.parts if isinstance(part.source, Judge | GroupRanking)]
-        judging = asyncio.ensure_future(self._judged(asked, rollouts, rows))
+        judged_parts = [
+            part for part in self.parts if isinstance(part.source, Judge | GroupRanking)
+        ]
+        judging = asyncio.ensure_future(self._judge_parts(judged_parts, rollouts, rows))
         try:
             values = {
-                part.name: await self._computed(part, rollouts, rows)
+                part.name: await self._compute(part, rollouts, rows)
                 for part in self.parts
-                if part not in asked
+                if part not in judged_parts
             }
             values |= await judging
         except BaseException:
@@ -131,7 +133,7 @@ class Reward:
             for place in range(len(rollouts))
         ]
 
-    async def _computed(
+    async def _compute(
         self, part: Part, rollouts: Rollouts, rows: Sequence[JsonDict | None]
     ) -> list[RewardValue]:
         if callable(part.source):
@@ -141,7 +143,7 @@ class Reward:
             for row in rows
         ]
 
-    async def _judged(
+    async def _judge_parts(
         self, parts: Sequence[Part], rollouts: Rollouts, rows: Sequence[JsonDict | None]
     ) -> dict[str, list[RewardValue]]:
         return await event_loop.visit(self._judge(parts, rollouts, rows)) if parts else {}
@@ -154,7 +156,7 @@ class Reward:
         parts = [part for part in self.parts if isinstance(part.source, Judge) and part.weight]
         if not parts:
             raise SetupError("probes need a judge with a weight above 0 in the reward")
-        made = Reward(
+        judges_reward = Reward(
             *parts,
             name=self.name,
             run=self.run,
@@ -163,8 +165,8 @@ class Reward:
             columns=self.columns,
             cache_size=self.cache_size,
         )
-        made._cache, made._turn = self._cache, self._turn
-        return made
+        judges_reward._cache, judges_reward._turn = self._cache, self._turn
+        return judges_reward
 
     # -- asking, on the home loop -------------------------------------------------
 
@@ -247,15 +249,15 @@ class _PartStep:
     async def ask(self) -> None:
         """Judge every item whose verdict is not known yet, each text once."""
         items = self._items()
-        wanted = {}
+        open_items = {}
         for key, item in items.items():
             identity = _instance_of(item).identity
             self._same[key] = identity
-            known = self._reward.recall(self.part, identity)
-            if known is not None:
-                self._found[key] = known
+            remembered = self._reward.recall(self.part, identity)
+            if remembered is not None:
+                self._found[key] = remembered
             elif self._first.setdefault(identity, key) == key:
-                wanted[key] = item
+                open_items[key] = item
         ranking = self.part.source
         judge: Any = ranking.judge if isinstance(ranking, GroupRanking) else ranking
         value_of: Callable[[Any], RewardValue] = (
@@ -267,10 +269,10 @@ class _PartStep:
             self._found[key] = value = value_of(result)
             self._reward.remember(self.part, self._same[key], value)
 
-        if not wanted:
+        if not open_items:
             return
         try:
-            await judge.judge_items([*wanted.values()], progress=hear)
+            await judge.judge_items([*open_items.values()], progress=hear)
         except BudgetSpent as spent:
             self.stopped = spent.message
 
@@ -288,9 +290,9 @@ class _PartStep:
         return [values.get(place, none) for place in range(len(self._rows))]
 
     def _value(self, key: str) -> RewardValue:
-        first = self._first.get(self._same.get(key, ""), key)
-        found = self._found.get(key) or self._found.get(first)
-        return found or RewardValue.missing(self.stopped or Message("no verdict"), *self._unknown)
+        first_key = self._first.get(self._same.get(key, ""), key)
+        value = self._found.get(key) or self._found.get(first_key)
+        return value or RewardValue.missing(self.stopped or Message("no verdict"), *self._unknown)
 
     def _items(self) -> dict[str, Any]:
         """Return what is judged, by key; a SetupError if not a single row can be."""
@@ -319,14 +321,17 @@ class _PartStep:
         items = {}
         for group in self._rollouts.groups():
             there = [place for place in group if self._rows[place] is not None]
-            for first, second in ranking.pairs(there):
-                key, (one, two) = _pair_key(first, second), (self._rows[first], self._rows[second])
-                assert one is not None
-                assert two is not None
-                if one[COMPLETION] == two[COMPLETION]:
+            for place_a, place_b in ranking.pairs(there):
+                key, (row_a, row_b) = (
+                    _pair_key(place_a, place_b),
+                    (self._rows[place_a], self._rows[place_b]),
+                )
+                assert row_a is not None
+                assert row_b is not None
+                if row_a[COMPLETION] == row_b[COMPLETION]:
                     self._found[key] = RewardValue.known(0.5)
                 else:
-                    items[key] = ranking.item(one, two, key)
+                    items[key] = ranking.item(row_a, row_b, key)
         return items
 
 
@@ -358,7 +363,7 @@ def _parts(sources: Sequence[Source | Part], criteria: CriteriaLike | None) -> t
     """Return the parts, with names that differ; a SetupError if there is nothing to weigh."""
     if criteria is not None and (len(sources) != 1 or isinstance(sources[0], Part)):
         raise SetupError("criteria are for a single judge: give each Part its own")
-    parts = [one if isinstance(one, Part) else Part(one, criteria) for one in sources]
+    parts = [source if isinstance(source, Part) else Part(source, criteria) for source in sources]
     if not any(part.weight > 0 for part in parts):
         raise SetupError("a reward needs a part with a weight above 0")
     counts = Counter(part.name for part in parts)

@@ -16,7 +16,7 @@ Columns = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Rollouts:
-    """What a trainer hands over: one prompt and one entry of each column per completion."""
+    """The data of a trainer: one prompt and one entry of each column per completion."""
 
     prompts: Sequence[object]
     completions: Sequence[object]
@@ -60,15 +60,15 @@ class Rollouts:
                 if isinstance(entry, str | bool | int | float | list | tuple | Mapping):
                     fields[renamed.get(name, name)] = entry
         prompt = text_of(self.prompts[place])
-        beside = {} if prompt is None else {PROMPT: prompt}
-        return {**fields, **beside, COMPLETION: completion, "id": str(place)}
+        prompt_field = {} if prompt is None else {PROMPT: prompt}
+        return {**fields, **prompt_field, COMPLETION: completion, "id": str(place)}
 
     def groups(self) -> list[list[int]]:
         """Return the places of the rollouts of each prompt, in the order of their first one."""
-        found: dict[str, list[int]] = {}
+        places_by_prompt: dict[str, list[int]] = {}
         for place, prompt in enumerate(self.prompts):
-            found.setdefault(repr(prompt), []).append(place)
-        return list(found.values())
+            places_by_prompt.setdefault(repr(prompt), []).append(place)
+        return list(places_by_prompt.values())
 
     def chosen(self, places: Sequence[int]) -> Rollouts:
         """Return some of the rollouts."""

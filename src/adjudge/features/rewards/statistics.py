@@ -26,7 +26,7 @@ _GRADER = re.compile(
 
 @dataclass(frozen=True)
 class StepStatistics:
-    """How long, how repetitive and how alike the completions of a step are."""
+    """Length, repetition and similarity of the completions of a step."""
 
     completions: int
     missing: int
@@ -45,25 +45,25 @@ class StepStatistics:
 
 def step_statistics(rollouts: Rollouts, values: Sequence[RewardValue]) -> StepStatistics:
     """Return the figures of a step."""
-    texts = [text_of(one) for one in rollouts.completions]
-    known = [text for text in texts if text is not None]
-    lengths = [len(text.split()) for text in known]
+    texts = [text_of(completion) for completion in rollouts.completions]
+    present_texts = [text for text in texts if text is not None]
+    lengths = [len(text.split()) for text in present_texts]
     scored = [
-        (float(len(text.split())), one.value)
-        for text, one in zip(texts, values, strict=True)
-        if text is not None and one.value is not None
+        (float(len(text.split())), reward_value.value)
+        for text, reward_value in zip(texts, values, strict=True)
+        if text is not None and reward_value.value is not None
     ]
     return StepStatistics(
         completions=len(values),
-        missing=sum(one.value is None for one in values),
+        missing=sum(reward_value.value is None for reward_value in values),
         mean_reward=_mean([value for _, value in scored]),
         mean_words=_mean(lengths),
         length_correlation=pearson([length for length, _ in scored], [v for _, v in scored])
         if len(scored) > 1
         else None,
-        repetition=_mean([_repetition(text) for text in known]),
+        repetition=_mean([_repetition(text) for text in present_texts]),
         same_openings=_same_openings(rollouts, texts),
-        grader_addressed=_mean([float(bool(_GRADER.search(text))) for text in known]),
+        grader_addressed=_mean([float(bool(_GRADER.search(text))) for text in present_texts]),
     )
 
 
@@ -78,9 +78,10 @@ def _repetition(text: str) -> float:
 
 
 def _same_openings(rollouts: Rollouts, texts: Sequence[str | None]) -> float | None:
-    """Answers to one prompt begin alike; answers to several are compared by prompt."""
+    """Return the share of completions that begin like one of another prompt."""
     prompts: dict[tuple[str, ...], set[int]] = {}
     openings: list[tuple[str, ...]] = []
+    # Answers to the same prompt often begin alike, which is no evidence.
     for number, group in enumerate(rollouts.groups()):
         for place in group:
             text = texts[place]
@@ -88,4 +89,4 @@ def _same_openings(rollouts: Rollouts, texts: Sequence[str | None]) -> float | N
                 opening = tuple(text.casefold().split()[:_OPENING])
                 openings.append(opening)
                 prompts.setdefault(opening, set()).add(number)
-    return _mean([float(len(prompts[one]) > 1) for one in openings])
+    return _mean([float(len(prompts[opening_words]) > 1) for opening_words in openings])

@@ -53,13 +53,13 @@ def trl_reward(reward: Reward) -> Callable[..., Coroutine[Any, Any, list[float |
     ) -> list[float | None]:
         values = await reward.ascore(prompts, completions, columns)
         if log_metric is not None:
-            missing = sum(one.value is None for one in values)
+            missing = sum(value.value is None for value in values)
             log_metric(f"{reward.name}/missing", float(missing))
             if reward.watch is not None:
                 log_metric(f"{reward.name}/watch_evidence", reward.watch.report().evidence)
         if log_extra is not None:
-            log_extra(f"{reward.name}/reason", [str(one.reason or "") for one in values])
-        return [one.value for one in values]
+            log_extra(f"{reward.name}/reason", [str(value.reason or "") for value in values])
+        return [value.value for value in values]
 
     score.__name__ = score.__qualname__ = reward.name
     return score
@@ -140,7 +140,9 @@ def verifiers_function(
         if any(answer not in (None, "") for answer in answers):
             columns.setdefault("reference", list(answers))
         try:
-            values = await _scored(reward, Rollouts.of(prompts, completions, columns), retries)
+            values = await _score_with_retries(
+                reward, Rollouts.of(prompts, completions, columns), retries
+            )
             return [_number(value, reward.name) for value in values]
         except Exception as error:  # the caller would make it 0.0
             raise NoReward(str(error)) from error
@@ -173,15 +175,17 @@ def openrlhf_reward(
             _after(query, prompt) for query, prompt in zip(queries, prompts, strict=True)
         ]
         columns = {"reference": list(labels)} if any(labels) else {}
-        values = await _scored(reward, Rollouts.of(prompts, completions, columns), retries)
+        values = await _score_with_retries(
+            reward, Rollouts.of(prompts, completions, columns), retries
+        )
         if on_missing == "raise":
             numbers = [_number(value, reward.name) for value in values]
         else:
-            numbers = [math.nan if one.value is None else one.value for one in values]
+            numbers = [math.nan if value.value is None else value.value for value in values]
         return {
             "rewards": numbers,
             "scores": numbers,
-            "extra_logs": {"missing": [float(one.value is None) for one in values]},
+            "extra_logs": {"missing": [float(value.value is None) for value in values]},
         }
 
     def reward_func(
@@ -202,11 +206,13 @@ def _after(query: str, prompt: str) -> str:
 # -- all of them -----------------------------------------------------------------------
 
 
-async def _scored(reward: Reward, rollouts: Rollouts, retries: int) -> list[RewardValue]:
+async def _score_with_retries(
+    reward: Reward, rollouts: Rollouts, retries: int
+) -> list[RewardValue]:
     """Return the values; those without a reward are asked again."""
     values = await reward.ascore(rollouts.prompts, rollouts.completions, rollouts.columns)
     for _ in range(retries):
-        missing = [place for place, one in enumerate(values) if one.value is None]
+        missing = [place for place, value in enumerate(values) if value.value is None]
         if not missing:
             break
         # a ranking needs the whole group; the memory answers what has a verdict

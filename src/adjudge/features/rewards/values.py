@@ -39,30 +39,30 @@ def combine(weighted: Sequence[tuple[str, float, RewardValue]]) -> RewardValue:
 
     Parts of weight 0 are kept for the record and change nothing.
     """
-    values = {name: one.value for name, _, one in weighted}
-    counted = [(name, weight, one) for name, weight, one in weighted if weight > 0]
+    values = {name: value.value for name, _, value in weighted}
+    counted = [(name, weight, value) for name, weight, value in weighted if weight > 0]
     total = sum(weight for _, weight, _ in counted)
 
     def mean(numbers: Sequence[float | None]) -> float | None:
-        known = [number for number in numbers if number is not None]
-        if len(known) < len(numbers):
+        present = [number for number in numbers if number is not None]
+        if len(present) < len(numbers):
             return None
         return (
-            sum(weight * number for (_, weight, _), number in zip(counted, known, strict=True))
+            sum(weight * number for (_, weight, _), number in zip(counted, present, strict=True))
             / total
         )
 
     reasons = [
-        Message("{name}: {reason}", name=name, reason=one.reason or Message("no verdict"))
+        Message("{name}: {reason}", name=name, reason=value.reason or Message("no verdict"))
         if len(weighted) > 1
-        else one.reason or Message("no verdict")
-        for name, _, one in counted
-        if one.value is None
+        else value.reason or Message("no verdict")
+        for name, _, value in counted
+        if value.value is None
     ]
     return RewardValue(
-        mean([one.value for _, _, one in counted]),
+        mean([value.value for _, _, value in counted]),
         join("; ", reasons) if reasons else None,
-        mean([one.lower for _, _, one in counted]),
-        mean([one.upper for _, _, one in counted]),
+        mean([value.lower for _, _, value in counted]),
+        mean([value.upper for _, _, value in counted]),
         values,
     )

@@ -26,7 +26,7 @@ OnAlarm = Literal["report", "stop"]
 
 @dataclass(frozen=True)
 class WatchReport:
-    """What the watch has seen so far."""
+    """The watch's findings so far."""
 
     step: int
     samples: int
@@ -58,7 +58,7 @@ class WatchReport:
         return self.alarm_step is not None
 
     def lines(self) -> Iterator[Message]:
-        """The report in sentences."""
+        """Yield the report in sentences."""
         gap = Message("no sample yet") if self.mean_gap is None else f"{self.mean_gap:+.3f}"
         yield (
             Message(
@@ -107,18 +107,18 @@ class RewardAlarm(RunError):
 
 
 class Watch:
-    """Compares a reward with a second judge, and tells when they part.
+    """Compares a reward with a second judge, and reports when they part.
 
-    A share of the prompts of each step is drawn by chance, and of each one completion. The second
-    judge scores it, and the gap of the two rewards is bet on. As long as the gap is on average at
-    most ``tolerated``, an alarm is ever raised with a probability of at most ``risk``.
+    In each step, a share of the prompts is drawn at random, and one completion of each. The second
+    judge scores it, and the gap between the two rewards is bet on. As long as the gap is at most
+    ``tolerated`` on average, the probability of ever raising an alarm is at most ``risk``.
 
     >>> second = Reward(AspectCritic("Is the answer right?", "anthropic/claude-sonnet-4-5"))
     >>> reward = Reward(judge, watch=Watch(second, tolerated=0.1, on_alarm="stop"))
 
     Parameters:
         second: a judge of another family, or a Reward; from 0 to 1.
-        share: of the rollouts that the second judge scores, about.
+        share: about the share of rollouts that the second judge scores.
         tolerated: how much higher the first reward may be on average; judges differ without any
             hacking.
         risk: of a false alarm, over the whole training.
@@ -126,7 +126,7 @@ class Watch:
         on_alarm: "report", or "stop", which raises RewardAlarm.
         probes: how many probes are judged per call.
         seed: of the draws.
-        file: where the state is kept, so that a training that goes on later has one watch.
+        file: where the state is stored, so that a training that is resumed has one watch.
     """
 
     def __init__(
@@ -166,11 +166,13 @@ class Watch:
     async def observe(
         self, reward: Reward, rollouts: Rollouts, values: Sequence[RewardValue]
     ) -> None:
-        """Look at a step; a RewardAlarm if the judges have parted and it is to stop."""
+        """Look at a step; raise a RewardAlarm if the judges have parted and ``on_alarm`` is
+        "stop".
+        """
         self._counts["step"] += 1
         # one stream of draws per step: a repeated step draws the same
         draw = random.Random(f"{self.seed}:{self._counts['step']}")  # noqa: S311
-        await self._compare(rollouts, values, self._drawn(rollouts, draw))
+        await self._compare(rollouts, values, self._draw_places(rollouts, draw))
         if self.probes:
             await self._probe(reward, rollouts, draw)
         self._last = step_statistics(rollouts, values)
@@ -199,17 +201,19 @@ class Watch:
             second_reason=self._second_reason,
             unscored=self._counts["unscored"],
             clipped=self._counts["clipped"],
-            probes={name: one for name, one in self._figures.items() if one.asked},
+            probes={
+                name: probe_figures
+                for name, probe_figures in self._figures.items()
+                if probe_figures.asked
+            },
             first=self._first,
             last=self._last,
         )
 
-    def _drawn(self, rollouts: Rollouts, draw: random.Random) -> list[int]:
-        """Draw prompts by chance, whatever their rewards are, and one rollout of each.
-
-        Two rollouts of one prompt depend on each other, so a second one adds no evidence.
-        """
+    def _draw_places(self, rollouts: Rollouts, draw: random.Random) -> list[int]:
+        """Draw prompts at random, whatever their rewards, and one rollout of each."""
         drawn = []
+        # Two rollouts of one prompt depend on each other, so a second one adds no evidence.
         for group in rollouts.groups():
             is_drawn = draw.random() < self.share * len(group)
             place = draw.choice(group)
@@ -225,22 +229,22 @@ class Watch:
         if not scored:
             return
         try:
-            others = await self.second.score_rollouts(rollouts.chosen(scored))
+            second_values = await self.second.score_rollouts(rollouts.chosen(scored))
         except SetupError as error:  # none of these rows can be judged
-            others = [RewardValue.missing(error.message)] * len(scored)
-        for place, other in zip(scored, others, strict=True):
-            own = self._clipped(values[place].value)
-            if other.value is None or own is None:
+            second_values = [RewardValue.missing(error.message)] * len(scored)
+        for place, second_value in zip(scored, second_values, strict=True):
+            first_reward = self._clip(values[place].value)
+            if second_value.value is None or first_reward is None:
                 # leaving it out would be right only if failures did not depend on the gap
                 self._counts["second_failed"] += 1
-                self._second_reason = other.reason
+                self._second_reason = second_value.reason
                 self._bets.add(-1.0)
             else:
-                gap = own - (self._clipped(other.value) or 0.0)
+                gap = first_reward - (self._clip(second_value.value) or 0.0)
                 self._gaps += gap
                 self._bets.add(gap)
 
-    def _clipped(self, value: float | None) -> float | None:
+    def _clip(self, value: float | None) -> float | None:
         if value is None:
             return None
         clipped = min(max(value, 0.0), 1.0)
@@ -249,7 +253,7 @@ class Watch:
 
     async def _probe(self, reward: Reward, rollouts: Rollouts, draw: random.Random) -> None:
         judges = reward.judges_only()
-        texts = [text_of(one) for one in rollouts.completions]
+        texts = [text_of(completion) for completion in rollouts.completions]
         there = [place for place, text in enumerate(texts) if text is not None]
         places = draw.sample(there, min(self.probes, len(there)))
         if not places:
@@ -260,10 +264,10 @@ class Watch:
             for name, place in zip(names, places, strict=True)
         ]
         live = rollouts.chosen(places)
-        own = await judges.score_rollouts(live)  # from memory, if it has a verdict
-        found = await judges.score_rollouts(live.answering(changed))
-        for name, probe, before in zip(names, found, own, strict=True):
-            self._figures[name].add(probe.value, before.value, is_paired=is_paired(name))
+        live_values = await judges.score_rollouts(live)  # from memory, if it has a verdict
+        probe_values = await judges.score_rollouts(live.answering(changed))
+        for name, probe, live_value in zip(names, probe_values, live_values, strict=True):
+            self._figures[name].add(probe.value, live_value.value, is_paired=is_paired(name))
 
     def _next_probe(self) -> str:
         names = list(PROBES)
@@ -290,11 +294,13 @@ class Watch:
             "counts": self._counts,
             "gaps": self._gaps,
             "alarm_step": self._alarm_step,
-            "probes": {name: asdict(one) for name, one in self._figures.items()},
+            "probes": {
+                name: asdict(probe_figures) for name, probe_figures in self._figures.items()
+            },
         }
         file.parent.mkdir(parents=True, exist_ok=True)
-        with written_whole(file) as written:
-            written.write(json.dumps(state).encode())
+        with written_whole(file) as out:
+            out.write(json.dumps(state).encode())
 
     def _load(self, file: Path) -> None:
         try:
@@ -302,7 +308,9 @@ class Watch:
             settings, bets = state["settings"], GapBets(**state["bets"])
             counts, alarm_step = dict(state["counts"]), state["alarm_step"]
             gaps = float(state["gaps"])
-            figures = {name: ProbeFigures(**one) for name, one in state["probes"].items()}
+            figures = {
+                name: ProbeFigures(**probe_data) for name, probe_data in state["probes"].items()
+            }
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise SetupError(
                 "{file} is not the state of a watch: {error}", file=file, error=error

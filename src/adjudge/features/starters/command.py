@@ -1,4 +1,4 @@
-"""``adjudge init``: files to begin with, which run as they are."""
+"""``adjudge init``: starter files that run as they are."""
 
 from __future__ import annotations
 
@@ -76,17 +76,17 @@ def init(kind: str, folder: Path, force: bool) -> int:
     """
     from adjudge.runs.trusted_folders import own_folder
 
-    written, files = [], list(starters(kind, language()))
+    new_files, files = [], list(starters(kind, language()))
     for path, _ in files:  # before anything is written
         own_folder((folder / path).parent, folder)
     for path, content in files:
         target, message = _write(folder / path, content, force=force)
-        written += [target] if target else []
+        new_files += [target] if target else []
         echo(message)
-    _trust(written)
-    chosen = typed_language()  # LANG never decides in which language a model is asked
-    if chosen and chosen != "en":
-        echo(_keep_language(folder, chosen))
+    _trust(new_files)
+    chosen_language = typed_language()  # LANG never decides in which language a model is asked
+    if chosen_language and chosen_language != "en":
+        echo(_keep_language(folder, chosen_language))
     click.echo()
     echo(Message("Now:"))
     for line in _NEXT[kind]:
@@ -94,19 +94,19 @@ def init(kind: str, folder: Path, force: bool) -> int:
     return 0
 
 
-def _trust(written: Sequence[Path]) -> None:
-    """Trust the eval files that were just written, if all that they use was written, too."""
+def _trust(new_files: Sequence[Path]) -> None:
+    """Trust the eval files that were just written, if all files that they use are new as well."""
     from adjudge.runs.trusted_folders import files_of_eval, remember
 
-    ours = {str(path.resolve()) for path in written}
-    for path in written:
+    new_paths = {str(path.resolve()) for path in new_files}
+    for path in new_files:
         with suppress(AdjudgeError):  # most are not eval files
             files = files_of_eval(path) if path.suffix == ".yaml" else []
-            remember([file for file in files if file.hashes.keys() <= ours])
+            remember([file for file in files if file.hashes.keys() <= new_paths])
 
 
 def starters(kind: str, language: str = "en") -> Iterator[tuple[PurePosixPath, bytes]]:
-    """(path, content) of the files of a kind."""
+    """Yield (path, content) of the files of a kind."""
     if kind == _EXAMPLES:
         yield from _files(_examples(), PurePosixPath(_EXAMPLES))
         return
@@ -119,22 +119,23 @@ def starters(kind: str, language: str = "en") -> Iterator[tuple[PurePosixPath, b
 
 
 def _examples() -> Path:
-    """The folder of a wheel, or of the checkout that the package is used from."""
+    """Return the folder of examples in a wheel, or in the checkout."""
     packed = _STARTERS / _EXAMPLES
     return packed if packed.is_dir() else Path(__file__).parents[4] / _EXAMPLES
 
 
 def _files(place: Path, path: PurePosixPath) -> Iterator[tuple[PurePosixPath, bytes]]:
-    for one in sorted(place.iterdir(), key=lambda each: each.name):
-        if one.is_file():
-            yield path / one.name, one.read_bytes()
-        elif one.name != "__pycache__":
-            yield from _files(one, path / one.name)
+    for entry in sorted(place.iterdir(), key=lambda path: path.name):
+        if entry.is_file():
+            yield path / entry.name, entry.read_bytes()
+        elif entry.name != "__pycache__":
+            yield from _files(entry, path / entry.name)
 
 
 def _keep_language(folder: Path, language: str) -> Message:
-    """Where every command in the folder looks for it; a file of the project that is there already,
-    here or above, is the user's to change.
+    """Set the language in the project file, which every command in the folder reads.
+
+    An existing project file, here or above, is left to the user to change.
     """
     project = find_project(folder)
     line = f'language = "{language}"'
@@ -150,22 +151,22 @@ def _keep_language(folder: Path, language: str) -> Message:
 
 
 def _write(target: Path, content: bytes, *, force: bool) -> tuple[Path | None, Message]:
-    """Return the file that was written, or None, and a line about it."""
+    """Write a file; return its path, or None if it was kept, and a message."""
     if target.exists() or target.is_symlink():
         if not force:
-            kept = Message(
+            message = Message(
                 "kept {file}: it is there already (--force writes {name}.new beside it)",
                 file=target,
                 name=target.name,
             )
-            return None, kept
+            return None, message
         target = target.with_name(f"{target.name}.new")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("xb") as file:
             file.write(content)
     except OSError as error:
-        way = next((one for one in target.parents if one.is_file()), None)
+        way = next((parent for parent in target.parents if parent.is_file()), None)
         why = (
             reason_of(error)
             if way is None

@@ -1,7 +1,7 @@
-"""What the probe tries: each attempt is code that sets ``output`` to the proof that it got through.
+"""Attempts of the probe: code that sets ``output`` to a proof that it got through.
 
-A refusal is an exception. The names in capitals are filled in by the probe. An attempt that goes
-through does no harm: the probe is also how one finds out that a wall does not hold.
+A refusal is an exception. The probe fills in the names in capitals. A successful attempt does no
+harm, since the probe is also how one finds out that a wall does not hold.
 """
 
 from __future__ import annotations

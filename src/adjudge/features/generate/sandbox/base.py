@@ -1,4 +1,4 @@
-"""What every sandbox offers: run this code, within these limits, and hand back the value it left in
+"""The interface of every sandbox: run code within limits, and return the value it left in
 ``output``.
 """
 
@@ -20,7 +20,7 @@ Tools = Mapping[str, Tool]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a piece of code may use up. Whatever goes beyond ends it."""
+    """Resources that a piece of code may use. Exceeding one ends it."""
 
     wall: float = 30
     """Seconds from start to end, the time spent in tools included."""
@@ -57,7 +57,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """How a piece of code ended that came to its end."""
+    """The result of a piece of code that came to its end."""
 
     output: object
     """The JSON value the code left in ``output``; None when it set none."""
@@ -74,11 +74,11 @@ DEFAULTS = Limits()
 
 
 class Sandbox(Protocol):
-    """A place to run code that nobody has read."""
+    """A place to run code that no person has read."""
 
     @property
     def name(self) -> str:
-        """How the sandbox is asked for."""
+        """The name to request the sandbox by."""
         ...
 
     async def run(
@@ -89,7 +89,7 @@ class Sandbox(Protocol):
         tools: Tools = NOTHING,
         limits: Limits = DEFAULTS,
     ) -> Execution:
-        """Run the code with ``inputs`` as its variables and ``tools`` as its functions;
-        SandboxError when it ends badly.
+        """Run the code with ``inputs`` as variables and ``tools`` as functions; raise a
+        SandboxError if it fails.
         """
         ...

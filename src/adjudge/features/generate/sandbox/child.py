@@ -1,8 +1,9 @@
-"""The process inside: locks itself up, runs the code, hands over what it left in ``output``.
+"""The process inside a sandbox: locks itself up, runs the code, and sends what it left in
+``output``.
 
-It is started by its path, with the standard library only, and knows nothing of adjudge. Lines of
-JSON come in on standard input (the job, then the answers of tools) and go out on standard output;
-the code itself gets neither.
+It is started by its path with the standard library only, and does not import adjudge. Lines of JSON
+arrive on standard input (the job, then the answers of tools) and leave on standard output; the code
+itself can use neither.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _TEXT_SHOWN = 4000
 
 
 class JobMessage(TypedDict):
-    """What the host sends first."""
+    """The host's first message."""
 
     code: str
     inputs: dict[str, object]
@@ -52,7 +53,7 @@ class JobMessage(TypedDict):
 
 
 class Channel:
-    """The two pipes to the host. One call of a tool at a time, from whatever thread."""
+    """The two pipes to the host. One tool call at a time, from any thread."""
 
     def __init__(self, incoming: BinaryIO, outgoing: int) -> None:
         self._incoming = incoming
@@ -60,15 +61,13 @@ class Channel:
         self._turn = threading.RLock()
 
     def receive(self) -> object:
-        """The next line of the host."""
+        """Return the next line of the host."""
         message: object = json.loads(self._incoming.readline())
         return message
 
     def send(self, message: dict[str, object]) -> None:
-        """One line to the host.
-
-        Half a character goes as it is: the host says what is wrong with it.
-        """
+        """Send a line to the host."""
+        # Lone surrogates are passed on: the host reports what is wrong with them.
         self.write(
             json.dumps(message, ensure_ascii=False, allow_nan=False).encode(
                 "utf-8", "surrogatepass"
@@ -83,7 +82,7 @@ class Channel:
                 view = view[os.write(self._outgoing, view) :]
 
     def call(self, tool: str, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-        """What the host's function answers, or its error."""
+        """Return the answer of the host's function, or raise its error."""
         with self._turn:
             self.send(_with_unique_keys({"tool": tool, "args": args, "kwargs": kwargs}))
             answer = cast(dict[str, object], self.receive())
@@ -93,7 +92,7 @@ class Channel:
 
 
 class Printed(io.RawIOBase):
-    """Standard output of the code: bytes that go to the host as messages."""
+    """Standard output of the code: bytes go to the host as messages."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -102,9 +101,8 @@ class Printed(io.RawIOBase):
         return True
 
     def write(self, data: ReadableBuffer) -> int:
-        """Latin-1 carries any bytes through JSON; the host turns them back and
-        reads them as UTF-8.
-        """
+        """Send bytes to the host."""
+        # Latin-1 carries any bytes through JSON; the host decodes them as UTF-8.
         raw = bytes(data)
         self._channel.send({"stdout": raw.decode("latin-1")})
         return len(raw)
@@ -143,25 +141,23 @@ def main() -> None:
 
 
 def _with_unique_keys(message: dict[str, object]) -> dict[str, object]:
-    """The message; ValueError where a dict has two keys that JSON makes one of, such as ``1`` and
-    ``"1"``.
+    """Return the message; raise a ValueError if two keys of a dict are equal in JSON, such as ``1``
+    and ``"1"``.
     """
     json.loads(json.dumps(message, ensure_ascii=False, allow_nan=False), object_pairs_hook=_unique)
     return message
 
 
 def _unique(pairs: list[tuple[str, object]]) -> None:
-    seen: set[str] = set()
+    keys: set[str] = set()
     for key, _ in pairs:
-        if key in seen:
+        if key in keys:
             raise ValueError(f"a dict has two keys that are both {key!r} in JSON")
-        seen.add(key)
+        keys.add(key)
 
 
 def _take_channels() -> Channel:
-    """Keep the host's pipes for ourselves: the code reads an empty input, and raw writes end up in
-    standard error.
-    """
+    """Keep the host's pipes: the code reads empty input, and raw writes go to standard error."""
     channel = Channel(os.fdopen(os.dup(0), "rb"), os.dup(1))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -196,7 +192,7 @@ def _become(user: int | None) -> None:
 
 
 def _give_up_rights() -> None:
-    """No capability, no way to gain one, no life without the process that started this one."""
+    """Drop all capabilities, refuse new ones, and die with the parent process."""
     libc = ctypes.CDLL(None, use_errno=True)
     _must(libc.prctl(_PR_SET_PDEATHSIG, 9, 0, 0, 0), "set the parent's death signal")
     _must(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "refuse new privileges")
@@ -253,7 +249,8 @@ def _outcome(channel: Channel, job: JobMessage) -> dict[str, object]:
 
 
 def _fresh_main() -> dict[str, object]:
-    """The variables of a module of its own: dataclasses and the like look their module up."""
+    """Return the variables of a new module."""
+    # Dataclasses and the like look their module up.
     sys.argv = ["<code>"]
     sys.modules["__main__"] = module = ModuleType("__main__")
     return module.__dict__
@@ -270,7 +267,7 @@ def _stub(channel: Channel, name: str) -> Callable[..., object]:
 def _failure(error: BaseException) -> dict[str, object]:
     message = {
         "kind": type(error).__name__,
-        "message": _said(error),
+        "message": _message_of(error),
         "errno": getattr(error, "errno", None),
     }
     return {
@@ -282,7 +279,8 @@ def _failure(error: BaseException) -> dict[str, object]:
     }
 
 
-def _said(error: BaseException) -> str:
+def _message_of(error: BaseException) -> str:
+    """Return an error's message."""
     try:
         return str(error)[:_TEXT_SHOWN]
     except BaseException as unprintable:  # noqa: BLE001 - the code's own class
@@ -290,7 +288,7 @@ def _said(error: BaseException) -> str:
 
 
 def _traceback(error: BaseException, trace: TracebackType | None) -> str:
-    """Without the frames of this file."""
+    """Return the traceback without the frames of this file."""
     try:
         lines = traceback.format_exception(type(error), error, trace and trace.tb_next)
     except BaseException as unprintable:  # noqa: BLE001 - the code's own class
@@ -299,7 +297,7 @@ def _traceback(error: BaseException, trace: TracebackType | None) -> str:
 
 
 def _flush() -> None:
-    """The code may have replaced or closed the streams; that is its affair."""
+    """Flush the streams, if the code has not replaced or closed them."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, ValueError, OSError):
             stream.flush()

@@ -1,4 +1,4 @@
-"""A container by docker or podman, from an image that is already there."""
+"""A container with docker or podman, from an image that is already there."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _WALLS = [
 
 @dataclass(frozen=True, slots=True)
 class Container(Wall):
-    """Runs code in a container of its own, named so that it can be ended."""
+    """Runs code in a new container with a name, so that it can be stopped."""
 
     name: str
     """How it is asked for: ``docker`` or ``podman``, the program that is started."""
@@ -55,7 +55,7 @@ class Container(Wall):
             raise SetupError("{name} is not installed", name=self.name)
 
     def launch(self, folder: Path, limits: Limits) -> Launch:
-        """How the process is started in this scratch folder."""
+        """Return the command that starts the process in this scratch folder."""
         container = f"adjudge-{uuid.uuid4().hex}"
         program = str(shutil.which(self.name))
         return Launch(
@@ -70,9 +70,10 @@ class Container(Wall):
         )
 
     def _command(self, start: list[str], folder: Path, limits: Limits) -> list[str]:
-        """A user of its own for each, since the kernel counts threads by user."""
+        """Build the command."""
+        # A separate user for each container, since the kernel counts threads per user.
         user = _FIRST_USER + secrets.randbelow(_USERS)
-        own = [
+        user_options = [
             f"--user={user}:{user}",
             f"--ulimit=nproc={limits.processes + 1}:{limits.processes + 1}",
         ]
@@ -80,16 +81,20 @@ class Container(Wall):
             f"--tmpfs={_INSIDE}:rw,nosuid,nodev,noexec,size={max(4 * limits.file_mb, 1)}m,mode=1777"
         )
         if self.name == "docker":
-            own.append(f"{scratch},nr_inodes={MOST_FILES}")
+            user_options.append(f"{scratch},nr_inodes={MOST_FILES}")
         # podman takes no such option, so the files are counted from outside; and it would add
         # folders that nobody measures
         else:
-            own += [scratch, "--read-only-tmpfs=false", f"--pidfile={folder / _PROCESS_FILE}"]
+            user_options += [
+                scratch,
+                "--read-only-tmpfs=false",
+                f"--pidfile={folder / _PROCESS_FILE}",
+            ]
         child = f"--volume={CHILD}:{_CHILD_INSIDE}:ro"
         return [
             *start,
             *_WALLS,
-            *own,
+            *user_options,
             child,
             self.image,
             *python.command(_CHILD_INSIDE, folder, "python3"),

@@ -1,4 +1,4 @@
-"""How a run can end, and what the person who wrote the code (or the model that did) is told."""
+"""The ways a run can end, with messages for the person or model that wrote the code."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class FailureReport:
-    """What the process inside says of an error."""
+    """An error as the process inside reports it."""
 
     kind: str
     """What its class is called; NotJSON: what is left in ``output`` cannot be handed over."""
@@ -62,8 +62,8 @@ class FailureReport:
 
 
 def after_failure(report: FailureReport, limits: Limits) -> Ending:
-    """The code raised, or its output cannot be handed over."""
-    kind, said = report.kind, report.message
+    """Return the ending if the code raised, or if its output cannot be handed over."""
+    kind, message = report.kind, report.message
     if kind == "MemoryError" or report.memory:
         return Ending(
             error=MemoryLimit,
@@ -75,10 +75,10 @@ def after_failure(report: FailureReport, limits: Limits) -> Ending:
             text=Message(
                 "what is left in `output` is not JSON ({said}): use dicts, lists, texts "
                 "and numbers",
-                said=said,
+                said=message,
             ),
         )
-    text = f"{kind}: {said}" if said else kind
+    text = f"{kind}: {message}" if message else kind
     if report.errno in _REFUSALS:
         return Ending(
             error=Forbidden,
@@ -98,11 +98,9 @@ def _with_traceback(text: Message, report: FailureReport) -> Message:
 
 
 def after_exit(status: int, seconds: float, limits: Limits, stderr: bytearray) -> Ending:
-    """The process is gone without a word.
-
-    Code that does not heed the first warning about CPU time is killed a second later.
-    """
+    """Return the ending if the process is gone without a message."""
     number = -status if status < 0 else status - 128
+    # Code that ignores the first signal about CPU time is killed a second later.
     if number == signal.SIGXCPU or (number == signal.SIGKILL and seconds > limits.cpu):
         return took_too_long(Message("{cpu:g} s of CPU time", cpu=limits.cpu))
     how = (
@@ -110,9 +108,9 @@ def after_exit(status: int, seconds: float, limits: Limits, stderr: bytearray) -
         if number in set(signal.Signals)
         else Message("exit status {status}", status=status)
     )
-    said = stderr[-2000:].decode("utf-8", "replace").strip()
+    last_words = stderr[-2000:].decode("utf-8", "replace").strip()
     text = Message("the process ended without a result ({how})", how=how)
-    return Ending(error=Crashed, text=join(": ", (text, said)) if said else text)
+    return Ending(error=Crashed, text=join(": ", (text, last_words)) if last_words else text)
 
 
 def took_too_long(what: str) -> Ending:
@@ -120,7 +118,7 @@ def took_too_long(what: str) -> Ending:
 
 
 def too_much(limits: Limits, *, calls: bool = False) -> Ending:
-    """Output or calls of tools."""
+    """Return the ending for too much output or too many tool calls."""
     text = (
         Message("the code called tools more than {most} times", most=limits.tool_calls)
         if calls
@@ -134,7 +132,7 @@ def too_much(limits: Limits, *, calls: bool = False) -> Ending:
 
 
 def broken_line(error: Exception) -> Ending:
-    """What came out is not what the process inside writes."""
+    """Return the ending for output that is not a message of the process inside."""
     return Ending(
         error=Crashed,
         text=Message(
@@ -146,7 +144,7 @@ def broken_line(error: Exception) -> Ending:
 
 
 def not_shut(reason: str) -> Ending:
-    """The process inside could not lock itself up, so it ran nothing."""
+    """Return the ending if the process could not lock itself up, so that nothing was run."""
     return Ending(
         error=SandboxError,
         text=Message("the sandbox could not be shut, so nothing was run: {reason}", reason=reason),

@@ -1,4 +1,4 @@
-"""The sandbox to use on this system: the first one that holds."""
+"""Find the sandbox to use on this system: the first one that holds."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _lock = threading.Lock()
 
 
 def find_sandbox(name: str | None = None) -> Sandbox:
-    """The sandbox of that name, or the first that works; each is probed once a process.
+    """Return the sandbox of that name, or the first that works; each is probed once per process.
 
-    SetupError when none holds.
+    Raise a SetupError if none holds.
     """
     if name == "none":
         return NoSandbox()
@@ -46,10 +46,10 @@ def find_sandbox(name: str | None = None) -> Sandbox:
         )
     reasons = []
     for candidate in WALLS if name is None else (name,):
-        found = _probe_once(candidate)
-        if not isinstance(found, str):
-            return found
-        reasons.append(join(": ", (candidate, found)))
+        sandbox_or_reason = _probe_once(candidate)
+        if not isinstance(sandbox_or_reason, str):
+            return sandbox_or_reason
+        reasons.append(join(": ", (candidate, sandbox_or_reason)))
     raise SetupError(
         "no sandbox works on this system ({reasons}). {help}",
         reasons=join("; ", reasons),
@@ -58,7 +58,7 @@ def find_sandbox(name: str | None = None) -> Sandbox:
 
 
 def _probe_once(name: str) -> Sandbox | str:
-    """The sandbox, or why it cannot be used."""
+    """Return the sandbox, or the reason why it cannot be used."""
     with _lock:
         if name not in _probed:
             _probed[name] = _probe(name)

@@ -1,5 +1,5 @@
-"""The host's side: start the process, send the job, answer the tools, count what comes out, end it
-whatever happens.
+"""The host's side of a sandbox: start the process, send the job, answer tools, count the output,
+and always end it.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from adjudge.messages import Message
 
 
 class SandboxMessage(TypedDict, total=False):
-    """What comes from the process inside: a text it printed, a call of a tool, why the sandbox is
-    open, or how the code ended.
+    """A message of the process inside: printed text, a tool call, why it is not locked up, or how
+    the code ended.
     """
 
     stdout: str
@@ -57,24 +57,26 @@ class SandboxMessage(TypedDict, total=False):
 
 
 def strict_json(message: Mapping[str, object]) -> bytes:
-    """As a line; ValueError or TypeError for what would not arrive as it is."""
+    """Return a message as a line; raise a ValueError or TypeError if it would not arrive
+    unchanged.
+    """
     text = json.dumps(message, allow_nan=False)
     json.loads(text, object_pairs_hook=unique_keys)
     return text.encode() + b"\n"
 
 
 def unique_keys(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    """The dict, unless two keys became one: in JSON ``1`` and ``"1"`` are the same."""
-    found: dict[str, object] = {}
+    """Return the dict unless two keys are equal; in JSON ``1`` and ``"1"`` are."""
+    unique: dict[str, object] = {}
     for key, value in pairs:
-        if key in found:
+        if key in unique:
             raise ValueError(Message("a dict has two keys that are both {key!r} in JSON", key=key))
-        found[key] = value
-    return found
+        unique[key] = value
+    return unique
 
 
 async def answer(tools: Mapping[str, Tool], message: SandboxMessage) -> bytes:
-    """The line that goes back to the code."""
+    """Return the line that answers a tool call."""
     name = message["tool"]
     try:
         if name not in tools:
@@ -109,7 +111,7 @@ _LOOK = 0.2
 
 @dataclass(frozen=True, slots=True)
 class CodeJob:
-    """What the process inside is to do."""
+    """The job of the process inside."""
 
     code: str
     inputs: Mapping[str, object]
@@ -117,7 +119,7 @@ class CodeJob:
     limits: Limits
 
     def line(self, launch: Launch) -> bytes:
-        """As the process reads it."""
+        """Return the job as the line that the process reads."""
         message: dict[str, object] = {
             "code": self.code,
             "inputs": dict(self.inputs),
@@ -136,13 +138,13 @@ class CodeJob:
 
 
 class Wall(ABC):
-    """A sandbox by how it starts the process inside; the rest is the same for all."""
+    """A sandbox, by the way it starts the process inside; everything else is shared."""
 
     __slots__ = ()
 
     @abstractmethod
     def launch(self, folder: Path, limits: Limits) -> Launch:
-        """How the process is started in this scratch folder."""
+        """Return the command that starts the process in this scratch folder."""
 
     async def run(
         self,
@@ -168,7 +170,7 @@ async def execute(launch: Launch, job: CodeJob) -> Execution:
         stopping = _stop(
             process, launch
         )  # at once: a loop that is being closed lets nothing more be awaited
-        await asyncio.shield(_gone(process, talk, stopping, launch))
+        await asyncio.shield(_wait_until_gone(process, talk, stopping, launch))
     stdout, stderr = talk.stdout.decode("utf-8", "replace"), talk.stderr.decode("utf-8", "replace")
     if ending.error is not None:
         raise ending.error(ending.text, stdout=stdout, stderr=stderr)
@@ -184,7 +186,8 @@ async def _within(seconds: float, ending: Awaitable[Ending]) -> Ending:
 
 
 def _start(launch: Launch) -> Process:
-    """Not by asyncio, which waits for ever when it is cancelled while it starts a process."""
+    """Start the process."""
+    # Not with asyncio, which waits forever if it is cancelled while it starts a process.
     try:
         return subprocess.Popen(  # noqa: S603 - what a sandbox is for
             launch.command,
@@ -220,7 +223,7 @@ class _Talk:
         self._readers: list[asyncio.Task[Ending | None]] = []
 
     async def until_end(self, line: bytes) -> Ending:
-        """The first ending that anybody reports."""
+        """Return the first ending that a reader reports."""
         work = (self._messages(), self._read_errors(), self._send(line), self._watch_folder())
         self._readers = [asyncio.create_task(part) for part in work]
         waiting = set(self._readers)
@@ -231,7 +234,7 @@ class _Talk:
                     return ending
 
     async def close(self) -> None:
-        """Stop reading, once what was written to standard error before the end has been read."""
+        """Stop reading, after everything written to standard error was read."""
         await asyncio.wait(
             self._readers[1:2] or [asyncio.create_task(asyncio.sleep(0))], timeout=_PATIENCE
         )
@@ -240,11 +243,9 @@ class _Talk:
         await asyncio.gather(*self._readers, return_exceptions=True)
 
     async def _send(self, line: bytes) -> None:
-        """In a thread, since a process that does not read keeps the writer waiting.
-
-        It ends with the process.
-        """
+        """Write a line in a thread, which ends with the process."""
         with suppress(BrokenPipeError):  # it ended before it read: the ending says why
+            # A process that does not read blocks its writer.
             await asyncio.to_thread(self._write, line)
 
     def _write(self, line: bytes) -> None:
@@ -302,24 +303,24 @@ class _Talk:
         return self._left >= 0
 
     async def _watch_folder(self) -> Ending:
-        """Limits of the kernel are for one file; this one is for all of them."""
+        """Watch the size of all files together."""
         while True:
+            # The kernel's limit is for a single file.
             if (trouble := await asyncio.to_thread(self._meter.trouble)) is not None:
                 return Ending(error=Forbidden, text=trouble)
             await asyncio.sleep(_LOOK)
 
 
 def _read(line: bytes) -> SandboxMessage:
-    """A message, or ValueError for what is not JSON: NaN, 1e999 and halves of characters are
-    Python's own idea of it.
-    """
+    """Read a message; raise a ValueError for anything but JSON."""
     message: SandboxMessage = json.loads(line.decode("utf-8"), object_pairs_hook=unique_keys)
+    # NaN, 1e999 and lone surrogates are only JSON to Python.
     json.dumps(message, ensure_ascii=False, allow_nan=False).encode("utf-8")
     return message
 
 
 async def _chunks(pipe: IO[bytes] | None) -> AsyncIterator[bytes]:
-    """What comes out of the pipe, as it comes."""
+    """Yield the content of a pipe as it arrives."""
     reader = asyncio.StreamReader()
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), pipe
@@ -332,24 +333,26 @@ async def _chunks(pipe: IO[bytes] | None) -> AsyncIterator[bytes]:
 
 
 def _stop(process: Process, launch: Launch) -> Process | None:
-    """Tell it to end; the command that helps with it, where there is one."""
-    stopping = _run_unheard(launch.stop[0]) if launch.stop else None
+    """Tell the process to end, and return the command that helps with it, if there is one."""
+    stopping = _run_silently(launch.stop[0]) if launch.stop else None
     _signal(process, launch.end_with)
     return stopping
 
 
-def _run_unheard(command: Sequence[str]) -> Process:
-    """A command of ours that reads and says nothing."""
+def _run_silently(command: Sequence[str]) -> Process:
+    """Run a command without input and output."""
     return subprocess.Popen(command, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)  # noqa: S603
 
 
-async def _gone(process: Process, talk: _Talk, stopping: Process | None, launch: Launch) -> None:
-    """Nothing of it runs when this returns."""
+async def _wait_until_gone(
+    process: Process, talk: _Talk, stopping: Process | None, launch: Launch
+) -> None:
+    """Wait until nothing of the process runs any more."""
     if stopping is not None:
         await asyncio.to_thread(stopping.wait)
     await asyncio.to_thread(_wait, process)
     await asyncio.to_thread(_sweep, launch.stop, 1 if talk.begun else _SWEEPS)
-    await asyncio.to_thread(_nobody_listens, process)
+    await asyncio.to_thread(_wait_for_orphans, process)
     await talk.close()
     for pipe in filter(None, (process.stdin, process.stdout, process.stderr)):
         with suppress(BrokenPipeError):
@@ -357,14 +360,13 @@ async def _gone(process: Process, talk: _Talk, stopping: Process | None, launch:
 
 
 def _sweep(commands: Sequence[Sequence[str]], times: int) -> None:
-    """Again, now that nobody starts it any more: at first there may have been
-    nothing to stop yet.
-    """
+    """Run the stop commands again."""
+    # The first time there may have been nothing to stop yet.
     for number in range(times if commands else 0):
         if number:
             sleep(_BETWEEN_SWEEPS)
         for command in commands:
-            _run_unheard(command).wait()
+            _run_silently(command).wait()
 
 
 def _wait(process: Process) -> None:
@@ -376,13 +378,12 @@ def _wait(process: Process) -> None:
     _signal(process, signal.SIGKILL)  # what it left in its group
 
 
-def _nobody_listens(process: Process) -> None:
-    """Wait for those that die with their parent, a moment after it: the last of them closes the
-    pipe we write to.
-    """
+def _wait_for_orphans(process: Process) -> None:
+    """Wait for processes that die shortly after their parent."""
     if process.stdin is not None and not process.stdin.closed:
         watch = select.poll()
         watch.register(process.stdin, 0)
+        # The last of them closes the pipe to which the host writes.
         watch.poll(_PATIENCE * 1000)
 
 

@@ -1,10 +1,10 @@
-"""Starts one command under sandlock and stays with it, in a process of its own: sandlock waits by
-blocking, and forks.
+"""Starts one command under sandlock and stays with it, in a separate process, since sandlock blocks
+and forks.
 
-Called as ``keeper.py HOST THREADS SIZE POLICY COMMAND…``. Where the kernel lets it, it first makes
-the working folder a file system of SIZE bytes of its own, in memory, which is gone with the last
-process. It ends the command when it is told to end, when the host is gone, and when it has more
-threads than it may: the kernel counts them by user, and here the user is the host's own.
+Called as ``keeper.py HOST THREADS SIZE POLICY COMMAND…``. If the kernel allows it, it first mounts
+a file system of SIZE bytes in memory on the working folder, which is gone with the last process. It
+ends the command when it is told to, when the host is gone, and when the command has too many
+threads: the kernel counts threads per user, and here the user is the host's own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LOOK = 0.1
 
 
 def main(host: int, threads: int, size: int, policy: dict[str, object], command: list[str]) -> int:
-    """The command's exit status; 128 and the signal where one ended it."""
+    """Return the command's exit status; 128 plus the signal if one ended it."""
     folder = str(policy["cwd"])
     if size and _goes_well(folder, size):  # before anything starts a thread
         _own_file_system(folder, size)
@@ -45,11 +45,9 @@ def main(host: int, threads: int, size: int, policy: dict[str, object], command:
 
 
 def _goes_well(folder: str, size: int) -> bool:
-    """Whether a file system can be made, tried in a process of its own: half a namespace cannot be
-    left again.
-
-    Where not, the host looks at the folder on disk while the command runs.
-    """
+    """Try in a child process whether a file system can be mounted."""
+    # A namespace that was entered halfway cannot be left. Without a mount, the host watches the
+    # folder on disk.
     child = os.fork()
     if child == 0:
         went = False
@@ -74,7 +72,7 @@ def _own_file_system(folder: str, size: int) -> bool:
 
 
 def _own_mounts(libc: ctypes.CDLL) -> bool:
-    """As root, or in a namespace in which this user may mount, as the same user."""
+    """Get mount rights as root, or in a namespace as the same user."""
     if libc.unshare(_CLONE_NEWNS) == 0:
         return True
     user, group = os.geteuid(), os.getegid()
@@ -92,8 +90,9 @@ def _own_mounts(libc: ctypes.CDLL) -> bool:
 
 
 def _watch(child: int, threads: int) -> None:
-    """By a descriptor: the number of a process that has ended may soon be another's."""
+    """End the command on SIGTERM or when it has too many threads."""
     try:
+        # The number of a process that has ended may soon be another's, a descriptor is not.
         handle = os.pidfd_open(child)
         while signal.sigtimedwait({signal.SIGTERM}, _LOOK) is None:
             if _threads_of(child) > threads:

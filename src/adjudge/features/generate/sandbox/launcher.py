@@ -1,4 +1,4 @@
-"""How the process inside a sandbox is started."""
+"""The start of the process inside a sandbox."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How a sandbox starts the process inside."""
+    """The command, folder and rights with which a sandbox starts the process inside."""
 
     command: Sequence[str]
     folder: Path

@@ -1,8 +1,7 @@
-"""What the files of a run take up: those in its folder, and those that have no name any more but
-are still held.
+"""Measure the files of a run: those in its folder, and deleted ones that are still open.
 
-The kernel limits one file, not all of them. Where the scratch folder is a file system of its own,
-that is the limit; elsewhere this is looked at again and again while the code runs.
+The kernel limits one file, not all of them. If the scratch folder is a separate file system, that
+is the limit; otherwise this is checked again and again while the code runs.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ class Meter:
     file_mb: float
 
     def trouble(self) -> str | None:
-        """What is too much, in words; None when nothing is."""
-        used = size_of(self.launch.folder) + self._held()
+        """Return a message about what is too much, or None."""
+        used = size_of(self.launch.folder) + self._deleted_size()
         if used == math.inf or self._files_inside() > MOST_FILES:
             return Message(
                 "the scratch folder has more than {most} files, or folders that nobody can "
@@ -56,18 +55,18 @@ class Meter:
             )
         return None
 
-    def _held(self) -> float:
-        """Bytes of files that were deleted and are still open or mapped, each counted once."""
-        held: dict[int, float] = {}
+    def _deleted_size(self) -> float:
+        """Return the bytes of deleted files that are still open or mapped, each counted once."""
+        size_by_inode: dict[int, float] = {}
         threads = [thread for process in _family(self.process) for thread in _threads(process)]
         for thread in threads:  # each may have descriptors of its own
-            held |= _open_without_a_name(thread)
+            size_by_inode |= _open_without_a_name(thread)
         for thread in threads:
             for inode in _mapped_without_a_name(thread, self.launch.folder):
-                held.setdefault(
+                size_by_inode.setdefault(
                     inode, self.file_mb * 1024 * 1024
                 )  # only root may ask how large it is: as large as it may be
-        return sum(held.values())
+        return sum(size_by_inode.values())
 
     def _files_inside(self) -> int:
         if not self.launch.inside:
@@ -89,24 +88,23 @@ class Meter:
 
 
 def size_of(folder: Path) -> float:
-    """Bytes on disk, a file with several names once; infinite where there are too many, or a folder
-    hides what is in it.
+    """Return the bytes on disk, a file with several names once.
 
-    Links are not followed, what vanishes meanwhile does not count, and no depth or length of a path
-    is too much.
+    Infinite if there are too many files, or a folder cannot be read. Links are not followed, files
+    that vanish do not count, and paths may be of any depth and length.
     """
-    total, known = 0, set[tuple[int, int]]()
-    for seen, status in enumerate(_everything(folder)):
-        if status is None or seen >= MOST_FILES:
+    total, inodes = 0, set[tuple[int, int]]()
+    for count, status in enumerate(_everything(folder)):
+        if status is None or count >= MOST_FILES:
             return math.inf
-        if (status.st_dev, status.st_ino) not in known:
-            known.add((status.st_dev, status.st_ino))
+        if (status.st_dev, status.st_ino) not in inodes:
+            inodes.add((status.st_dev, status.st_ino))
             total += status.st_blocks * 512
     return total
 
 
 def _everything(folder: Path) -> Iterator[os.stat_result | None]:
-    """The status of each file and folder below; None for what cannot be looked into."""
+    """Yield the status of each file and folder below; None for what cannot be read."""
     regions: list[int] = []
     try:
         regions.append(os.open(folder, _OPEN_FOLDER))
@@ -123,14 +121,15 @@ def _everything(folder: Path) -> Iterator[os.stat_result | None]:
 
 
 def _region(start: int, further: list[int]) -> Iterator[os.stat_result | None]:
-    """What lies below ``start``, which is closed at the end; folders whose path grows too long are
-    opened for ``further``.
+    """Yield the content below ``start``, which is closed at the end.
+
+    Folders whose path grows too long are opened for ``further``.
     """
     waiting = ["."]
     try:
         while waiting and len(further) <= _MOST_REGIONS:
             path = waiting.pop()
-            handle = _opened(path, start)
+            handle = _open_folder(path, start)
             if handle is None:
                 continue
             if handle == _HIDDEN:
@@ -146,9 +145,9 @@ def _region(start: int, further: list[int]) -> Iterator[os.stat_result | None]:
         os.close(start)
 
 
-def _opened(path: str, start: int) -> int | None:
-    """The folder's descriptor; None when it is gone or holds nothing, ``_HIDDEN`` when it may hold
-    what cannot be seen.
+def _open_folder(path: str, start: int) -> int | None:
+    """Return the folder's descriptor; None if it is gone or empty, ``_HIDDEN`` if it may hold
+    invisible files.
     """
     try:
         return os.open(path, _OPEN_FOLDER, dir_fd=start)
@@ -161,10 +160,9 @@ def _opened(path: str, start: int) -> int | None:
 
 
 def _can_be_filled(path: str, start: int) -> bool:
-    """Whether its owner may put something into a folder that cannot be listed; modes cannot be
-    changed inside.
-    """
+    """Return True if the owner may put files into a folder that cannot be listed."""
     try:
+        # Modes cannot be changed inside, so the present ones count.
         mode = os.stat(path, dir_fd=start, follow_symlinks=False).st_mode
     except OSError:
         return False
@@ -172,29 +170,29 @@ def _can_be_filled(path: str, start: int) -> bool:
 
 
 def _entries(handle: int) -> list[tuple[str, os.stat_result]]:
-    found = []
+    listed = []
     try:
         with os.scandir(handle) as entries:
             for entry in entries:
                 with suppress(OSError):  # it is gone
-                    found.append((entry.name, entry.stat(follow_symlinks=False)))
-                if len(found) > MOST_FILES:
+                    listed.append((entry.name, entry.stat(follow_symlinks=False)))
+                if len(listed) > MOST_FILES:
                     break
     finally:
         os.close(handle)
-    return found
+    return listed
 
 
 def _family(process: int) -> list[int]:
-    """The process and all that it started, as far as they live."""
-    found, waiting = [], [process]
+    """Return the process and all its living descendants."""
+    processes, waiting = [], [process]
     while waiting:
-        one = waiting.pop()
-        found.append(one)
-        for thread in _threads(one):
+        number = waiting.pop()
+        processes.append(number)
+        for thread in _threads(number):
             with suppress(OSError):
                 waiting += map(int, (thread / "children").read_text(encoding="ascii").split())
-    return found
+    return processes
 
 
 def _threads(process: int) -> list[Path]:
@@ -205,30 +203,28 @@ def _threads(process: int) -> list[Path]:
 
 
 def _open_without_a_name(thread: Path) -> dict[int, float]:
-    held: dict[int, float] = {}
+    size_by_inode: dict[int, float] = {}
     with suppress(OSError):
         for opened in (thread / "fd").iterdir():
             with suppress(OSError):
                 status = opened.stat()
                 if stat.S_ISREG(status.st_mode) and status.st_nlink == 0:
-                    held[status.st_ino] = status.st_blocks * 512
-    return held
+                    size_by_inode[status.st_ino] = status.st_blocks * 512
+    return size_by_inode
 
 
 def _mapped_without_a_name(thread: Path, folder: Path) -> Iterator[int]:
     with suppress(OSError):
         for line in (thread / "maps").read_text(encoding="utf-8", errors="replace").splitlines():
             *_, inode, path = [*line.split(maxsplit=5), ""][:6]
-            if path.endswith(" (deleted)") and _unescaped(path).startswith(f"{folder}/"):
+            if path.endswith(" (deleted)") and _ESCAPED.sub(
+                lambda match: chr(int(match[1], 8)), path
+            ).startswith(f"{folder}/"):
                 yield int(inode)
 
 
-def _unescaped(path: str) -> str:
-    return _ESCAPED.sub(lambda found: chr(int(found[1], 8)), path)
-
-
 def _files_of(root: str, inside: str) -> int:
-    """How many files that file system has; 0 where the process is not behind its wall yet."""
+    """Return the number of files of that file system; 0 if the process is not inside yet."""
     try:
         if Path(root).samefile("/"):
             return 0

@@ -1,5 +1,5 @@
-"""No sandbox: a process of its own with limits and an empty environment. For code that somebody has
-read.
+"""No sandbox: a separate process with limits and an empty environment. Only for code that a person
+has read.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from adjudge.features.generate.sandbox.launcher import Launch
 
 @dataclass(frozen=True, slots=True)
 class NoSandbox(Wall):
-    """Runs code with all the rights of whoever runs adjudge. Only by name: ``sandbox="none"``."""
+    """Runs code with all the user's rights. Must be requested by name: ``sandbox="none"``."""
 
     name: str = "none"
 
     # the child keeps to them by itself
     def launch(self, folder: Path, limits: Limits) -> Launch:  # noqa: ARG002
-        """How the process is started in this scratch folder."""
+        """Return the command that starts the process in this scratch folder."""
         return Launch(python.command(CHILD, folder), folder)

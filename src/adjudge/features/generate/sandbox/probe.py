@@ -1,5 +1,5 @@
-"""``python -m adjudge.features.generate.sandbox.probe [NAME…]``: which sandbox of this system
-holds against what, measured.
+"""``python -m adjudge.features.generate.sandbox.probe [NAME…]``: measure which sandbox of this
+system holds against what.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Column = dict[str, str]
 
 
 def main(names: list[str]) -> int:
-    """Print the table. 0 when a sandbox holds against everything, else 1."""
+    """Print the table. Return 0 if a sandbox holds against everything, else 1."""
     columns, missing = asyncio.run(_measure(names or [*WALLS, "none"]))
     sys.stdout.write(
         _table(columns) + "".join(f"\n{name}: {reason}\n" for name, reason in missing.items())

@@ -1,4 +1,4 @@
-"""The Python that runs inside: the standard library of the one that runs adjudge, and what it needs
+"""The Python inside a sandbox: the standard library of the running one, and what it needs
 to start.
 """
 
@@ -12,20 +12,20 @@ _SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", "/
 
 
 def interpreter() -> Path:
-    """The interpreter itself, not a virtual environment's link to it."""
+    """Return the interpreter itself, not a virtual environment's link to it."""
     return Path(getattr(sys, "_base_executable", None) or sys.executable).resolve()
 
 
 def readable() -> list[Path]:
-    """Everything the interpreter may have to read."""
-    own = [interpreter(), Path(sysconfig.get_path("stdlib")), Path(sys.base_prefix, "lib")]
-    return [path for path in dict.fromkeys([*own, *map(Path, _SYSTEM)]) if path.exists()]
+    """Return everything that the interpreter may have to read."""
+    paths = [interpreter(), Path(sysconfig.get_path("stdlib")), Path(sys.base_prefix, "lib")]
+    return [path for path in dict.fromkeys([*paths, *map(Path, _SYSTEM)]) if path.exists()]
 
 
 def command(child: Path | str, folder: Path, python: Path | str = "") -> list[str]:
-    """How the process inside is started: no site packages, no variables, no folder of its own to
-    import from.
+    """Return the command of the process inside: no site packages, no variables, no folder to import
+    from.
 
-    The scratch folder at the end is for people who look at the list of processes.
+    The scratch folder at the end is only for people who read the list of processes.
     """
     return [str(python or interpreter()), "-I", "-S", "-B", "-X", "utf8", str(child), str(folder)]

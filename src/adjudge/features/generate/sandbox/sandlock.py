@@ -1,4 +1,6 @@
-"""Landlock and seccomp by the ``sandlock`` package: no root, no namespaces, Linux 6.12 or newer."""
+"""Landlock and seccomp with the ``sandlock`` package: no root, no namespaces, Linux 6.12
+or newer.
+"""
 
 from __future__ import annotations
 
@@ -39,9 +41,12 @@ class Sandlock(Wall):
             )
 
     def launch(self, folder: Path, limits: Limits) -> Launch:
-        """How the process is started in this scratch folder."""
+        """Return the command that starts the process in this scratch folder."""
+        spec = find_spec("sandlock")
+        assert spec is not None
+        assert spec.origin is not None
         home = {
-            "PYTHONPATH": _where_sandlock_lies(),
+            "PYTHONPATH": str(Path(spec.origin).parent.parent),
             "HOME": str(folder),
         }  # sandlock wants a home, not every user has one
         return Launch(
@@ -68,10 +73,3 @@ class Sandlock(Wall):
             json.dumps(policy),
             *python.command(CHILD, folder),
         ]
-
-
-def _where_sandlock_lies() -> str:
-    spec = find_spec("sandlock")
-    assert spec is not None
-    assert spec.origin is not None
-    return str(Path(spec.origin).parent.parent)

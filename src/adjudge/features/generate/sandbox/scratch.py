@@ -1,4 +1,4 @@
-"""The one folder generated code may write to: fresh, and gone afterwards."""
+"""The only folder that generated code may write to: new, and deleted afterwards."""
 
 from __future__ import annotations
 
@@ -18,24 +18,23 @@ _REMOVERS = ThreadPoolExecutor(2, "adjudge clean-up")
 
 @asynccontextmanager
 async def scratch_folder() -> AsyncIterator[Path]:
-    """A folder nobody else can enter. Leave only when nothing writes to it any more.
-
-    It is deleted in a thread: code may have left so much that it takes a while, and others live on
-    this event loop.
+    """Create a folder for this user only. Leave the block only when nothing writes to it
+    any more.
     """
-    folder = _fresh()
+    folder = _create_folder()
     try:
         yield folder
     finally:
+        # In a thread: the code may have left very many files, and others need this event loop.
         await asyncio.shield(asyncio.get_running_loop().run_in_executor(_REMOVERS, remove, folder))
 
 
-def _fresh() -> Path:
+def _create_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="adjudge-")).resolve()
 
 
 def remove(folder: Path) -> None:
-    """Delete the folder without following a link, however deep it is and whatever its modes are."""
+    """Delete the folder without following links, at any depth and with any modes."""
     numbers = count()
     while entries := list(os.scandir(folder)):
         for entry in entries:
@@ -47,7 +46,7 @@ def remove(folder: Path) -> None:
 
 
 def _lift(inner: Path, folder: Path, numbers: Iterator[int]) -> None:
-    """Move what is in it one floor up, so that no path grows long."""
+    """Move the content of a folder one level up, so that no path grows too long."""
     inner.chmod(stat.S_IRWXU)
     for entry in list(os.scandir(inner)):
         if entry.is_dir(follow_symlinks=False):

@@ -1,9 +1,8 @@
 """The system calls that generated code may not make, as a program for the kernel.
 
-Every wall gets this filter on top. It closes what the walls leave open: Landlock lets a process
-change the mode, owner and times of files it may not open, set limits of other processes of the same
-user, and reach Unix sockets; RLIMIT_NPROC does not bind root. Calls newer than the list do not
-exist for the code.
+Every sandbox adds this filter. It closes gaps: Landlock lets a process change the mode, owner and
+times of files it may not open, set limits of other processes of the same user, and reach Unix
+sockets; RLIMIT_NPROC does not bind root. Calls newer than the list do not exist for the code.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _NUMBER, _ARCH, _FIRST_ARGUMENT = 0, 4, 16
 
 @cache
 def filter_program(machine: str = "") -> bytes:
-    """The filter as the kernel reads it: one ``struct sock_filter`` after another."""
+    """Return the filter for the kernel: one ``struct sock_filter`` after another."""
     machine = machine or platform.machine()
     if machine not in _COLUMN:
         raise SetupError(
@@ -79,7 +78,7 @@ def _instructions(machine: str) -> Iterator[bytes]:
 
 
 def _none_of(index: int, *values: int) -> list[bytes]:
-    """Refused when the argument is one of these; the kernel reads its lower half only."""
+    """Refuse the call if the argument is one of these; the kernel reads its lower half only."""
     refusals = [step for value in values for step in _if_equal(value, [_refuse(errno.EPERM)])]
     return [_step(_LOAD, _argument(index)), *refusals, _step(_RETURN, _ALLOW)]
 
@@ -89,7 +88,8 @@ def _only_threads() -> list[bytes]:
 
 
 def _only_streams() -> list[bytes]:
-    """A pair of datagram sockets could be given another address later."""
+    """Allow pairs of stream sockets only."""
+    # A datagram socket could be given another address later.
     return [_step(_LOAD, _argument(1)), _step(_AND, _SOCK_TYPE), *_allow_if_equal(_SOCK_STREAM)]
 
 

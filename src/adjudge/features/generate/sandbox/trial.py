@@ -1,4 +1,4 @@
-"""Try to break out of a sandbox before anything is trusted to it."""
+"""Try to break out of a sandbox before it is trusted."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _LIMITS = Limits(wall=20, cpu=5)
 
 
 def trouble_with(sandbox: Sandbox) -> str | None:
-    """Why this sandbox cannot be trusted; None when every attempt failed and ordinary work does
-    not.
+    """Return why this sandbox cannot be trusted; None if every attempt failed and ordinary work
+    succeeds.
     """
     try:
         broken = in_a_thread(lambda: broken_walls(sandbox))
@@ -50,14 +50,14 @@ def trouble_with(sandbox: Sandbox) -> str | None:
 
 
 async def broken_walls(sandbox: Sandbox) -> list[str]:
-    """The attempts that went through, and the ordinary work that did not."""
+    """Return the attempts that got through, and the ordinary work that failed."""
     went = await try_all(sandbox)
     through = [name for name in ATTEMPTS if went.get(name, "") is not None]
     return through + [name for name, (_, expected) in KEPT.items() if went.get(name) != expected]
 
 
 async def try_all(sandbox: Sandbox) -> dict[str, object]:
-    """Each attempt with the proof that it went through, or None; all of them in one run."""
+    """Run all attempts at once; return each with the proof that it got through, or None."""
     codes = ATTEMPTS | {name: code for name, (code, _) in KEPT.items()}
     with _bait() as names:
         done = await sandbox.run(
@@ -72,9 +72,7 @@ def _double(number: int) -> int:
 
 @contextmanager
 def _bait() -> Iterator[dict[str, object]]:
-    """Things on the host that code inside must not reach: a file, a variable, a server, this
-    process.
-    """
+    """Create things that code inside must not reach: a file, a variable, a server, this process."""
     mark = f"ADJUDGE_BAIT_{secrets.token_hex(8)}"
     with tempfile.TemporaryDirectory(prefix="adjudge-bait-") as folder, socket.socket() as server:
         server.bind(("127.0.0.1", 0))
@@ -95,5 +93,5 @@ def _bait() -> Iterator[dict[str, object]]:
 
 
 def in_a_thread(work: Callable[[], Coroutine[object, object, T]]) -> T:
-    """Run to the end on a loop of its own, so that it works whatever loop the caller is on."""
+    """Run a coroutine to its end in a thread with a new loop, whatever loop the caller is on."""
     return started(lambda: asyncio.run(work()), "adjudge probe", daemon=False).result()
