@@ -562,9 +562,91 @@ class Gemini(Protocol):
         return {"error": {"code": status, "message": message, "status": "INVALID_ARGUMENT"}}
 
 
+class Bedrock(Protocol):
+    """The Converse API with a key of Bedrock; signed requests are in ``test_bedrock.py``."""
+
+    name = "bedrock"
+    path = "/model/{model}/converse"
+    probe_path = "/foundation-models"
+    lists_models = False
+    known: ClassVar[frozenset[str]] = _words(
+        """
+        messages system inferenceConfig toolConfig guardrailConfig additionalModelRequestFields
+        promptVariables additionalModelResponseFieldPaths requestMetadata performanceConfig
+        """
+    )
+    finishes: ClassVar[Mapping[str, str]] = {
+        "stop": "end_turn",
+        "length": "max_tokens",
+        "refusal": "guardrail_intervened",
+        "filter": "content_filtered",
+    }
+
+    def problems(self, query: Mapping[str, str], body: Json) -> Iterator[Problem]:
+        if not body.get("messages"):
+            yield Problem(400, "A conversation must start with a user message.")
+        for field in body.keys() - self.known:
+            yield Problem(400, f"Malformed input request: {field} is not known")
+        for number, message in enumerate(body["messages"]):
+            if message["role"] not in ("user", "assistant") or not all(
+                block["text"].strip() for block in message["content"]
+            ):
+                yield Problem(400, f"The text field in messages.{number} is blank.")
+        settings = body.get("inferenceConfig", {})
+        for field in settings.keys() - {"maxTokens", "temperature", "topP", "stopSequences"}:
+            yield Problem(400, f"Malformed input request: {field} is not known")
+        yield from _number_problems(settings, temperature=(0, 1), maxTokens=(1, 10**6))
+
+    def rejection(self, field: str) -> Problem:
+        return Problem(400, f"The model returned the following errors: {field}: not supported")
+
+    def has(self, field: str, body: Json) -> bool:
+        return field in body or field in body.get("inferenceConfig", {})
+
+    def schema(self, body: Json) -> Json | None:
+        return None
+
+    def samples(self, body: Json) -> int:
+        return 1
+
+    def answer(self, body: Json, said: list[Said]) -> Json:
+        text = said[0].text
+        thinking = {"reasoningContent": {"reasoningText": {"text": "FAIL? PASS?"}}}
+        tokens, answer = _tokens(body), len(text or "") // 4
+        return {
+            "output": {
+                "message": {
+                    "role": "assistant",
+                    "content": [thinking] if text is None else [thinking, {"text": text}],
+                }
+            },
+            "stopReason": self.finishes[said[0].finish],
+            "usage": {
+                "inputTokens": tokens - CACHED_TOKENS,
+                "outputTokens": answer,
+                "totalTokens": tokens + answer,
+                "cacheReadInputTokens": CACHED_TOKENS,
+                "cacheWriteInputTokens": 0,
+            },
+            "metrics": {"latencyMs": 551},
+        }
+
+    def error(self, status: int, message: str) -> Json:
+        return {"message": message}
+
+
 PROTOCOLS = {
     one.name: one
-    for one in (OpenAI(), OpenAICompatible(), Mistral(), Ollama(), Anthropic(), Gemini(), Watsonx())
+    for one in (
+        OpenAI(),
+        OpenAICompatible(),
+        Mistral(),
+        Ollama(),
+        Anthropic(),
+        Gemini(),
+        Watsonx(),
+        Bedrock(),
+    )
 }
 
 

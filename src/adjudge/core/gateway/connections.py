@@ -40,7 +40,7 @@ _TRIALS = 2
 _LONGEST_HOLD = 1.0
 _SHORTEST_HOLD = 0.005
 _CONNECT_SECONDS = 30
-_ID_HEADERS = ("x-request-id", "request-id")
+_ID_HEADERS = ("x-request-id", "request-id", "x-amzn-requestid")
 _may_carry_another: WeakKeyDictionary[ResponseHandler, bool] = WeakKeyDictionary()
 """Connections that have carried a request."""
 _watched: WeakSet[ResponseHandler] = WeakSet()

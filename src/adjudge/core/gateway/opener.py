@@ -330,6 +330,7 @@ def _by_server(id: str, server: _Server) -> Model:
     key = server.key_for(spec)
     if (
         spec.key_variable
+        and spec.needs_key
         and not key
         and not (server.headers.carry_credentials and spec.name != "watsonx")
     ):

@@ -7,7 +7,7 @@ import pytest
 
 from adjudge.core.domain.message import Reply
 from adjudge.core.gateway.http import close_session
-from adjudge.core.gateway.providers import watsonx
+from adjudge.core.gateway.providers import tokens
 from adjudge.errors import ModelError, SetupError, Unavailable
 from support.asking import a_request, ask, ask_all, open_at
 from support.fake_provider import KEY, FakeProvider, Raw, Status, always
@@ -61,7 +61,7 @@ def test_the_end_of_a_token_comes_by_the_clock_on_the_wall(
     model = open_at(provider, "watsonx")
     ask(model)
     monkeypatch.setattr(
-        watsonx, "time", lambda: time.time() + 3400
+        tokens, "time", lambda: time.time() + 3400
     )  # as after a night with the lid closed
     ask(model)
     assert provider.token_requests == 2

@@ -188,9 +188,7 @@ class HttpProvider(ABC):
         nothing.
         """
         try:
-            await post_json(
-                await self._authorised_endpoint(self._path()), self._body(Request(Prompt(())))
-            )
+            await self._send(self._body(Request(Prompt(()))))
         except ModelError as error:
             if not error.message.startswith(BAD_REQUEST):
                 raise
@@ -218,11 +216,15 @@ class HttpProvider(ABC):
         """Return the endpoint with credentials."""
         return self._endpoint(path)
 
+    async def _send(self, body: JsonObject) -> JsonDict:
+        """Send a body in this provider's protocol."""
+        return await post_json(await self._authorised_endpoint(self._path()), body, reuses=True)
+
     async def _post(self, request: Request) -> JsonDict:
         """Send one request, without the parts that the server rejects."""
-        endpoint, trimmed = await self._authorised_endpoint(self._path()), self._parts.trim(request)
+        trimmed = self._parts.trim(request)
         try:
-            return await post_json(endpoint, self._body(trimmed), reuses=True)
+            return await self._send(self._body(trimmed))
         except ModelError as error:
             if not self.learns_from(trimmed, error):
                 raise

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from dataclasses import replace
-from time import time
 from urllib.parse import urlencode
-from weakref import WeakKeyDictionary
 
 from adjudge.core.domain.json_types import JsonDict, JsonObject, objects_at
 from adjudge.core.domain.message import Request
-from adjudge.core.gateway.http import Endpoint, Secret, post_form
+from adjudge.core.gateway.http import Endpoint
 from adjudge.core.gateway.providers.base import Connection
 from adjudge.core.gateway.providers.openai_compatible import OpenAICompatible
-from adjudge.errors import ModelError, SetupError, Unavailable
-from adjudge.messages import Message
+from adjudge.core.gateway.providers.tokens import AccessToken
+from adjudge.errors import SetupError
 
 _API_VERSION = "2025-02-06"
-_RENEW_BEFORE = 300.0
-"""Seconds before its end at which a token is replaced."""
 
 
 class Watsonx(OpenAICompatible):
@@ -36,11 +31,7 @@ class Watsonx(OpenAICompatible):
         self._iam_url = os.environ.get(
             "WATSONX_IAM_URL", "https://iam.cloud.ibm.com/identity/token"
         )
-        self._token = Secret("")
-        self._token_ends = 0.0
-        self._renewing: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
-            WeakKeyDictionary()
-        )
+        self._token = AccessToken(self._token_service, self._grant)
 
     def _path(self) -> str:
         return f"/ml/v1/text/chat?version={_API_VERSION}"
@@ -54,33 +45,19 @@ class Watsonx(OpenAICompatible):
         return [str(model["model_id"]) for model in objects_at(data, "resources")]
 
     async def _authorised_endpoint(self, path: str) -> Endpoint:
-        await self._renew_token()
-        endpoint = self._endpoint(path)
-        headers = {**endpoint.headers, "Authorization": f"Bearer {self._token.reveal()}"}
-        return replace(endpoint, headers=headers, secret=self._token)
+        token, endpoint = await self._token.get(), self._endpoint(path)
+        headers = {**endpoint.headers, "Authorization": f"Bearer {token.reveal()}"}
+        return replace(endpoint, headers=headers, secret=token)
 
-    async def _renew_token(self) -> None:
-        async with self._renewing.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
-            if time() < self._token_ends - _RENEW_BEFORE:
-                return
-            connection = self.connection
-            headers = {
-                "Content-Type": "application/x-www-form-urlencoded",
-                "Accept": "application/json",
-            }
-            service = Endpoint(
-                connection.provider, connection.model, self._iam_url, headers, connection.key
-            )
-            try:
-                data = await post_form(service, self._grant)
-            except ModelError as error:
-                error.may_have_cost = False  # the model itself was not asked
-                raise
-            token, seconds = data.get("access_token"), data.get("expires_in", 3600)
-            if not token or not isinstance(token, str) or not isinstance(seconds, int | float):
-                raise service.error(Unavailable, Message("the token service sent no access_token"))
-            self._token = Secret(token)
-            self._token_ends = time() + seconds
+    def _token_service(self) -> Endpoint:
+        connection = self.connection
+        headers = {
+            "Content-Type": "application/x-www-form-urlencoded",
+            "Accept": "application/json",
+        }
+        return Endpoint(
+            connection.provider, connection.model, self._iam_url, headers, connection.key
+        )
 
     def _grant(self) -> str:
         key = self.connection.key.reveal()
