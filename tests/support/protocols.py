@@ -172,7 +172,7 @@ class OpenAICompatible(OpenAI):
     """
 
     name = "compatible"
-    known = (OpenAI.known - {"max_completion_tokens"}) | {"max_tokens"}
+    known = (OpenAI.known - {"max_completion_tokens"}) | {"max_tokens", "reasoning"}
 
     def unauthorised(self, headers: Mapping[str, str], keys: set[str]) -> Problem | None:
         return super().unauthorised(headers, keys) if "Authorization" in headers else None

@@ -209,6 +209,7 @@ def _settings(entry: ModelEntry) -> dict[str, Any]:
         for setting in fields(entry)
         if setting.name not in ("model", "api_key_env", "headers")
     }
+    values["parameters"] = entry.parameters or None
     return {name: value for name, value in values.items() if value is not None}
 
 

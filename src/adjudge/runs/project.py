@@ -8,18 +8,21 @@ import os
 from collections.abc import Mapping
 from dataclasses import field, fields, replace
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import ClassVar, TypeVar, cast
 
-from adjudge.core.domain.frozen_mapping import text_hash
+from adjudge.core.domain.frozen_mapping import NOTHING, FrozenDict, text_hash
+from adjudge.core.domain.json_types import JsonValue
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.gateway.headers import check_variable, check_written, is_credential
 from adjudge.core.gateway.prices import VARIABLE
+from adjudge.core.gateway.providers.parameters import EFFORTS, check_parameters
 from adjudge.core.gateway.redaction import secrets_in
 from adjudge.core.gateway.registry import is_url, server_of
 from adjudge.core.prompts.renderer import LANGUAGES
 from adjudge.core.reading.project_files import PYPROJECT, project_files
 from adjudge.core.reading.toml_text import load_toml
 from adjudge.core.reading.types import (
+    Json,
     Names,
     Number,
     Record,
@@ -30,7 +33,7 @@ from adjudge.core.reading.types import (
     key,
     keys_of,
 )
-from adjudge.core.reading.values import Place, WrongValue, text_in
+from adjudge.core.reading.values import Place, WrongValue, mapping, text_in
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 
@@ -67,6 +70,28 @@ class VariableType:
 
     def schema(self) -> Schema:
         return {"type": "string", "pattern": r"^[A-Za-z_]\w*$"}
+
+
+class ParametersType:
+    """Parameters of a provider's own, frozen: equal entries share a model."""
+
+    def read(self, value: object, place: Place) -> FrozenDict[JsonValue]:
+        parameters = mapping(value, place)
+        read = {name: Json().read(each, place.at(name)) for name, each in parameters.items()}
+        try:
+            check_parameters(read, "a model")
+        except SetupError as error:
+            raise place.wrong(str(error)) from None
+        return cast("FrozenDict[JsonValue]", _frozen(read))
+
+    def schema(self) -> Schema:
+        return {"type": "object"}
+
+
+def _frozen(value: JsonValue) -> object:
+    if isinstance(value, Mapping):
+        return FrozenDict({name: _frozen(each) for name, each in value.items()})
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -137,6 +162,14 @@ class ModelEntry(ServerEntry):
     requests_per_minute: float | None = key(Number(above=0), "No more than this.", None)
     tokens_per_minute: float | None = key(Number(above=0), "No more than this.", None)
     timeout: float | None = key(Number(above=0), "Seconds to wait for a reply.", None)
+    reasoning_effort: str | None = key(
+        Word(EFFORTS), "How long the model may think before it answers.", None
+    )
+    parameters: FrozenDict[JsonValue] = key(
+        ParametersType(),
+        "Further parameters of each request, as the provider's protocol names them.",
+        NOTHING,
+    )
     window: int | None = key(
         WholeNumber(least=1000),
         "Tokens that a prompt and its answer may have together, where nobody knows them.",

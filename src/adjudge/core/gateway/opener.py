@@ -12,6 +12,7 @@ from typing import TypedDict, cast
 
 from adjudge.core.aio import event_loop
 from adjudge.core.aio.files import cache_folder
+from adjudge.core.domain.frozen_mapping import NOTHING
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Reply, Request
 from adjudge.core.domain.vote import Mode
@@ -25,6 +26,7 @@ from adjudge.core.gateway.model import Identified, Layer, Model, Noted, Presence
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.gateway.providers.base import Connection, HttpProvider, shown_address
 from adjudge.core.gateway.providers.function import FunctionModel, PromptFunction
+from adjudge.core.gateway.providers.parameters import check_effort, check_parameters
 from adjudge.core.gateway.redaction import harmless_address, secrets_in
 from adjudge.core.gateway.registry import (
     EMBEDDED,
@@ -167,6 +169,8 @@ class OpenSettings(TypedDict, total=False):
     cache: Cache | str | Path | bool | None
     requests_per_minute: float | None
     tokens_per_minute: float | None
+    reasoning_effort: str | None
+    parameters: Mapping[str, object] | None
 
 
 def open_model(
@@ -185,6 +189,8 @@ def open_model(
     tokens_per_minute: float | None = None,
     window: int | None = None,
     prices: PriceTable | None = None,
+    reasoning_effort: str | None = None,
+    parameters: Mapping[str, object] | None = None,
 ) -> OpenModel:
     """Open the model that ``id`` names.
 
@@ -195,14 +201,27 @@ def open_model(
     a dollar sign. ``cache`` is True for the user's cache of replies, a JSONL file to record them
     in, or an object with ``get`` and ``put``. ``window``: tokens that a prompt and its answer may
     have together, if the table of ``prices`` does not know.
+
+    ``reasoning_effort``: how long the model may think: none, minimal, low, medium or high.
+    ``parameters``: further parameters of each request, as the provider's protocol names them, e.g.
+    ``{"service_tier": "flex"}``. Both are part of the model's identity.
     """
     rate = Rate(requests_per_minute, tokens_per_minute)
     _check_limits(
         max_retries, {"max_concurrency": max_concurrency, "timeout": timeout, **rate._asdict()}
     )
     provider = _provider(
-        id, _Server(api_key, base_url, Headers.of(headers) if headers else Headers())
+        id,
+        _Server(
+            api_key,
+            base_url,
+            Headers.of(headers) if headers else Headers(),
+            reasoning_effort,
+            parameters or NOTHING,
+        ),
     )
+    if (reasoning_effort or parameters) and not isinstance(provider, HttpProvider):
+        raise SetupError("{name} takes neither reasoning_effort nor parameters", name=provider.name)
     layers: Model = Allowed(provider)
     # A model in this process queues its requests itself, and cannot hang.
     if not provider.capabilities.exact_logprobs:
@@ -289,6 +308,24 @@ class _Server:
     api_key: str | None = field(repr=False)
     base_url: str | None = field(repr=False)
     headers: Headers
+    reasoning_effort: str | None = None
+    parameters: Mapping[str, object] = NOTHING
+
+    def connect(
+        self, name: str, provider: str, model: str, base_url: str, key: Secret
+    ) -> Connection:
+        """Return the connection to a model, with the user's headers and parameters."""
+        check_effort(self.reasoning_effort, name)
+        return Connection(
+            name,
+            provider,
+            model,
+            base_url,
+            key,
+            self.headers,
+            self.reasoning_effort,
+            check_parameters(self.parameters, name),
+        )
 
     def key_for(self, spec: ProviderSpec) -> Secret:
         """Return the user's key, or else the provider's key from the environment."""
@@ -345,9 +382,7 @@ def _by_server(id: str, server: _Server) -> Model:
     address = (server.base_url or spec.resolved_base_url()) if needs_server else ""
     return _of_provider(
         spec,
-        Connection(
-            f"{spec.name}/{model}".rstrip("/"), spec.name, model, address, key, server.headers
-        ),
+        server.connect(f"{spec.name}/{model}".rstrip("/"), spec.name, model, address, key),
     )
 
 
@@ -365,8 +400,9 @@ def _by_url(id: str, server: _Server) -> Model:
     if not model:
         raise SetupError("{address!r} names no model: write {address}#MODEL", address=address)
     key = Secret(server.api_key or "")
-    connection = Connection(f"{address}#{model}", URL.name, model, base_url, key, server.headers)
-    return _adapter(URL.adapter)(connection)
+    return _adapter(URL.adapter)(
+        server.connect(f"{address}#{model}", URL.name, model, base_url, key)
+    )
 
 
 def _adapter(target: str) -> Callable[[Connection], Model]:

@@ -11,9 +11,21 @@ from adjudge.core.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.core.gateway.layers.account import token_count, token_sum
 from adjudge.core.gateway.providers.base import HttpProvider
 from adjudge.core.gateway.providers.openai_compatible import finish_of, with_calls
+from adjudge.core.gateway.providers.parameters import BUDGETS
 
 _ANSWER_TOKENS = 2048
 """This API requires a limit; a verdict with its explanation stays far below this one."""
+
+
+def claude_thinking(effort: str, limit_name: str) -> JsonDict:
+    """Return the parameters of Claude's extended thinking, with room for the answer after it."""
+    budget = BUDGETS[effort]
+    if not budget:
+        return {"thinking": {"type": "disabled"}}
+    return {
+        "thinking": {"type": "enabled", "budget_tokens": budget},
+        limit_name: budget + _ANSWER_TOKENS,
+    }
 
 
 class Anthropic(HttpProvider):
@@ -51,6 +63,9 @@ class Anthropic(HttpProvider):
         if request.schema is not None:
             body["output_config"] = {"format": {"type": "json_schema", "schema": request.schema}}
         return body
+
+    def _thinking(self, effort: str) -> JsonDict:
+        return claude_thinking(effort, "max_tokens")
 
     def _read(self, data: JsonObject) -> Reply:
         usage = object_in(data.get("usage"))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
 from difflib import get_close_matches
+from functools import cached_property
 from hashlib import sha256
 from time import perf_counter
 from typing import ClassVar
 from urllib.parse import quote, urlsplit
 
+from adjudge.core.domain.frozen_mapping import NOTHING
 from adjudge.core.domain.json_types import JsonDict, JsonObject, objects_at
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Capabilities, Prompt, Reply, Request
@@ -19,6 +22,7 @@ from adjudge.core.gateway.headers import Headers
 from adjudge.core.gateway.http import Endpoint, Secret, encoded_body, get_json, post_json
 from adjudge.core.gateway.model import PartRejected, Presence
 from adjudge.core.gateway.providers.optional_parts import BAD_REQUEST, OptionalParts
+from adjudge.core.gateway.providers.parameters import merged
 from adjudge.core.gateway.proxies import proxy_for
 from adjudge.core.gateway.redaction import harmless_address, without_secrets
 from adjudge.errors import ModelError, SetupError, Unavailable
@@ -41,6 +45,10 @@ class Connection:
     key: Secret = field(default=Secret(""), repr=False)
     headers: Headers = Headers()
     """Extra headers, such as a gateway's. They override the provider's own."""
+    reasoning_effort: str | None = None
+    """How long the model may think, one of EFFORTS; None leaves it to the provider."""
+    parameters: JsonObject = NOTHING
+    """Further parameters of each request, in the provider's own protocol."""
 
     @property
     def labels(self) -> tuple[str, str]:
@@ -87,6 +95,7 @@ class HttpProvider(ABC):
         self.connection = connection
         self._endpoints: dict[str, Endpoint] = {}
         self._parts = OptionalParts(connection.name, self.capabilities, self.wire_names)
+        _ = self._extra_parameters  # raises now if the provider has no such setting
 
     @property
     def name(self) -> str:
@@ -98,9 +107,18 @@ class HttpProvider(ABC):
         """Name and server: one model may be served at several places."""
         base_url = self.connection.base_url
         address = without_secrets(base_url)
-        return (
-            f"{self.name}@{address.partition('://')[2] if urlsplit(base_url).username else address}"
-        )
+        if urlsplit(base_url).username:
+            address = address.partition("://")[2]
+        return f"{self.name}@{address}{self._shown_parameters}"
+
+    @cached_property
+    def _shown_parameters(self) -> str:
+        """The settings that change replies, for the identity; empty if there are none."""
+        connection = self.connection
+        shown: JsonDict = dict(connection.parameters)
+        if connection.reasoning_effort is not None:
+            shown["reasoning_effort"] = connection.reasoning_effort
+        return f" {json.dumps(shown, sort_keys=True, ensure_ascii=False)}" if shown else ""
 
     async def complete(self, request: Request) -> Reply:
         started = perf_counter()
@@ -123,7 +141,7 @@ class HttpProvider(ABC):
 
     def encode(self, request: Request) -> str:
         """Encode a request in this protocol's JSON, without the parts that the server rejects."""
-        return encoded_body(self._body(self._parts.trim(request)))
+        return encoded_body(self._complete_body(self._parts.trim(request)))
 
     def note_ignored(self, request: Request, reply: Reply) -> Reply:
         """Add ignored parts of the request to a reply that came another way."""
@@ -179,6 +197,25 @@ class HttpProvider(ABC):
     def _read(self, data: JsonObject) -> Reply:
         """Return the reply in a JSON answer, or raise KeyError and the like."""
 
+    def _thinking(self, effort: str) -> JsonDict:
+        """Return the parameters that set the effort, one of EFFORTS. Providers override this."""
+        raise SetupError(
+            "{name} has no setting for reasoning_effort={effort}",
+            name=self.connection.name,
+            effort=effort,
+        )
+
+    @cached_property
+    def _extra_parameters(self) -> JsonDict:
+        effort = self.connection.reasoning_effort
+        thinking = {} if effort is None else self._thinking(effort)
+        return merged(thinking, self.connection.parameters)
+
+    def _complete_body(self, request: Request) -> JsonDict:
+        """Return the body with the user's parameters."""
+        body = self._body(request)
+        return merged(body, self._extra_parameters) if self._extra_parameters else body
+
     def _read_model_names(self, data: JsonObject) -> list[str]:
         """Return the model names in a server's list, or raise KeyError and the like."""
         return [str(model["id"]) for model in objects_at(data, "data")]
@@ -188,7 +225,7 @@ class HttpProvider(ABC):
         nothing.
         """
         try:
-            await self._send(self._body(Request(Prompt(()))))
+            await self._send(self._complete_body(Request(Prompt(()))))
         except ModelError as error:
             if not error.message.startswith(BAD_REQUEST):
                 raise
@@ -224,7 +261,7 @@ class HttpProvider(ABC):
         """Send one request, without the parts that the server rejects."""
         trimmed = self._parts.trim(request)
         try:
-            return await self._send(self._body(trimmed))
+            return await self._send(self._complete_body(trimmed))
         except ModelError as error:
             if not self.learns_from(trimmed, error):
                 raise

@@ -15,6 +15,7 @@ from adjudge.core.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.core.gateway.http import Secret, encoded_body, post_json
 from adjudge.core.gateway.layers.account import token_count, token_sum
 from adjudge.core.gateway.model import Presence
+from adjudge.core.gateway.providers.anthropic import claude_thinking
 from adjudge.core.gateway.providers.aws_signature import find_credentials, find_region, sign
 from adjudge.core.gateway.providers.base import Connection, HttpProvider
 from adjudge.core.gateway.providers.openai_compatible import with_calls
@@ -99,6 +100,14 @@ class Bedrock(HttpProvider):
         settings = {"maxTokens": request.max_tokens, "temperature": request.temperature}
         settings = {name: value for name, value in settings.items() if value is not None}
         return body | ({"inferenceConfig": settings} if settings else {})
+
+    def _thinking(self, effort: str) -> JsonDict:
+        if "anthropic." not in self.connection.model:
+            return {"additionalModelRequestFields": {"reasoning_effort": effort}}
+        thinking = claude_thinking(effort, "maxTokens")
+        limit = thinking.pop("maxTokens", None)
+        limits: JsonDict = {"inferenceConfig": {"maxTokens": limit}} if limit else {}
+        return {"additionalModelRequestFields": thinking, **limits}
 
     def _read(self, data: JsonObject) -> Reply:
         usage = object_in(data.get("usage"))

@@ -11,6 +11,7 @@ from adjudge.core.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.core.gateway.layers.account import token_count, token_sum
 from adjudge.core.gateway.providers.base import HttpProvider
 from adjudge.core.gateway.providers.openai_compatible import with_calls
+from adjudge.core.gateway.providers.parameters import BUDGETS
 
 _CUT_OFF = "MAX_TOKENS"
 _DECLINED = frozenset({"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"})
@@ -50,6 +51,15 @@ class Gemini(HttpProvider):
         if system := [{"text": turn.content} for turn in turns if turn.role == "system"]:
             body["systemInstruction"] = {"parts": system}
         return body
+
+    def _thinking(self, effort: str) -> JsonDict:
+        # Gemini 2 takes a number of tokens, later models a level.
+        thinking: JsonDict = (
+            {"thinkingBudget": BUDGETS[effort]}
+            if self.connection.model.startswith("gemini-2")
+            else {"thinkingLevel": "minimal" if effort == "none" else effort}
+        )
+        return {"generationConfig": {"thinkingConfig": thinking}}
 
     def _read_model_names(self, data: JsonObject) -> list[str]:
         return [str(model["name"]).removeprefix("models/") for model in objects_at(data, "models")]

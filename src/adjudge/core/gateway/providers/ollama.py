@@ -68,6 +68,12 @@ class Ollama(HttpProvider):
     def _path(self) -> str:
         return "/api/chat"
 
+    def _thinking(self, effort: str) -> JsonDict:
+        # Only gpt-oss has levels; other models think or do not.
+        if "gpt-oss" in self.connection.model:
+            return {"think": "low" if effort in ("none", "minimal") else effort}
+        return {"think": effort != "none"}
+
     def _body(self, request: Request) -> JsonDict:
         options = {
             "temperature": request.temperature,

@@ -67,6 +67,11 @@ class OpenAICompatible(HttpProvider):
             body |= {"logprobs": True, "top_logprobs": request.logprobs}
         return body
 
+    def _thinking(self, effort: str) -> JsonDict:
+        if self.connection.provider == "openrouter":
+            return {"reasoning": {"effort": effort}}
+        return {"reasoning_effort": effort}
+
     def _format_of(self, schema: JsonObject) -> Encoded:
         """Encode the schema. Most requests have the same one as the request before."""
         if schema is not self._last_format[0]:
