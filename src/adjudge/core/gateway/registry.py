@@ -334,7 +334,8 @@ def key_variables(spec: ProviderSpec) -> tuple[str, ...]:
 
 def _near(model_id: str) -> str:
     examples = [f"{spec.name}/{spec.example}" for spec in our_providers()]
-    bare = {example.partition("/")[2]: example for example in examples}
+    # Reversed, so that of two providers with one model the first counts.
+    bare = {example.partition("/")[2]: example for example in reversed(examples)}
     head = model_id.replace(":", "/").partition("/")[0].lower()
     providers = difflib.get_close_matches(head, list(PROVIDERS), n=2, cutoff=0.6)
     near = [f"{name}/…" for name in providers]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
 from typing import NamedTuple
 
 from adjudge.core.domain.json_types import JsonObject, object_in
@@ -14,6 +15,8 @@ ATTRIBUTES = "attributes"
 
 
 _LONGEST = 40
+_CONTEXT = 12
+"""Characters shown before the place where two long values differ."""
 
 
 class SettingChange(NamedTuple):
@@ -28,7 +31,12 @@ class SettingChange(NamedTuple):
         name, values = ".".join(self.path), (self.before, self.now)
         if any(isinstance(value, Mapping | list) for value in values):
             return name
-        return f"{name}: {_shorten(self.before)} → {_shorten(self.now)}"
+        old, new = map(_text_of, values)
+        shared = len([*takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))])
+        # Long texts that begin alike would look the same once they are cut at the end.
+        if max(len(old), len(new)) > _LONGEST and shared > _CONTEXT:
+            old, new = (f"…{text[shared - _CONTEXT :]}" for text in (old, new))
+        return f"{name}: {_cut(old)} → {_cut(new)}"
 
 
 def differences(before: JsonObject, now: JsonObject) -> list[SettingChange]:
@@ -178,6 +186,9 @@ def _flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
         yield path, value
 
 
-def _shorten(value: object) -> str:
-    text = " ".join(value.split()) if isinstance(value, str) else json.dumps(value)
+def _text_of(value: object) -> str:
+    return " ".join(value.split()) if isinstance(value, str) else json.dumps(value)
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -157,7 +157,7 @@ def test_an_eval_sets_them_and_old_replies_do_not_answer_a_changed_one(
     count = len(provider.bodies)
     run("low", "a")
     assert len(provider.bodies) == count
-    with pytest.raises(SetupError, match="reasoning_effort"):
+    with pytest.raises(SetupError, match=r'effort": "low"} → .*effort": "high"}'):
         run("high", "a")
     run("high", "b")
     assert provider.bodies[-1]["reasoning"] == {"effort": "high"}
