@@ -31,7 +31,7 @@ VARIABLES = (
     "AWS_BEARER_TOKEN_BEDROCK",
     "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
 )
-REPLY = {
+REPLY: dict[str, object] = {
     "output": {"message": {"role": "assistant", "content": [{"text": "PASS"}]}},
     "stopReason": "end_turn",
     "usage": {"inputTokens": 12, "outputTokens": 3, "totalTokens": 15},
@@ -44,15 +44,15 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.paths.append(self.path)
-        self.server.sent.append(dict(self.headers.items()))
+        self.server.sent.append({name: str(value) for name, value in self.headers.items()})
         is_right = self.server.signature(self, body) in self.headers["Authorization"]
         messages = json.loads(body)["messages"]
+        refusal = None
         if not is_right:
-            status, answer = 403, {"message": "The request signature we calculated does not match"}
+            refusal = 403, "The request signature we calculated does not match"
         elif not messages:
-            status, answer = 400, {"message": "A conversation must start with a user message."}
-        else:
-            status, answer = 200, dict(REPLY)
+            refusal = 400, "A conversation must start with a user message."
+        status, answer = (refusal[0], {"message": refusal[1]}) if refusal else (200, REPLY)
         raw = json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")

@@ -10,7 +10,7 @@ import pytest
 import adjudge
 from adjudge import open_model
 from adjudge.core.gateway.providers.parameters import merged
-from adjudge.errors import SetupError
+from adjudge.errors import AdjudgeError, SetupError
 from support.asking import SCHEMA, a_request, ask, open_at
 from support.fake_provider import KEY, FakeProvider
 
@@ -157,7 +157,7 @@ def test_an_eval_sets_them_and_old_replies_do_not_answer_a_changed_one(
     count = len(provider.bodies)
     run("low", "a")
     assert len(provider.bodies) == count
-    with pytest.raises(SetupError, match=r'effort": "low"} → .*effort": "high"}'):
+    with pytest.raises(AdjudgeError, match=r'effort": "low"} → .*effort": "high"}'):
         run("high", "a")
     run("high", "b")
     assert provider.bodies[-1]["reasoning"] == {"effort": "high"}

@@ -94,7 +94,7 @@ def sign(
     added = {"X-Amz-Date": moment}
     if credentials.session_token:
         added["X-Amz-Security-Token"] = credentials.session_token
-    signed = {name.lower(): " ".join(value.split()) for name, value in (headers | added).items()}
+    signed = {name.lower(): " ".join(value.split()) for name, value in {**headers, **added}.items()}
     signed["host"] = parts.netloc.rpartition("@")[2]
     names = ";".join(sorted(signed))
     request = "\n".join(
