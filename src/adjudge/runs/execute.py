@@ -27,7 +27,7 @@ from adjudge.core.engine.session import Backend, Call, OpenedSession, OpenRun, s
 from adjudge.core.gateway.layers.account import Account, Spent
 from adjudge.core.gateway.layers.budget import Budget, caller
 from adjudge.core.gateway.opener import OpenModel
-from adjudge.core.judges.company import Asked, beside
+from adjudge.core.judges.companions import JudgeWithCriteria, with_companions
 from adjudge.core.ledger.file import holds_run
 from adjudge.errors import RunError, SetupError
 from adjudge.messages import Message
@@ -263,7 +263,7 @@ async def _execute(
                 for ready in plan.judges:
                     listen(JudgeStarted(ready.name))
                     items = rows if ready is first_judge else judgeable_rows(plan, ready, _ignore)
-                    with beside(_asked_beside(plan, ready)):
+                    with with_companions(_asked_beside(plan, ready)):
                         await _judge(ready, items, open_run_or_none, listen)
             listen(RowsEnded())
         finally:
@@ -275,7 +275,7 @@ async def _execute(
                     await open_run_or_none.ledger.note_all(facts)
 
 
-def _asked_beside(plan: Plan, ready: ReadyJudge) -> list[Asked]:
+def _asked_beside(plan: Plan, ready: ReadyJudge) -> list[JudgeWithCriteria]:
     """Return the judges that are asked about the same part of a row."""
     if ready.each_row is not None:
         return []

@@ -228,6 +228,7 @@ def stream(work: Callable[[Outbox[E]], Coroutine[object, object, None]]) -> Iter
     coroutine = _then_set(_then_end(work(outbox), outbox, started), ended)
     loop = _loop_of_others(coroutine)
     future = _submit(coroutine, loop, None)
+    # Work that is cancelled before it starts never ends its events.
     future.add_done_callback(lambda _: None if started.is_set() else outbox.end())
     try:
         with _interrupts_left_to(future, loop) as cancelled:

@@ -32,6 +32,7 @@ def written_whole(target: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
+        # A rename is atomic: readers see the old file or the whole new one.
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)

@@ -37,6 +37,7 @@ class FrozenDict(dict[str, V], Generic[V]):
 
 
 _PLAIN = frozenset({str, int, float, bool, type(None)})
+# Floats are left out: ``_canonical`` turns whole ones into integers.
 _EXACT = _PLAIN - {float}
 NOTHING: FrozenDict[Any] = FrozenDict()
 """The shared empty mapping."""

@@ -18,6 +18,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 T = TypeVar("T")
+# Reentrant: setting the fields of a class looks up those of its bases.
 _LOOKING = RLock()
 __all__ = ["light_dataclass"]
 

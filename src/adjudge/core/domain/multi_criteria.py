@@ -152,6 +152,7 @@ class MultiCriteria:
                 "all options of criterion {name!r} have the same score: nothing can be normalised",
                 name=item.criterion.name,
             )
+        # EvalAssist's results may hold a score that is normalised already: use it as it is.
         normalised = (values[option] - low) / (high - low)
         if judge_score is not None and equal(judge_score, normalised):
             return normalised

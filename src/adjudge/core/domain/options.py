@@ -237,13 +237,11 @@ def _match_two_way(
             else None
         )
     elif word in _PASS | _FAIL:
-        ends = (
-            _if_not_named_otherwise(by_score)
-            if by_score
-            else by_name
-            if by_name and _fold(by_name[0]) in _PASS
-            else None
-        )
+        ends = by_score
+        if by_score is None:
+            ends = by_name if by_name and _fold(by_name[0]) in _PASS else None
+        elif _contradicts_names(by_score):
+            ends = None
     else:
         return None
     return ends and ends[0 if word in _YES | _PASS else 1]
@@ -274,7 +272,7 @@ def _better_and_worse(
     return (options[0], options[1]) if points[0] > points[1] else (options[1], options[0])
 
 
-def _if_not_named_otherwise(scored: tuple[str, str]) -> tuple[str, str] | None:
-    """Return None if the good end is called no or fail, or the bad end yes or pass."""
+def _contradicts_names(scored: tuple[str, str]) -> bool:
+    """Return True if the better option is called no or fail, or the worse one yes or pass."""
     better, worse = map(_fold, scored)
-    return None if better in _CALLED_NO | _FAIL or worse in _CALLED_YES | _PASS else scored
+    return better in _CALLED_NO | _FAIL or worse in _CALLED_YES | _PASS

@@ -19,6 +19,7 @@ TIE = "tie"
 def letter(place: int) -> str:
     """Return the label of the response at an index: A to Z, then AA, AB, … as in a spreadsheet."""
     prefix, position = divmod(place, len(ascii_uppercase))
+    # Minus one, since AA follows Z: there is no digit zero.
     return (letter(prefix - 1) if prefix else "") + ascii_uppercase[position]
 
 

@@ -77,6 +77,7 @@ async def decide(ballot: Ballot, model: Model, complete: Complete) -> Vote:
     finally:
         if task.done() and tasks.get(ballot.id) is task:
             del tasks[ballot.id]
+    # A run has stored this vote already, together with the others of the request.
     if partial := session().partial:
         partial.is_kept = True
         for ballot_id in [id for id, member_task in tasks.items() if member_task is task]:

@@ -172,6 +172,7 @@ class _Work(Generic[I, R]):
                 self.halt = self.halt or halt
             if self.halt:
                 return
+            # With stored answers nothing here ever waits: let other tasks run.
             if number % _BREATH == 0:
                 await asyncio.sleep(0)
         self.ready = False

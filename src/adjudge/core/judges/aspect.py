@@ -58,7 +58,7 @@ from adjudge.errors import SetupError
 PASS, FAIL = "PASS", "FAIL"
 _UNNAMED = "aspect"
 WeightsLike = Mapping[str, float] | LearntWeights | str | Path
-"""By model; or those that ``adjudge calibrate`` learnt, or the file it wrote."""
+"""Weights by model, those that ``adjudge calibrate`` learnt, or the file it wrote."""
 
 
 class AspectSettings(TypedDict, total=False):
@@ -252,6 +252,7 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         instance = fit_to_criteria(
             as_instance(item, self.criteria.to_evaluate_field), self.criteria
         )
+        # The instance's own fields win over those that accompany it.
         return replace(instance, fields={**beside, **instance.fields}) if beside else instance
 
     @overload
@@ -350,9 +351,9 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         )
 
     def companion(self, criteria: Criteria) -> Companion | None:  # noqa: ARG002
-        return self._ballot_beside if type(self) is AspectCritic else None
+        return self._companion_ballot if type(self) is AspectCritic else None
 
-    def _ballot_beside(self, ballot: Ballot) -> Ballot | None:
+    def _companion_ballot(self, ballot: Ballot) -> Ballot | None:
         if ballot.model not in self.panel or ballot.sample >= self.votes:
             return None
         try:

@@ -37,7 +37,7 @@ class _Waiting:
 
     def settle(self, answer: object) -> None:
         """Set the answer; an exception fails this case alone."""
-        if self.answer.done():  # nobody waits for it any more
+        if self.answer.done():  # its caller was cancelled
             return
         if isinstance(answer, BaseException):
             self.answer.set_exception(answer)
@@ -99,7 +99,7 @@ class CaseBatches:
             )
         except HALTS as halt:
             answers = [halt] * len(cases)
-        # somebody's own code: it fails the case that it is raised for
+        # A user's code may raise anything: it fails only the case that raises it.
         except (Exception, SystemExit) as error:  # noqa: BLE001
             if len(cases) > 1:
                 await asyncio.gather(*(self._judge([case]) for case in cases))
@@ -109,7 +109,7 @@ class CaseBatches:
             for case in cases:
                 case.answer.cancel()
             raise
-        # such as an interrupt: it is raised where the answers are awaited
+        # Such as an interrupt: it is raised for the callers that await the answers.
         except BaseException as error:  # noqa: BLE001
             answers = [error] * len(cases)
         for case, answer in zip(cases, answers, strict=True):

@@ -57,7 +57,7 @@ class _Step(NamedTuple, Generic[I, R]):
     needed: float | None
     """None: its verdict is never accepted for its confidence."""
     decides: bool
-    """Whether its verdict stands however sure it is."""
+    """True if its verdict is accepted at any confidence."""
 
     @property
     def name(self) -> str:
@@ -290,11 +290,11 @@ class Cascade(Judge[I, R]):
         certain_steps = all_steps if self.calibration is None else all_steps[:1]
         steps = {step.name: step.judge.companion(criteria) for step in certain_steps}
 
-        def ballot_beside(ballot: Ballot) -> Ballot | None:
+        def companion_ballot(ballot: Ballot) -> Ballot | None:
             step = steps.get(ballot.model)
             return step(ballot) if step else None
 
-        return ballot_beside
+        return companion_ballot
 
     def pool(self, item: I, votes: Sequence[Vote]) -> R:
         """Return the result of the first accepted step; if there is none, a result without a

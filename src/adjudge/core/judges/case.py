@@ -26,7 +26,7 @@ from adjudge.core.engine.run import RunLike
 from adjudge.core.engine.session import Companion
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.judges.attributes import code_of
-from adjudge.core.judges.company import beside
+from adjudge.core.judges.companions import with_companions
 from adjudge.core.judges.inputs import (
     CriteriaLike,
     DataSet,
@@ -95,7 +95,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
     batch_size: int = 32
     stored_names: ClassVar[Mapping[str, str]] = {"votes": "self_consistency"}
     kind: ClassVar[Kind] = "direct"
-    """Whether texts are judged one by one or compared: what a catalogue name may mean."""
+    """"pairwise" if responses are compared: it decides which catalogue entries a name may mean."""
 
     def check_settings(self) -> None:
         """Raise a SetupError if a field has a value that is not allowed."""
@@ -211,7 +211,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         cases = self.instances_of(instances)
         pairs = [(instance, item.criterion) for instance in cases for item in multi.items]
         pair_criteria = [criteria for _, criteria in pairs]
-        with beside([(self, [item.criterion for item in multi.items])]):
+        with with_companions([(self, [item.criterion for item in multi.items])]):
             results = await self.aevaluate(
                 [judged_instance for judged_instance, _ in pairs],
                 pair_criteria,
@@ -235,14 +235,14 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         return list({item.criteria.identity: item.criteria for item in items}.values())
 
     def companion(self, criteria: Criteria) -> Companion | None:
-        return partial(self._ballot_beside, criteria) if self._plans_alone else None
+        return partial(self._companion_ballot, criteria) if self._plans_alone else None
 
     @property
     def _plans_alone(self) -> bool:
-        """Return True if ``ballots`` says what is asked, whatever the votes are."""
+        """Return True if ``ballots`` is the whole plan and does not depend on votes."""
         return False
 
-    def _ballot_beside(self, criteria: Criteria, ballot: Ballot) -> Ballot | None:
+    def _companion_ballot(self, criteria: Criteria, ballot: Ballot) -> Ballot | None:
         """Return the ballot of another criterion about the same row, model and order; None if there
         is none.
         """
@@ -298,7 +298,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         ]
         return FrozenDict({**prompt, **(agreeing or votes_with_metadata)[0].metadata})
 
-    # judges of one's own may need it
+    # ``item`` is for custom judges that override this method.
     def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002
         """Return notes for readers of the result."""
         return notes_on(votes, self.temperatures)

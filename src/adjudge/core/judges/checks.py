@@ -104,14 +104,14 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
                 return Message("{name}: {reason}", name=check.title, reason=observation.reason)
         return None
 
-    # nobody is asked
+    # Checks need no votes.
     def plan(self, item: RowCheck, votes: Sequence[Vote]) -> Sequence[Ballot]:  # noqa: ARG002
         return ()
 
     def check(self, item: RowCheck) -> None:
         """Accept every row: a missing field is a result, not an error."""
 
-    # there are none
+    # There are no votes.
     def pool(self, item: RowCheck, votes: Sequence[Vote]) -> CheckResult:  # noqa: ARG002
         if item.expectation is None:
             return self._pool_all_checks(item.instance)

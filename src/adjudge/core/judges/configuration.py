@@ -83,7 +83,7 @@ class ConfiguredJudge(ABC):
     stored_names: ClassVar[Mapping[str, str]] = {"votes": "strictness"}
     """Names of settings in run folders, if they differ: 1.x wrote them, and reads them."""
     endings: ClassVar[tuple[str, ...]] = ("abstain", "raise", "random")
-    """What ``on_failure`` may be."""
+    """The values that ``on_failure`` may have."""
 
     def __init_subclass__(cls) -> None:
         """Make ``help()`` explain the parameters from base classes too."""
@@ -209,7 +209,7 @@ class ConfiguredJudge(ABC):
         ``wordings``: the prompt wordings at the start of that run.
         """
         identity = self.panel.identities.get(ballot.model)
-        if identity is None:  # a judge of one's own, who may look at all of it
+        if identity is None:  # a custom judge, whose verdict may depend on the whole ballot
             return key_of(ballot, ballot.model, wordings or {})
         if ballot.mode == "decide":  # scores decide which kind of question it is
             return key_of(ballot, identity, wordings or {})

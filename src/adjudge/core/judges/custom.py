@@ -63,6 +63,7 @@ class OwnJudge(CaseJudge[R, M], Generic[R, M]):
 
     def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
         """Return the key function; the custom settings are part of the key."""
+        # These do not change a single vote. A seed does, and the ballots do not contain it.
         common = [
             ATTRIBUTES,
             *(
@@ -95,7 +96,7 @@ class OwnJudge(CaseJudge[R, M], Generic[R, M]):
         except ModelError as error:
             outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.MODEL_ERROR
             return Vote(ballot=ballot, outcome=outcome, reason=str(error))
-        # a judge of somebody's own: its failure is one failed vote
+        # A user's code may raise anything; that is one failed vote.
         except (Exception, SystemExit) as error:  # noqa: BLE001
             return Vote(
                 ballot=ballot,

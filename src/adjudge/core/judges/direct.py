@@ -184,7 +184,7 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
         """Return the first advice; an empty text if the best option was chosen."""
         # Custom judges decide on their own whether they give feedback, so the best option keeps its
         # advice.
-        if not self.panel:  # a judge of one's own knows when it has something to say
+        if not self.panel:
             return next(filter(None, advice), None)
         criteria = (
             replace(case.criteria, higher_is_better=False)

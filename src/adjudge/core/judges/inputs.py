@@ -39,7 +39,7 @@ CriteriaLike = str | Criteria
 MultiCriteriaLike = MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]
 Fields = dict[str, str | Sequence[str]]
 _READS = ("collect", "read_all", "to_table")
-"""What makes a table of a lazy frame of polars, a reader and a data set of Arrow."""
+"""Methods that turn a lazy frame of polars, or a reader or data set of Arrow, into a table."""
 
 
 class Frame(Protocol):
@@ -208,7 +208,7 @@ def fit_to_criteria(instance: Instance, criteria: Criteria) -> Instance:
 
 
 _IN_CHATS = {"response": chat_fields, "tool_call": call_fields}
-"""What is judged of a chat: the last answer, or the last call of a tool."""
+"""The judged part of a chat: the last answer, or the last call of a tool."""
 
 
 def _from_chat(instance: Instance, row: Cells, judged_name: str) -> Fields:

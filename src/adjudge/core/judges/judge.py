@@ -52,7 +52,7 @@ InstanceLike = str | JsonObject | Instance
 
 @light_dataclass(frozen=True)
 class StreamWanted(Generic[R]):
-    """How to judge a stream: who asks, within which limits, and who gets the results."""
+    """The settings for judging a stream of items."""
 
     on_result: Callable[[int, R], None]
     asker: Asker
@@ -113,6 +113,7 @@ class Judge(ConfiguredJudge, Generic[I, R]):
         a folder in which every answer is kept; stored answers are not asked again. ``budget``: the
         spending limit; at the limit BudgetSpent is raised, with the ``results`` so far.
         """
+        # Check all items first, so that a bad one costs no calls for the others.
         for number, item in enumerate(items, 1):
             try:
                 self.check(item)
@@ -239,7 +240,7 @@ class Judge(ConfiguredJudge, Generic[I, R]):
         """Return all ballots that may be asked about an item, without early stopping."""
         return self.plan(item, ())
 
-    # most ask all that they plan
+    # Most judges ask every ballot that they plan.
     def failing_ballots(self, item: I) -> Sequence[tuple[Ballot, str]]:  # noqa: ARG002
         """Return the ballots on an item that fail before any model is asked, each with the
         reason.
@@ -259,7 +260,7 @@ class Judge(ConfiguredJudge, Generic[I, R]):
         criteria = getattr(self, "criteria", None)
         return criteria if isinstance(criteria, Criteria) else None
 
-    # judges whose items bring them say which
+    # Judges whose items bring criteria override this method.
     def criteria_of(self, items: Sequence[I]) -> list[Criteria]:  # noqa: ARG002
         """Return the distinct criteria that ``items`` bring along."""
         return []

@@ -32,10 +32,10 @@ class FromLabels:
     labels: int
     """Rows whose labels it was learnt from."""
     date: str
-    """Of the last of these labels."""
+    """The date of the last of these labels."""
     what: ClassVar[str]
     again: ClassVar[str]
-    """How to have it learnt anew."""
+    """Advice on how to learn it again."""
 
     @property
     def source(self) -> str:
@@ -50,7 +50,7 @@ class CascadeThresholds(FromLabels):
     risk: float
     """The greatest share of errors among accepted verdicts."""
     delta: float
-    """How often this promise may fail."""
+    """The chance that this promise fails."""
     steps: tuple[Threshold, ...]
     what: ClassVar[str] = Message("thresholds of a cascade")
     again: ClassVar[str] = Message("calibrate it with 'adjudge calibrate RUN --cascade -o FILE'")
@@ -88,7 +88,7 @@ class LearntWeights(FromLabels):
 
     weights: Mapping[str, float]
     identity: str
-    """Of the panel that they were learnt of, whatever it was weighed by."""
+    """The identity of the panel, without its weights."""
     what: ClassVar[str] = Message("weights of a panel")
     again: ClassVar[str] = Message("calibrate it with 'adjudge calibrate RUN -o FILE'")
 
@@ -117,7 +117,7 @@ class LearntTemperature(FromLabels):
     model: str
     temperature: float
     identity: str
-    """Of the judge that it was learnt of."""
+    """The identity of the judge."""
     what: ClassVar[str] = Message("temperature")
     again: ClassVar[str] = Message("learn it with 'adjudge calibrate RUN --probabilities -o FILE'")
 

@@ -239,6 +239,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         forward, backward = _by_order(votes)
         ahead, back = self._pool_votes(case, forward), self._pool_votes(case, backward)
         both = (ahead.selected_option, back.selected_option)
+        # Without a verdict in one order, nothing can be said about a difference.
         differ = None if None in both else ahead.selected_option != back.selected_option
         return PositionalBias(
             differ, back, flip_rate(forward, backward), noise_rate(forward, backward)

@@ -98,7 +98,7 @@ def _open_engine(engine: InferenceEngine) -> OpenModel:
 
 
 NO_MODELS = ModelPanel()
-"""That of a judge that asks nobody."""
+"""The panel of a judge that asks no model."""
 
 
 class Alias:
@@ -186,7 +186,7 @@ Contests = Literal["joint", "pairs"]
 _MOST_VOTES = 10_000
 FIELDS = "__dataclass_fields__"
 SELF_CONSISTENCY = 3
-"""Votes that ``self_consistency=True`` stands for."""
+"""Number of votes for ``self_consistency=True``."""
 
 
 @dataclass(kw_only=True, eq=False)

@@ -1,1 +1,1 @@
-"""What was asked and answered."""
+"""The record of a run's questions and answers."""

@@ -523,6 +523,7 @@ def _rank(
     """Return a key that sorts judgments as the list does."""
     place = _place_in(segments, number, status, score, criterion)
     sign = -1 if _is_down(filters, segments[place.segment]) else 1
+    # Rows without a score are sorted by number alone.
     return place.segment, sign * (place.score or 0.0), sign * number
 
 

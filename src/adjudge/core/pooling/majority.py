@@ -29,6 +29,7 @@ def majority(said: Sequence[str], criteria: Criteria) -> Majority | None:
     """
     if not said:
         return None
+    # The common case of equal votes needs no counting.
     if said[0] in criteria.option_names and said.count(said[0]) == len(said):
         return Majority(said[0], 1.0, tie=False)
     counts = Counter(said)

@@ -1,1 +1,1 @@
-"""Ballot → Prompt. The words are in ``templates/``; no prompt text stands in code."""
+"""Render ballots as prompts. All prompt texts are in ``templates/``, none in code."""

@@ -210,6 +210,7 @@ def render(ballot: Ballot) -> Prompt:
         ballot.persona,
         ballot.feedback,
     )
+    # The frame is the same for all rows of a criterion, so only the texts are rendered per row.
     frame = _frames.get(frame_key)
     if frame is None:
         if len(_frames) >= _MOST_FRAMES:

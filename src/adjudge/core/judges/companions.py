@@ -11,13 +11,13 @@ from adjudge.core.domain.criteria import Criteria
 from adjudge.core.engine.session import OpenedSession, session
 from adjudge.core.judges.judge import Judge
 
-Asked = tuple[Judge[Any, Any], Sequence[Criteria]]
+JudgeWithCriteria = tuple[Judge[Any, Any], Sequence[Criteria]]
 """A judge with its criteria; none for a judge that has its own."""
 _OWN = Criteria("own", "The judge brings its own criterion.")
 
 
 @contextmanager
-def beside(judges: Iterable[Asked]) -> Iterator[None]:
+def with_companions(judges: Iterable[JudgeWithCriteria]) -> Iterator[None]:
     """Tell the calls inside the block which criteria are asked about the same rows."""
     candidates = (
         judge.companion(criterion)
