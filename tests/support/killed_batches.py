@@ -37,7 +37,7 @@ POINTS: dict[str, tuple[Any, ...]] = {
             for api in (inline.AnthropicBatches, inline.GeminiBatches, inline.OpenRouterBatches)
         ),
     ),
-    "its id is in the ledger": (book.BatchBook, "keep_sent"),
+    "its id is in the ledger": (book.BatchBook, "store_sent"),
     "some results are in the ledger": (collect.Collector, "_commit"),
     "all results are in the ledger": (book.BatchBook, "finish"),
     "the round has ended": (Batches, "next_round"),

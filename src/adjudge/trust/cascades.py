@@ -204,6 +204,7 @@ def drawn_rows(rows: Rows) -> tuple[list[LabelledRow], list[Message]]:
     labelled = rows.labelled
     drawn = [row for row in labelled if row.random]
     decided = [row for row in drawn if isinstance(row.truth, str)]
+    # a promise about errors needs independent rows: one per text and per group
     independent = list(independent_rows(decided, rows.clusters))
     notes = nonzero(
         plural(

@@ -694,6 +694,7 @@ class _Apart(NamedTuple):
             for end in zip(columns.lowest, columns.highest, strict=True)
         ]
         least, most = (sum(limits) for limits in zip(*ends, strict=True))
+        # rows with one possible value are known; the others count like the estimated rows
         known_sum = sum(low for low, high in ends if low == high)
         value = known_sum + (count_others + self.unknown) * estimate.value
         return replace(
@@ -913,6 +914,7 @@ def upper_limits(
     ]
     order = sorted(places, key=lambda place: _chance_below(comparisons[place], -margin))
     limits: list[float | None] = [None] * len(comparisons)
+    # Holm: the risk of each step depends on the limits that passed before it
     step, stopped = 0, False
     for place in order:
         limit = _upper_limit(comparisons[place], 1 - (1 - level) / (len(order) - step))

@@ -32,6 +32,7 @@ def corrected_score(
     """
     labels = {row.place: row.value(rows.measure) for row in drawn}
     estimate = _score(rows, labels, level, these_rows, apart)
+    # skipped rows may be at either end: the limits are those of the worse end
     if rows.skipped and estimate.lower is not None:
         low, high = (
             _score(rows, {**labels, **dict.fromkeys(rows.skipped, end)}, level, these_rows, apart)

@@ -154,6 +154,7 @@ def _slices(
     hits = Counter(name for row, name in zip(rows, slicing.of_rows, strict=True) if differ[row])
     total, hit = len(rows), sum(differ.values())
     names = [name for name in of if of[name] < total]
+    # one-sided Fisher tests of each slice against the rest, adjusted for all slices
     p_values = holm(
         [
             fisher_greater(

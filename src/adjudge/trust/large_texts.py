@@ -31,6 +31,7 @@ class RowsApart(NamedTuple):
 def rows_apart(rows: Rows, sample: Iterable[LabelledRow]) -> RowsApart:
     """Return the rows of texts that are too large for ``sample`` to estimate."""
     sizes = rows.copies
+    # without copies there is nothing to separate
     if not sizes:
         return RowsApart()
     labelled = {rows.texts[row.place] for row in sample}

@@ -348,6 +348,7 @@ class PairedSeries:
             run_labels.draw(number)
             for run_labels, number in zip(self.labels, pair.numbers, strict=True)
         )
+        # rows added after the last draw could not be drawn
         if old_draw is None or new_draw is None:
             self.added += 1
             return False

@@ -151,6 +151,7 @@ def _has_one_model(judge: LabelledJudge) -> bool:
 
 def _report(judge: LabelledJudge, settings: CascadeSettings) -> ProbabilityReport:
     used = judge.used(settings)
+    # _has_one_model holds here
     (model,) = judge.configuration.models
     with reading(judge.folder) as ledger:
         rows = Rows(

@@ -220,6 +220,7 @@ class Rows:
             if self.labels and record.identity in self.labels:
                 self.late_labelled.add(record.identity)
             return
+        # draws, verdicts and units have one entry per row: their lengths must stay equal
         self.draws.append(self._draws_of(record, draw))
         place = len(self.verdicts)
         answer = None if verdict == FAILED else self._verdict_by_name(record, verdict)

@@ -148,6 +148,7 @@ def _among_equals(cases: list[_Case], level: set[str], families: set[str]) -> st
 
 def _writers(record: JudgmentRecord, scale: LabelScale) -> tuple[str, ...]:
     """Return the family behind each response; empty if the row does not say."""
+    # columns that import formats and users give to the writers of texts
     columns = ("model_a", "model_b") if scale.compares else ("generator",)
     try:
         return tuple(family(str(record.cell(column))) for column in columns)

@@ -80,6 +80,7 @@ def slices_of(
     if slicing is None:
         return None
     labels = rows.label_values(drawn)
+    # rows added after the last draw come last in the slicing; no label can be about them
     drawable = len(rows.groups)
     places: dict[str, list[int]] = {}
     for place, name in enumerate(slicing.of_rows[:drawable]):

@@ -110,6 +110,7 @@ def sort_labels(
     answered = [label for label in all_labels if label.state == "given"]
     people = [label for label in answered if label.kind != "model"]
     usable = answered if model_made else people
+    # the first refusal that applies is reported
     refusal = MODEL_MADE if answered and not usable else None
     older_labels = [] if since is None else [label for label in usable if label.at < since]
     if since is not None and older_labels and not older:

@@ -56,8 +56,10 @@ def noise_of_difference(
     )
     half = (limits.upper - limits.lower) / 2
     critical = t_two_sided(difference.estimate.level, max(1, difference.units - 1))
+    # the variance of the mean, from the width of its interval
     total = (half / critical) ** 2
     between = max(0.0, total - noise)
+    # widths with so many votes per row: only the noise within rows shrinks
     widths = {
         count: critical * math.sqrt(between + sum(within) / count / rows) for count in _COUNTS
     }

@@ -430,6 +430,7 @@ class BlameQuestioning(Questioning):
         if self.method == "at once":
             if not votes:
                 return self._ask(item, self.criteria, ("step", "agent"), self._at_once)
+            # the votes agree, or none could be read
             if len(set(_steps_named(at_once))) < 2:
                 return []
         return self._next_step(item, [vote for vote in votes if vote.ballot.criteria.name != BLAME])

@@ -519,6 +519,7 @@ def _repetitions(ids: Sequence[int], pattern: int) -> Iterator[tuple[int, int]]:
         if place < len(ids) and ids[place] == ids[place - pattern]:
             same += 1
             continue
+        # "same" counts the repeated places; the pattern itself is one more time
         times = same // pattern + 1
         if times >= _LEAST_TIMES:
             yield times * pattern, place - same - pattern

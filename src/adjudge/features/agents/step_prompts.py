@@ -115,6 +115,7 @@ def show_within(
     result = drawing.draw(_Caps())
     if result.tokens <= budget:
         return result
+    # definitions of tools are shortened first
     drawing = replace(drawing, brief_tools=True)
     caps = _Caps()
     for cap, least, longest in (

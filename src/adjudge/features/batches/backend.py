@@ -82,6 +82,7 @@ class Batches:
         self._models = batchable(models, settings)
         self._table = BatchTable(run.ledger)
         self._budget = run.open_budget
+        # a request that does not fit must not end the run: other rows may need no request
         self._budget.puts_off = True
         self._folder = folder.absolute() / BATCHES
         self._tell = tell
@@ -206,6 +207,7 @@ class Batches:
     def _most_requests(self, identity: str, api: BatchApi) -> int:
         taken = self._book.most_taken.get(identity, api.most_requests)
         most = min(api.most_requests, taken, self._settings.most_requests or api.most_requests)
+        # halve the size after each rejection for too much waiting
         return max(1, most >> self._book.rejections)
 
     async def _send(self, identity: str, file: RequestFile) -> None:

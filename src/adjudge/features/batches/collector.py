@@ -81,6 +81,7 @@ class Collector:
             return replace(
                 ballot, state=RequestState.ANSWERED, reply=json.dumps(_reply_data(line.reply))
             )
+        # a result is either a reply or an error
         assert line.error is not None
         if ballot.batch != batch.id:
             return None  # the batch that it is in may answer it yet

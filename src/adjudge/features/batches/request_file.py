@@ -79,6 +79,7 @@ class RequestFile:
 
     def fits(self, line: bytes) -> bool:
         """Return True if there is room for one more."""
+        # leave room for separators and the closing bytes
         return self._size + len(line) + 100 <= self._api.most_bytes or not self.ballots
 
     @property

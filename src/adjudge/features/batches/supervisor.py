@@ -186,6 +186,7 @@ class Watcher:
             self._book.models[batch.model][0],
             await api.fetch(remote, self._book.results_of(batch)),
         )
+        # counts that a prompt of this size cannot have are estimated instead
         size = self._book.path_of(batch).stat().st_size if self._book.path_of(batch).exists() else 0
         prompt_bytes, replied = size // max(1, batch.requests), set[Key]()
         for path in paths:

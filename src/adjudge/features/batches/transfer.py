@@ -92,6 +92,7 @@ async def _append(endpoint: Endpoint, file: BinaryIO, part: Path) -> ModelError 
 
     If the server's output changed, the download starts again: no line is made of two halves.
     """
+    # fetch the last bytes again, to see that the server still sends the same
     start = max(0, file.tell() - _OVERLAP)
     again = _from(start, part) if start else b""
     # without compression: a range counts bytes of the transfer

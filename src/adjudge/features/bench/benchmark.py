@@ -472,6 +472,7 @@ def chosen_judge(scores: Sequence[Mapping[RowKey, float]], level: float = 0.95) 
     level that holds for all of them at once. None for a single judge, or if the judges share too
     few rows.
     """
+    # only rows that all judges scored, in an order that does not depend on any judge
     rows = sorted(set.intersection(*map(set, scores))) if len(scores) > 1 else []
     units = sorted({row.unit for row in rows}, key=lambda unit: blake2b(unit.encode()).digest())
     if len(units) < FOLDS:

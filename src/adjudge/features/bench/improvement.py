@@ -51,6 +51,7 @@ def split(rows: LabelledSet, share: float, seed: int) -> Split:
             count=len(rows.rows),
             fewest=FEWEST,
         )
+    # by lot of the content: the split stays the same if rows are reordered
     ordered = sorted(rows.rows, key=lambda row: lot(seed, row.instance.identity))
     held_identities = {
         row.instance.identity for row in ordered[: max(1, round(share * len(ordered)))]

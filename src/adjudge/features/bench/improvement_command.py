@@ -190,6 +190,7 @@ def improve(options: ImproveOptions) -> int:
     new = _judge(
         new_plan, parts.held_out, proposal.criteria, options, (options.run, options.run / WRITER)
     )
+    # Bonferroni over the proposals that were tried on these rows
     level = 1 - (1 - options.confidence) / options.tries
     improvement = improvement_of(entry.criteria, proposal, old, new, parts.held_out, level)
     if options.target:

@@ -155,6 +155,7 @@ def _fields(instance: ForeignRecord, question: RecordedQuestion) -> Texts:
     texts: Texts = {name: text(value) for name, value in context.items() if name}
     for name in texts:
         parts = tuple(map(text, lists.values(name)))
+        # equal only if nobody edited the text
         if name in lists and "\n\n".join(parts) == texts[name]:
             texts[name] = parts
     key = "responses" if question.kind == "comparison" else "response"

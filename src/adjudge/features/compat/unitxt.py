@@ -211,6 +211,7 @@ class _UnitxtCase:
         with GATE.inside(), package.settings.context(use_only_local_catalogs=True):
             call.check()
             engine = package.own_engine(use_cache=False)
+            # the engine asks the model through the ballot's call
             engine.call = call
             kind = getattr(package.judges, self.judge)
             judge = kind(

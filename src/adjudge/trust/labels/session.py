@@ -215,6 +215,7 @@ class Labelling:
         ``judge_visible``: the annotator has seen the judge's verdict on this row. ``step``: the
         step at which an agent went wrong.
         """
+        # the responses were shuffled: translate the place shown into the row's own
         winner = answer.winner
         if isinstance(winner, int):
             winner = shown.order[winner]

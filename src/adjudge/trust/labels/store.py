@@ -361,6 +361,7 @@ def _current_label(history: Sequence[Label]) -> Label | None:
     since = history[taken_back[-1] + 1 :] if taken_back else history
     if not since:
         return None
+    # DESIGNS is sorted from the strongest design to the weakest
     drawn = min(since, key=lambda label: (DESIGNS.index(label.design), label.seed is None))
     latest = since[-1]
     if (drawn.design, drawn.seed is None) == (latest.design, latest.seed is None):

@@ -166,6 +166,7 @@ class Builder:
         if turn.role == "system":
             self.add_system(turn.text)
             return []
+        # only the cost of this call is recorded; a following step may be its output
         if turn.usage is not None and not turn.parts:
             self.flush()
             self._waiting = turn

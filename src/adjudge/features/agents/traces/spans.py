@@ -90,6 +90,7 @@ def trajectory_of_spans(spans: Sequence[TraceSpan]) -> Trajectory:
     if not any(span.inputs for span in models) and tops:
         _add_first_words(builder, tops[0], bool(models))
     threads = _Threads()
+    # enclosing agents that do nothing themselves do not count as a level
     outermost = min((tree.depth(span) for span in ordered if span.kind in _DEEDS), default=0)
     for span in ordered:
         actor, depth = tree.agent(span), tree.depth(span) - outermost
