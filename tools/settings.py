@@ -44,7 +44,7 @@ from adjudge.runs.eval_file import (
     JudgeEntry,
     WeightsType,
 )
-from adjudge.runs.project import HeadersType, ModelEntry, Project, VariableType
+from adjudge.runs.project import HeadersType, ModelEntry, ParametersType, Project, VariableType
 from adjudge.runs.row_source import FormatType
 from adjudge.runs.target_entry import TargetEntry
 
@@ -131,6 +131,7 @@ _LOOKS: dict[type, str] = {
     Names: "name: text",
     NumberOrNamed: "number, or name: number",
     Numbers: "name: number",
+    ParametersType: "name: any",
     Text: "text",
     VariableType: "name",
     WeightsType: f"name: number, or `{FROM_LABELS}`",
