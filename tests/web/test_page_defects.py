@@ -182,7 +182,7 @@ def test_a_search_for_an_absent_word_goes_on_by_itself_to_the_end(
     monkeypatch.setattr("adjudge.core.ledger.record_browser.LOOKED_AT", 40)
     run = page.run("dates")
     first = page.get(f"{run}?q=absent&sort=row").text
-    assert "CheckedText through 40 of 300 judgments." in first
+    assert "Looked through 40 of 300 judgments." in first
     address, steps = _goes_on(first, page), 0
     while address:
         part = page.get(address).text

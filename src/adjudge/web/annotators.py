@@ -32,11 +32,14 @@ class AnnotatorFigures:
     with_others: tuple[int, int]
     """Answers that another annotator gave, too, of the rows that another labelled."""
     with_judge: tuple[int, int]
-    """The same of the judge's verdicts; of none where the run is too large to be read through."""
+    """Like ``with_others``, but with the judge's verdicts; (0, 0) if the run is too large to be
+    read.
+    """
 
 
 def annotator_figures(place: RunPlace) -> list[AnnotatorFigures]:
     """Return the figures of every annotator, by criterion and name."""
+    # labels by a model would agree with themselves, not with people
     labels = [label for label in LabelStore(place.folder).current() if label.kind != "model"]
     verdicts = {} if is_large(place) else _verdicts(place)
     groups: dict[tuple[str, str], list[Label]] = {}
@@ -54,7 +57,7 @@ def assigned_rows(place: RunPlace) -> list[JsonDict]:
 
 
 def _figures(
-    who: str, criteria: str, own_labels: Sequence[Label], others: Said, verdicts: Said
+    who: str, criteria: str, own_labels: Sequence[Label], answers_of_others: Said, verdicts: Said
 ) -> AnnotatorFigures:
     states = Counter(label.state for label in own_labels)
     return AnnotatorFigures(
@@ -63,7 +66,7 @@ def _figures(
         states["given"],
         states["unsure"],
         seconds_per_row(label.at for label in own_labels if label.is_done),
-        _agreeing(own_labels, others),
+        _agreeing(own_labels, answers_of_others),
         _agreeing(own_labels, verdicts),
     )
 

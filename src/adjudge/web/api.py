@@ -321,6 +321,7 @@ def _json(data: object, status: int = 200) -> Response:
 
 # as handlers are called
 def _explain(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    # the first class that fits counts, so subclasses come before their parents
     status, kind = next(
         (answer for error_type, answer in _STATUSES.items() if isinstance(error, error_type)),
         (400, "request"),

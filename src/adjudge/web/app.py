@@ -56,13 +56,13 @@ def static(request: Request) -> Response:
     )
 
 
-def _choose(cookie: str, known: Sequence[str], request: Request) -> Response:
+def _choose(cookie: str, choices: Sequence[str], request: Request) -> Response:
     """Remember a choice and go back to the page where it was made."""
     choice, back = request.query_params.get("set", ""), request.query_params.get("back", "")
     # never to another site: "//host" and "/\host" are addresses of hosts for browsers
     is_ours = back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable()
     answer = RedirectResponse(back if is_ours else address_of(request, "/"), 303)
-    if choice in known:
+    if choice in choices:
         answer.set_cookie(cookie, choice, samesite="strict", httponly=True, path="/")
     return answer
 
@@ -94,7 +94,7 @@ def _admit(request: Request, error: Exception) -> Response:
     return _answer(request, message, 500)
 
 
-def _answer(request: Request, said: str, status: int) -> Response:
+def _answer(request: Request, message: str, status: int) -> Response:
     """Show the error as a page, or in place of the part of a page that was asked for."""
     template = "error_part" if request.headers.get("hx-request") else "error"
-    return site_of(request).answer(request, f"{template}.html.jinja", {"error": said}, status)
+    return site_of(request).answer(request, f"{template}.html.jinja", {"error": message}, status)

@@ -36,10 +36,15 @@ async def decide(request: Request, service: DecisionService, largest: int) -> Re
     """Answer one request in the format of its address."""
     wire = _FORMATS[request.url.path]
     try:
+        # clients of these formats may pack bodies with zstd
         body = _object(await body_of(request, largest, unpacks=True))
         model, ask = wire.decode_request(body)
         if model not in (*ALIASES, service.name):
-            return _unknown(model, service)
+            names = ", ".join((service.name, *ALIASES))
+            message = Message(
+                "no model {model!r} is served: ask for one of {known}", model=model, known=names
+            )
+            return problem(404, "model_not_found", str(message), parameter="model")
         decided = await run_in_threadpool(service.decide, ask)
     except InvalidRequest as error:
         return _invalid(error)
@@ -98,9 +103,9 @@ def _distinct(pairs: Sequence[tuple[str, JsonValue]]) -> JsonDict:
     return fields
 
 
-def _complete(written: JsonDict, body: JsonObject, decided: Decided, names: Sequence[str]) -> None:
+def _complete(reply: JsonDict, body: JsonObject, decided: Decided, names: Sequence[str]) -> None:
     """Add what the formats have no field for, and restore the clients' own names of questions."""
-    answers = written["answers"]
+    answers = reply["answers"]
     if is_object(answers):
         for name, note in zip(names, decided.notes, strict=True):
             if note and name in answers:
@@ -108,6 +113,7 @@ def _complete(written: JsonDict, body: JsonObject, decided: Decided, names: Sequ
         return
     questions = cast("Sequence[JsonObject]", body["questions"])
     for question, answer in zip(questions, cast("Sequence[JsonDict]", answers), strict=True):
+        # inside, questions have names that we gave
         answer["name"] = question.get("name")
 
 
@@ -119,11 +125,3 @@ def _invalid(error: InvalidRequest) -> Response:
     detail: list[JsonValue] = [{"loc": place, "msg": error.message, "type": error.kind}]
     parameter = ".".join(map(str, error.place)) or None
     return problem(422, "invalid_request_error", error.message, detail=detail, parameter=parameter)
-
-
-def _unknown(model: str, service: DecisionService) -> Response:
-    names = ", ".join((service.name, *ALIASES))
-    message = Message(
-        "no model {model!r} is served: ask for one of {known}", model=model, known=names
-    )
-    return problem(404, "model_not_found", str(message), parameter="model")

@@ -94,11 +94,11 @@ class Access(ServerAccess):
         start, remainder = path[: len(self.place)], path[len(self.place) :]
         return is_secret(start, self.place) and remainder[:1] in ("", "/")
 
-    def knows_session(self, given: Iterable[str]) -> bool:
+    def knows_session(self, values: Iterable[str]) -> bool:
         """Return True if one of these cookie values opens the pages. Other servers on this machine
         may have set cookies of the same name.
         """
-        return any(is_secret(value, self.session) for value in given)
+        return any(is_secret(candidate, self.session) for candidate in values)
 
     def knows_form(self, token: str | None) -> bool:
         """Return True if this token allows a change."""
@@ -124,8 +124,10 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer why not."""
+        # no web sockets are served
         if scope["type"] != "http":
             return
+        # allows the page's own inline scripts, for this answer only
         nonce = secrets.token_urlsafe(16)
         scope.setdefault("state", {})["nonce"] = nonce
         scope["root_path"] = (
@@ -145,6 +147,7 @@ class Guard:
     def _refusal(self, scope: Scope) -> Response | None:
         """Return the answer that refuses a request; None if it may pass."""
         headers, access = Headers(scope=scope), self._access
+        # first, before anything in the request is trusted
         if has_two_lengths(headers):
             return PlainTextResponse(
                 "the request says in two ways how long its body is", 400, CLOSED

@@ -115,6 +115,7 @@ def _entries(folder: Path, depth: int) -> Iterator[os.DirEntry[str]]:
             )
     except OSError:
         return
+    # a run folder: its files are not the user's data
     if any(entry.name == FILE for entry in entries):
         return
     yield from (entry for entry in entries if entry.is_file(follow_symlinks=False))

@@ -46,14 +46,14 @@ class Job:
     id: str
     folder: Path
     total: int | None
-    """Judgments there will be, where that is known."""
+    """Expected number of judgments, if it is known."""
     share: Share
     spent_before: float
     process: subprocess.Popen[bytes]
     output: IO[bytes]
     is_stopping: bool = False
     first_seen: tuple[float, int] | None = None
-    """When its progress was first looked at, and how many judgments there were then."""
+    """(time, number of judgments) of the first look at its progress."""
     ended: threading.Event = field(default_factory=threading.Event)
     message: str = ""
     """Its last message, if it did not end well."""
@@ -79,6 +79,7 @@ class Job:
 
     def stop(self) -> None:
         """Stop gently: nothing more is sent, replies under way are awaited."""
+        # set before the process can end, so that its end is not shown as a failure
         self.is_stopping = True
         self._let_go()
 
@@ -91,7 +92,8 @@ class Job:
         try:
             self.process.wait()
         finally:
-            self.message = "" if self.is_fine else _last(self.output)
+            self.output.seek(0)
+            self.message = "" if self.is_fine else _plain(self.output.read())
             self.output.close()
             self._let_go()
             # settled before ``ended`` is set: whoever sees it ended also sees its money back
@@ -151,10 +153,13 @@ class Jobs:
                 process = subprocess.Popen(  # noqa: S603 - our own command
                     command,
                     cwd=self._home,
+                    # the command prints in the language of the reader, not of the terminal
                     env={**os.environ, "LC_ALL": _LOCALES[language]},
                     stdin=subprocess.PIPE,
                     stdout=output,
                     stderr=output,
+                    # Ctrl-C in the terminal reaches only the page, which then stops its jobs
+                    # gently
                     start_new_session=True,
                 )
             except OSError as error:
@@ -253,12 +258,6 @@ def _no_process(error: OSError) -> RunError:
 def dollars_in(folder: Path) -> float:
     """Return the cost of a run so far; 0 if there is no run."""
     return spent_in(folder).usd if holds_run(folder) else 0.0
-
-
-def _last(output: IO[bytes]) -> str:
-    """Return the last message of a job's output."""
-    output.seek(0)
-    return _plain(output.read())
 
 
 def _plain(output: bytes) -> str:

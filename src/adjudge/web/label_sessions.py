@@ -24,7 +24,7 @@ from adjudge.trust.labels.store import LabelStore
 from adjudge.web.library import RunPlace, file_version
 
 _MOST = 50
-"""Sessions that are kept; an older one is begun anew when it is needed, which loses nothing."""
+"""Sessions that are kept open. An older one begins again when it is needed, which loses nothing."""
 
 
 class LabelSessions:
@@ -55,15 +55,16 @@ class LabelSessions:
             return work
 
     def _draw(
-        self, place: RunPlace, store: LabelStore, judged: JudgedScale, who: Annotator
+        self, place: RunPlace, store: LabelStore, scale: JudgedScale, who: Annotator
     ) -> DrawnRows:
+        # conflicts change with every label, and listed rows are those of one address
         if who.queue in ("conflicts", "listed"):
-            return draw_rows(store, judged, who)
-        key = (place.id, judged.name, who.queue, who.count, who.by)
+            return draw_rows(store, scale, who)
+        key = (place.id, scale.name, who.queue, who.count, who.by)
         version = file_version(place.folder / FILE)
         drawn_version, rows = self._drawn.get(key, (None, None))
         if rows is None or drawn_version != version:
-            rows = draw_rows(store, judged, who)
+            rows = draw_rows(store, scale, who)
             self._drawn[key] = version, rows
             _leave_latest(self._drawn)
         return rows

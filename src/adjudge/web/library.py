@@ -40,8 +40,8 @@ _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 _PATIENCE = 30.0
 """Seconds for which figures of a run that is being written are good enough at most."""
 _SHARE = 20
-"""Figures that were quickly counted are counted anew sooner: no more than this part of the time
-goes into it.
+"""A figure is reused for this many times as long as it took to compute, so computing takes at most
+one part in so many of the time.
 """
 _MOST_KEPT = 500
 _OF_LATE = 60.0
@@ -87,7 +87,7 @@ class RunAbout:
     imported: bool = False
     usd: float | None = None
     error: str | None = None
-    """Why it cannot be read; nothing else is known then."""
+    """The reason if it cannot be read; the other facts are then unknown."""
 
     def to_dict(self) -> JsonDict:
         fields = ("models", "started", "state", "imported", "usd")
@@ -100,6 +100,12 @@ class JudgeCounts(NamedTuple):
     statuses: Mapping[str, int]
     means: Mapping[str, Mean]
     """Criteria → the mean of its scores; of a judge with one criterion, under no name."""
+
+    def to_dict(self) -> JsonDict:
+        return {
+            "statuses": dict(self.statuses),
+            "means": {name: mean_data(mean) for name, mean in self.means.items()},
+        }
 
 
 class Library:
@@ -127,9 +133,11 @@ class Library:
         return places
 
     def find(self, id: str) -> RunPlace:
+        # the run may be newer than the last scan
         if id not in self._known:
             self.scan()
         place = self._known.get(id)
+        # checked again: the folder may have been replaced by a link since the scan
         if place is None or not is_inside(place.folder, self.root) or not holds_run(place.folder):
             raise NoSuchRun(
                 "{name} has no run {id!r}: see the list of runs",
@@ -139,6 +147,7 @@ class Library:
         return place
 
     def _place(self, name: str, folder: Path) -> RunPlace:
+        # names of folders may differ only in characters that an id cannot have
         mark = hashlib.sha256(
             folder.relative_to(self.root).as_posix().encode("utf-8", "surrogateescape")
         ).hexdigest()[:8]
@@ -161,7 +170,9 @@ class Library:
             cached[0] != version and (now > cached[1] or self._matters(place, at_once))
         ):
             result, took = make(), time.monotonic() - now
+            # several threads answer requests; computing happens outside the lock
             with self._lock:
+                # rarely happens, so dropping everything is good enough
                 if len(self._kept) >= _MOST_KEPT:
                     self._kept.clear()
                 # quick figures expire soon: at most one part in _SHARE of the time goes into
@@ -222,7 +233,7 @@ class Library:
             {
                 "judge": judge,
                 "models": list(models),
-                **_counts_data(counts.get(judge, JudgeCounts({}, {}))),
+                **counts.get(judge, JudgeCounts({}, {})).to_dict(),
             }
             for judge, models in about.models.items()
         ]
@@ -310,13 +321,6 @@ def _about(place: RunPlace) -> RunAbout:
         imported="imported" in facts,
         usd=_dollars(place, facts),
     )
-
-
-def _counts_data(counts: JudgeCounts) -> JsonDict:
-    return {
-        "statuses": dict(counts.statuses),
-        "means": {name: mean_data(mean) for name, mean in counts.means.items()},
-    }
 
 
 def mean_data(mean: Mean) -> JsonDict:

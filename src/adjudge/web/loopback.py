@@ -24,10 +24,10 @@ _MOST_AT_ONCE = 500
 _MOST_SILENT = 200
 """Connections on which no request is under way."""
 _HEAD_SECONDS = 10.0
-"""How long a request's first line and headers may take to come."""
+"""Time limit for a request's first line and headers."""
 _WAIT_AT_END = 1
 _Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)
-"""Which takes no file of its own, and where it can be, any number of sockets."""
+"""Needs no file descriptor of its own. If the platform has poll, takes any number of sockets."""
 
 
 class Listening:
@@ -86,6 +86,7 @@ class _Connection(H11Protocol):
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            # an answer has not begun yet
             super().send_400_response(msg)
         else:
             self._leave()
@@ -160,6 +161,7 @@ def _settings(app: ASGIApp) -> uvicorn.Config:
         ws="none",
         http=_Connection,
         loop="asyncio",
+        # any client could forge the headers of a proxy
         proxy_headers=False,
         server_header=False,
         backlog=_MOST_SILENT,
@@ -180,6 +182,7 @@ def _bind(port: int, host: str) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # the protocol is named so that asyncio sends without delay
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    # a server that was just stopped may have left the port waiting
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))

@@ -27,7 +27,10 @@ def opener(url: str) -> Iterator[Path]:
     with TemporaryDirectory(prefix="adjudge-") as folder:  # which is this user's alone
         path = Path(folder) / "open.html"
         with os.fdopen(
-            os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
+            # fails if the file exists already: nobody else can have put it there
+            os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600),
+            "w",
+            encoding="utf-8",
         ) as file:
             file.write(page_leading_to(url))
         yield path

@@ -52,7 +52,7 @@ class RowContext:
     connection: sqlite3.Connection
     """To the ledger of its run."""
     record: JudgmentRecord
-    """Its judgment, with the votes."""
+    """The judgment, with its votes."""
     data: JsonDict
     """The record as a dictionary, without the votes."""
     configuration: JudgeConfiguration
@@ -79,7 +79,7 @@ class RowPart:
     content: str = ""
     """Template for the place after the texts."""
     functions: Mapping[str, Callable[..., object]] = field(default_factory=dict)
-    """What these templates call, as ``part.functions.NAME``."""
+    """Functions for these templates, as ``part.functions.NAME``."""
     apart: Collection[str] = ()
     """Names of the record's dictionary that "Everything else" leaves out."""
     hidden_fields: Callable[[JudgmentRecord], Collection[str]] | None = None
@@ -91,7 +91,7 @@ class RowPart:
     explanation: str = ""
     """Template that replaces the explanation of an owned row."""
     prompt_note: str = ""
-    """What votes on an owned row say instead of their prompt."""
+    """Shown with votes on an owned row instead of their prompt."""
     judge_again: Callable[[JudgmentRecord, str], str] | None = None
     """Returns how the rows of a file are judged again if the page cannot; empty if it can."""
     label: Callable[[Request, GivenFields, str], JsonDict | None] | None = None
@@ -140,8 +140,8 @@ class Page:
     """
 
     name: str
-    """As in the table of parts, and the folder under which templates are found: a page called
-    ``acme`` renders ``acme/NAME.html.jinja``.
+    """The key in the table of parts, and the folder of its templates: a page called ``acme``
+    renders ``acme/NAME.html.jinja``.
     """
     routes: Sequence[BaseRoute] = ()
     link: NavigationLink | None = None
@@ -154,7 +154,7 @@ class Page:
     keys: Sequence[tuple[str, str]] = ()
     """Keys and what they do, for the help."""
     document: Callable[[Path, str], Document | None] | None = None
-    """What there is to watch in a run folder, in a language; None if there is nothing."""
+    """Returns what can be watched in a run folder, in a language; None if there is nothing."""
     watched_by: Sequence[str] = ()
     """Commands that make runs with something to watch, as sentences."""
     row: RowPart | None = None

@@ -73,6 +73,7 @@ def row_data(row: RowContext) -> JsonDict:
 def merge_data(added: Iterator[JsonDict]) -> JsonDict:
     """Merge what parts add; of two values of one name the first one counts."""
     values: JsonDict = {}
+    # values found earlier come last in the merge, so they win
     for data in added:
         values = {**(data or {}), **values}
     return values

@@ -1,4 +1,4 @@
-"""``ast.parse`` in several threads, where Python itself cannot do it."""
+"""Make ``ast.parse`` safe in several threads, for versions of Python in which it is not."""
 
 from __future__ import annotations
 

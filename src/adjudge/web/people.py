@@ -23,7 +23,7 @@ from adjudge.web.library import Library, RunPlace, is_large
 
 Stand = Literal["agree", "differ", "open"]
 STANDS: tuple[Stand, ...] = ("differ", "agree", "open")
-"""Whether people say what the judge says; ``open`` where they or it do not decide."""
+"""Whether people agree with the judge; ``open`` if they or it are undecided."""
 _BINS = 10
 _FEWEST = 20
 """Rows with a stated probability and a label, below which a picture of them would say nothing."""
@@ -121,6 +121,7 @@ def _by_row(place: RunPlace, judge: str) -> dict[int, PeopleSaid]:
 def _labels(place: RunPlace, criteria: str | None = None) -> dict[tuple[str, str], list[Label]]:
     by_row: dict[tuple[str, str], list[Label]] = {}
     for label in LabelStore(place.folder).current(criteria):
+        # skipped rows come again, and are no answer
         if label.is_done:
             by_row.setdefault((label.criteria, label.row), []).append(label)
     return by_row
@@ -134,6 +135,7 @@ def _of_record(labels: Labels, record: JudgmentRecord) -> PeopleSaid | None:
         PersonSaid(label.annotator, _answer(label, record), label.note, label.step)
         for label in row_labels
     )
+    # "unsure" is shown, but is no answer to compare with
     answers = Counter(
         answer.answer
         for label, answer in zip(row_labels, answers_given, strict=True)

@@ -49,13 +49,13 @@ class JobPlan:
     models: tuple[str, ...]
     votes: int
     both_orders: bool
-    """Of options; compared responses stand in both unless ``one_order`` says otherwise."""
+    """For options; compared responses are shown in both orders unless ``one_order``."""
     one_order: bool
     limit: int | None
     columns: tuple[tuple[str, str], ...]
     responses: tuple[str, ...]
     language: str
-    own: Mapping[str, FoundFile]
+    custom: Mapping[str, FoundFile]
 
     def to_eval(self) -> str:
         """Return the eval file. Its paths are absolute, so it may be saved anywhere."""
@@ -79,7 +79,7 @@ class JobPlan:
         """
         files = [
             self.data.version,
-            *(self.own[name].version for name in self.criteria if name in self.own),
+            *(self.custom[name].version for name in self.criteria if name in self.custom),
         ]
         return hashlib.sha256(
             "\n".join([*files, self.to_eval()]).encode("utf-8", "replace")
@@ -105,8 +105,8 @@ class JobPlan:
     def _criteria_with_kinds(self) -> Iterator[tuple[JsonValue, Kind]]:
         """Yield each criterion as the eval file names it, with its kind."""
         for name in self.criteria:
-            if name in self.own:
-                path = self.own[name].path
+            if name in self.custom:
+                path = self.custom[name].path
                 yield str(path), next((entry.kind for entry in read_entries(path)), "direct")
             else:
                 yield name, catalog.entry(name).kind
@@ -115,10 +115,10 @@ class JobPlan:
             yield as_file(CatalogEntry(yes_no_criteria(self.question), self.kind)), self.kind
 
 
-def plan_of(site: Site, asked: QueryParams) -> JobPlan:
+def plan_of(site: Site, form: QueryParams) -> JobPlan:
     """Read the plan from a form; raise a SetupError for anything that may not be asked for."""
-    models, criteria = tuple(asked.getlist("model")), tuple(asked.getlist("criteria"))
-    question, kind = asked.get("question", "").strip(), asked.get("kind") or "direct"
+    models, criteria = tuple(form.getlist("model")), tuple(form.getlist("criteria"))
+    question, kind = form.get("question", "").strip(), form.get("kind") or "direct"
     custom = own_criteria(site.home)
     if not criteria and not question:
         raise SetupError("say what to judge by: choose criteria, or write a question")
@@ -130,25 +130,26 @@ def plan_of(site: Site, asked: QueryParams) -> JobPlan:
     one_of("kind", kind, KINDS)
     if not models:
         raise SetupError("say who judges: choose a model")
+    # a form may be sent by hand: only models that the user named can cost money
     if unknown := [name for name in models if name not in site.known_models()]:
         raise SetupError(
             "{unknown!r} may not be asked from this page: name it with -m when you start it",
             unknown=unknown[0],
         )
     return JobPlan(
-        data=find_file(data_files(site.home), asked.get("data", ""), term("page", "data file")),
+        data=find_file(data_files(site.home), form.get("data", ""), term("page", "data file")),
         criteria=tuple(_check_criteria(name, custom) for name in criteria),
         question=question,
         kind="pairwise" if kind == "pairwise" else "direct",
         models=models,
-        votes=_whole(asked, "votes", _MOST_VOTES) or 1,
-        both_orders=asked.get("both_orders") == "1",
-        one_order=asked.get("one_order") == "1",
-        limit=_whole(asked, "limit", 10**9),
-        columns=tuple(_columns(asked.get("columns", ""))),
-        responses=tuple(filter(None, map(str.strip, asked.get("responses", "").split(",")))),
-        language="ru" if asked.get("prompts") == "ru" else "en",
-        own=custom,
+        votes=_whole(form, "votes", _MOST_VOTES) or 1,
+        both_orders=form.get("both_orders") == "1",
+        one_order=form.get("one_order") == "1",
+        limit=_whole(form, "limit", 10**9),
+        columns=tuple(_columns(form.get("columns", ""))),
+        responses=tuple(filter(None, map(str.strip, form.get("responses", "").split(",")))),
+        language="ru" if form.get("prompts") == "ru" else "en",
+        custom=custom,
     )
 
 
@@ -191,6 +192,7 @@ def new_folder(root: Path, name: str) -> Iterator[Path]:
     try:
         yield folder
     except BaseException:
+        # nothing else could be in it: it was made a moment ago
         shutil.rmtree(folder, ignore_errors=True)
         raise
 
@@ -201,8 +203,8 @@ def suggested_name(data: str) -> str:
     return f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
-def _check_criteria(name: str, own: Mapping[str, FoundFile]) -> str:
-    if name not in own and name not in catalog.all_names():
+def _check_criteria(name: str, custom: Mapping[str, FoundFile]) -> str:
+    if name not in custom and name not in catalog.all_names():
         raise SetupError("unknown criteria {name!r}: choose from the list", name=name)
     return name
 
@@ -211,11 +213,12 @@ def _columns(text: str) -> Iterator[tuple[str, str]]:
     """Read ``field=column`` pairs, separated by commas; a column alone is the judged one."""
     for part in filter(None, map(str.strip, text.split(","))):
         field, equals, column = part.partition("=")
+        # "response" is the field that criteria judge by default
         yield (field.strip(), column.strip()) if equals else ("response", field)
 
 
-def _whole(asked: QueryParams, name: str, most: int) -> int | None:
-    text = asked.get(name, "").strip()
+def _whole(form: QueryParams, name: str, most: int) -> int | None:
+    text = form.get(name, "").strip()
     if not text:
         return None
     number = whole(text)

@@ -22,7 +22,7 @@ _DEEPEST = 20
 _LOOKS_LIKE = re.compile(
     r"^(#{1,6} |[-*+] |\d+[.)] |> |```|~~~|\|.*\|)|\*\*\S|__\S|`[^`\n]+`", re.MULTILINE
 )
-"""What plain prose has none of."""
+"""Markup that plain prose does not have."""
 
 
 def render_text(text: str) -> Markup | None:

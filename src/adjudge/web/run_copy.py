@@ -58,7 +58,7 @@ from adjudge.web.views import SavedView, read_views
 
 RowDrawing = Callable[[sqlite3.Connection, JudgmentRecord], dict[str, object]]
 MOST_ROWS = 20_000
-"""Of each judge of a run, the worst first, unless somebody says otherwise."""
+"""Default for the most rows that are copied per judge, the worst first."""
 INDEX = "index.html"
 _ROWS_OF_A_FILE = 1_000
 _LARGEST_FILE = 8_000_000
@@ -70,14 +70,14 @@ _AT_A_TIME = 100
 _SAMPLE = 20
 """Rows of each judge by which the size is told before anything is written."""
 _LINE = 600
-"""About the bytes of a row in a list."""
+"""Approximate bytes of a row in a list."""
 _PATIENCE = 3600.0
 _FOLDER_IN_ZIP = "adjudge-runs"
 _FILTERS = {
     *("q", "criteria", "status", "verdict", "flag", "min", "max", "dimension", "rule", "people"),
     "sort",
 }
-"""What of an address a copy understands."""
+"""Query names that a copy understands."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class CopySettings:
 
     language: str = "en"
     prompts: bool = False
-    """Whether what was sent to models is in it."""
+    """Include what was sent to models."""
     most_rows: int = MOST_ROWS
 
 
@@ -102,7 +102,7 @@ class CopyFile(NamedTuple):
     name: str
     content: bytes
     is_page: bool = True
-    """Whether the list of runs leads to it."""
+    """True if the list of runs links to it."""
 
 
 class _CopiedRow(NamedTuple):
@@ -124,9 +124,9 @@ class _CopiedPage:
     words: dict[int, str] = field(default_factory=dict)
     """Row of a line → what can be searched of it."""
     characters: int = 0
-    """Of these words."""
+    """Length of these words."""
     rows: list[_CopiedRow] = field(default_factory=list)
-    """Those that are in no file yet."""
+    """Rows that are in no file yet."""
 
     @property
     def is_full(self) -> bool:
@@ -154,7 +154,7 @@ class _CopiedJudge(NamedTuple):
     figures: JsonDict
     rows: int
     together: tuple[str, ...]
-    """Its criteria, where the judgments of a row are one line."""
+    """The judge's criteria, if the judgments of a row are shown as one line."""
     views: tuple[SavedView, ...]
 
     def page(self, page: int) -> str:
@@ -192,6 +192,7 @@ def expected_size(library: Library, places: Sequence[RunPlace], settings: CopySe
         draw = _row_drawing(settings)
         sample = [_copied_row(judge, row, settings, draw) for row in _sample(judge)]
         bodies = [len(each.body.encode()) for each in sample]
+        # -(-a // b) rounds up: a started file has a frame as well
         size += frame * max(1, -(-copied_rows // _ROWS_OF_A_FILE)) + _LINE * copied_rows
         size += copied_rows * max(1, len(judge.together)) * sum(bodies) // max(len(bodies), 1)
         if copied_rows > _ROWS_OF_A_FILE:  # what can be searched stands in the list once more
@@ -233,6 +234,7 @@ def write_copy(
             for file in copy_files(library, places, settings):
                 (part / file.name).write_bytes(file.content)
                 size += len(file.content)
+            # mkdtemp makes a folder that only its owner can read, but a copy is for others
             part.chmod(0o755)
             if target.exists():
                 target.rmdir()
@@ -320,13 +322,13 @@ def _finish(
     page: _CopiedPage,
     settings: CopySettings,
     people: Mapping[int, PeopleSaid],
-    first: int,
+    start: int,
     copied_rows: int,
 ) -> Iterator[CopyFile]:
     """Yield the page of the list, preceded by the last of its files if it has any."""
     if page.files and page.rows:
         yield _file_of_rows(judge, page, settings)
-    last = first + len(page.lines) - 1
+    end = start + len(page.lines) - 1
     # annotators' names stay out of the filters as well
     nameless = {row: people_of_row.without_names() for row, people_of_row in people.items()}
     data = {
@@ -352,12 +354,12 @@ def _finish(
         "columns": columns_of({}, [], is_together=bool(judge.together)),
         "together": judge.together,
         "per_row": len(judge.together) or 1,
-        "first": first,
-        "last": last,
+        "first": start,
+        "last": end,
         "kept": copied_rows,
         "total": judge.rows,
         "before": judge.page(page.number - 1) if page.number > 1 else None,
-        "behind": judge.page(page.number + 1) if last < copied_rows else None,
+        "behind": judge.page(page.number + 1) if end < copied_rows else None,
         "statuses": STATUSES,
         "flags": list(FLAGS),
         "prompts": settings.prompts,
@@ -375,6 +377,7 @@ def _views(
     sortable = (f"{FIELD}{judged_field(configuration)}", "verdict", "criterion", "people", "votes")
     sorts = {*SORTS, *sortable, *(f"{CRITERION}{value}" for value in together)}
     sorts |= {f"{DIMENSION}{value['name']}" for value in dimensions_of(configuration)}
+    # a copy cannot evaluate expressions, so views with "where" are not among _FILTERS
     for view in read_views(root):
         query_values = dict(parse_qsl(view.query))
         judge, sort = query_values.pop("judge", name), query_values.get("sort", "worst")

@@ -15,12 +15,14 @@ from adjudge.web.site import Site, compile_template, templates
 from adjudge.web.spending import DEFAULT_USD, Spending
 
 _OF_FIRST_PAGE = ("base", "runs")
-"""How the names of its templates begin."""
+"""First parts of the names of the first page's templates."""
 _OF_NEXT_PAGES = ("run", "copy_line", "views", "agents/step_filters", "figures", "row")
-"""The same of the pages to which it leads, in the order in which they are opened."""
+"""Like _OF_FIRST_PAGE, but for the pages that it leads to, in the order in which they are
+opened.
+"""
 _QUIET, _LONG_QUIET = 0.1, 1.0
-"""Seconds without an answer, behind which the templates of these pages are read, and all others:
-before somebody needs them, and not while somebody waits.
+"""Seconds without a request, after which the templates of these pages are compiled, and then all
+others: before they are needed, and not while a reader waits.
 """
 
 
@@ -74,6 +76,7 @@ class PageServer:
         soon = [name for start in _OF_NEXT_PAGES for name in names if name.startswith(start)]
         for group, quiet in ((soon, _QUIET), (names, _LONG_QUIET)):
             for name in group:
+                # not while a reader waits for an answer
                 while time.monotonic() - self.site.answered < quiet:
                     time.sleep(_QUIET / 2)
                 compile_template(environment, name)

@@ -11,7 +11,7 @@ from starlette.types import Message, Scope, Send
 
 SAFE = ("GET", "HEAD")
 CLOSED = {"connection": "close"}
-"""Of an answer behind which nothing on the connection can be trusted."""
+"""For answers after which the connection cannot be trusted any more."""
 HARDENING = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
 _LONGEST_PATH = 8_192
 
@@ -33,14 +33,14 @@ class ServerAccess:
         ]
         return (*addresses, *self.names)
 
-    def knows(self, given: str | None) -> bool:
+    def knows(self, token: str | None) -> bool:
         """Return True if this is the token."""
-        return is_secret(given, self.token)
+        return is_secret(token, self.token)
 
 
-def is_secret(given: str | None, secret: str) -> bool:
+def is_secret(candidate: str | None, secret: str) -> bool:
     """Compare in constant time."""
-    return secrets.compare_digest((given or "").encode("utf-8", "replace"), secret.encode())
+    return secrets.compare_digest((candidate or "").encode("utf-8", "replace"), secret.encode())
 
 
 def is_too_long(scope: Scope) -> bool:

@@ -139,19 +139,21 @@ class Site:
     sessions: LabelSessions = field(default_factory=LabelSessions)
     spending: Spending = field(default_factory=Spending)
     home: Path = field(default_factory=Path.cwd)
-    """Where the page was started: data and criteria are looked for below it, and nowhere else."""
+    """The folder where the page was started. Data and criteria are looked for only below it."""
     models: tuple[str, ...] = ()
     """Models that were named on the command line."""
     answered: float = 0.0
-    """When somebody was last answered, by the clock that only goes on."""
+    """Time of the last answer, by the monotonic clock."""
     is_leaving: Callable[[], bool] = lambda: False
-    """Whether the server is about to end: nothing that is followed goes on."""
+    """Returns True if the server is about to end: pages that follow something stop then."""
 
     def __post_init__(self) -> None:
         self.jobs = Jobs(self.spending, self.home)
         """The runs that were started here."""
         self._singletons: dict[type, object] = {}
+        # first in, so that jobs are stopped last
         self._endings: list[Callable[[], object]] = [self.jobs.close]
+        # reentrant: creating one of these objects may ask for another
         self._lock = threading.RLock()
 
     def get_or_create(self, kind: type[T], create: Callable[[], T]) -> T:
@@ -185,7 +187,7 @@ class Site:
         project's own, and the embedded one.
         """
         names = [*self.models, *([self.project.model] if self.project.model else [])]
-        # where the embedded one is not installed, those that were named do without
+        # without the embedded model, the others are enough
         with suppress(SetupError):
             names.append(default_model())
         return list(dict.fromkeys(names))
@@ -265,8 +267,10 @@ def templates(language: str) -> jinja2.Environment:
 
     environment = jinja2.Environment(
         loader=_loader(),
+        # texts of rows may come from anybody
         autoescape=True,
         finalize=say,
+        # a misspelt variable is an error, not an empty place on the page
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -283,7 +287,7 @@ def templates(language: str) -> jinja2.Environment:
         number=lambda value, digits=2: say(figure(value, digits)),
         signed=lambda value: f"{'+' if value > 0 else ''}{say(figure(value, 3))}",
         share=lambda value, digits=0: say(percent(float(value), digits)),
-        asset=_asset_address,
+        asset=lambda name: f"/static/{name}?v={assets()[name].version}",
         step_link=_step_link,
         query=_query,
         day=_day,
@@ -408,19 +412,16 @@ def _render_messages(data: object, language: str) -> object:
 
 def _bytes(text: str) -> bytes:
     """Encode text for sending; half of a surrogate pair becomes a question mark."""
+    # texts of models may hold half a surrogate pair, which UTF-8 cannot express
     return text.encode("utf-8", "replace")
 
 
-def _asset_address(name: str) -> str:
-    return f"/static/{name}?v={assets()[name].version}"
-
-
 def _query(
-    given: QueryParams | Mapping[str, object], changed: Mapping[str, object] | None = None
+    values: QueryParams | Mapping[str, object], changed: Mapping[str, object] | None = None
 ) -> str:
     """Encode the query of an address with some of it changed; empty values are left out."""
-    query = {**dict(given), **(changed or {})}
-    return urlencode({name: value for name, value in query.items() if value not in (None, "")})
+    query = {**dict(values), **(changed or {})}
+    return urlencode({name: part for name, part in query.items() if part not in (None, "")})
 
 
 def _clock(seconds: float) -> str | Message:

@@ -33,6 +33,7 @@ class Spending:
         self.max_usd = max_usd
         self.prices = prices or PriceTable.load()
         self._spent = 0.0
+        # shares that were set aside and not settled yet
         self._open: set[Share] = set()
         self._lock = threading.Lock()
 

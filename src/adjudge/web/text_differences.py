@@ -15,15 +15,15 @@ Part = tuple[str, str]
 """(``same``, ``gone`` or ``new``, text)."""
 
 
-def line_difference(before: str, after: str) -> list[str]:
+def line_difference(old: str, new: str) -> list[str]:
     """Return the changed lines as a unified diff, without its head."""
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2)
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2)
     return list(lines)[2:]
 
 
-def word_difference(before: str, after: str) -> list[Part]:
+def word_difference(old: str, new: str) -> list[Part]:
     """Split both texts into parts that are the same, gone or new, word by word."""
-    old_words, new_words = _WORDS.findall(before), _WORDS.findall(after)
+    old_words, new_words = _WORDS.findall(old), _WORDS.findall(new)
     parts: list[Part] = []
     counts = Counter(new_words)
     is_long = sum(count * counts[word] for word, count in Counter(old_words).items()) > _MOST_PAIRS

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from adjudge.web.server import PageServer
 
 _USUAL = Path("runs")
-"""Where runs are kept unless somebody says otherwise; the first run may make it."""
+"""Default folder of runs; it may not exist before the first run."""
 _NEEDED = ("starlette", "uvicorn")
 
 

@@ -22,7 +22,9 @@ _KEPT = (
     *("judge", "where", "q", "criteria", "status", "verdict", "flag", "min", "max", "dimension"),
     *("rule", "people", "tool", "errors", "steps", "sort", "columns"),
 )
-"""What of an address is a view: not its rows, which are others in the next run."""
+"""The query names that make a view. Row numbers are not among them: they mean other rows in the
+next run.
+"""
 _LOCK = "views.lock"
 
 
@@ -36,9 +38,9 @@ class SavedView(NamedTuple):
         return dict(parse_qsl(self.query)).get("judge", "")
 
 
-def view_query(asked: Iterable[tuple[str, str]]) -> str:
+def view_query(query: Iterable[tuple[str, str]]) -> str:
     """Return the part of an address that a view saves."""
-    values = dict(asked)
+    values = dict(query)
     return urlencode({name: values[name] for name in _KEPT if values.get(name)})
 
 
@@ -46,6 +48,7 @@ def read_views(root: Path) -> list[SavedView]:
     """Read the views of a folder, sorted by name."""
     path = root / FILE
     try:
+        # the folder may come from anybody
         if path.is_symlink() or path.stat().st_size > _LARGEST:
             raise ValueError
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -99,6 +102,7 @@ def _check_name(name: str) -> str:
 
 
 def _change(root: Path, change: Callable[[dict[str, str]], dict[str, str]]) -> None:
+    # two servers may show the same folder of runs
     with writing(root / FILE), locked(root / _LOCK):
         changed = change({view.name: view.query for view in read_views(root)})
         if len(changed) > _MOST:

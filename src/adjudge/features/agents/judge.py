@@ -250,7 +250,7 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
             configuration_data,
             self.language,
             sentences=REPORTED in self.measuring.questions,
-            others=ABOUT_STEPS,
+            further_templates=ABOUT_STEPS,
         )
 
     def recorded_settings(self) -> dict[str, object]:

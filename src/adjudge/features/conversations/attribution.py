@@ -25,8 +25,8 @@ FAULT_TITLES: Mapping[Fault, Message] = {
     "nobody": Message("passed, nothing helped"),
 }
 Validity = Literal["valid", "spoiled", "unclear", "lost"]
-"""Whether the outcome says something of the agent. "spoiled": the user decided it; "unclear":
-it may have.
+"""Whether the outcome says something about the agent. "spoiled": the user decided it; "unclear":
+the user may have.
 """
 _SAME = 0.8
 
@@ -35,7 +35,7 @@ class Attribution(NamedTuple):
     """The party at fault in a conversation, and whether its outcome counts."""
 
     fault: Fault
-    """"nobody" of a conversation that passed without a mistake that could have helped."""
+    """"nobody" if it passed without a mistake that could have helped."""
     validity: Validity
     reason: str
     turn: int | None = None
@@ -51,6 +51,7 @@ def attribute(
     """Decide whose fault a conversation is. ``behaved``: a judge's verdict on the user, if one was
     asked.
     """
+    # before anything else: a mistake of the user explains nothing then
     if conversation.is_lost:
         reason = join(": ", filter(None, (END_WORDS[conversation.ended], conversation.detail)))
         return Attribution("environment", "lost", reason)

@@ -165,11 +165,11 @@ def read_cassette(path: Path) -> tuple[StoredConversation, Golden]:
     return stored, Golden(None if outcome is None else str(outcome), str(golden.get("fault")))
 
 
-def first_difference(one: Conversation, two: Conversation) -> Message | None:
+def first_difference(old: Conversation, new: Conversation) -> Message | None:
     """Describe the first message in which two conversations differ; return None if they are
     equal.
     """
-    for old_turn, new_turn in zip(one.turns, two.turns, strict=False):
+    for old_turn, new_turn in zip(old.turns, new.turns, strict=False):
         if (old_turn.speaker, old_turn.text, old_turn.calls) != (
             new_turn.speaker,
             new_turn.text,
@@ -181,14 +181,14 @@ def first_difference(one: Conversation, two: Conversation) -> Message | None:
                 first=old_turn.text,
                 second=new_turn.text,
             )
-    if len(one.turns) != len(two.turns):
+    if len(old.turns) != len(new.turns):
         return Message(
             "there are {second} messages instead of {first}",
-            first=len(one.turns),
-            second=len(two.turns),
+            first=len(old.turns),
+            second=len(new.turns),
         )
-    if one.ended != two.ended:
+    if old.ended != new.ended:
         return Message(
-            "it ended otherwise: {second}, not {first}", first=one.ended, second=two.ended
+            "it ended otherwise: {second}, not {first}", first=old.ended, second=new.ended
         )
     return None

@@ -25,7 +25,10 @@ def chat_html(detail: Detail, language: str) -> Markup:
     if not isinstance(detail, ConversationDetail) or detail.conversation is None:
         return Markup("")
     conversation = detail.conversation
-    faults = _by_turn(detail.user_faults)
+    faults_by_turn: dict[int, list[UserFault]] = {}
+    for fault in detail.user_faults:
+        faults_by_turn.setdefault(fault.turn, []).append(fault)
+    faults = faults_by_turn
     rows = Markup("").join(
         _turn_html(turn, faults.pop(turn.number, []), detail.fault_turn, language)
         for turn in conversation.turns
@@ -91,7 +94,7 @@ def _scenario_html(detail: ConversationDetail, language: str) -> Markup:
 
 
 def _about(detail: ConversationDetail, language: str) -> Iterator[tuple[Message, str]]:
-    """Yield what stands beside the messages: whose fault it is, and the scenario."""
+    """Yield the lines next to the messages: whose fault it is, and the scenario."""
     yield Message("whose fault"), render(FAULT_TITLES[detail.fault], language)
     yield Message("why"), render(detail.reason_of_fault, language)
     if detail.behaved is not None:
@@ -134,13 +137,6 @@ def chat_markdown(detail: Detail, language: str) -> str:
         for fault in detail.user_faults
     ]
     return "\n".join(lines)
-
-
-def _by_turn(faults: tuple[UserFault, ...]) -> dict[int, list[UserFault]]:
-    faults_by_turn: dict[int, list[UserFault]] = {}
-    for fault in faults:
-        faults_by_turn.setdefault(fault.turn, []).append(fault)
-    return faults_by_turn
 
 
 def _end_text(conversation: Conversation) -> Message:

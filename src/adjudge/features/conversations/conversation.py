@@ -28,7 +28,7 @@ End = Literal[
     "in flight",
     "unknown",
 ]
-"""Why a conversation ended."""
+"""Reasons for the end of a conversation."""
 
 ENDED_BY: Mapping[End, Party] = {
     "user stopped": "user",
@@ -45,7 +45,7 @@ ENDED_BY: Mapping[End, Party] = {
     "in flight": "environment",
     "unknown": "unclear",
 }
-"""Which party caused an end."""
+"""The party that caused each end."""
 END_WORDS: Mapping[End, Message] = {
     "user stopped": Message("the user ended it"),
     "handed over": Message("the agent handed the user over to a person"),
@@ -64,7 +64,7 @@ END_WORDS: Mapping[End, Message] = {
     "unknown": Message("the record does not say why it ended"),
 }
 LOST: tuple[End, ...] = ("budget", "user failed", "application failed", "in flight")
-"""Ends after which nobody can say what would have come of the conversation."""
+"""Ends after which the outcome cannot be known."""
 
 
 @light_dataclass(frozen=True, kw_only=True)

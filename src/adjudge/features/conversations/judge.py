@@ -249,7 +249,7 @@ class ConversationJudge(Judge[ConversationItem, ConversationResult]):
 
 
 SAID_OUTCOME = "said_outcome"
-"""Under which name an instance carries the outcome that another tool recorded."""
+"""Metadata key of an instance: the outcome that another tool recorded."""
 
 
 def _outcome(item: ConversationItem) -> Outcome:

@@ -158,7 +158,7 @@ class ConversationEntry(JudgeEntry):
                     variants,
                     talker,
                     talks,
-                    first=number == 0,
+                    is_counted=number == 0,
                     parallel=self.parallel,
                     role=self.role,
                 )

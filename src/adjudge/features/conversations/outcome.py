@@ -17,7 +17,7 @@ class Outcome(NamedTuple):
     """The verdict on the expected end, and what is missing."""
 
     passed: bool | None
-    """None: it cannot be told."""
+    """None if it cannot be decided."""
     reason: str
 
 
@@ -74,6 +74,7 @@ _NOTHING = _Nothing()
 
 def _at(state: object, path: str) -> object:
     """Return the value at a path such as orders.4711.status; a key may itself contain dots."""
+    # first as a whole, since keys may contain dots
     if isinstance(state, Mapping) and path in state:
         return state[path]
     name, point, remainder = path.partition(".")
@@ -92,9 +93,11 @@ def _at(state: object, path: str) -> object:
 
 def _same(actual: object, expected: JsonValue) -> bool:
     if isinstance(actual, _Nothing):
+        # an expected null also fits a missing key
         return expected is None
     if isinstance(actual, Mapping) and isinstance(expected, Mapping):
         return all(_same(actual.get(name, _NOTHING), value) for name, value in expected.items())
+    # True == 1 in Python, but not in an expectation
     if isinstance(actual, bool) or isinstance(expected, bool):
         return actual is expected
     if isinstance(actual, str) != isinstance(expected, str):  # a number may be written as a text

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from importlib.resources import files
 
-from markupsafe import Markup
-
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.conversations.chat import chat_html
@@ -36,10 +34,6 @@ def _hidden(record: JudgmentRecord) -> Collection[str]:
     return _FIELDS if is_drawn else ()
 
 
-def _chat(record: JudgmentRecord, language: str) -> Markup:
-    return chat_html(record.detail, language)
-
-
 PAGE = Page(
     name="conversations",
     package="adjudge.features.conversations",
@@ -47,7 +41,7 @@ PAGE = Page(
     row=RowPart(
         data=_row_data,
         findings="conversations/chat.html.jinja",
-        functions={"chat": _chat},
+        functions={"chat": lambda record, language: chat_html(record.detail, language)},
         apart=("conversation", "scenario", "user_faults"),
         hidden_fields=_hidden,
     ),

@@ -64,14 +64,14 @@ SERVICE = re.compile(
     r"|обращайтесь|(?:я )?(?:отменил|отменила|оформил|оформила|проверил|проверила|вернул|вернула)"
     r" ваш|назовите(?:,)? пожалуйста|укажите(?:,)? пожалуйста|подскажите(?:,)? пожалуйста(?:,)? ваш"
 )
-"""What only the assistant says."""
+"""Phrases of an assistant only."""
 WEAK_SERVICE = re.compile(
     r"please provide|let me (?:check|look|see)|your (?:order|refund|request|account|reservation)"
     r" (?:has been|is|was|will)|we apologi[sz]e|you(?:'re| are) welcome|our (?:policy|system|team)"
     r"|dear customer|certainly!|of course!|ваш (?:заказ|запрос|возврат) (?:был|будет|отмен|оформ)"
     r"|приносим извинения|минуточку|наша (?:система|политика|команда)|уважаемый клиент|пожалуйста!"
 )
-"""What the assistant says as a rule; two of them are needed."""
+"""Usual phrases of an assistant; two of them are needed."""
 RELATIVE_DAY = re.compile(
     r"next day|day (?:before|after|earlier|later)|tomorrow|yesterday|a day|following day"
     r"|следующ|накануне|завтра|вчера|днем (?:раньше|позже)|день (?:раньше|позже)"

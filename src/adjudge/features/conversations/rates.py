@@ -26,7 +26,7 @@ class Trial(NamedTuple):
 
     scenario: str
     passed: bool | None
-    """None: there is no outcome."""
+    """None if there is no outcome."""
     validity: Validity
 
 
@@ -131,7 +131,7 @@ class Rates:
     bounds: Between
     """The true rate, whatever spoiled, unclear and lost conversations would have come to."""
     hinders: Between
-    """The same if the user's mistakes only hinder."""
+    """Like ``bounds``, if the user's mistakes only hinder."""
     corrected: Between
     """Mean over scenarios of the rate among valid conversations; it assumes that within a scenario
     the user spoils conversations independently of how they would have ended.
@@ -231,7 +231,7 @@ class LabelledTrial(NamedTuple):
     would_pass: bool | None
     """A person: a faultless user would have led to a pass. None: not labelled."""
     skipped: bool = False
-    """It was drawn, and the person could not tell."""
+    """True if it was drawn, and the person could not tell."""
 
 
 def labelled_rate(trials: Sequence[LabelledTrial], *, level: float = 0.95) -> Estimate:
@@ -269,7 +269,7 @@ class SpoiledByLabels:
     total: float
     error: float
     precision: float | None
-    """Of the checks: flagged failures that are the user's."""
+    """The share of failures flagged by the checks that are the user's fault."""
     recall: float | None
 
 
@@ -316,11 +316,11 @@ class AgentDifference:
 
 def compare_agents(
     names: tuple[str, str],
-    first: Mapping[str, Sequence[Trial]],
-    second: Mapping[str, Sequence[Trial]],
+    trials_a: Mapping[str, Sequence[Trial]],
+    trials_b: Mapping[str, Sequence[Trial]],
 ) -> AgentDifference | None:
     """Compare two agents on the scenarios that both have; return None if there are none."""
-    counts = [_count(first), _count(second)]
+    counts = [_count(trials_a), _count(trials_b)]
     both = [name for name in counts[0] if name in counts[1]]
     if not both:
         return None
@@ -334,6 +334,7 @@ def compare_agents(
             lows[place] += between.low
             highs[place] += between.high
         if not (counts_a.valid and counts_b.valid):
+            # counted as a missing pair
             paired.add([None])
             continue
         comparable += 1

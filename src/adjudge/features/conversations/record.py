@@ -13,7 +13,7 @@ from adjudge.features.conversations.conversation import Conversation
 from adjudge.features.conversations.user_checks import UserFault
 
 OUTCOME, ATTRIBUTION = "outcome", "attribution"
-"""What is said of a conversation, a record each."""
+"""The measures of a conversation; each has a record."""
 PASSED, FAILED = "passed", "failed"
 
 

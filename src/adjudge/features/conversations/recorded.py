@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,6 +62,7 @@ def holds_conversations(path: Path) -> bool:
         content = _read_json(path)
     except (OSError, ValueError):
         return False  # the reader of scenarios says what is wrong
+    # a file of scenarios with their list under a key
     if isinstance(content, Mapping) and "scenarios" in content:
         return False
     rows = objects_in(content)
@@ -164,6 +165,7 @@ def of_trajectory(run: Trajectory) -> Conversation:
                 # the agent may have called tools and said nothing before the user went on
                 add("agent", "")
             message = read_message(step.text)
+            # tau2-bench's users end a conversation by a mark in their last message
             end = message.end or end
             if message.text or not message.end:
                 add("user", message.text)
@@ -177,8 +179,10 @@ def of_trajectory(run: Trajectory) -> Conversation:
 # -- Scenario (langwatch) ----------------------------------------------------------------
 
 
-def _of_scenario(found: JsonValue) -> Iterator[StoredConversation]:
-    events = objects_in(object_in(found).get("events") if isinstance(found, Mapping) else found)
+def _of_scenario(content: JsonValue) -> Iterator[StoredConversation]:
+    events = objects_in(
+        object_in(content).get("events") if isinstance(content, Mapping) else content
+    )
     runs: dict[str, dict[str, JsonObject]] = {}
     for event in events:
         kind = str(event.get("type", ""))
@@ -195,7 +199,11 @@ def _of_scenario(found: JsonValue) -> Iterator[StoredConversation]:
         results = object_in(finished.get("results"))
         status = str(finished.get("status", "")).casefold()
         messages = objects_in(events_by_kind.get("SCENARIO_MESSAGE_SNAPSHOT", {}).get("messages"))
-        conversation = _of_messages(messages)
+        conversation = (
+            of_trajectory(trajectory_of([dict(message) for message in messages]))
+            if messages
+            else _EMPTY
+        )
         if status in ("error", "cancelled", ""):
             end: End = "application failed" if status == "error" else "unknown"
             detail = str(results.get("error") or results.get("reasoning") or "")
@@ -221,25 +229,17 @@ def _either(row: JsonObject, *names: str) -> JsonValue:
     return next((row[name] for name in names if row.get(name) is not None), None)
 
 
-def _of_messages(messages: Sequence[JsonObject]) -> Conversation:
-    return (
-        of_trajectory(trajectory_of([dict(message) for message in messages]))
-        if messages
-        else _EMPTY
-    )
-
-
 _EMPTY = Conversation(turns=(), ended="unknown", user="recorded")
 
 
 # -- deepeval ----------------------------------------------------------------------------
 
 
-def _of_deepeval(found: JsonValue) -> Iterator[StoredConversation]:
-    content = object_in(found) if isinstance(found, Mapping) else {}
+def _of_deepeval(document: JsonValue) -> Iterator[StoredConversation]:
+    content = object_in(document) if isinstance(document, Mapping) else {}
     rows = _either(content, "conversational_test_cases", "conversationalTestCases", "testCases")
     trials: dict[str, int] = {}
-    for number, case in enumerate(objects_in(rows if content else found), 1):
+    for number, case in enumerate(objects_in(rows if content else document), 1):
         turns = objects_in(case.get("turns"))
         if not turns or not all("role" in turn_read for turn_read in turns):
             return
@@ -281,8 +281,8 @@ def _deepeval_calls(turn: JsonObject) -> Iterator[ToolCall]:
 # -- ADK ---------------------------------------------------------------------------------
 
 
-def _of_adk_results(found: JsonValue) -> Iterator[StoredConversation]:
-    content = object_in(found) if isinstance(found, Mapping) else {}
+def _of_adk_results(document: JsonValue) -> Iterator[StoredConversation]:
+    content = object_in(document) if isinstance(document, Mapping) else {}
     trials: dict[str, int] = {}
     for case in objects_in(_either(content, "evalCaseResults", "eval_case_results")):
         session = object_in(_either(case, "sessionDetails", "session_details"))

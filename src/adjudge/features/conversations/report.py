@@ -280,6 +280,7 @@ class ConversationTally(SectionTally):
         self._restarts += conversation.restarts
 
     def summary(self) -> ConversationPart | None:
+        # the outcome has the figures already
         if self._measures == {ATTRIBUTION}:
             return None
         return ConversationPart(
@@ -316,6 +317,7 @@ def _interval(interval: Interval | None) -> JsonDict | None:
 
 
 def _between(bounds: Between) -> Message:
+    # equal up to rounding errors
     if abs(bounds.high - bounds.low) < 1e-12:
         return percent(bounds.low)
     return Message(

@@ -385,6 +385,7 @@ def _as_yaml(value: JsonValue) -> JsonValue:
         return value
     if isinstance(value, str):
         return Scalar(value, value)
+    # before int: True is an int, too
     if isinstance(value, bool):
         return Scalar(str(value).lower(), value)
     if isinstance(value, int | float):

@@ -40,7 +40,7 @@ from adjudge.runs.ready_judge import ReadyJudge
 from adjudge.runs.targets import SharedAnswers, Variant, ask_target
 
 SCENARIO, CONVERSATION = "scenario", "conversation"
-"""Under which names an instance carries its scenario and its conversation."""
+"""Metadata keys of an instance: its scenario and its conversation."""
 _RUN_NAME = "conversations"
 """The fact of a run that its sessions begin with: another run is another session for a server."""
 _ASSUMED = "x" * 200
@@ -90,10 +90,10 @@ class SimulatedJudge(JudgeAround[TalkItem]):
     variants: tuple[Variant, ...]
     talker: Talker
     counts: bool = True
-    """Whether what the conversations took is counted with this judge: with the first of a run."""
+    """True for the first judge of a run: what the conversations took is counted with it."""
     parallel: int | None = None
     role: str | None = None
-    """Of the application, as criteria read it."""
+    """The role of the application, for criteria that read it."""
     talks: SharedTalks = field(default_factory=SharedTalks, repr=False, compare=False)
 
     @property
@@ -265,6 +265,7 @@ class SimulatedJudge(JudgeAround[TalkItem]):
             return await ask_target(ballot, variant.model)
         prefix = await self.talks.prefix()
         row = json.loads(str(ballot.instance.fields[FIELD]))
+        # another run of the same scenario must not continue this run's session at the server
         row |= {name: f"{prefix}-{row[name]}" for name in ("session", "turn_key")}
         prompt = Prompt((ChatMessage("user", json.dumps(row, ensure_ascii=False)),))
         asking = ask_with(ballot, variant.model, prompt, read_written)
@@ -338,7 +339,7 @@ def _read_user(reply: Reply) -> Reading:
 
 
 def _in_flight(ballot: Ballot, reason: str) -> Vote:
-    """Return a stored answer for a message of which nobody knows whether it was received."""
+    """Return a stored answer for a message that may have been received or not."""
     text = json.dumps({IN_FLIGHT: str(reason)}, ensure_ascii=False)
     return Vote(ballot=ballot, outcome=Outcome.OK, verdict=Chosen(text), text=text)
 
@@ -416,7 +417,7 @@ def simulated_first(
     talker: Talker,
     talks: SharedTalks,
     *,
-    first: bool,
+    is_counted: bool,
     parallel: int | None,
     role: str | None = None,
 ) -> ReadyJudge:
@@ -429,7 +430,7 @@ def simulated_first(
         ready,
         variants=tuple(variants),
         talker=talker,
-        counts=first,
+        counts=is_counted,
         parallel=parallel,
         role=role,
         talks=talks,

@@ -145,6 +145,7 @@ class Talk:
         if self.talker.seed is None:
             return usual
         text = f"{self.talker.seed}\0{self.scenario.id}\0{self.trial}\0{turn}\0{speaker}"
+        # 31 bits: it fits into a signed 32-bit integer
         return int.from_bytes(sha256(text.encode()).digest()[:4], "big") >> 1
 
     def user_ballot(self, turns: Sequence[Turn], *, again: bool) -> Ballot:
@@ -234,6 +235,7 @@ class _Course:
         self._said = 0
 
     def next(self) -> Ballot | Conversation:
+        # ends, since every round consumes a vote, and the votes are finite
         while True:
             if (limit := self._limit()) is not None:
                 return self._end(*limit)
@@ -286,6 +288,7 @@ class _Course:
         return self._model_message()
 
     def _model_message(self) -> UserMessage | Ballot | Conversation:
+        # a broken reply is asked for once more, with a hint in the prompt
         for again in (False, True):
             vote = next(self._votes, None)
             if vote is None:
@@ -377,7 +380,7 @@ def _next_of(messages: Sequence[str], count: int, end: End) -> UserMessage:
 
 
 def _lost(vote: Vote) -> str | None:
-    """Return why nobody knows whether a message was received; None if it was answered."""
+    """Return why it is unknown whether a message was received; None if it was answered."""
     if vote.text is None or vote.ballot.template != ROW:
         return None
     reply = json.loads(vote.text)  # written by us, with the application's words as values

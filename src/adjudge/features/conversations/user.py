@@ -21,7 +21,7 @@ MARKS: dict[str, End] = {
     TRANSFER: "handed over",
     OUT_OF_SCOPE: "out of scope",
 }
-"""What a simulated user writes to end a conversation; tau2-bench has the same marks."""
+"""Marks with which a simulated user ends a conversation, as in tau2-bench."""
 PROMPT = "chat_user"
 _MARK = re.compile(r"#{2,}\s*(STOP|TRANSFER|OUT[ _-]OF[ _-]SCOPE)\s*#*", re.IGNORECASE)
 _LABEL = re.compile(r"^\s*(?:user|customer|пользователь|клиент)\s*:\s*", re.IGNORECASE)
@@ -47,6 +47,7 @@ def read_message(reply: str) -> UserMessage:
         word = re.sub(r"[ _]", "-", mark[1].upper())
         end = MARKS[f"###{word}###"]
         text = _MARK.sub(" ", text)
+    # models like to begin with "User:" and to quote the whole message
     text = _LABEL.sub("", text.strip()).strip().strip('"').strip()
     return UserMessage(text, end)
 
@@ -116,7 +117,7 @@ _WORDS = {
         "else": "Больше я ничего не знаю.",
     },
 }
-"""What the user by rules says; it is no prompt, but the other side of the conversation."""
+"""Sentences of the user by rules. They are not a prompt, but one side of the conversation."""
 
 
 def rule_message(scenario: Scenario, turns: Sequence[Turn]) -> UserMessage:

@@ -57,7 +57,7 @@ FaultKind = Literal[
 ]
 FAULT_KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 Effect = Literal["helps", "hinders", "either"]
-"""What a mistake of the user does to the chance that the agent passes."""
+"""The effect of a user's mistake on the agent's chance to pass."""
 Severity = Literal["critical", "minor"]
 
 EFFECTS: dict[FaultKind, tuple[Effect, Severity]] = {
@@ -157,7 +157,9 @@ class UserChecks:
             self._broken,
         )
         faults_found = [fault for check in checks for fault in check()]
-        return tuple(sorted(faults_found, key=lambda one: (one.turn, FAULT_KINDS.index(one.kind))))
+        return tuple(
+            sorted(faults_found, key=lambda fault: (fault.turn, FAULT_KINDS.index(fault.kind)))
+        )
 
     # -- what was said before a message -----------------------------------------------
 
@@ -196,6 +198,7 @@ class UserChecks:
         told_values: dict[str, str] = {}
         heard_turns = 0
         for turn in self._user:
+            # only what the agent said before this message can be its source
             for agent in self._before(turn, "agent")[heard_turns:]:
                 heard.add(agent.text)
                 heard_turns += 1
@@ -206,7 +209,7 @@ class UserChecks:
                     or heard.hold(value)
                 ):
                     continue
-                told_values[value.form] = value.shown
+                told_values[value.form] = value.text
                 if not (self._follows(turn, value, heard) or self._is_corrected(turn, value)):
                     yield self._describe_invention(turn, value, heard)
 
@@ -237,13 +240,15 @@ class UserChecks:
     def _describe_invention(self, turn: Turn, value: Value, heard: Sources) -> UserFault:
         question = self._question_before(turn)
         unknown = [
-            name for name in self.scenario.unknown if _asks_for(question, (_words(name),), ())
+            name
+            for name in self.scenario.unknown
+            if _asks_for(question, (re.sub(r"[_\s-]+", " ", name).strip(),), ())
         ]
         if unknown:
             reason = Message(
                 "the user does not know {name}, and says {value}",
                 name=unknown[0],
-                value=value.shown,
+                value=value.text,
             )
             return UserFault.of("unknown fact", turn.number, reason, turn.text)
         fact_asked = next(
@@ -256,23 +261,23 @@ class UserChecks:
                 "{name} is {given} in the scenario, and the user says {value}",
                 name=fact_asked.name,
                 given=fact_asked.value,
-                value=value.shown,
+                value=value.text,
             )
             return UserFault.of("contradiction", turn.number, reason, turn.text)
         reason = Message(
             "{value} is neither in the scenario nor in what the agent had said",
-            value=value.shown,
+            value=value.text,
         )
         # an address that is made of a known name is a guess, and does little harm
-        name = Value("id", value.shown, re.sub(r"[\W_]", "", value.form.partition("@")[0]))
+        name = Value("id", value.text, re.sub(r"[\W_]", "", value.form.partition("@")[0]))
         guessed = value.kind == "e-mail address" and (
             self._scenario_values.hold(name) or heard.hold(name)
         )
         severity: Severity = "minor" if guessed else "critical"
         return UserFault.of("invented fact", turn.number, reason, turn.text, severity)
 
-    def _is_about(self, fact: Fact, asked: str) -> bool:
-        return _asks_for(asked, fact.question_words, ())
+    def _is_about(self, fact: Fact, question: str) -> bool:
+        return _asks_for(question, fact.question_words, ())
 
     def _leaks(self) -> Iterator[UserFault]:
         for fact in self.scenario.known_facts:
@@ -387,7 +392,7 @@ class UserChecks:
         return (
             not part_stems
             or bool(part_stems & said_stems)
-            or any(says(turn.text, value.shown) for turn in self._user for value in values)
+            or any(says(turn.text, value.text) for turn in self._user for value in values)
         )
 
     def _agent_loops(self) -> bool:
@@ -481,10 +486,6 @@ def _wrong_value(text: str, fact: Fact) -> bool:
     """Return True if a message has another value of the same kind: that is a contradiction."""
     kinds = {value.kind for value in values_in(fact.value)}
     return any(value.kind in kinds for value in values_in(text))
-
-
-def _words(name: str) -> str:
-    return re.sub(r"[_\s-]+", " ", name).strip()
 
 
 def _sentences(text: str) -> list[str]:

@@ -71,10 +71,10 @@ class Value:
     """A value in a text."""
 
     kind: Kind
-    shown: str
-    """As it is written."""
+    text: str
+    """The value as it is written."""
     form: str
-    """The same for all ways to write it."""
+    """A normal form, equal for all ways to write the value."""
 
 
 def fold(text: str) -> str:
@@ -106,6 +106,7 @@ def _find_values(text: str) -> Iterator[Value]:
             unread = f"{unread[: match.start()]}{blank}{unread[match.end() :]}"
         yield from matches
 
+    # the order matters: each pattern reads only what earlier ones left
     for match in take(_EMAIL):
         yield Value("e-mail address", match[0], match[0].rstrip("."))
     for match in take(_ISO):
@@ -143,22 +144,22 @@ def _token(token: str) -> Iterator[Value]:
         yield Value("id", token, joined)
 
 
-def _date(shown: str, year: str | None, month: str, day: str) -> Iterator[Value]:
+def _date(written: str, year: str | None, month: str, day: str) -> Iterator[Value]:
     if 1 <= int(month) <= 12 and 1 <= int(day) <= 31:
-        yield Value("date", shown, f"{year or '*'}-{int(month):02}-{int(day):02}")
+        yield Value("date", written, f"{year or '*'}-{int(month):02}-{int(day):02}")
     else:  # no day of any year, and still a value that somebody made up
-        yield Value("id", shown, _SEPARATORS.sub("", shown))
+        yield Value("id", written, _SEPARATORS.sub("", written))
 
 
 def _month(word: str) -> str:
     return str(_MONTH_OF[word[:3]])
 
 
-def _time(shown: str, hour: str, minute: str, half: str | None) -> Iterator[Value]:
+def _time(written: str, hour: str, minute: str, half: str | None) -> Iterator[Value]:
     if int(hour) > 24 or int(minute) > 59:
         return
     hours = int(hour) % 12 + (12 if half == "p" else 0) if half else int(hour)
-    yield Value("time", shown, f"{60 * hours + int(minute)} min")
+    yield Value("time", written, f"{60 * hours + int(minute)} min")
 
 
 def _amount(text: str) -> str:
@@ -228,8 +229,8 @@ def _day_of_year(form: str) -> int:
     return 31 * int(month) + int(day)
 
 
-def _same_day(one: str, two: str) -> bool:
-    (year, _, day), (other_year, _, other_day) = one.partition("-"), two.partition("-")
+def _same_day(form_a: str, form_b: str) -> bool:
+    (year, _, day), (other_year, _, other_day) = form_a.partition("-"), form_b.partition("-")
     return day == other_day and (year == other_year or "*" in (year, other_year))
 
 
@@ -237,10 +238,7 @@ def _same_day(one: str, two: str) -> bool:
 def says(text: str, value: str) -> bool:
     """Return True if a text has a value, as whole words, in any of its ways to be written."""
     wanted_values = values_in(value)
-    if (
-        len(wanted_values) == 1
-        and len(_content(value)) <= len(_content(wanted_values[0].shown)) + 4
-    ):
+    if len(wanted_values) == 1 and len(_content(value)) <= len(_content(wanted_values[0].text)) + 4:
         text_values = values_in(text)
         if any(_equal(wanted_values[0], value_in_text) for value_in_text in text_values):
             return True
@@ -248,10 +246,10 @@ def says(text: str, value: str) -> bool:
     return bool(value_content) and f" {value_content} " in f" {text_content} "
 
 
-def _equal(one: Value, two: Value) -> bool:
-    if one.kind == "date" and two.kind == "date":
-        return _same_day(one.form, two.form)
-    return one.form == two.form
+def _equal(value_a: Value, value_b: Value) -> bool:
+    if value_a.kind == "date" and value_b.kind == "date":
+        return _same_day(value_a.form, value_b.form)
+    return value_a.form == value_b.form
 
 
 def _content(text: str) -> str:
@@ -277,7 +275,7 @@ def stems(text: str) -> frozenset[str]:
     return frozenset(word[:5] for word in words if word not in _STOP and not word.isdigit())
 
 
-def likeness(one: str, two: str) -> float:
+def likeness(text_a: str, text_b: str) -> float:
     """Return the share of words that two texts have in common."""
-    words_a, words_b = set(_content(one).split()), set(_content(two).split())
+    words_a, words_b = set(_content(text_a).split()), set(_content(text_b).split())
     return len(words_a & words_b) / len(words_a | words_b) if words_a or words_b else 1.0

@@ -13,7 +13,7 @@ from adjudge.features.evidence.words import plain_word
 _ORDINAL = re.compile(r"(?:ый|ой|ий|ого|его|ому|ему|ым|им|ом|ем|ая|ья|ую|ью|ое|ье|ые|ьи|ых|ьих)$")
 _MONTH_LETTERS = 3
 _NOT_MONTHS = frozenset({"march", "may", "mar"})
-"""Also other words, so they count as months only with a capital letter."""
+"""Words with another meaning; they count as months only with a capital letter."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class FactWords:
 
     numbers: Mapping[str, float]
     ordinals: Mapping[str, float]
-    """What Russian ordinals begin with, whatever their case."""
+    """Stems of Russian ordinals, without the ending of their case."""
     scales: Mapping[str, float]
     months: Mapping[str, int]
     units: Mapping[str, tuple[str, float]]
@@ -70,11 +70,11 @@ _NAMES = (
 )  # fmt: skip
 
 
-def _is_month(bare: str, found: int) -> bool:
+def _is_month(bare: str, number: int) -> bool:
     """Return True if the word is a form or abbreviation of the month's name: "Sept", «сентября»,
     but not "marble".
     """
-    english, russian = _NAMES[found - 1]
+    english, russian = _NAMES[number - 1]
     if bare.isascii():
         return english.startswith(bare)
     return bare[: len(russian) - 1] == russian[: len(russian) - 1] and len(bare) <= len(russian) + 2

@@ -31,7 +31,7 @@ class _Number(Span):
     step: float
     """Half of it is how far a rounded number may be off."""
     unit: tuple[str, float] | None = None
-    """What is measured, and by how much of its first unit."""
+    """(what is measured, the size of the unit in its first unit)."""
     counts: bool = False
     """A small number in words: "two ways" counts what the source lists."""
 
@@ -69,7 +69,7 @@ _UNIT_BEFORE: Final = re.compile(r"([$€₽])[ \u00a0]?$")
 _WORD_NEXT: Final = re.compile(r"[ \u00a0-]?([^\W\d_]+)\.?")
 _LIST_NUMBER: Final = re.compile(r"\s*\(?\d{1,3}[.)]\s")
 _TORN_NUMBER: Final = re.compile(r"(?<=\d) ([.,]) (?=\d)")
-"""As corpora that were cut into words have it: "3 , 700"."""
+"""Numbers in corpora that were cut into words: "3 , 700"."""
 _COUNTED: Final = 3
 _BEGINNING: Final = 3
 
@@ -110,6 +110,7 @@ def _fact(sentence: str, kind: FactKind, start: int, end: int) -> UnseenFact:
 def _collect_facts(sources: tuple[str, ...]) -> _SourceFacts:
     sources = tuple(_TORN_NUMBER.sub(r"\1", text) for text in sources)
     words = frozenset(plain_word(match[0]) for text in sources for match in WORD.finditer(text))
+    # "Austria-Hungary" also names Austria
     parts = {part for word in words if "-" in word for part in word.split("-")}
     by_beginning: dict[str, list[str]] = {}
     for word in words | parts:
@@ -117,6 +118,7 @@ def _collect_facts(sources: tuple[str, ...]) -> _SourceFacts:
     dates = {(date.day, date.month) for text in sources for date in _dates(text)}
     return _SourceFacts(
         numbers=tuple(figure for text in sources for figure in _numbers(text)),
+        # a sentence may name only the month of a date
         dates=frozenset(dates | {(None, month) for _, month in dates}),
         words=words | parts,
         by_beginning=by_beginning,
@@ -131,7 +133,7 @@ def _collect_facts(sources: tuple[str, ...]) -> _SourceFacts:
 
 
 def _unseen_numbers(
-    sentence: str, known: _SourceFacts, dates: Sequence[_Date]
+    sentence: str, source_facts: _SourceFacts, dates: Sequence[_Date]
 ) -> Iterator[UnseenFact]:
     skipped = _LIST_NUMBER.match(sentence)
     for stated in _numbers(sentence):
@@ -144,7 +146,9 @@ def _unseen_numbers(
             or (in_date and max(stated.values) <= 31)
         ):
             continue
-        matches = [source_number for source_number in known.numbers if _same(stated, source_number)]
+        matches = [
+            source_number for source_number in source_facts.numbers if _same(stated, source_number)
+        ]
         if not matches:
             yield _fact(sentence, "number", stated.start, stated.end)
         elif stated.unit and all(
@@ -154,18 +158,18 @@ def _unseen_numbers(
             yield _fact(sentence, "unit", stated.start, stated.end)
 
 
-def _same(one: _Number, other: _Number) -> bool:
+def _same(stated: _Number, source: _Number) -> bool:
     """Return True if the numbers are equal, or one is the other rounded; in any unit of the same
     measure.
     """
-    alike = one.unit and other.unit and one.unit[0] == other.unit[0]
-    factor = other.unit[1] / one.unit[1] if alike and one.unit and other.unit else 1.0
-    near = max(one.step / 2, 1e-9) * 1.0001
+    alike = stated.unit and source.unit and stated.unit[0] == source.unit[0]
+    factor = source.unit[1] / stated.unit[1] if alike and stated.unit and source.unit else 1.0
+    near = max(stated.step / 2, 1e-9) * 1.0001
     return any(
         abs(stated_value - source_value * factor)
-        <= (near if abs(source_value * factor) > one.step / 2 else 1e-9)
-        for stated_value in one.values
-        for source_value in other.values
+        <= (near if abs(source_value * factor) > stated.step / 2 else 1e-9)
+        for stated_value in stated.values
+        for source_value in source.values
     )
 
 
@@ -326,21 +330,22 @@ def _is_common(word: str) -> bool:
     )
 
 
-def _has_name(known: _SourceFacts, name: str) -> bool:
+def _has_name(source_facts: _SourceFacts, name: str) -> bool:
     bare = plain_word(name)
-    if bare in known.words or any(
-        same_name(name, candidate) for candidate in known.by_beginning.get(bare[:_BEGINNING], ())
+    if bare in source_facts.words or any(
+        same_name(name, candidate)
+        for candidate in source_facts.by_beginning.get(bare[:_BEGINNING], ())
     ):
         return True
     # "WHO" is known if its letters begin words in a row
-    if name.isupper() and len(name) <= 6 and bare in known.initials:
+    if name.isupper() and len(name) <= 6 and bare in source_facts.initials:
         return True
     plural = bare.removesuffix("s")
     parts = [part for part in re.split(r"[-']", bare) if part]
     return (
-        plural in known.words
-        or f"{bare}s" in known.words
-        or (len(parts) > 1 and all(part in known.words for part in parts))
+        plural in source_facts.words
+        or f"{bare}s" in source_facts.words
+        or (len(parts) > 1 and all(part in source_facts.words for part in parts))
     )
 
 

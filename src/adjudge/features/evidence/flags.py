@@ -19,7 +19,7 @@ part of AttributionBench that nothing else is measured with.
 DOUBTFUL = 0.0
 """Log-odds below which a sentence is to be looked at."""
 _WORDS = 280
-"""Of the sources, shown at once: as many as the model was trained with."""
+"""Words of the sources that are shown at once: as many as in the model's training."""
 _FIRST_OTHER = "\u0370"
 """Letters before this one are Latin, with or without accents."""
 _WORD = re.compile(r"\S+\s*")

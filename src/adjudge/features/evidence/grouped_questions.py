@@ -33,6 +33,7 @@ T = TypeVar("T")
 
 def split_evenly(texts: Sequence[T]) -> list[Sequence[T]]:
     """Split the texts into as few calls as possible, of about equal length, in their order."""
+    # rounded up
     calls = -(-len(texts) // MOST_AT_ONCE)
     ends = [len(texts) * call // calls for call in range(calls + 1)]
     return [texts[start:end] for start, end in pairwise(ends)]
@@ -44,7 +45,7 @@ class OfEach(Choice):
 
     count: int = 1
     about: ClassVar[str] = "each of {}"
-    """What a ballot's identity says that is asked about."""
+    """The subject of the question in a ballot's identity."""
 
     several: ClassVar[bool] = True
     repair: ClassVar[str] = "repair_each"

@@ -57,20 +57,25 @@ Told = Progress[EvidenceResult]
 
 @dataclass(frozen=True)
 class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
-    """Looks every sentence of a text up in its sources. A quote counts as evidence only where a
+    """Looks every sentence of a text up in its sources. A quote counts as evidence only if a
     program finds it there.
+
+    Example:
+        judge = EvidenceJudge("mistral/mistral-small-latest")
+        result = judge({"response": "It opened in 1889.", "contexts": ["Opened in 1889."]})
+        result.verdict  # "supported"
 
     Parameters:
         models: one model or a panel: ids, model objects or functions ``prompt -> text``; None is
             the embedded model.
         model: another name of ``models``.
-        method: "each": one question a sentence; "joint": one for all sentences, 20 at most, for
+        method: "each": one question per sentence; "joint": one for all sentences, 20 at most, for
             models that write; "rules": no model is asked, and numbers, dates, units, names and
             quotations that no source contains are marked; "flags": the embedded model says what
             is surely unsupported and where to look, with what the sources lack; "flags-first": the
-            same model first, and then one question a sentence about what it is not sure of.
+            same model first, and then one question per sentence about what it is not sure of.
         split: "sentences": by rule; "claims": a model says first what each sentence claims.
-        text_field: what is looked up.
+        text_field: the field that is looked up.
         source_field: the field that holds the fragments.
         votes: votes per model and sentence.
         strictness: another name of ``votes``.
@@ -362,14 +367,14 @@ def with_wording(
     language: str,
     *,
     sentences: bool = True,
-    others: Sequence[str] = (),
+    further_templates: Sequence[str] = (),
 ) -> JsonDict:
     """Add to a configuration the wording of the questions about sentences, and of further templates
     that not every judge uses.
     """
     templates = configuration.get("templates")
     wordings = {**sentence_wordings(language)} if sentences else {}
-    wordings |= {f"{name}.jinja": wording(f"{name}.jinja", language) for name in others}
+    wordings |= {f"{name}.jinja": wording(f"{name}.jinja", language) for name in further_templates}
     return (
         {
             **configuration,

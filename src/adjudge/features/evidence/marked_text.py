@@ -14,7 +14,7 @@ from adjudge.core.data.cells import with_line_breaks
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.verdict import KeptQuote
 from adjudge.features.evidence.fragments import fragments_in
-from adjudge.features.evidence.marks import MARKS, Mark, found_in
+from adjudge.features.evidence.marks import MARKS, Mark, evidence_in
 from adjudge.features.evidence.record import EvidenceRecord, SentenceRecord
 from adjudge.features.evidence.support import FLAGS, SUPPORTS
 from adjudge.runs.view.template import environment
@@ -29,7 +29,7 @@ _SIGNS: Mapping[Mark, str] = {
     "look here": "?",
     "nothing found against it": "·",
 }
-"""So that nobody needs colours to tell them apart."""
+"""Signs, so that marks can be told apart without colours."""
 _AROUND = 80
 """Characters that are shown on either side of a quote."""
 
@@ -56,7 +56,7 @@ class ShownSentence:
     mark: Mark
     quotes: tuple[ShownQuote, ...]
     unseen: tuple[str, ...]
-    """What stands in no fragment."""
+    """Facts that are in no fragment."""
     by_rule: bool
     explanation: str
 
@@ -94,7 +94,7 @@ class ShownEvidence:
     counts: Mapping[Mark, int]
     invented: Mapping[str, int]
     fields: tuple[str, str]
-    """Which fields hold the text and its sources."""
+    """The fields of the text and of its sources."""
 
     @property
     def sentences(self) -> tuple[ShownSentence, ...]:
@@ -102,14 +102,14 @@ class ShownEvidence:
         return tuple(part.sentence for part in self.parts if part.sentence)
 
 
-def evidence_of(one: JudgmentRecord) -> ShownEvidence | None:
+def evidence_of(record: JudgmentRecord) -> ShownEvidence | None:
     """Prepare a judgment's sentences and fragments for display; None if nothing was looked up."""
-    evidence = found_in(one)
+    evidence = evidence_in(record)
     if evidence is None:
         return None
-    value = one.fields.get(evidence.fields.text, "")
+    value = record.fields.get(evidence.fields.text, "")
     text = with_line_breaks(value if isinstance(value, str) else "\n".join(value))
-    fragments = fragments_in(one.fields.get(evidence.fields.sources, ()))
+    fragments = fragments_in(record.fields.get(evidence.fields.sources, ()))
     parts = tuple(_parts(text, evidence, fragments))
     sentences = [part.sentence for part in parts if part.sentence]
     used: dict[int, list[tuple[int, ShownQuote]]] = {}
@@ -200,6 +200,7 @@ def _fragment(number: int, text: str, used: Sequence[tuple[int, ShownQuote]]) ->
     quoted = sorted({(quote.start, quote.start + len(quote.quote)) for _, quote in used})
     parts: list[tuple[str, bool]] = []
     end = 0
+    # quotes may overlap; each stretch is marked once
     for start, stop in quoted:
         if stop > end:
             begin = max(start, end)
@@ -213,12 +214,12 @@ def _fragment(number: int, text: str, used: Sequence[tuple[int, ShownQuote]]) ->
     )
 
 
-def evidence_html(one: JudgmentRecord, language: str) -> Markup:
+def evidence_html(record: JudgmentRecord, language: str) -> Markup:
     """Render the answer with its sentences marked, and its fragments; empty if nothing was looked
     up.
     """
-    evidence = evidence_of(one)
-    page = _page(language, html=True).render(shown=evidence, row=one.row) if evidence else ""
+    evidence = evidence_of(record)
+    page = _page(language, html=True).render(shown=evidence, row=record.row) if evidence else ""
     return Markup(page)  # noqa: S704 - the template escapes
 
 
@@ -228,10 +229,10 @@ def evidence_style() -> str:
     return style.render()
 
 
-def evidence_markdown(one: JudgmentRecord, language: str) -> str:
+def evidence_markdown(record: JudgmentRecord, language: str) -> str:
     """Like evidence_html, but in Markdown, with footnotes."""
-    evidence = evidence_of(one)
-    return _page(language, html=False).render(shown=evidence, row=one.row) if evidence else ""
+    evidence = evidence_of(record)
+    return _page(language, html=False).render(shown=evidence, row=record.row) if evidence else ""
 
 
 @cache

@@ -23,6 +23,6 @@ MARKS: Mapping[Mark, Message] = {
 }
 
 
-def found_in(one: JudgmentRecord) -> EvidenceRecord | None:
+def evidence_in(record: JudgmentRecord) -> EvidenceRecord | None:
     """Return the evidence in a judgment; None if nothing was looked up."""
-    return one.detail.evidence if isinstance(one.detail, SearchedDetail) else None
+    return record.detail.evidence if isinstance(record.detail, SearchedDetail) else None

@@ -41,7 +41,7 @@ class CheckedText:
     sentences: tuple[Sentence, ...]
     fragments: tuple[str, ...]
     question: str = ""
-    """What the text answers; what stands in it needs no source."""
+    """The question that the text answers; facts in it need no source."""
 
     @cached_property
     def claims(self) -> tuple[str, ...]:
@@ -68,12 +68,12 @@ def support_criteria(language: str) -> Criteria:
     )
 
 
-def claims_of(made: Sequence[Vote]) -> dict[str, list[str]]:
+def claims_of(votes: Sequence[Vote]) -> dict[str, list[str]]:
     """Map each sentence to the claims that a model finds in it. A sentence without any is its own
     claim.
     """
     claims: dict[str, list[str]] = {}
-    for vote in (vote_read for vote_read in made if vote_read.verdict):
+    for vote in (vote_read for vote_read in votes if vote_read.verdict):
         numbered_claims = json.loads(vote.verdict.option) if vote.verdict else []
         for number, sentence in enumerate(_sentences_of(vote), 1):
             claims[sentence] = [
@@ -91,7 +91,7 @@ def look_up(
     votes: Sequence[Vote],
     criteria: Criteria,
     method: str,
-    made: Sequence[Vote] = (),
+    claim_votes: Sequence[Vote] = (),
     flags: Sequence[Vote] = (),
 ) -> EvidenceResult:
     """Return every sentence with its verdict.
@@ -103,8 +103,10 @@ def look_up(
     pooled = [
         _sentence(sentence, checked, about, criteria, method) for sentence in checked.sentences
     ]
-    if made:
-        pooled = [_judge_by_claims(sentence, checked, about, criteria, made) for sentence in pooled]
+    if claim_votes:
+        pooled = [
+            _judge_by_claims(sentence, checked, about, criteria, claim_votes) for sentence in pooled
+        ]
     if flags:
         flagged_sentences = look_up(checked, flags, criteria, "flags").sentences
         pooled = [
@@ -112,7 +114,7 @@ def look_up(
             for flagged, sentence in zip(flagged_sentences, pooled, strict=True)
         ]
     result = EvidenceResult(criteria=criteria, method=method, sentences=tuple(pooled))
-    return _with_score(result, [*made, *flags, *votes])
+    return _with_score(result, [*claim_votes, *flags, *votes])
 
 
 _RULES = Message(
@@ -209,6 +211,7 @@ def _sentence(
     )
     if not sentence.is_claim:
         return plain
+    # nothing to look in, so no model has to be asked
     if not checked.fragments:
         return replace(plain, support=NOT_FOUND, by_rule=True)
     unseen = unseen_facts(sentence.text, [*checked.fragments, checked.question])
@@ -260,6 +263,7 @@ def _pool_support(
         for quote in verdict.evidence
     ]
     if not quotes and winner.option != NOT_FOUND:
+        # verdicts by log-probability quote nothing
         quotes = _choose_passage(plain.text, checked.fragments)
     explanation = next(
         (verdict.explanation for _, verdict in agreeing if verdict.explanation), None
@@ -292,17 +296,17 @@ def _judge_by_claims(
     checked: CheckedText,
     about: _Votes,
     criteria: Criteria,
-    made: Sequence[Vote],
+    claim_votes: Sequence[Vote],
 ) -> SentenceSupport:
     """Judge a sentence by the claims that a model finds in it: the worst verdict counts."""
     if not sentence.is_claim or not checked.fragments:
         return sentence
-    claims = claims_of(made).get(sentence.text)
+    claims = claims_of(claim_votes).get(sentence.text)
     if claims is None:
         return replace(
             sentence,
             reason=next(
-                (vote.reason for vote in made if sentence.text in _sentences_of(vote)), None
+                (vote.reason for vote in claim_votes if sentence.text in _sentences_of(vote)), None
             ),
         )
     if claims == [sentence.text]:

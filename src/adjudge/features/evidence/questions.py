@@ -20,10 +20,10 @@ from adjudge.features.evidence.support_questions import (
 
 _ONE, _SEVERAL, CLAIMS = "sentence", "sentences", "claims"
 TEMPLATES = ("evidence", "evidence_joint", CLAIMS)
-"""Of the ballots about sentences."""
+"""Templates of ballots about sentences."""
 QUESTION = "user_input"
 Asked = tuple[Criteria, Instance, Question, str]
-"""What a ballot asks, of what, and the template it is written with."""
+"""(criteria, instance, question, template) of a ballot."""
 
 
 @dataclass(frozen=True)

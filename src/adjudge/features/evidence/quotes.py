@@ -16,13 +16,13 @@ from adjudge.features.evidence.words import content_words
 
 _MARKS: Final = frozenset("\"'`“”„‟«»‘’‚‛‹›″′＂＇")
 _SHOWN_AS: Final = {"‹": "<", "⦗": "<", "⁅": "["}
-"""What stands in prompts for characters that could pass for marks of ours."""
+"""Substitutes in prompts for characters that could pass for marks of ours."""
 _LEAST: Final = 3
 """Letters and digits that a quote must have, and a word that means something: "a" and "the" stand
 in every text.
 """
 _REACH: Final = 60
-"""How far around the end of a quote words and numbers are read."""
+"""Characters around the end of a quote in which words and numbers are read."""
 _UNIT: Final = re.compile(
     r"(?<![^\W_])[-−]?\d{1,3}(?: \d{3})+(?:[.,]\d+)?(?!\d)"
     r"|(?<![^\W_])[-−]?\d+(?:[.,:]\d+)*[^\W_]*|(?:[^\W_][\u0300-\u036f]*)+"
@@ -54,6 +54,7 @@ def find_quote(quote: str, text: str) -> Span | None:
     parts follow each other closely: "The tower … is 330 metres tall".
     """
     folded = _fold(text)
+    # an ellipsis at an end was cut off; those inside split the quote
     parts = [_fold(part).text.strip() for part in _ELLIPSIS.split(_ENDS.sub("", quote))]
     start = end = None
     for part in parts:
@@ -68,13 +69,13 @@ def find_quote(quote: str, text: str) -> Span | None:
     return Span(folded.places[start], folded.places[end - 1] + 1)
 
 
-def _find(wanted: str, text: str, start: int) -> int | None:
+def _find(part: str, text: str, start: int) -> int | None:
     """Return the place where ``wanted`` begins in ``text`` without cutting a word."""
-    at = text.find(wanted, start)
+    at = text.find(part, start)
     while at != -1:
-        if _whole_words(text, at, at + len(wanted)):
+        if _whole_words(text, at, at + len(part)):
             return at
-        at = text.find(wanted, at + 1)
+        at = text.find(part, at + 1)
     return None
 
 
@@ -97,6 +98,8 @@ def _fold(text: str) -> _Folded:
     places: list[int] = []
     for place, character in enumerate(text):
         lower = character.lower()
+        # models quote what the prompt showed, which may be a substitute for the character in the
+        # source
         folded = _SHOWN_AS.get(character, lower if len(lower) == 1 else character)
         if folded.isspace():
             if characters and characters[-1] == " ":

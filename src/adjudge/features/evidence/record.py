@@ -23,7 +23,7 @@ class UnseenFact:
     kind: FactKind
     text: str
     start: int
-    """Where it stands in the sentence."""
+    """Place in the sentence."""
 
 
 @light_dataclass(frozen=True, kw_only=True)

@@ -37,7 +37,7 @@ def lists_differ(name: str) -> Reading:
 
 
 def read_numbered(
-    asked: Sequence[tuple[str, int, Sequence[str]]], held: Mapping[str, Sequence[object]]
+    expected: Sequence[tuple[str, int, Sequence[str]]], lists: Mapping[str, Sequence[object]]
 ) -> list[str] | Reading:
     """Return an option for every number of every expected list, or a Reading that says what is
     wrong.
@@ -45,8 +45,8 @@ def read_numbered(
     ``asked``: (name of the list, how many numbers it has, their options).
     """
     options: list[str] = []
-    for name, count, offered in asked:
-        entries = [entry for entry in held.get(name, ()) if isinstance(entry, Mapping)]
+    for name, count, offered in expected:
+        entries = [entry for entry in lists.get(name, ()) if isinstance(entry, Mapping)]
         if [whole_number(entry.get("number")) for entry in entries] != list(range(1, count + 1)):
             reason = Message(
                 '"{name}" must hold one object for each number from 1 to {count}, in that order',

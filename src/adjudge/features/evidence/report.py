@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, NotRequired, TypedDict
 from adjudge.core.domain.frozen_mapping import nonempty, some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.features.evidence.marks import MARKS, found_in
+from adjudge.features.evidence.marks import MARKS, evidence_in
 from adjudge.features.evidence.support import FLAGS, Flag
 from adjudge.messages import Message, join
 from adjudge.runs.sections import SectionPart, SectionTally
@@ -22,13 +22,13 @@ _SPARED = Message("surely unsupported and asked no further")
 
 def is_unsupported(record: JudgmentRecord) -> bool:
     """Return True if a sentence is not found or contradicted."""
-    evidence = found_in(record)
+    evidence = evidence_in(record)
     return evidence is not None and evidence.not_found + evidence.contradicted > 0
 
 
 def is_contradicted(record: JudgmentRecord) -> bool:
     """Return True if a sentence is contradicted."""
-    evidence = found_in(record)
+    evidence = evidence_in(record)
     return evidence is not None and evidence.contradicted > 0
 
 
@@ -48,7 +48,7 @@ class EvidenceSummary(SectionPart):
     """Counts of the sentences of all rows."""
 
     functions: ClassVar[Mapping[str, Callable[..., object]]] = {
-        "was_searched": found_in,
+        "was_searched": evidence_in,
         "unsupported": is_unsupported,
         "contradicted": is_contradicted,
     }
@@ -72,7 +72,7 @@ class EvidenceSummary(SectionPart):
     invented: Mapping[str, int] = field(default_factory=dict)
     """Model → quotes that do not exist."""
     flags: Mapping[Flag, int] = field(default_factory=dict)
-    """How many sentences have each flag, where they were flagged."""
+    """Number of sentences per flag, if they were flagged."""
     spared: int = 0
     """Sentences that were surely unsupported, so that no dearer model was asked."""
 
@@ -110,7 +110,7 @@ class EvidenceSummary(SectionPart):
         return {"evidence": counts}
 
     def hidden_fields(self, record: JudgmentRecord) -> Collection[str]:
-        evidence = found_in(record)
+        evidence = evidence_in(record)
         return (evidence.fields.text, evidence.fields.sources) if evidence else ()
 
     def page_state(self, language: str) -> Mapping[str, Callable[[JudgmentRecord], str]]:
@@ -137,7 +137,7 @@ class EvidenceTally(SectionTally):
         self._flags: Counter[Flag] = Counter()
 
     def add(self, record: JudgmentRecord) -> None:
-        evidence = found_in(record)
+        evidence = evidence_in(record)
         if evidence is None:
             return
         self._counts.update({name: getattr(evidence, name) for name in COUNTED})

@@ -32,21 +32,21 @@ class SentenceSupport(Span):
     are not.
     """
     support: str | None = None
-    """Supported, contradicted or not found; None where nobody could say, and of
-    what is not a claim.
+    """Supported, contradicted or not found; None without a verdict, and for sentences that make no
+    claim.
     """
     evidence: tuple[Quote, ...] = ()
     unseen: tuple[UnseenFact, ...] = ()
     by_rule: bool = False
-    """Whether a rule alone says that it is not found."""
+    """True if only a rule says that it is not found."""
     agreement: float | None = None
     explanation: str | None = None
     reason: str | None = None
-    """Why there is no verdict."""
+    """The reason if there is no verdict."""
     claims: tuple[SentenceSupport, ...] = ()
-    """What a model says that the sentence claims, where that was asked for."""
+    """The claims that a model finds in the sentence, if that was asked for."""
     flag: Flag | None = None
-    """What the method "flags" says of it; with "flags-first" only what is surely unsupported."""
+    """The flag of the method "flags"; with "flags-first" only for what is surely unsupported."""
 
     @property
     def is_claim(self) -> bool:
@@ -88,7 +88,7 @@ class EvidenceResult(Result):
     invented: Mapping[str, int] = field(default_factory=FrozenDict)
     """Model → quotes that it gave and that stand in no such fragment."""
     model_scales: Mapping[str, int | None] = field(default_factory=FrozenDict)
-    """Of a panel: what each model's own votes make on the scale."""
+    """For a panel: each model's own value on the scale."""
 
     @property
     def claims(self) -> tuple[SentenceSupport, ...]:

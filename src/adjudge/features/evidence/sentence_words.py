@@ -18,7 +18,9 @@ _TURN = re.compile(
 euros.".
 """
 _FIGURE_AFTER = re.compile(r"[,;:—–]\s.*\d", re.DOTALL)
-"""So does a figure in a clause of its own: "The documents do not say the price, it is 5 euros."."""
+"""A figure in a separate clause also makes a claim: "The documents do not say the price, it is 5
+euros.".
+"""
 _NEWS = re.compile(
     r"[,;:—–]\s+(?!(?:i|we|you|your|please|feel|let|if|and|so|don|do|я|мы|вы|ваш\w*"
     r"|пожалуйста|если|и|что|за|обращайтесь|пишите|"
@@ -45,23 +47,23 @@ class SentenceWords:
     courtesy: re.Pattern[str]
     refusal: re.Pattern[str]
 
-    def is_courtesy(self, said: str) -> bool:
+    def is_courtesy(self, sentence: str) -> bool:
         """Return True for a greeting, thanks or an offer of help that tells nothing else."""
         return (
-            bool(self.courtesy.match(said))
-            and not re.search(r"\d", said)
-            and not _NEWS.search(said)
+            bool(self.courtesy.match(sentence))
+            and not re.search(r"\d", sentence)
+            and not _NEWS.search(sentence)
         )
 
-    def is_refusal(self, said: str) -> bool:
+    def is_refusal(self, sentence: str) -> bool:
         """Return True for a sentence that only says that there is no answer, or that none will be
         given.
         """
-        refusal = self.refusal.match(said)
+        refusal = self.refusal.match(sentence)
         if refusal is None:
             return False
-        return not _TURN.search(said, refusal.end()) and not _FIGURE_AFTER.search(
-            said, refusal.end()
+        return not _TURN.search(sentence, refusal.end()) and not _FIGURE_AFTER.search(
+            sentence, refusal.end()
         )
 
 
@@ -77,20 +79,20 @@ def sentence_words() -> SentenceWords:
         units=_words(content, "units"),
         starters=_words(content, "starters"),
         function=_words(content, "function"),
-        courtesy=_pattern(content, "courtesy", before=opening, after=r"[\s.!…)☺:,-]*$"),
+        courtesy=_pattern(content, "courtesy", prefix=opening, suffix=r"[\s.!…)☺:,-]*$"),
         refusal=_pattern(content, "refusal"),
     )
 
 
-def _words(given: JsonObject, key: str) -> frozenset[str]:
-    return frozenset(phrase(given[key], Place("evidence/data/sentences.yaml", key)).split())
+def _words(content: JsonObject, key: str) -> frozenset[str]:
+    return frozenset(phrase(content[key], Place("evidence/data/sentences.yaml", key)).split())
 
 
-def _pattern(given: JsonObject, key: str, before: str = "", after: str = "") -> re.Pattern[str]:
+def _pattern(content: JsonObject, key: str, prefix: str = "", suffix: str = "") -> re.Pattern[str]:
     place = Place("evidence/data/sentences.yaml", key)
-    parts = {str(name): str(part) for name, part in mapping(given["parts"], place).items()}
-    patterns = [phrase(pattern, at) for at, pattern in list_of(given[key], place)]
+    parts = {str(name): str(part) for name, part in mapping(content["parts"], place).items()}
+    patterns = [phrase(pattern, at) for at, pattern in list_of(content[key], place)]
     for name, part in parts.items():
         patterns = [pattern.replace(name, part) for pattern in patterns]
     either = "|".join(pattern.replace(" ", r"\s+") for pattern in patterns)
-    return re.compile(f"{before}(?:{either}){after}", re.IGNORECASE | re.DOTALL)
+    return re.compile(f"{prefix}(?:{either}){suffix}", re.IGNORECASE | re.DOTALL)

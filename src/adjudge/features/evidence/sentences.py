@@ -43,9 +43,9 @@ class _Block(Span):
 
 _FENCE: Final = re.compile(r"```+|~~~+")
 _TOOL: Final = re.compile(r"\[tool (?:call|result): ")
-"""How calls of tools, and what they returned, are shown as text."""
+"""The beginning of a tool's call or result, as it is shown in texts."""
 _TOOL_LINES: Final = 200
-"""How far the end of it is looked for; keeps hostile texts linear."""
+"""Lines in which the end of it is looked for; keeps hostile texts linear."""
 _HEADING: Final = re.compile(r"#{1,6}[ \t]+")
 _BOLD_LINE: Final = re.compile(r"(\*\*|__)(?!\s)[^*_]+\1:?$")
 _ITEM: Final = re.compile(r"(?:[-*+•‣▪●–—]|\(?\d{1,3}[.)]|\(?[a-zа-яё][)]|\[[ xX]\])[ \t]+(?=\S)")
@@ -67,7 +67,7 @@ _WORD_BEFORE: Final = re.compile(r"[^\s(\[{«“\"'„]*$")
 _WORD_AFTER: Final = re.compile(
     r"\s*(?:[-–—]\s+)?[\"'“”«„(\[*_‘¿¡]*([^\W_]\.(?=\s|[^\W_])|[^\W_][\w'’-]*|\S)?"
 )
-"""The next word, an initial with its full stop, or the sign that stands there."""
+"""The next word, an initial with its full stop, or another sign."""
 _INITIAL: Final = re.compile(r"^(?:[A-ZА-ЯЁ]\.?-?)+$|^(?:Дж|Ю|Ч)$")
 _SPACED: Final = re.compile(r"\b([тн])\. (\w)$")
 """«т. д», «н. э»: two words of one abbreviation."""
@@ -75,7 +75,7 @@ _REFERENCES: Final = re.compile(r"(?:\[\^?[\w, –-]{1,12}\]?)+$")
 _OPENERS: Final = {"(": ")", "«": "»", "“": "”", "„": "“", '"': '"'}
 _LONGEST_QUOTE: Final = 400
 _TAIL: Final = 200
-"""How much of a sentence is read backwards from its end; keeps hostile texts linear."""
+"""Characters of a sentence that are read backwards from its end; keeps hostile texts linear."""
 
 
 def sentences(text: str) -> tuple[Sentence, ...]:
@@ -108,8 +108,8 @@ def _classify(text: str, span: _Block) -> Sentence:
     )
 
 
-def _kind(said: str) -> SentenceKind:
-    plain = said.strip().strip("*_ ")
+def _kind(sentence: str) -> SentenceKind:
+    plain = sentence.strip().strip("*_ ")
     if _is_question(plain):
         return "question"
     if sentence_words().is_courtesy(plain):
@@ -288,6 +288,7 @@ def _split(text: str, block: _Block) -> Iterator[_Block]:
         return
     block_text = text[block.start : block.end]
     start, marks = 0, _OpenMarks(block_text, 0)
+    # marks after the last word belong to the last sentence
     last_word = max(at for at, character in enumerate(block_text) if character.isalnum())
     for end in _ends(block_text):
         if end > last_word:
@@ -300,9 +301,9 @@ def _split(text: str, block: _Block) -> Iterator[_Block]:
     yield from _without_white_space(text, _Block(block.start + start, block.end))
 
 
-def _ends(said: str) -> list[int]:
+def _ends(text: str) -> list[int]:
     """Return the places where a sentence may end."""
-    regular, glued = _END.finditer(said), _GLUED.finditer(said)
+    regular, glued = _END.finditer(text), _GLUED.finditer(text)
     return sorted({match.end() for match in regular} | {match.end() for match in glued})
 
 
@@ -312,18 +313,19 @@ class _OpenMarks:
     are open.
     """
 
-    said: str
+    text: str
     at: int
     closing: list[str] = field(default_factory=list)
     has_words: bool = False
     previous: str = ""
 
     def advance(self, end: int) -> None:
-        for character in self.said[self.at : end]:
+        for character in self.text[self.at : end]:
             self.has_words = self.has_words or character.isalnum()
             self.previous, previous = character, self.previous
             if self.closing and character == self.closing[-1]:
                 self.closing.pop()
+            # 5" is a size in inches, not the start of a quotation
             elif character in _OPENERS and not (character == '"' and previous.isdigit()):
                 self.closing.append(_OPENERS[character])
         self.at = end
@@ -333,20 +335,20 @@ class _OpenMarks:
         return (
             # an opening mark that nothing closes is only a slip
             bool(self.closing)
-            and self.said.find(self.closing[-1], self.at, self.at + _LONGEST_QUOTE) != -1
+            and self.text.find(self.closing[-1], self.at, self.at + _LONGEST_QUOTE) != -1
         )
 
 
-def _may_end(said: str, start: int, end: int) -> bool:
-    if said[end - 1] in "。！？”’」』）" and not said[end : end + 1].isspace():
+def _may_end(text: str, start: int, end: int) -> bool:
+    if text[end - 1] in "。！？”’」』）" and not text[end : end + 1].isspace():
         return True
-    match = _WORD_AFTER.match(said, end)
+    match = _WORD_AFTER.match(text, end)
     following = match[1] if match else None
     if following is None:
         return True
     if following[0].islower() and not following[1:2].isupper():
         return False
-    body = said[max(start, end - _TAIL) : end].rstrip(_CLOSERS)
+    body = text[max(start, end - _TAIL) : end].rstrip(_CLOSERS)
     body = _REFERENCES.sub("", body).rstrip(_CLOSERS)
     return not body.endswith(".") or body.endswith("..") or _full_stop(body[:-1], following)
 
@@ -366,11 +368,11 @@ def _full_stop(beginning: str, following: str) -> bool:
     return not _is_abbreviation(word, preceding, following)
 
 
-def _is_abbreviation(word: str, rest: str, following: str) -> bool:
+def _is_abbreviation(word: str, preceding: str, following: str) -> bool:
     """Return True if the full stop belongs to the word, and the sentence goes on."""
     words, short = sentence_words(), word.casefold()
     starts = following.casefold() in words.starters
-    if short in words.units and re.search(r"\d\s?$", rest):
+    if short in words.units and re.search(r"\d\s?$", preceding):
         return following[0].isdigit()
     if following[0].isdigit() and short in words.before_numbers:
         return True
@@ -381,12 +383,12 @@ def _is_abbreviation(word: str, rest: str, following: str) -> bool:
     return bool(_INITIAL.match(word)) and not (starts and following != "I")
 
 
-def _year(rest: str, following: str) -> bool:
+def _year(preceding: str, following: str) -> bool:
     """Return True if the abbreviation of a year ends the sentence: it does in «в 1999 г. Он…», not
     in «В 1999 г. Пушкин…» or «г. Москва».
     """
-    words = rest.split()
+    words = preceding.split()
     if not words or not re.search(r"\d|^[IVXLC]+$", words[-1]):
         return False
-    sentence = re.split(r"[.!?]\s+(?=[А-ЯЁ])", rest)[-1].split()
+    sentence = re.split(r"[.!?]\s+(?=[А-ЯЁ])", preceding)[-1].split()
     return following.casefold() in sentence_words().starters or len(sentence) > 4

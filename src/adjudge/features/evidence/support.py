@@ -14,15 +14,15 @@ CONTRADICTED: Support = "contradicted"
 NOT_FOUND: Support = "not found"
 SUPPORTS: tuple[Support, ...] = (SUPPORTED, CONTRADICTED, NOT_FOUND)
 POINTS = (1.0, 0.0, 0.0)
-"""What each is worth: the share of supported sentences is the mean."""
+"""Scores of the verdicts, so that their mean is the share of supported sentences."""
 Flag = Literal["unsupported", "look here", "nothing found against it"]
 UNSUPPORTED: Flag = "unsupported"
 LOOK_HERE: Flag = "look here"
 NOTHING_AGAINST: Flag = "nothing found against it"
 FLAGS: tuple[Flag, ...] = (UNSUPPORTED, LOOK_HERE, NOTHING_AGAINST)
-"""What a small model can say of a sentence: never that it is supported."""
+"""The flags of a small model. None of them says that a sentence is supported."""
 INVENTED = "invented_quotes"
-"""Under which name a vote tells how many quotes it gave that stand in no such fragment."""
+"""Metadata key of a vote: how many of its quotes are not in the fragment that they name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,6 @@ class Grounded(Chosen):
         return cls(option, explanation, evidence=tuple(map(Quote.of, evidence)))
 
 
-def grounded_each(each: Sequence[Grounded]) -> Grounded:
+def grounded_each(verdicts: Sequence[Grounded]) -> Grounded:
     """Combine verdicts on several sentences into one; its option lists theirs."""
-    return Grounded(", ".join(verdict.option for verdict in each), each=tuple(each))
+    return Grounded(", ".join(verdict.option for verdict in verdicts), each=tuple(verdicts))

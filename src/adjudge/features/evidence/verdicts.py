@@ -34,9 +34,9 @@ class _Checked:
     """A verdict after its quotes were checked."""
 
     verdict: Grounded
-    """Not found, where what it rests on is no evidence."""
+    """The verdict; "not found" if it rests on no evidence."""
     wrong: str | None = None
-    """Why it cannot stand as it was given."""
+    """Why the verdict cannot stand as it was given."""
     invented: int = 0
 
 
@@ -150,19 +150,20 @@ def _all_of(checked: Sequence[_Checked], *, settle: bool) -> Reading:
 
 
 def _check(
-    option: str, explanation: str | None, given: object, fragments: Sequence[str]
+    option: str, explanation: str | None, evidence: object, fragments: Sequence[str]
 ) -> _Checked:
     if option == NOT_FOUND:
         return _Checked(Grounded(NOT_FOUND, explanation))
     quoted = [
         entry
-        for entry in (given if isinstance(given, list) else [given])
+        for entry in (evidence if isinstance(evidence, list) else [evidence])
         if isinstance(entry, Mapping)
     ]
     quotes = [quote for entry in quoted if (quote := _quote(entry, fragments))]
     invented = [
         entry for entry in quoted if _text(entry.get("quote")) and not _quote(entry, fragments)
     ]
+    # one invented quote is enough to ask again, even next to good ones
     wrong = None if quotes and not invented else _why(option, invented)
     verdict = (
         Grounded(option, explanation, evidence=tuple(quotes))
@@ -189,9 +190,9 @@ def _why(option: str, invented: Sequence[JsonObject]) -> str:
     )
 
 
-def _quote(given: JsonObject, fragments: Sequence[str]) -> Quote | None:
+def _quote(entry: JsonObject, fragments: Sequence[str]) -> Quote | None:
     """Find the quote in its fragment; None if it is not there."""
-    number, text = whole_number(given.get("fragment")), _text(given.get("quote"))
+    number, text = whole_number(entry.get("fragment")), _text(entry.get("quote"))
     if number is None or not text or not 1 <= number <= len(fragments):
         return None
     fragment = fragments[number - 1]

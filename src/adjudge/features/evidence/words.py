@@ -32,8 +32,10 @@ def plain_word(word: str) -> str:
 def stem(word: str) -> str:
     """Return the beginning that most forms of a word share."""
     bare = plain_word(word)
+    # most Russian endings are one or two letters long
     if _is_cyrillic(bare):
         return bare[: max(3, len(bare) - (2 if len(bare) > 5 else 1))] if len(bare) > 3 else bare
+    # only if four letters remain, so that "ring" stays
     for ending in ("ing", "ied", "ies", "ed", "es", "s", "ly"):
         if len(bare) - len(ending) >= 4 and bare.endswith(ending):
             return bare[: -len(ending)].removesuffix("e")
@@ -48,11 +50,11 @@ def content_words(text: str) -> tuple[str, ...]:
     return tuple(stem(word) for word in tokens if word.casefold() not in function)
 
 
-def same_name(one: str, other: str) -> bool:
+def same_name(word_a: str, word_b: str) -> bool:
     """Return True if two words are forms of one name: «Пушкин» and «Пушкина», "Brown" and
     "Brown's".
     """
-    name_a, name_b = plain_word(one), plain_word(other)
+    name_a, name_b = plain_word(word_a), plain_word(word_b)
     if name_a == name_b:
         return True
     if not (_is_cyrillic(name_a) and _is_cyrillic(name_b)):

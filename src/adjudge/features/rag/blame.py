@@ -13,7 +13,7 @@ from adjudge.features.rag.record import BlameRecord
 
 Blamed = Literal["retriever", "generator", "both", "neither", "unknown"]
 BLAMED_BELOW = 0.8
-"""A side is to blame where one of its figures is below this."""
+"""A side is to blame if one of its figures is below this."""
 _FOUND = ("context_recall", "recall", "hit")
 _FAITHFUL = ("citations",)
 _SAID = ("correctness_recall", "correctness")
@@ -42,6 +42,7 @@ def blame(measured: Mapping[str, Measured], grounded: float | None) -> Blame:
     and, if the retriever is not to blame, how much of the reference the answer says. A side is to
     blame if one of its figures is below 0.8.
     """
+    # without a reference, all that can be known is whether anything useful was retrieved
     retrieval = dict(_values_of(measured, _FOUND)) or dict(_any_relevant(measured))
     missed = _below(retrieval)
     generation = {

@@ -21,11 +21,11 @@ class Citation:
     """One mark of one sentence."""
 
     sentence: int
-    """Its number among the answer's sentences, from 1."""
+    """Number of the sentence in the answer, from 1."""
     statement: str
     """The sentence without its marks."""
     mark: str
-    """As it stands in the answer."""
+    """The mark as it is written in the answer."""
     fragment: int | None
     """The number of the fragment that it points to, from 1; None: it points to none."""
 

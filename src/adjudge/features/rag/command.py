@@ -164,6 +164,7 @@ def rag(options: RagOptions, flags: Flags) -> int:
     data = data_entry(flags, options.csv, columns_from(options.column))
     file = eval_file_from_flags(flags, entry, data, models=ids)
     if options.output == _REPORTS:
+        # a link must not lead the default folder elsewhere
         own_folder(options.output)
     outcome = outcome_for(
         prepare_run(file, flags, options.api_key, report_paths(options.output)),

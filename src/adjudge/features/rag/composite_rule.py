@@ -40,6 +40,7 @@ def composite(
         _value(filled, scored, end, weights) for filled in _extremes(scores, scored) for end in ends
     ]
     lower, upper = min(reached), max(reached)
+    # a missing score that cannot change the outcome does not prevent one
     value = lower if lower == upper else None
     rule = fired_gates[0].rule if fired_gates else MEAN if value is not None else MISSING
     return Composite(value, rule, lower, upper, missing)

@@ -20,9 +20,9 @@ from adjudge.messages import Message
 _OWN_KEYS = ("title", "weight", "gates")
 _GATE_KEYS = ("score", "rule", "cap", "weight")
 EQUAL_WEIGHT = 1.0
-"""Of a dimension that nobody gave another."""
+"""The default weight."""
 NO_DIMENSIONS = "none"
-"""The name that asks for no dimension at all, where something else is measured."""
+"""The name that asks for no dimension at all, if something else is measured."""
 _MOST_GATED = 10_000
 """Ways in which the scores of gated dimensions may combine: the bounds of a
 composite try them all.
@@ -77,9 +77,9 @@ class Dimension:
     """One question about an answer, with a scale from 0 (bad) to its maximum (good)."""
 
     criteria: Criteria
-    """Its options are the scores "0", "1", … as texts."""
+    """Criteria whose options are the scores "0", "1", … as texts."""
     title: str = ""
-    """What reports call it; by default its name."""
+    """The name in reports; by default made of ``name``."""
     labels: Sequence[str] = ()
     """A word or two for each score; by default none."""
     weight: float = EQUAL_WEIGHT
@@ -171,20 +171,20 @@ def read_dimensions(path: str | Path, language: str = "en") -> tuple[Dimension, 
     return tuple(_dimension(value, place, language) for place, value in entries.values())
 
 
-def kept_dimensions(kept: object) -> tuple[Dimension, ...]:
+def kept_dimensions(stored_dimensions: object) -> tuple[Dimension, ...]:
     """Read the dimensions from a run folder's configuration; empty if they cannot be read."""
     try:
         return tuple(
             _read_dimension(mapping(stored, Place(Message("the run"))))
-            for stored in mapping(kept, Place(Message("the run"))).values()
+            for stored in mapping(stored_dimensions, Place(Message("the run"))).values()
         )
     except (SetupError, KeyError, TypeError, ValueError):
         return ()
 
 
-def _read_dimension(one: JsonObject) -> Dimension:
+def _read_dimension(stored: JsonObject) -> Dimension:
     place = Place(Message("the run"))
-    stored_criteria = mapping(one["criteria"], place)
+    stored_criteria = mapping(stored["criteria"], place)
     options = [mapping(option, place) for _, option in list_of(stored_criteria["options"], place)]
     context = stored_criteria.get("context_fields")
     criteria = Criteria(
@@ -197,16 +197,16 @@ def _read_dimension(one: JsonObject) -> Dimension:
         else None,
         higher_is_better=bool(stored_criteria.get("higher_is_better", True)),
     )
-    labels = [str(label) for _, label in list_of(one["labels"], place)]
-    gates = [_gate(mapping(gate, place), place) for _, gate in list_of(one["gates"], place)]
-    return Dimension(criteria, str(one["title"]), labels, number(one["weight"], place), gates)
+    labels = [str(label) for _, label in list_of(stored["labels"], place)]
+    gates = [_gate(mapping(gate, place), place) for _, gate in list_of(stored["gates"], place)]
+    return Dimension(criteria, str(stored["title"]), labels, number(stored["weight"], place), gates)
 
 
 def choose_dimensions(
-    known: Sequence[Dimension], wanted: Sequence[str | Dimension] | None
+    available: Sequence[Dimension], wanted: Sequence[str | Dimension] | None
 ) -> tuple[Dimension, ...]:
     """Return the wanted dimensions, given by name or as objects; all if ``wanted`` is None."""
-    by_name = {choice.name: choice for choice in known}
+    by_name = {choice.name: choice for choice in available}
     if wanted is not None and list(wanted) == [NO_DIMENSIONS]:
         return ()
     if wanted is not None and not wanted:
@@ -221,17 +221,17 @@ def choose_dimensions(
                 hint=nearest(choice, list(by_name)),
             )
     selected = tuple(
-        by_name[choice] if isinstance(choice, str) else choice for choice in wanted or known
+        by_name[choice] if isinstance(choice, str) else choice for choice in wanted or available
     )
     check_dimensions(selected)
     return selected
 
 
 def reweight(
-    known: Sequence[Dimension], weights: Mapping[str, float], *, beside: bool = False
+    dimensions: Sequence[Dimension], weights: Mapping[str, float], *, beside: bool = False
 ) -> tuple[Dimension, ...]:
     """Return the dimensions with other weights. ``beside``: True if a measure has a weight too."""
-    names = [dimension.name for dimension in known]
+    names = [dimension.name for dimension in dimensions]
     for name in weights:
         if name not in names:
             raise SetupError(
@@ -241,7 +241,7 @@ def reweight(
             )
     reweighted = tuple(
         replace(dimension, weight=float(weights.get(dimension.name, dimension.weight)))
-        for dimension in known
+        for dimension in dimensions
     )
     check_dimensions(reweighted, beside=beside)
     return reweighted

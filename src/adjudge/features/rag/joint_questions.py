@@ -111,6 +111,7 @@ def _of_the_same_fragments(cases: Sequence[Case]) -> tuple[list[JointCase], list
         to_evaluate_field=inclusion_criteria.to_evaluate_field,
         context_fields=[*shared_fields, _FRAGMENTS],
     )
+    # by identity: cases of equal content are still two cases
     joined = {id(case) for case in (*relevance, *inclusion)}
     return [JointCase(criteria, instance, ChoiceOfLists.of(lists), CHECK_LISTS)], [
         case for case in cases if id(case) not in joined

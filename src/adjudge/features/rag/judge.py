@@ -84,12 +84,17 @@ Kept = RunLike | None
 Limit = Budget | None
 Told = Progress[RagResult] | None
 _WITHOUT_MODELS = 64
-"""Rows under way at once where nobody is asked."""
+"""Rows under way at once if no model is asked."""
 
 
 @dataclass(frozen=True)
 class RagEvaluator(AskSettings, RagPlans):
     """Scores the answers of a retrieval-augmented assistant.
+
+    Example:
+        judge = RagEvaluator("mistral/mistral-small-latest", dimensions=["groundedness"])
+        result = judge.evaluate({"user_input": "…", "contexts": ["…"], "response": "…"})
+        result.score, result.explanations["groundedness"]
 
     Every dimension is asked about by itself and sees only what it needs. With several models or
     samples a dimension's score is what most of the valid votes say; a tie goes to the lower score.
@@ -98,13 +103,13 @@ class RagEvaluator(AskSettings, RagPlans):
         models: one model or a panel: ids, model objects or functions ``prompt -> text``; None is
             the embedded model.
         model: another name of ``models``.
-        dimensions: which to score, by name or as objects of one's own; None: all there are.
+        dimensions: which to score, by name or as custom objects; None: all.
         config: a file with further dimensions, or other weights and gates for the ready-made ones.
         measures: what else to measure, by name, such as "ndcg@5" or "context_recall";
             ``known_measures()`` has them all. With ``dimensions="none"`` nothing else is judged;
             measures of ids then need no model.
-        weights: dimension or measure → weight, where it is another one. Measures have none, and so
-            no part in the composite, unless there is no dimension: then each has the weight 1.
+        weights: dimension or measure → weight, if it is not the usual one. Measures have none, so
+            they are no part of the composite. Without any dimension, each has the weight 1.
         votes: votes per model and dimension.
         strictness: another name of ``votes``.
         language: of prompts, explanations and scale texts: "en" or "ru".
@@ -119,12 +124,12 @@ class RagEvaluator(AskSettings, RagPlans):
         on_failure: what a row without a score becomes: "abstain" (a result that says so), "raise"
             (a RunError), or "random" (scores by chance, marked as such and left out of every
             aggregate).
-        evidence: look every sentence of the answer up in the fragments: "each" (one question a
+        evidence: look every sentence of the answer up in the fragments: "each" (one question per
             sentence) or "joint" (one for all of them), which also decide groundedness, "rules"
             (no model) or "flags" (what the embedded model points at); with these groundedness is
             asked about as ever.
         claims: have a model say first what each sentence claims, and look that up.
-        rewrite_questions: have follow-up questions made self-contained where a row has a
+        rewrite_questions: have follow-up questions made self-contained if a row has a
             conversation, and judge relevance by those; the result says by which question.
         checks: how measures ask about fragments and sentences: "each" by itself, or "joint", many
             in one call.
@@ -199,6 +204,7 @@ class RagEvaluator(AskSettings, RagPlans):
             raise SetupError(
                 "claims are looked up by a model: give evidence='each' or evidence='joint' as well"
             )
+        # last, because it opens the models of ``_judge``
         super().__post_init__()
 
     def open_models(self) -> ModelPanel:
@@ -336,7 +342,7 @@ class RagEvaluator(AskSettings, RagPlans):
             *([standalone.TEMPLATE] if self.rewrite_questions else ()),
         ]
         return with_wording(
-            settings, self.language, sentences=bool(self.evidence), others=templates
+            settings, self.language, sentences=bool(self.evidence), further_templates=templates
         )
 
     async def ask(self, ballot: Ballot) -> Vote:
@@ -364,6 +370,7 @@ class RagEvaluator(AskSettings, RagPlans):
         models = dict.fromkeys(vote.model for vote in votes)
         if not self._measuring.weighed or len(models) < 2:
             return result
+        # a panel's models may differ in measures too, so each gets a composite of its own votes
         votes_by_model = {name: [vote for vote in votes if vote.model == name] for name in models}
         composites = {
             name: self._pool_votes(item, model_votes, question).composite.value
@@ -420,13 +427,13 @@ class RagEvaluator(AskSettings, RagPlans):
 
 def _instances(
     rag: RagEvaluator,
-    given: Row | Source,
+    source: Row | Source,
     columns: Mapping[str, str] | None,
     limit: int | None,
 ) -> Sequence[Instance]:
-    if isinstance(given, Mapping | Instance):
-        return rag.rows([given], columns).instances
-    rows = rag.rows(given, columns, limit)
+    if isinstance(source, Mapping | Instance):
+        return rag.rows([source], columns).instances
+    rows = rag.rows(source, columns, limit)
     if rows.blank:
         _LOG.warning(rows.blank)
     return rows.instances
@@ -436,22 +443,22 @@ def _result(
     rag: RagEvaluator,
     item: Instance,
     votes: tuple[Vote, ...],
-    judged: Mapping[str, DirectInstanceResult],
+    results: Mapping[str, DirectInstanceResult],
     measured: Mapping[str, Measured] = NOTHING_MEASURED,
 ) -> RagResult:
     scores = {
         name: None if dimension_result.score is None else int(dimension_result.score)
-        for name, dimension_result in judged.items()
+        for name, dimension_result in results.items()
     }
     combined = composite(scores, rag._scored, list(measured.values()))
     status = (
         Status.SCORED
         if combined.value is not None
-        else status_of_row([dimension_result.status for dimension_result in judged.values()])
+        else status_of_row([dimension_result.status for dimension_result in results.values()])
     )
     agreements = [
         dimension_result.agreement
-        for dimension_result in judged.values()
+        for dimension_result in results.values()
         if dimension_result.agreement is not None
     ]
     return RagResult(
@@ -461,14 +468,14 @@ def _result(
         votes=votes,
         score=combined.value,
         agreement=sum(agreements) / len(agreements) if agreements else None,
-        tie=any(dimension_result.tie for dimension_result in judged.values()),
+        tie=any(dimension_result.tie for dimension_result in results.values()),
         composite=combined,
         dimensions=rag._scored,
-        judged=FrozenDict(judged),
+        judged=FrozenDict(results),
         measured=FrozenDict(measured),
         notes=tuple(
             dict.fromkeys(
-                note for dimension_result in judged.values() for note in dimension_result.notes
+                note for dimension_result in results.values() for note in dimension_result.notes
             )
         ),
     )

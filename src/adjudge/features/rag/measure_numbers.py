@@ -42,7 +42,7 @@ class MeasureSummary:
     rows: int
     missing: int
     reasons: Mapping[str, int] = field(default_factory=dict)
-    """Why, the most frequent reason first."""
+    """Reasons for missing values → how often, the most frequent first."""
     interval: Interval | None = None
     confident: Interval | None = None
     """Limits of the mean, at the confidence that gates ask for. They hold whatever the rows
@@ -52,7 +52,7 @@ class MeasureSummary:
     """Values that lost votes of a panel could change."""
 
     def as_summary(self) -> Summary:
-        """Return its values for a gate of its own."""
+        """Return its values for a separate gate."""
         return Summary.of_scores(self.mean, self.rows, self.missing, self.confident, self.opened)
 
     def to_dict(self) -> JsonDict:
@@ -71,9 +71,9 @@ class MeasuresSummary:
 
     each: tuple[MeasureSummary, ...]
     blamed: Mapping[str, int]
-    """Whom the rows blame → how many."""
+    """Side to blame → number of rows."""
     idle: int | None = None
-    """Rows in which the answer leaves a relevant fragment unused; None where that was not asked."""
+    """Rows in which the answer leaves a relevant fragment unused; None if that was not asked."""
 
     def named(self, name: str) -> MeasureSummary | None:
         """Return the measure of that name."""
@@ -110,6 +110,7 @@ class MeasureTally:
                 self._reasons[name][abridge(reason)] += 1
                 self._lost[name].add(self._sureness.unit(record))
             else:
+                # the place is noted before the value is appended there
                 if could_change(record, name):
                     self._open[name].add(len(values))
                 values.append(value)

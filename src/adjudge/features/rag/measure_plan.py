@@ -24,10 +24,10 @@ from adjudge.messages import Message
 from adjudge.stats.estimate import Figure
 
 Results = Callable[[Case], DirectInstanceResult | None]
-"""What the votes on a case come to; None while some are still to be asked for."""
+"""Returns the pooled result of a case; None while votes are missing."""
 _RELEVANCE = "fragment_relevance"
 _LATER = ("fragment_used", "fragments_disagree")
-"""Asked of relevant fragments only, where relevance is asked for."""
+"""Questions about relevant fragments only, if relevance is asked for."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,7 @@ class RagMeasuring:
         """Return the parts to ask about; None while that depends on missing answers."""
         if not self._can_ask(check, row):
             return []
+        # None means that every fragment counts
         relevant: Relevant = None
         if check in _LATER and self.is_staged and results:
             relevance = [
@@ -144,31 +145,31 @@ def _share(answers: Sequence[bool], nothing: str) -> Figure:
     return Figure(sum(answers) / len(answers)) if answers else Figure(None, nothing)
 
 
-def _correctness_precision(row: RowTexts, said: Said) -> Figure:  # noqa: ARG001
-    return _share(said["statement_in_reference"], Message("the answer makes no statement"))
+def _correctness_precision(row: RowTexts, answers: Said) -> Figure:  # noqa: ARG001
+    return _share(answers["statement_in_reference"], Message("the answer makes no statement"))
 
 
-def _correctness_recall(row: RowTexts, said: Said) -> Figure:  # noqa: ARG001
-    return _share(said["statement_in_answer"], Message("the reference makes no statement"))
+def _correctness_recall(row: RowTexts, answers: Said) -> Figure:  # noqa: ARG001
+    return _share(answers["statement_in_answer"], Message("the reference makes no statement"))
 
 
-def _correctness(row: RowTexts, said: Said) -> Figure:
+def _correctness(row: RowTexts, answers: Said) -> Figure:
     """Return the harmonic mean of precision and recall; nothing if one side makes no statement."""
-    precise, complete = _correctness_precision(row, said), _correctness_recall(row, said)
+    precise, complete = _correctness_precision(row, answers), _correctness_recall(row, answers)
     if precise.value is None or complete.value is None:
         return Figure(None, precise.reason or complete.reason)
     both = precise.value + complete.value
     return Figure(2 * precise.value * complete.value / both if both else 0.0)
 
 
-def _fragment_use(row: RowTexts, said: Said) -> Figure:
+def _fragment_use(row: RowTexts, answers: Said) -> Figure:
     """Return the share of fragments that the answer cites or uses; of the relevant ones only, if
     relevance is known.
     """
-    relevant = said.get(_RELEVANCE) or [True] * len(row.fragments)
+    relevant = answers.get(_RELEVANCE) or [True] * len(row.fragments)
     counted = [number for number, is_relevant in enumerate(relevant, 1) if is_relevant]
     cited = [number in row.cited for number in counted]
-    used = sum(cited) + sum(said["fragment_used"])
+    used = sum(cited) + sum(answers["fragment_used"])
     return (
         Figure(used / len(counted)) if counted else Figure(None, Message("no fragment is relevant"))
     )

@@ -34,14 +34,16 @@ class RagPart:
     check: str
     """The name of the question."""
     number: int
-    """Of the fragment or the sentence, from 1."""
+    """Number of the fragment or sentence, from 1."""
     text: str
     others: tuple[int, ...] = ()
-    """Of the fragments that it is held against: the other of a pair, or those that are cited."""
+    """Numbers of the fragments that it is compared with: the other one of a pair, or all cited
+    ones.
+    """
     mark: str = ""
-    """Of a citation, as it stands in the answer."""
+    """The mark of a citation, as it is written in the answer."""
     case: Case | None = None
-    """What a model is asked; None where there is nothing to ask."""
+    """The question for a model; None if there is nothing to ask."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Answered:
     part: RagPart
     yes: bool | None
     reason: str = ""
-    """Why it is so, or why there is none."""
+    """The reason of the answer, or why there is none."""
 
     def record(self) -> PartRecord:
         """Return it as the record of the judgment stores it."""
@@ -82,7 +84,7 @@ class RowTexts:
 
     item: Instance
     question: str = ""
-    """The one that is judged, where it is not that of the row."""
+    """The question that is judged, if it is not the row's own."""
 
     def text(self, name: str) -> str:
         value = self.item.value(name)

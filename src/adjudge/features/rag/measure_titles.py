@@ -26,6 +26,6 @@ def measure_title(name: str) -> str:
     return _TITLES.get(name, name)
 
 
-def yes_or_no(said: bool | None) -> str:
+def yes_or_no(answer: bool | None) -> str:
     """Return yes, no, or a dash if it is unknown."""
-    return "–" if said is None else Message("yes") if said else Message("no")
+    return "–" if answer is None else Message("yes") if answer else Message("no")

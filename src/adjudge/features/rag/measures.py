@@ -43,7 +43,7 @@ class RagMeasure:
     reads: tuple[str, ...]
     """The fields that it is made of."""
     checks: tuple[str, ...] = ()
-    """What models are asked for it; none: it is reckoned from ids."""
+    """Names of the questions to models; empty if it is computed from ids."""
     higher_is_better: bool = True
     weight: float = 0.0
     """In the composite; 0: it has no part in it."""
@@ -116,19 +116,20 @@ def weighed_measures(
     return chosen_measures(names, default | measure_weights, language), other_weights
 
 
-def kept_measures(kept: object) -> tuple[RagMeasure, ...]:
+def kept_measures(stored_measures: object) -> tuple[RagMeasure, ...]:
     """Read the measures from a run folder's configuration; empty if they cannot be read."""
     try:
         place = Place(Message("the run"))
         return tuple(
-            _read_measure(mapping(stored, place), place) for stored in mapping(kept, place).values()
+            _read_measure(mapping(stored, place), place)
+            for stored in mapping(stored_measures, place).values()
         )
     except SetupError:
         return ()
 
 
-def _read_measure(given: JsonObject, place: Place) -> RagMeasure:
-    return replace(_measure(given, place), weight=number(given.get("weight", 0.0), place))
+def _read_measure(stored: JsonObject, place: Place) -> RagMeasure:
+    return replace(_measure(stored, place), weight=number(stored.get("weight", 0.0), place))
 
 
 def measure_name(name: str) -> str | None:
@@ -139,22 +140,24 @@ def measure_name(name: str) -> str | None:
     return str(rank) if rank else name if name in known_measures() else None
 
 
-def _find_measure(name: str, known: Mapping[str, RagMeasure]) -> RagMeasure:
+def _find_measure(name: str, available: Mapping[str, RagMeasure]) -> RagMeasure:
     rank = RankMeasure.of(name)
     if rank:
         cut = "" if rank.k is None else f"@{rank.k}"
-        return replace(known[rank.name], name=str(rank), title=known[rank.name].title + cut)
-    if name not in known:
+        return replace(available[rank.name], name=str(rank), title=available[rank.name].title + cut)
+    if name not in available:
         ranked = ", ".join(f"{known_name}@k" for known_name in NAMES)
-        model_measures = ", ".join(known_name for known_name in known if known_name not in NAMES)
+        model_measures = ", ".join(
+            known_name for known_name in available if known_name not in NAMES
+        )
         raise SetupError(
             "unknown measure {name!r}; {hint} (of ids: {ranked}; by models: {others})",
             name=name,
-            hint=nearest(name, list(known)),
+            hint=nearest(name, list(available)),
             ranked=ranked,
             others=model_measures,
         )
-    return known[name]
+    return available[name]
 
 
 @cache
@@ -172,14 +175,14 @@ def _read(language: str) -> tuple[Mapping[str, RagMeasure], Mapping[str, Criteri
     return {raw.name: raw for raw in measures}, {raw.name: raw for raw in criteria}
 
 
-def _measure(given: JsonObject, place: Place) -> RagMeasure:
-    side = one_of(given.get("of"), SIDES, place.at("of"))
+def _measure(content: JsonObject, place: Place) -> RagMeasure:
+    side = one_of(content.get("of"), SIDES, place.at("of"))
     return RagMeasure(
-        name=phrase(given.get("name"), place.at("name")),
-        title=phrase(given.get("title"), place.at("title")),
-        description=phrase(given.get("description"), place.at("description")),
+        name=phrase(content.get("name"), place.at("name")),
+        title=phrase(content.get("title"), place.at("title")),
+        description=phrase(content.get("description"), place.at("description")),
         of="retriever" if side == "retriever" else "generator",
-        reads=tuple(texts(given.get("reads"), place.at("reads"))),
-        checks=tuple(texts(given.get("checks") or [], place.at("checks"))),
-        higher_is_better=flag(given.get("higher_is_better", True), place.at("higher_is_better")),
+        reads=tuple(texts(content.get("reads"), place.at("reads"))),
+        checks=tuple(texts(content.get("checks") or [], place.at("checks"))),
+        higher_is_better=flag(content.get("higher_is_better", True), place.at("higher_is_better")),
     )

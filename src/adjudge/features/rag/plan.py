@@ -109,6 +109,7 @@ class RagPlans(Judge[Instance, RagResult]):
             case for case in self._cases(item, question) if case.criteria.name != self._by_sentence
         ]
         if wait:
+            # these read the question, which is still being rewritten
             return [case for case in cases if case.criteria.name not in standalone.READERS]
         if cast is None or not self._measuring.checks:
             return cases

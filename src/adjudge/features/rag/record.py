@@ -32,12 +32,12 @@ class Composite:
     """
 
     value: float | None
-    """None while a missing score could change it: nothing is made up for that one, and the others
-    do not take its place.
+    """The composite; None if a missing score could change it. No score is made up, and the others
+    do not take its weight.
     """
     rule: str
-    """The gate that fired ("harmful", "questionable"), else "mean", or "missing" where a missing
-    score leaves no value.
+    """The gate that fired ("harmful", "questionable"), else "mean", or "missing" if a missing score
+    leaves no value.
     """
     lower: float
     """The least it can be, whatever the missing scores would have been."""

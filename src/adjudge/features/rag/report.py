@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from adjudge.stats.intervals import Interval
 
 _NONE = -1
-"""Stands for a missing score where scores are kept as bytes."""
+"""Stands for a missing score in an array of scores."""
 
 
 class MeasureMeanShape(TypedDict):
@@ -105,7 +105,7 @@ class DimensionSummary:
 
     dimension: Dimension
     counts: tuple[int, ...]
-    """How often each score was given."""
+    """Number of answers per score."""
     missing: int
     raw: Distribution | None
     normalized: Distribution | None
@@ -133,7 +133,7 @@ class DimensionSummary:
         return self.scored > 1 and max(self.counts) == self.scored
 
     def as_summary(self) -> Summary:
-        """Return its normalised scores, for a gate of its own."""
+        """Return its normalised scores, for a separate gate."""
         return Summary.of_scores(self.mean, self.scored, self.missing, self.confident, self.opened)
 
 
@@ -159,19 +159,19 @@ class RagSummary(SectionPart):
     histogram: tuple[int, ...]
     """Composites by tenths; 1.0 is in the last."""
     rules: Mapping[str, int]
-    """How often each gate fired, the strictest first, those that never did too; then how many
-    composites are plain means, and how many are missing, also where a gate fired.
+    """How often each gate fired, the strictest first, including those that never did; then the
+    number of plain means, and of missing composites, even if a gate fired.
     """
     barring: tuple[str, ...]
     dimensions: tuple[DimensionSummary, ...]
     correlations: tuple[tuple[float | None, ...], ...]
-    """Spearman's, of each two dimensions over the rows that have both; None
-    where one never varies.
+    """Spearman's correlation of each pair of dimensions, over the rows that have both; None if one
+    never varies.
     """
     votes_valid: int
     votes_requested: int
     measures: MeasuresSummary | None = None
-    """What was measured beside the dimensions, where something was."""
+    """Measures besides the dimensions, if any were taken."""
 
     def figures(self) -> Iterator[NamedFigure]:
         for dimension in self.dimensions:
@@ -420,29 +420,30 @@ class RagTally(SectionTally):
     def rank(self, record: JudgmentRecord) -> Rank:
         return rank_of(record, self._dimensions)
 
-    def add(self, one: JudgmentRecord) -> None:
-        rag = rag_detail(one)
-        self._overall.add(one)
-        self._units.append(self._sureness.unit(one))
-        rule = rule_of(one)
+    def add(self, record: JudgmentRecord) -> None:
+        rag = rag_detail(record)
+        self._overall.add(record)
+        self._units.append(self._sureness.unit(record))
+        rule = rule_of(record)
         self._rules[rule] += 1
+        # a fired gate and a missing value can both be true of one row
         self._rules[MISSING] += (rag is None or rag.composite.value is None) and rule != MISSING
-        if one.scored and one.score is not None:
-            self._composites.append(one.score)
+        if record.scored and record.score is not None:
+            self._composites.append(record.score)
         for name, scores in self._scores.items():
-            score = score_of(one, name, made_up=False)
+            score = score_of(record, name, made_up=False)
             scores.append(_NONE if score is None else score)
             if score is not None:
-                if could_change(one, name):
+                if could_change(record, name):
                     self._open[name].add(self._known[name])
                 self._known[name] += 1
-        self._requested += one.votes_requested
-        self._valid += one.votes_valid
+        self._requested += record.votes_requested
+        self._valid += record.votes_valid
         # agreement says something only if a dimension has more than one vote
-        if rag and one.votes_requested - (rag.votes_on_measures or 0) > len(self._dimensions):
+        if rag and record.votes_requested - (rag.votes_on_measures or 0) > len(self._dimensions):
             self._add_agreements(rag)
         if self._measures:
-            self._measures.add(one)
+            self._measures.add(record)
 
     def _add_agreements(self, rag: RagDetail) -> None:
         for name, sums in self._agreements.items():
@@ -536,8 +537,8 @@ def _histogram(values: Sequence[float]) -> tuple[int, ...]:
     return tuple(counts[place] for place in range(BINS))
 
 
-def _correlation(one: Sequence[int], other: Sequence[int]) -> float | None:
-    both = [(a, b) for a, b in zip(one, other, strict=True) if _NONE not in (a, b)]
+def _correlation(scores_a: Sequence[int], scores_b: Sequence[int]) -> float | None:
+    both = [(a, b) for a, b in zip(scores_a, scores_b, strict=True) if _NONE not in (a, b)]
     return spearman([a for a, _ in both], [b for _, b in both])
 
 

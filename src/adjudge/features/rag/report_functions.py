@@ -27,7 +27,7 @@ from adjudge.runs.sections import Rank
 from adjudge.runs.terms import field_title, rule_title
 
 BINS = 10
-"""Of the composite's histogram."""
+"""Bars of the composite's histogram."""
 
 
 def rank_of(record: JudgmentRecord, dimensions: Iterable[Dimension]) -> Rank:

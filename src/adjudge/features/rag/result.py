@@ -20,7 +20,7 @@ from adjudge.features.rag.record import Composite, LostVotes, RagDetail
 from adjudge.features.rag.standalone_question import JudgedQuestion
 
 GROUNDEDNESS = "groundedness"
-"""The dimension that sentences decide, where they are looked up."""
+"""The dimension that is decided by sentences, if they are looked up."""
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -36,19 +36,19 @@ class RagResult(Result):
     judged: Mapping[str, DirectInstanceResult] = field(default_factory=FrozenDict)
     """Each dimension's own result, with its votes."""
     evidence: EvidenceResult | None = None
-    """The answer sentence by sentence, where that was asked for."""
+    """The answer sentence by sentence, if ``evidence`` was set."""
     question: JudgedQuestion | None = None
-    """What relevance was judged by, where follow-up questions were to be made self-contained and
-    there is a conversation.
+    """The question that relevance was judged by, if follow-up questions were rewritten and there is
+    a conversation.
     """
     measured: Mapping[str, Measured] = field(default_factory=FrozenDict)
-    """What the row was measured by beside its dimensions, where that was asked for."""
+    """The measures of the row besides its dimensions, if any were asked for."""
     parts: tuple[Answered, ...] = ()
-    """What was asked for the measures, about each fragment and sentence."""
+    """The answers about each fragment and sentence, which the measures are computed from."""
     blame: Blame | None = None
-    """Whether the retriever or the generator is to blame; None where nothing was measured."""
+    """The side to blame, retriever or generator; None if nothing was measured."""
     own_composites: Mapping[str, float] = field(default_factory=FrozenDict)
-    """Of a panel whose measures have weights: the composite by each model's own votes."""
+    """For a panel whose measures have weights: the composite by each model's own votes."""
 
     @property
     def reason(self) -> str | None:
@@ -224,6 +224,7 @@ def _could_change(result: DirectInstanceResult) -> bool:
     lost = sum(not vote.valid for vote in result.votes)
     options = [vote.verdict.option for vote in result.votes if vote.verdict]
     agreeing = options.count(result.option or "")
+    # the lost votes could all go to the runner-up
     return lost > 0 and 2 * agreeing - len(options) <= lost
 
 

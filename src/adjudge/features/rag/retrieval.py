@@ -69,6 +69,7 @@ class RankMeasure:
     def figure(self, retrieved: Sequence[str], relevant: Grades) -> Figure:
         """Compute the measure for one ranking."""
         positive = {item_id: grade for item_id, grade in relevant.items() if grade > 0}
+        # duplicates go first, so that a cut-off counts different items
         top = list(dict.fromkeys(retrieved))[: self.k]
         if not positive:
             return Figure(None, NOTHING_RELEVANT)

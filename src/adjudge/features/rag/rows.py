@@ -71,6 +71,7 @@ def read_rows(
         )
         chosen_columns = columns_of(instances[0], columns or {}, source, needed)
     except WrongData as error:
+        # rows of a list were given by a program: there the setup is wrong, not the data
         if isinstance(source, str | Path) or isinstance(error, NothingToJudge):
             raise
         raise SetupError(error.message) from error
@@ -86,7 +87,7 @@ class RagFields(NamedTuple):
     may_be_empty: Sequence[str]
     """Every row of a file has a column for these, which may hold nothing."""
     also: Sequence[str]
-    """Taken where they are there."""
+    """Optional fields."""
 
 
 def fields_of(

@@ -35,9 +35,9 @@ class JudgedQuestion:
 
     text: str
     rewritten: bool = False
-    """Whether it is another than the user's."""
+    """True if it is not the user's own."""
     reason: str = ""
-    """Why it could not be made self-contained, where that failed."""
+    """Why it could not be made self-contained, if that failed."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -86,6 +86,7 @@ def judged_question(item: Instance, votes: Sequence[Vote]) -> JudgedQuestion:
         return JudgedQuestion(
             original, reason=next((vote.reason or unusable for vote in votes), "")
         )
+    # a model may put the question into quotation marks
     question = " ".join(written.split()).strip('"«»“”„')
     return JudgedQuestion(question, rewritten=question != " ".join(original.split()))
 

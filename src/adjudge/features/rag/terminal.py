@@ -56,7 +56,7 @@ def _dimension(summary: DimensionSummary) -> tuple[str, ...]:
 
 
 def measure_tables(
-    found: MeasuresSummary, entries: Iterable[JudgmentRecord], screen: Screen
+    measures: MeasuresSummary, entries: Iterable[JudgmentRecord], screen: Screen
 ) -> Iterator[Table]:
     """Yield the measures, the counts of blame, and the worst rows that blame a side."""
     headings = (
@@ -78,18 +78,18 @@ def measure_tables(
                 summary.rows,
                 summary.missing,
             )
-            for summary in found.each
+            for summary in measures.each
         ),
     )
     yield screen.table(
         (Message("to blame"), term("measure", "rows")),
-        ((measure_title(who), rows) for who, rows in found.blamed.items() if rows),
+        ((measure_title(who), rows) for who, rows in measures.blamed.items() if rows),
     )
     worst = [
         summary for summary in entries if blamed_side(summary) in ("retriever", "generator", "both")
     ]
     if worst:
-        yield _rows(found, worst[:_MOST_ROWS], screen)
+        yield _rows(measures, worst[:_MOST_ROWS], screen)
 
 
 def _rows(measures: MeasuresSummary, worst: Iterable[JudgmentRecord], screen: Screen) -> Table:

@@ -12,7 +12,7 @@ from adjudge.features.evidence.questions import TEMPLATES
 from adjudge.features.evidence.result import EvidenceResult
 
 Key = tuple[str, str]
-"""What a vote is about: the name of the criteria, and what was shown."""
+"""The subject of a vote: the name of the criteria, and the identity of what was shown."""
 
 
 def key_of(case: Case | Ballot) -> Key:
@@ -50,11 +50,11 @@ def score_groundedness(case: Case, evidence: EvidenceResult) -> DirectInstanceRe
     )
 
 
-def status_of_row(each: Sequence[Status]) -> Status:
+def status_of_row(statuses: Sequence[Status]) -> Status:
     """Return the status of an answer without a composite: abstained if all missing scores were
     declined.
     """
-    missing = [status for status in each if status is not Status.SCORED]
+    missing = [status for status in statuses if status is not Status.SCORED]
     return (
         Status.ABSTAINED
         if missing and all(status is Status.ABSTAINED for status in missing)

@@ -179,7 +179,9 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
         """Return the configuration with the wording of the questions about points."""
         settings = super().configuration(criteria)
-        return with_wording(settings, self.language, sentences=False, others=ABOUT_POINTS)
+        return with_wording(
+            settings, self.language, sentences=False, further_templates=ABOUT_POINTS
+        )
 
     # -- judging -------------------------------------------------------------
 

@@ -123,7 +123,9 @@ class RubricWriter(AskSettings, Judge[Instance, ProposedRubric]):
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
         """Return the configuration with the wording of the request."""
         settings = super().configuration(criteria)
-        return with_wording(settings, self.language, sentences=False, others=ABOUT_POINTS)
+        return with_wording(
+            settings, self.language, sentences=False, further_templates=ABOUT_POINTS
+        )
 
     def check(self, item: Instance) -> None:
         """Refuse a row without a question."""

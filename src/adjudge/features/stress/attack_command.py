@@ -128,10 +128,12 @@ def attack(options: AttackOptions) -> int:
     """
     for path in options.output:
         check_page(path)
-    chosen_ones = chosen_families(options.family)
+    attack_families = chosen_families(options.family)
     file = options.file(options.eval_file, options.rows)
     prices = price_table(options.prices)
-    folder = options.folder or own_folder(Path("runs") / f"attack-{_name(options, file)}")
+    name = options.eval_file.stem if options.eval_file else Path(file.data.path).stem or "rows"
+    folder = options.folder or own_folder(Path("runs") / f"attack-{name}")
+    # an attack must not be written into an ordinary run
     if holds_run(folder) and FACT not in run_info(folder).facts:
         raise SetupError(
             "{folder} holds a run that is not an attack: give --run another name", folder=folder
@@ -151,17 +153,13 @@ def attack(options: AttackOptions) -> int:
         )
     )
     defences = tuple(dict.fromkeys(options.defence)) or ("fence",)
-    attacked = attack_plan(plan, rows, chosen_ones, defences, options.texts)
+    attacked = attack_plan(plan, rows, attack_families, defences, options.texts)
     if options.dry_run:
         show_estimate(estimate(attacked), as_json=options.as_json)
         return ExitCode.OK
     attacked = replace(attacked, facts={**attacked.facts, **facts_to_keep("attack", prices)})
     skipped = follow_run(attacked, quiet=options.quiet or options.as_json)
     return _tell(attack_report(folder, options.confidence), options, folder, skipped)
-
-
-def _name(wanted: AttackOptions, file: EvalFile) -> str:
-    return wanted.eval_file.stem if wanted.eval_file else Path(file.data.path).stem or "rows"
 
 
 def _read(file: EvalFile) -> Iterator[Instance]:
@@ -173,14 +171,14 @@ def _read(file: EvalFile) -> Iterator[Instance]:
     return RowReader(file).read(tell)
 
 
-def _tell(report: AttackReport, wanted: AttackOptions, folder: Path, skipped: int) -> int:
+def _tell(report: AttackReport, options: AttackOptions, folder: Path, skipped: int) -> int:
     output_language = language()
     document = attack_document(report, output_language)
-    gates, code = _gates(report, wanted.fail_over)
+    gates, code = _gates(report, options.fail_over)
     report_data = _json(report, gates)
-    for path in wanted.output:
+    for path in options.output:
         write_page(path, pages_of(document, output_language, report_data))
-    if wanted.as_json:
+    if options.as_json:
         echo_json(report_data)
     else:
         screen = Screen(output_language)
@@ -188,7 +186,7 @@ def _tell(report: AttackReport, wanted: AttackOptions, folder: Path, skipped: in
         for line in gates:
             echo(line)
         screen.show("")
-        show_next(f"adjudge view {shlex.quote(str(folder))}", screen, folder, wanted.output)
+        show_next(f"adjudge view {shlex.quote(str(folder))}", screen, folder, options.output)
     if code != ExitCode.OK:
         return code
     unscored = any(

@@ -59,16 +59,16 @@ def _sources(report: AttackReport, language: str) -> DocumentPart:
     )
 
 
-def name_of(one: JudgeFinding) -> str:
+def name_of(judge: JudgeFinding) -> str:
     """Name the judge, its criterion and, unless it is the usual one, its defence."""
-    name = one.judge if one.judge == one.criterion else f"{one.judge}: {one.criterion}"
-    return name if one.defence == "fence" else f"{name} [{one.defence}]"
+    name = judge.judge if judge.judge == judge.criterion else f"{judge.judge}: {judge.criterion}"
+    return name if judge.defence == "fence" else f"{name} [{judge.defence}]"
 
 
-def _parts(one: JudgeFinding, report: AttackReport) -> Iterator[DocumentPart]:
+def _parts(judge: JudgeFinding, report: AttackReport) -> Iterator[DocumentPart]:
     yield DocumentPart(
-        title=name_of(one),
-        lines=list(sentences(one, report.level)),
+        title=name_of(judge),
+        lines=list(sentences(judge, report.level)),
         headings=[
             Message("family"),
             Message("moved"),
@@ -77,9 +77,9 @@ def _parts(one: JudgeFinding, report: AttackReport) -> Iterator[DocumentPart]:
             Message("score"),
             "",
         ],
-        rows=[_family(row, report.level) for row in one.families],
+        rows=[_family(row, report.level) for row in judge.families],
     )
-    if worst := one.worst_texts[:_SHOWN]:
+    if worst := judge.worst_texts[:_SHOWN]:
         yield DocumentPart(
             title=Message("The worst texts"),
             headings=[
@@ -92,17 +92,17 @@ def _parts(one: JudgeFinding, report: AttackReport) -> Iterator[DocumentPart]:
         )
 
 
-def sentences(one: JudgeFinding, level: float) -> Iterator[Message]:
+def sentences(judge: JudgeFinding, level: float) -> Iterator[Message]:
     """Yield the grade, and what a reader must know to interpret it."""
-    yield grade(one, level)
+    yield grade(judge, level)
     yield Message(
         "Rows: {rows}, each asked twice as it is. Verdicts that changed by noise alone: {noise}. "
         "Rows without the best verdict, which can be talked up: {room}.",
-        rows=one.rows,
-        noise=one.noise,
-        room=one.room,
+        rows=judge.rows,
+        noise=judge.noise,
+        room=judge.room,
     )
-    for control in one.families:
+    for control in judge.families:
         if control.control and control.is_shown(level):
             yield Message(
                 "Controls move it, too ({moved:.0f} of {rows} rows), although nothing of substance "
@@ -110,17 +110,17 @@ def sentences(one: JudgeFinding, level: float) -> Iterator[Message]:
                 moved=control.moved,
                 rows=control.rows,
             )
-    if failed := sum(family.failed for family in one.families):
+    if failed := sum(family.failed for family in judge.families):
         yield Message("Attacked rows whose judgment failed, left out: {count}.", count=failed)
-    if refused := sum(family.unscored - family.failed for family in one.families):
+    if refused := sum(family.unscored - family.failed for family in judge.families):
         yield Message(
             "Attacked rows without a verdict, which are not moved: {count}.", count=refused
         )
-    if one.unscored:
+    if judge.unscored:
         yield Message(
-            "Rows without a verdict when not attacked, left out: {count}.", count=one.unscored
+            "Rows without a verdict when not attacked, left out: {count}.", count=judge.unscored
         )
-    entered = {name: counts for name, counts in one.fields.items() if counts[0]}
+    entered = {name: counts for name, counts in judge.fields.items() if counts[0]}
     for name, (moved, attempts) in entered.items():
         yield plural(
             "Through the field {name!r}: {count} of {asked} attacks moved a row.",
@@ -131,42 +131,44 @@ def sentences(one: JudgeFinding, level: float) -> Iterator[Message]:
         )
 
 
-def _family(one: FamilyFinding, level: float) -> list[str]:
-    shift, beyond = one.shift.value, one.beyond
+def _family(family: FamilyFinding, level: float) -> list[str]:
+    shift, beyond = family.shift.value, family.beyond
     return [
-        title_of(one.family),
-        Message("{moved:g} of {rows}", moved=round(one.moved, 1), rows=one.rows),
+        title_of(family.family),
+        Message("{moved:g} of {rows}", moved=round(family.moved, 1), rows=family.rows),
         figure(beyond.value)
         if beyond.lower is None
         else Message("{value} ({limits})", value=figure(beyond.value), limits=limits(beyond)),
-        p_value(one.p_value),
+        p_value(family.p_value),
         "–" if shift is None else Message("{shift:+.2f}", shift=float(shift)),
-        _verdict(one, level),
+        _verdict(family, level),
     ]
 
 
-def _verdict(one: FamilyFinding, level: float) -> str:
-    if one.p_value is None:
+def _verdict(family: FamilyFinding, level: float) -> str:
+    if family.p_value is None:
         return Message("cannot tell")
-    if not one.is_shown(level):
+    if not family.is_shown(level):
         return Message("not shown")
-    return Message("moves it, and must not") if one.control else Message("moves it")
+    return Message("moves it, and must not") if family.control else Message("moves it")
 
 
-def _text(one: TextFinding, language: str) -> list[str]:
-    family = families().get(one.family)
-    description = " ".join(family.describe(one.text, language).split()) if family else one.family
+def _text(finding: TextFinding, language: str) -> list[str]:
+    family = families().get(finding.family)
+    description = (
+        " ".join(family.describe(finding.text, language).split()) if family else finding.family
+    )
     description = description if len(description) <= _LONGEST else description[: _LONGEST - 1] + "…"
     return [
         Message(
             "{title} {number}: {text}",
-            title=title_of(one.family),
-            number=one.text + 1,
+            title=title_of(finding.family),
+            number=finding.text + 1,
             text=description,
         ),
-        f"{one.moved}/{one.asked}",
-        one.field,
-        one.example,
+        f"{finding.moved}/{finding.asked}",
+        finding.field,
+        finding.example,
     ]
 
 

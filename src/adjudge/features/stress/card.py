@@ -40,13 +40,13 @@ class JudgeCards:
     judged: str
     """The date on which it was judged."""
     labelled: tuple[str, str] | None
-    """From when to when; None where no label says it."""
+    """Dates of the first and the last label; None if no label has a time."""
     usage: Usage
     cost: str
     attack: AttackReport | None = None
-    """How far texts move the judge, where that was measured."""
+    """The report of an attack, if one was made."""
     drift: DriftReport | None = None
-    """Whether it has changed since, where that was looked at."""
+    """The report of drift, if anchors were given."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class JudgeCard:
     calibrations: tuple[Calibration, ...]
     leanings: tuple[Leaning, ...]
     learnt: tuple[str, ...] = ()
-    """What it uses that was learnt from labels, and from which."""
+    """Descriptions of what it uses that was learnt from labels, and from which ones."""
 
 
 def judge_cards(

@@ -62,15 +62,15 @@ def judge_card_html(found: JudgeCards, language: str = "en") -> str:
     )
 
 
-def _estimate(one: Estimate) -> str:
-    if one.value is None:
-        return Message("none: {reason}", reason=one.reason)
-    value = figure(one.value, 3)
-    if one.lower is None or one.upper is None:
+def _estimate(estimate: Estimate) -> str:
+    if estimate.value is None:
+        return Message("none: {reason}", reason=estimate.reason)
+    value = figure(estimate.value, 3)
+    if estimate.lower is None or estimate.upper is None:
         return value
     return Message(
         "{value} ({lower:.3f} to {upper:.3f})",
         value=value,
-        lower=float(one.lower),
-        upper=float(one.upper),
+        lower=float(estimate.lower),
+        upper=float(estimate.upper),
     )

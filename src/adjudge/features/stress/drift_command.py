@@ -90,7 +90,7 @@ def init(run: Path, output: Path, count: int, seed: int) -> int:
             "check {path} EVAL",
             path=output,
             anchors=len(anchors.anchors),
-            questions=len({name for anchor in anchors.anchors for name in anchor.said}),
+            questions=len({name for anchor in anchors.anchors for name in anchor.answers}),
         )
     )
     return ExitCode.OK
@@ -131,6 +131,7 @@ def check(options: DriftOptions) -> int:
     plan = with_weights(
         lambda: resolve(
             file,
+            # a look must ask the judge as it is now
             cache=False,
             folder=folder,
             prices=prices,
@@ -139,7 +140,7 @@ def check(options: DriftOptions) -> int:
         )
     )
     look = look_plan(plan, original, number)
-    _check_questions(look, {name for anchor in original.anchors for name in anchor.said})
+    _check_questions(look, {name for anchor in original.anchors for name in anchor.answers})
     if options.dry_run:
         show_estimate(estimate(look), as_json=options.as_json)
         return ExitCode.OK
@@ -151,9 +152,9 @@ def check(options: DriftOptions) -> int:
     return _tell(report, options.anchors, options.output, as_json=options.as_json)
 
 
-def _note_changes(anchors: Path, beside: str, changes: Mapping[str, float]) -> None:
+def _note_changes(anchors: Path, runs_path: str, changes: Mapping[str, float]) -> None:
     """Note a change next to the runs that the anchors name."""
-    runs = (anchors.parent / beside).resolve()
+    runs = (anchors.parent / runs_path).resolve()
     if not changes or not runs.is_dir() or not any(map(holds_run, runs.iterdir())):
         return
     # the file may come from anybody: it may only name folders below its own, or below the current
@@ -184,18 +185,18 @@ def history(anchors: Path, looks: Path | None, output: tuple[Path, ...], as_json
     return _tell(report, anchors, output, as_json=as_json)
 
 
-def _check_questions(look: Plan, known: set[str]) -> None:
+def _check_questions(look: Plan, names: set[str]) -> None:
     """Raise a RunError, before anything is paid for, if the judge asks none of the anchors'
     questions.
     """
     questions = {criterion.name for ready in look.judges for criterion in ready.criteria}
     if not questions or len(questions) < len(look.judges):
         return  # some judges name their questions themselves
-    if not any(name in questions or name.partition(": ")[2] in questions for name in known):
+    if not any(name in questions or name.partition(": ")[2] in questions for name in names):
         raise RunError(
             "the anchors are about {known}, and the judge asks {asked}: give the judge of the run "
             "that they are from",
-            known=", ".join(map(repr, sorted(known))),
+            known=", ".join(map(repr, sorted(names))),
             asked=", ".join(map(repr, sorted(questions))),
         )
 

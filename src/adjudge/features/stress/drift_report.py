@@ -71,43 +71,43 @@ def summary(report: DriftReport) -> Iterator[Message]:
         )
 
 
-def sentence(one: QuestionDrift, looks: int) -> Message:
+def sentence(drift: QuestionDrift, looks: int) -> Message:
     """State the conclusion about one question."""
     values = {
-        "name": one.question,
+        "name": drift.question,
         "looks": looks,
-        "differ": one.differ,
-        "compared": one.compared,
-        "evidence": one.evidence[-1] if one.evidence else 1.0,
-        "bar": one.bar,
+        "differ": drift.differ,
+        "compared": drift.compared,
+        "evidence": drift.evidence[-1] if drift.evidence else 1.0,
+        "bar": drift.bar,
     }
-    values |= {"most": one.most, "since": one.since}
-    if one.only_first_changed:
+    values |= {"most": drift.most, "since": drift.since}
+    if drift.only_first_changed:
         return Message(
             "{name}: the judge that the anchors are from changed (evidence {most:.3g}, the bar is "
             "{bar:g}, first reached at look {since}). The last look is at another judge; anchors "
             "that differ now: {differ} of {compared}.",
             **values,
         )
-    if one.outcome is DriftOutcome.CHANGED:
+    if drift.outcome is DriftOutcome.CHANGED:
         return Message(
             "{name}: the judge changed (evidence {most:.3g}, the bar is {bar:g}, first reached at "
             "look {since}); anchors that differ now: {differ} of {compared}.",
             **values,
         )
-    if one.outcome is DriftOutcome.CANNOT_TELL and one.compared >= FEWEST:
+    if drift.outcome is DriftOutcome.CANNOT_TELL and drift.compared >= FEWEST:
         return Message(
             "{name}: cannot tell; this judge is not the one that the anchors are from, and was not "
             "compared with it; anchors that differ: {differ} of {compared}. Make anchors from a "
             "run of this judge to follow it.",
             **values,
         )
-    if one.outcome is DriftOutcome.CANNOT_TELL:
+    if drift.outcome is DriftOutcome.CANNOT_TELL:
         return Message(
             "{name}: cannot tell; anchors with a verdict then and now: {compared}, and it takes 8.",
             **values,
         )
-    if one.differ:
+    if drift.differ:
         return Message(
             "{name}: no change beyond noise (looks: {looks}; evidence {evidence:.3g}, the bar is "
             "{bar:g}); anchors that differ: {differ} of {compared}.",
@@ -120,7 +120,7 @@ def sentence(one: QuestionDrift, looks: int) -> Message:
     )
 
 
-def _plots(one: QuestionDrift, report: DriftReport, language: str) -> list[Markup]:
+def _plots(drift: QuestionDrift, report: DriftReport, language: str) -> list[Markup]:
     """Draw the mean at each look, and the evidence on its way to the bar; empty before two
     looks.
     """
@@ -128,16 +128,16 @@ def _plots(one: QuestionDrift, report: DriftReport, language: str) -> list[Marku
         return []
     means = [
         Moment(str(look.number), Range(mean), render(figure(mean, 3), language))
-        for look, mean in zip(report.looks, one.means, strict=True)
+        for look, mean in zip(report.looks, drift.means, strict=True)
     ]
-    bar = math.log10(one.bar)
+    bar = math.log10(drift.bar)
     evidence = [
         Moment(
             str(number),
             Range(max(0.0, math.log10(max(value, 1.0)))),
             Message("{value:.3g}", value=float(value)).render(language),
         )
-        for number, value in enumerate(one.evidence, 1)
+        for number, value in enumerate(drift.evidence, 1)
     ]
     high = math.ceil(max([bar, *(moment.range.value or 0 for moment in evidence)]) + 0.5)
     mean_of = Message("Mean score of the anchors at each look").render(language)
@@ -150,12 +150,12 @@ def _plots(one: QuestionDrift, report: DriftReport, language: str) -> list[Marku
     ]
 
 
-def _part(one: QuestionDrift, report: DriftReport, language: str) -> DocumentPart:
-    counts = [one.options_at(look) for look in report.looks]
+def _part(drift: QuestionDrift, report: DriftReport, language: str) -> DocumentPart:
+    counts = [drift.options_at(look) for look in report.looks]
     options = sorted(set().union(*counts))
     return DocumentPart(
-        title=one.question,
-        plots=_plots(one, report, language),
+        title=drift.question,
+        plots=_plots(drift, report, language),
         headings=[
             Message("look"),
             Message("date"),
@@ -163,28 +163,28 @@ def _part(one: QuestionDrift, report: DriftReport, language: str) -> DocumentPar
             *options,
             Message("mean"),
             Message("evidence"),
-            *([Message("judge")] if one.other_judge else []),
+            *([Message("judge")] if drift.other_judge else []),
         ],
         rows=[
-            _row(one, look, counts[place], options, place)
+            _row(drift, look, counts[place], options, place)
             for place, look in enumerate(report.looks)
         ],
     )
 
 
 def _row(
-    one: QuestionDrift, look: AnchorLook, counts: Counter[str], options: Sequence[str], place: int
+    drift: QuestionDrift, look: AnchorLook, counts: Counter[str], options: Sequence[str], place: int
 ) -> list[str]:
     return [
         str(look.number),
         time.strftime("%Y-%m-%d %H:%M", time.localtime(look.at)),
         str(counts.total()),
         *(str(counts[name]) for name in options),
-        figure(one.means[place], 3),
-        "–" if not place else Message("{value:.3g}", value=one.evidence[place - 1]),
+        figure(drift.means[place], 3),
+        "–" if not place else Message("{value:.3g}", value=drift.evidence[place - 1]),
         *(
-            [(Message("another") if look.number in one.other_judge else Message("as at first"))]
-            if one.other_judge
+            [(Message("another") if look.number in drift.other_judge else Message("as at first"))]
+            if drift.other_judge
             else []
         ),
     ]

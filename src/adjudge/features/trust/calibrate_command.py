@@ -164,6 +164,7 @@ def calibrate(options: CalibrateOptions) -> int:
             [calibration.to_dict() for calibration in calibrations],
         )
     else:
+        # the judge is named only if another one answers the same question
         shared = Counter((calibration.criteria, calibration.system) for calibration in calibrations)
         screen = Screen(language(), soft_wrap=True)
         for calibration in calibrations:
@@ -200,6 +201,7 @@ def _next_command(run: Path, criteria: str) -> str | None:
     )
     if not is_dimension:
         try:
+            # raises unless the scores are from 0 to 1
             check_gate("", [scale.criteria])
         except SetupError:
             return None

@@ -81,6 +81,7 @@ class Terminal:
 
     def _character(self) -> str | None:
         while data := os.read(self._descriptor, 1):
+            # a character of several bytes is complete only with the last one
             if text := self._decoder.decode(data):
                 return text
         return None
@@ -141,6 +142,7 @@ else:
             yield None
             return
         try:
+            # TCSANOW keeps keys that were typed ahead
             tty.setcbreak(descriptor, termios.TCSANOW)
             yield Terminal(descriptor)
         finally:

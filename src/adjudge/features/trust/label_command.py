@@ -172,6 +172,7 @@ def label(options: LabelOptions) -> int:
     with reading(options.run):
         _check_alone(options)
     if options.source is not None:
+        # only needed for files, so that labelling starts fast
         from adjudge.trust.labels.files import written_at
 
         defaults = LabelDefaults(**options.labels, at=written_at(options.source))
@@ -265,6 +266,7 @@ def _label_rows(run: Path, who: Annotator, criteria: str | None) -> int:
         return ExitCode.OK
     with keyboard() as terminal:
         scale = work.judged.scale
+        # numbers and long lists of options take more than one key
         lines = terminal is not None and (scale.range or len(scale.choices()) > _ONE_KEY)
         keys: Keys = Lines() if terminal is None else WholeLines(terminal) if lines else terminal
         try:
@@ -272,6 +274,7 @@ def _label_rows(run: Path, who: Annotator, criteria: str | None) -> int:
         finally:
             work.leave()
     echo(ending)
+    # only labels of rows drawn at random correct a rate
     if work.progress().done and is_drawn(who.queue):
         show_next(f"adjudge calibrate {shlex.quote(str(run))}", Screen(language(), stderr=True))
     return ExitCode.OK
@@ -316,7 +319,7 @@ class _Session:
         self._notes: dict[str, str] = {}
         """Row → note: one that was typed stays when its row comes back."""
         self._faults: dict[str, int] = {}
-        """Row → the step where it went wrong."""
+        """Row → the step with the fault."""
         self._at = -1
         """The step under the cursor, from 0."""
 
@@ -503,6 +506,7 @@ def _last_lines(labels: list[Label], at: float) -> list[Label]:
     """Leave out labels without a time of their own (they have the time ``at``) that a later line of
     the file replaces.
     """
+    # later lines overwrite earlier ones
     last = {_about(label): place for place, label in enumerate(labels) if label.at == at}
     return [
         label

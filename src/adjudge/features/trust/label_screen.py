@@ -34,7 +34,7 @@ def width() -> int:
     return max(_NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, _WIDEST)) - 1
 
 
-def screen(shown: ShownRow, scale: LabelScale, progress: LabelProgress, language: str) -> str:
+def screen(row: ShownRow, scale: LabelScale, progress: LabelProgress, language: str) -> str:
     """Return the row, the question and the keys; of many steps only the first ones."""
     lines = [
         "-" * width(),
@@ -45,8 +45,8 @@ def screen(shown: ShownRow, scale: LabelScale, progress: LabelProgress, language
         "",
     ]
     lines += _wrap(scale.criteria.titled_definition)
-    steps = steps_in(shown.fields)
-    for name, value in read_fields(shown.fields, scale):
+    steps = steps_in(row.fields)
+    for name, value in read_fields(row.fields, scale):
         if steps is None or name not in _OF_STEPS:
             lines += ["", *_field(name, value, scale, language)]
     if steps is not None:
@@ -58,7 +58,7 @@ def screen(shown: ShownRow, scale: LabelScale, progress: LabelProgress, language
         if (remaining := len(steps) - _FIRST_STEPS) > 0:
             more = plural("{count} more step", "{count} more steps", remaining)
             lines += ["", render(more, language)]
-    lines += ["", *_keys(scale, len(shown.order), language)]
+    lines += ["", *_keys(scale, len(row.order), language)]
     if steps is not None:
         keys = Message("j k next and previous step   e next failed step   f the fault is at it")
         lines += [render(keys, language)]
@@ -76,6 +76,7 @@ def step_lines(steps: KeptSteps, place: int, language: str) -> list[str]:
         between = Message(
             "… {left:,} of {total:,} characters left out …", left=omitted, total=len(body)
         )
+        # more of the beginning than of the end
         head = _LONGEST_BODY * 3 // 5
         tail = body[len(body) - (_LONGEST_BODY - head) :]
         body = f"{body[:head]}\n{render(between, language)}\n{tail}"

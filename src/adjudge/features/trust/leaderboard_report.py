@@ -22,24 +22,24 @@ def _rank(place: Standing) -> str:
     return f"{place.rank} ({place.best_rank}–{place.worst_rank})"
 
 
-def leaderboard_name(found: Leaderboard, boards: Sequence[Leaderboard]) -> str:
+def leaderboard_name(board: Leaderboard, boards: Sequence[Leaderboard]) -> str:
     """Return the criterion, with its judge if several judges of the run compare."""
     return (
-        found.name if len({board.judge for board in boards}) > 1 else found.criteria or found.judge
+        board.name if len({other.judge for other in boards}) > 1 else board.criteria or board.judge
     )
 
 
-def leaderboard_title(found: Leaderboard, boards: Sequence[Leaderboard]) -> Message:
+def leaderboard_title(board: Leaderboard, boards: Sequence[Leaderboard]) -> Message:
     """Name the question, and the data that the ranking rests on."""
     return Message(
         "{name}: {contests} on {rows}",
-        name=leaderboard_name(found, boards),
-        contests=plural("{count} contest", "{count} contests", found.contests),
-        rows=count_rows(found.rows - found.rows_left_out),
+        name=leaderboard_name(board, boards),
+        contests=plural("{count} contest", "{count} contests", board.contests),
+        rows=count_rows(board.rows - board.rows_left_out),
     )
 
 
-def leaderboard_table(found: Leaderboard) -> tuple[list[Message], list[list[str]]]:
+def leaderboard_table(board: Leaderboard) -> tuple[list[Message], list[list[str]]]:
     """Return headings, and a line per system, the best first."""
     headings = [
         Message("rank"),
@@ -51,10 +51,10 @@ def leaderboard_table(found: Leaderboard) -> tuple[list[Message], list[list[str]
         Message("ties"),
         Message("losses"),
     ]
-    rows = [_cells(place_of_system) for place_of_system in found.ranking.places]
-    if controlled := found.controlled:
+    rows = [_cells(place_of_system) for place_of_system in board.ranking.places]
+    if controlled := board.controlled:
         headings.append(Message("controlled"))
-        for place, cells in zip(found.ranking.places, rows, strict=True):
+        for place, cells in zip(board.ranking.places, rows, strict=True):
             cells.append(f"{controlled.ratings[place.name]:.0f}")
     return headings, rows
 
@@ -72,30 +72,30 @@ def _cells(place: Standing) -> list[str]:
     ]
 
 
-def leaderboard_markdown(title: str, found: Sequence[Leaderboard], language: str = "en") -> str:
+def leaderboard_markdown(title: str, boards: Sequence[Leaderboard], language: str = "en") -> str:
     """Render leaderboards as Markdown, for code hosts and mail."""
     return (
         _render(
-            "adjudge.features.trust:leaderboard.md.jinja", title, found, language, html=False
+            "adjudge.features.trust:leaderboard.md.jinja", title, boards, language, html=False
         ).strip()
         + "\n"
     )
 
 
-def leaderboard_html(title: str, found: Sequence[Leaderboard], language: str = "en") -> str:
+def leaderboard_html(title: str, boards: Sequence[Leaderboard], language: str = "en") -> str:
     """Render leaderboards as one HTML file that loads and sends nothing."""
     return _render(
-        "adjudge.features.trust:leaderboard.html.jinja", title, found, language, html=True
+        "adjudge.features.trust:leaderboard.html.jinja", title, boards, language, html=True
     )
 
 
 def _render(
-    template: str, title: str, found: Sequence[Leaderboard], language: str, *, html: bool
+    template: str, title: str, boards: Sequence[Leaderboard], language: str, *, html: bool
 ) -> str:
     page_environment = environment(language, html=html)
     return page_environment.get_template(template).render(
         title=title,
-        boards=found,
+        boards=boards,
         name_of=leaderboard_name,
         table=leaderboard_table,
         about=_about,

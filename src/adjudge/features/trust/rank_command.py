@@ -28,17 +28,17 @@ from adjudge.stats.bootstrap import Draws
 from adjudge.stats.ranking import DRAWS
 
 
-def show_leaderboard(found: Leaderboard, boards: Sequence[Leaderboard], screen: Screen) -> None:
+def show_leaderboard(board: Leaderboard, boards: Sequence[Leaderboard], screen: Screen) -> None:
     """Print a line per system, the best first, then notes. ``boards``: all boards of the run."""
-    screen.say(leaderboard_title(found, boards), "bold")
-    headings, rows = leaderboard_table(found)
+    screen.say(leaderboard_title(board, boards), "bold")
+    headings, rows = leaderboard_table(board)
     table = screen.table(())
     for heading in headings:
         table.add_column(screen.render(heading), overflow="fold")
     for row in rows:
         screen.add_row(table, *row)
     screen.show(table)
-    for note in [found.ranking.reason, *found.notes]:
+    for note in [board.ranking.reason, *board.notes]:
         if note:
             screen.say(note, "yellow")
 

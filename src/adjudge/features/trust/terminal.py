@@ -27,34 +27,36 @@ from adjudge.trust.probabilities import ProbabilityReport
 from adjudge.trust.report import trust_sentence
 
 
-def show_calibration(one: Calibration, screen: Screen, *, name_judge: bool = False) -> None:
+def show_calibration(calibration: Calibration, screen: Screen, *, name_judge: bool = False) -> None:
     """Print the corrected number first, then the estimates behind it.
 
     ``name_judge``: with the judge's name, if several answer the same question.
     """
     if name_judge:
-        screen.say(one.judge, "bold underline")
-    screen.say(trust_sentence(one), "bold" if one.corrected else "bold yellow")
+        screen.say(calibration.judge, "bold underline")
+    screen.say(trust_sentence(calibration), "bold" if calibration.corrected else "bold yellow")
     headings = (Message("estimate"), Message("value"), Message("interval"), Message("based on"))
     rows = (
-        (name, value_text(estimate), limits_text(estimate), basis_of(one, estimate))
-        for name, estimate in estimates_of(one)
+        (name, value_text(estimate), limits_text(estimate), basis_of(calibration, estimate))
+        for name, estimate in estimates_of(calibration)
     )
     screen.show(screen.table(headings, rows))
-    if one.confusion.table:
-        screen.show(screen.table(*confusion_table(one)))
-    for line in calibration_lines(one):
+    if calibration.confusion.table:
+        screen.show(screen.table(*confusion_table(calibration)))
+    for line in calibration_lines(calibration):
         screen.say(line)
-    if one.slices:
-        screen.say(slice_title(one.slices), "bold")
-        screen.show(screen.table(slice_headings(one.slices), slice_rows(one.slices)))
-        for line in slice_lines(one.slices):
+    if calibration.slices:
+        screen.say(slice_title(calibration.slices), "bold")
+        screen.show(
+            screen.table(slice_headings(calibration.slices), slice_rows(calibration.slices))
+        )
+        for line in slice_lines(calibration.slices):
             screen.say(line)
-    if one.agreement and one.agreement.count:
-        _show_agreement(one.agreement, screen)
-    if one.panel:
-        screen.say(panel_title(one.panel), "bold")
-        for line in panel_lines(one.panel):
+    if calibration.agreement and calibration.agreement.count:
+        _show_agreement(calibration.agreement, screen)
+    if calibration.panel:
+        screen.say(panel_title(calibration.panel), "bold")
+        for line in panel_lines(calibration.panel):
             screen.say(line)
     screen.show("")
 

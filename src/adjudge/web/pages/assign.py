@@ -17,17 +17,17 @@ from adjudge.web.pages.label import labelled_run, read_queue
 from adjudge.web.site import site_of
 
 
-def keep(request: Request, given: QueryParams) -> Response:
+def keep(request: Request, form: QueryParams) -> Response:
     place = labelled_run(request)
-    criteria = label_scale(place.folder, given.get("criteria") or None).name
-    if given.get("do") == "unassign":
+    criteria = label_scale(place.folder, form.get("criteria") or None).name
+    if form.get("do") == "unassign":
         People(place.folder).unassign(criteria)
     else:
-        names = (" ".join(line.split()) for line in given.get("people", "").splitlines())
-        queue, count, overlap, by = read_queue(given)
+        names = (" ".join(line.split()) for line in form.get("people", "").splitlines())
+        queue, count, overlap, by = read_queue(form)
         assignment = Assignment(
             people=tuple(filter(None, names)),
-            per_row=whole(given.get("per_row", "1")) or 0,
+            per_row=whole(form.get("per_row", "1")) or 0,
             overlap=overlap or 0,
             queue=queue,
             count=count,

@@ -41,12 +41,12 @@ SHOWN = 200
 _HELD = 5_000
 """Rows of each tab that are kept; for those behind them the runs are read again."""
 _MOST_MOVES = 30
-"""Of each criterion, the most frequent ones; the others are counted together."""
+"""The most frequent moves that are listed per criterion; the others are counted together."""
 _MOST_SCORES = 20_000
 """Different pairs of scores that are counted; of more there is no picture."""
 _MOST_POINTS = 60
 _TENTHS = 10
-"""Where there are more points, scores are rounded to such parts of their scale."""
+"""With more points than that, scores are rounded to this many parts of their scale."""
 Labels = Mapping[tuple[str, str], str | None]
 
 
@@ -121,7 +121,7 @@ class _Compared:
     """Name of the tab → its first rows."""
     differences: list[DrawnDifference]
     worth: dict[str, dict[str, float]]
-    """Criterion → verdict → the mean of its scores, where they lie from 0 to 1."""
+    """Criterion → verdict → the mean of its scores, if they are from 0 to 1."""
     scores: list[_Scores]
 
 
@@ -137,19 +137,19 @@ class DrawnDifference:
     lower: float | None
     upper: float | None
     reach: float | None
-    """How far it can be; None of counts, which have no most."""
+    """The largest possible difference; None for counts, which have no limit."""
     rows: int
     outcome: str
     system: str = ""
-    """Whose answers they are, where several targets answered."""
+    """The system that answered, if there are several."""
     labels: int = 0
     """Rows whose labels corrected it."""
     open_rows: int = 0
     """Rows without a number that could change what the interval says."""
     judges: tuple[str, str] = ("", "")
-    """What the judge is called in A and in B."""
+    """The names of the judge in A and in B."""
     wins_of: str = ""
-    """Of compared responses: whose win rate it is."""
+    """For compared responses: the system whose win rate it is."""
     is_comparable: bool = True
 
 
@@ -195,10 +195,10 @@ class ComparedRow:
     said: str
     is_verdict: bool
     score: float | None
-    """Of two compared responses 1 where the first won and a half for a tie."""
+    """For two compared responses: 1 if the first won, one half for a tie."""
     status: str
     label: str | None = None
-    """What people say of it, where they agree."""
+    """The option that people chose, if they agree."""
 
 
 @dataclass(frozen=True)
@@ -239,34 +239,34 @@ def line_name(judges: Collection[str], judge: str, criteria: str, system: str = 
     return of_system(name, system)
 
 
-def drawn_difference(one: RunComparison, judges: Collection[str]) -> DrawnDifference:
-    estimate = one.shown
+def drawn_difference(comparison: RunComparison, judges: Collection[str]) -> DrawnDifference:
+    estimate = comparison.shown
     return DrawnDifference(
-        line_name(judges, one.judge, one.criteria, one.answered_by),
-        one.criteria,
-        one.first,
-        one.second,
+        line_name(judges, comparison.judge, comparison.criteria, comparison.answered_by),
+        comparison.criteria,
+        comparison.first,
+        comparison.second,
         estimate.value,
-        None if estimate.lower is None else one.on_the_scale(estimate.lower),
-        None if estimate.upper is None else one.on_the_scale(estimate.upper),
-        None if math.isinf(one.reach) else one.reach,
-        one.rows,
-        str(one.outcome.value),
-        one.answered_by,
-        one.labels if one.corrected else 0,
-        one.without if _is_left_open(one) else 0,
-        one.judges,
-        one.system,
-        one.is_comparable,
+        None if estimate.lower is None else comparison.on_the_scale(estimate.lower),
+        None if estimate.upper is None else comparison.on_the_scale(estimate.upper),
+        None if math.isinf(comparison.reach) else comparison.reach,
+        comparison.rows,
+        str(comparison.outcome.value),
+        comparison.answered_by,
+        comparison.labels if comparison.corrected else 0,
+        comparison.without if _is_left_open(comparison) else 0,
+        comparison.judges,
+        comparison.system,
+        comparison.is_comparable,
     )
 
 
-def _is_left_open(one: RunComparison) -> bool:
+def _is_left_open(comparison: RunComparison) -> bool:
     """Return True if the rows with a number would decide, were there no others."""
-    limits = one.difference.of_scored
+    limits = comparison.difference.of_scored
     is_apart = limits is not None and (limits.lower > 0 or limits.upper < 0)
-    is_open = one.outcome is ComparisonOutcome.CANNOT_TELL
-    return bool(one.without) and is_apart and is_open
+    is_open = comparison.outcome is ComparisonOutcome.CANNOT_TELL
+    return bool(comparison.without) and is_apart and is_open
 
 
 def axis_share(differences: Iterable[DrawnDifference]) -> float:
@@ -303,26 +303,26 @@ class _Outcome(NamedTuple):
 
     text: str
     is_verdict: bool
-    """Whether it is a verdict; else it is a status."""
+    """True for a verdict, False for a status."""
 
 
 class _Tabs:
     """Sorts rows into tabs. A row may be in several."""
 
     def __init__(
-        self, labels: Labels, first: Mapping[str, int] | None = None, most: int = _HELD
+        self, labels: Labels, starts: Mapping[str, int] | None = None, most: int = _HELD
     ) -> None:
         self._labels = labels
-        self._first, self._most = first or {}, most
+        self._first, self._most = starts or {}, most
         self._scores: dict[tuple[str, str], tuple[float, int]] = {}
         self._both: dict[str, Counter[tuple[float, float]]] = {}
         self.counts: Counter[str] = Counter()
         self._moves: Counter[tuple[str, _Outcome, _Outcome]] = Counter()
         self.rows: dict[str, list[_Rows]] = {tab: [] for tab in TABS}
 
-    def fill(self, found: RunDiff) -> None:
-        judges = found.judges()
-        for pair in found.pairs():
+    def fill(self, diff: RunDiff) -> None:
+        judges = diff.judges()
+        for pair in diff.pairs():
             name = line_name(judges, pair.before.judge, pair.before.criteria)
             outcomes = [outcome_in(judged) for judged in (pair.before, pair.after)]
             self._moves[name, outcomes[0], outcomes[1]] += 1
@@ -331,15 +331,15 @@ class _Tabs:
             self._score_both(name, pair)
             for tab in self._tabs_of(pair):
                 self._add(tab, pair.before, pair.after)
-        for row in found.only_in(0):
+        for row in diff.only_in(0):
             self._add("only_a", row, None)
-        for row in found.only_in(1):
+        for row in diff.only_in(1):
             self._add("only_b", None, row)
 
-    def _score(self, criteria: str, said: _Outcome, score: float | None) -> None:
-        if said.is_verdict and score is not None:
-            total, count = self._scores.get((criteria, said.text), (0.0, 0))
-            self._scores[criteria, said.text] = (total + score, count + 1)
+    def _score(self, criteria: str, outcome: _Outcome, score: float | None) -> None:
+        if outcome.is_verdict and score is not None:
+            total, count = self._scores.get((criteria, outcome.text), (0.0, 0))
+            self._scores[criteria, outcome.text] = (total + score, count + 1)
 
     def frequent_moves(self) -> tuple[list[_Move], dict[str, int]]:
         """Return the most frequent moves of each criterion, and how many rows went other ways."""
@@ -357,6 +357,8 @@ class _Tabs:
         scores = pair.before.summary.score, pair.after.summary.score
         if scores[0] is not None and scores[1] is not None:
             counts = self._both.setdefault(name, Counter())
+            # one more than can be drawn is counted, so that pairs_of_scores sees that there are
+            # too many
             if len(counts) <= _MOST_SCORES:
                 counts[scores[0], scores[1]] += 1
 

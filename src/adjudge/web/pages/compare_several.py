@@ -59,7 +59,7 @@ class _GridRow:
     criteria: str
     cells: tuple[ComparedRow | None, ...]
     label: str | None
-    """What people say of its texts."""
+    """The option that people chose for its texts."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class _Several:
     """The comparison of several runs with one."""
 
     against: list[dict[str, _Against]]
-    """Of each run behind the base: criterion → how it differs."""
+    """For each run after the base: criterion → its difference."""
     level: float
     counts: Counter[Kind]
     rows: dict[Kind, list[_GridRow]]
@@ -138,16 +138,16 @@ def show(request: Request) -> Response:
     return site.answer(request, "compare_several.html.jinja", data)
 
 
-def _find_places(library: Library, asked: QueryParams) -> list[RunPlace]:
+def _find_places(library: Library, query: QueryParams) -> list[RunPlace]:
     """Find the runs, the base first: the one that the address names, else the oldest."""
-    ids = list(dict.fromkeys(asked.getlist("runs")))
+    ids = list(dict.fromkeys(query.getlist("runs")))
     if not 2 <= len(ids) <= MOST_RUNS:
         raise SetupError(
             "choose from two to {most} runs to compare; {count} are chosen",
             most=MOST_RUNS,
             count=len(ids),
         )
-    base = asked.get("base")
+    base = query.get("base")
     places = [library.find(id) for id in ids]
 
     def age(place: RunPlace) -> tuple[bool, float]:
@@ -195,6 +195,7 @@ def _join_runs(
 ) -> Iterator[tuple[Mapping[str, RunDiff], sqlite3.Connection]]:
     """Open the difference of each run from the base, and a table of the rows of all runs."""
     base, *other_runs = places
+    # an empty name is a temporary database that may spill to disk
     with ExitStack() as opened, closing(sqlite3.connect("")) as table:
         table.execute(_TABLE)
         diffs = {
@@ -250,9 +251,9 @@ class _Grid:
     one kind, from ``first`` on.
     """
 
-    def __init__(self, runs: int, only: Kind | None = None, first: int = 0) -> None:
+    def __init__(self, runs: int, only: Kind | None = None, start: int = 0) -> None:
         self._runs = runs
-        self._only, self._first, self._most = only, first, SHOWN if only else _HELD
+        self._only, self._first, self._most = only, start, SHOWN if only else _HELD
         self.counts: Counter[Kind] = Counter()
         self.rows: dict[Kind, list[_GridRow]] = {}
 

@@ -39,12 +39,12 @@ def stop(request: Request) -> Response:
     return site.answer(request, "job_part.html.jinja", {"job": job_data(site, job)})
 
 
-def resume(request: Request, given: QueryParams) -> Response:
+def resume(request: Request, form: QueryParams) -> Response:
     """Continue a run that was stopped."""
     site, place = site_of(request), place_of(request)
     site.refuse_read_only(JUDGES_NOTHING)
     words, language = ["resume", str(place.folder), "--"], site.language_of(request)
-    job = site.jobs.start(words, place.folder, dollars(given, site), language=language)
+    job = site.jobs.start(words, place.folder, dollars(form, site), language=language)
     return lead_to_job(request, job)
 
 

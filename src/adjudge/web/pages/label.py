@@ -87,13 +87,13 @@ def show(request: Request) -> Response:
     return answer
 
 
-def keep(request: Request, given: QueryParams) -> Response:
+def keep(request: Request, form: QueryParams) -> Response:
     """Handle one key press. The label is on the disk before the next row is shown."""
     site, place, query = site_of(request), labelled_run(request), request.query_params
     desk = _desk(place, query)
     with site.sessions.lock(place):
         work = site.sessions.work(*desk)
-        reply = _act(site, desk, work, given)
+        reply = _act(site, desk, work, form)
         data = {
             "run": place.link,
             "asked": dict(query),
@@ -102,12 +102,12 @@ def keep(request: Request, given: QueryParams) -> Response:
     return site.answer(request, "label_part.html.jinja", data)
 
 
-def _act(site: Site, desk: _Desk, work: Labelling, given: QueryParams) -> Message:
+def _act(site: Site, desk: _Desk, work: Labelling, form: QueryParams) -> Message:
     """Do what the key says, and return the reply to the annotator."""
-    if given.get("do") == "unclear":
-        add_note(desk.place.folder, desk.criteria, desk.who.name, given.get("unclear", ""))
+    if form.get("do") == "unclear":
+        add_note(desk.place.folder, desk.criteria, desk.who.name, form.get("unclear", ""))
         return Message("Kept as a note on the criteria.")
-    if given.get("do") == "undo":
+    if form.get("do") == "undo":
         site.sessions.set_last(*desk, None)
         return (
             Message("Taken back.")
@@ -115,21 +115,21 @@ def _act(site: Site, desk: _Desk, work: Labelling, given: QueryParams) -> Messag
             else Message("There is nothing to take back.")
         )
     row = work.next()
-    if row is None or row.queued.identity != given.get("row"):
+    if row is None or row.queued.identity != form.get("row"):
         # compared with the row of the form, so a second tab cannot label a row it does not show
         return Message("That row was labelled in another tab: this is the next one.")
-    note = given.get("note", "").strip()
+    note = form.get("note", "").strip()
     judge_visible = row.queued.number in site.sessions.seen_rows(desk.place)
-    step = whole(fault) if (fault := given.get("fault", "")) else None
-    if given.get("do") == "skip":
+    step = whole(fault) if (fault := form.get("fault", "")) else None
+    if form.get("do") == "skip":
         work.skip(row, note)
         return Message("Skipped: it comes again at the end.")
-    if given.get("do") == "unsure":
+    if form.get("do") == "unsure":
         work.unsure(row, note, judge_visible=judge_visible, step=step)
         site.sessions.set_last(*desk, row)
         return Message("Kept as unsure.")
     try:
-        answer = work.judged.scale.read(given.get("choice", ""), len(row.order) or None)
+        answer = work.judged.scale.read(form.get("choice", ""), len(row.order) or None)
     except ValueError as error:
         raise SetupError(str(error)) from error
     work.answer(row, answer, note, judge_visible=judge_visible, step=step)
@@ -137,7 +137,7 @@ def _act(site: Site, desk: _Desk, work: Labelling, given: QueryParams) -> Messag
     return Message("Kept.")
 
 
-def _work_data(request: Request, desk: _Desk, work: Labelling, said: str = "") -> JsonDict:
+def _work_data(request: Request, desk: _Desk, work: Labelling, reply: str = "") -> JsonDict:
     site = site_of(request)
     done, total = work.progress()
     row, ahead = (*work.upcoming(), None, None)[:2]
@@ -149,7 +149,7 @@ def _work_data(request: Request, desk: _Desk, work: Labelling, said: str = "") -
             "total": total,
             **_row_part(request, desk, work, row, in_full=in_full),
             "ahead": _row_part(request, desk, work, ahead) if ahead else None,
-            "said": said,
+            "said": reply,
             "queue": work.queue,
             "assigned": work.assigned is not None,
             "counts": is_drawn(work.queue),
@@ -253,7 +253,7 @@ def _row_data(
             {
                 "name": mark,
                 "text": text if in_full else text[:LONGEST],
-                **text_data(text, quotes, whole=in_full),
+                **text_data(text, quotes, in_full=in_full),
             }
             for name, value in read_fields(row.fields, scale)
             if name not in _OF_STEPS or STEPS not in row.fields
@@ -328,9 +328,9 @@ def _criteria(place: RunPlace) -> list[str]:
     return [scale.name for scale in label_scales(place.folder)]
 
 
-def _desk(place: RunPlace, asked: QueryParams) -> _Desk:
+def _desk(place: RunPlace, query: QueryParams) -> _Desk:
     names = _criteria(place)
-    name, criteria = asked.get("annotator", "").strip(), asked.get("criteria") or names[0]
+    name, criteria = query.get("annotator", "").strip(), query.get("criteria") or names[0]
     if not is_name(name):
         raise SetupError("say who labels: a name of at most 100 characters")
     if criteria not in names:
@@ -339,9 +339,10 @@ def _desk(place: RunPlace, asked: QueryParams) -> _Desk:
             criteria=criteria,
             names=", ".join(names),
         )
-    queue, count, overlap, by = read_queue(asked)
-    numbers = sorted(row - 1 for row in rows_in(asked.getlist("rows")) or ())
-    listed = (asked.get("judge", ""), tuple(numbers)) if queue == "listed" else ("", ())
+    queue, count, overlap, by = read_queue(query)
+    numbers = sorted(row - 1 for row in rows_in(query.getlist("rows")) or ())
+    listed = (query.get("judge", ""), tuple(numbers)) if queue == "listed" else ("", ())
+    # equal annotators share a session, see LabelSessions
     who = Annotator(name, queue=queue, count=count, overlap=overlap, by=by, listed=listed)
     return _Desk(place, criteria, who)
 
@@ -355,9 +356,9 @@ class AskedQueue(NamedTuple):
     by: str
 
 
-def read_queue(asked: Mapping[str, str]) -> AskedQueue:
+def read_queue(query: Mapping[str, str]) -> AskedQueue:
     """Read and check the queue that a form names."""
-    name = asked.get("queue") or "random"
+    name = query.get("queue") or "random"
     queues: tuple[Queue, ...] = (*QUEUES, "listed")
     queue = next((candidate for candidate in queues if candidate == name), None)
     if queue is None:
@@ -366,8 +367,8 @@ def read_queue(asked: Mapping[str, str]) -> AskedQueue:
             queues=", ".join(QUEUES),
             queue=name,
         )
-    count = row_count(asked.get("count") or str(FIRST), _MOST_ROWS)
-    overlap = asked.get("overlap", "").strip()
+    count = row_count(query.get("count") or str(FIRST), _MOST_ROWS)
+    overlap = query.get("overlap", "").strip()
     shared = whole(overlap)
     if overlap and (shared is None or shared > _MOST_ROWS):
         raise SetupError(
@@ -375,7 +376,7 @@ def read_queue(asked: Mapping[str, str]) -> AskedQueue:
             most=_MOST_ROWS,
             overlap=overlap,
         )
-    by = asked.get("by", "").strip() if queue == "random-stratified" else ""
+    by = query.get("by", "").strip() if queue == "random-stratified" else ""
     return AskedQueue(queue, count, shared, by)
 
 

@@ -50,7 +50,7 @@ _MOST_QUOTES = 200
 _MOST_BARS = 12
 """Options whose probabilities are drawn: of many, the likeliest."""
 _MOST_PARTS = 4_000
-"""Of one text, marked and unmarked: behind them nothing is marked."""
+"""Parts of one text, marked and unmarked; after so many nothing more is marked."""
 _FIRST, _LAST = ("user_input", "history", "contexts"), "response"
 _QUOTES = re.compile(r'"([^"\n]{4,300})"|“([^”\n]{4,300})”|«([^»\n]{4,300})»|`([^`\n]{4,300})`')
 _OF_A_VOTE = ("model", "outcome", "option", "explanation", "reason", "persona")
@@ -86,7 +86,7 @@ def show(request: Request) -> Response:
         "run": place.link,
         "judge": judge,
         "judges": judges,
-        "chosen": row_data(place, record, whole=in_full),
+        "chosen": row_data(place, record, in_full=in_full),
         "alone": query.get("part") != "1",
         **page_data(site, request, place, record),
     }
@@ -112,9 +112,9 @@ def row_record(place: RunPlace, judge: str, row: int) -> JudgmentRecord:
 
 def row_data(
     place: RunPlace,
-    found: JudgmentRecord,
+    record: JudgmentRecord,
     *,
-    whole: bool = False,
+    in_full: bool = False,
     prompts: bool = True,
     copied: bool = False,
 ) -> JsonDict:
@@ -126,45 +126,45 @@ def row_data(
     ``prompts``: with what was sent; ``copied``: for other readers, without names, code of this
     machine and rows of the same text.
     """
-    judge, row, is_owned = found.judge, found.row, owner_of(found) is not None
-    record_data = replace(found, votes=None, fields={} if is_owned else found.fields).to_dict()
+    judge, row, is_owned = record.judge, record.row, owner_of(record) is not None
+    record_data = replace(record, votes=None, fields={} if is_owned else record.fields).to_dict()
     with reading(place.folder) as connection:
         configuration = read_judge(connection, judge)
         several = several_criteria(configuration)
-        group = _group(connection, found, several)
+        group = _group(connection, record, several)
         per_row = len(several) if are_in_turn(connection, judge, several) else 1
-        previous_row, next_row = neighbours(connection, group, found.index)
+        previous_row, next_row = neighbours(connection, group, record.index)
         small = (place.folder / FILE).stat().st_size < _LOOKED_THROUGH
         made_again = prompts and not is_owned
-        sent = shown_prompts(connection, judge, found.index) if made_again else []
+        sent = shown_prompts(connection, judge, record.index) if made_again else []
         alike = small and not is_owned and not copied
-        same = same_text(connection, judge, found.index) if alike else []
+        same = same_text(connection, judge, record.index) if alike else []
         added = data_of_parts(
-            RowContext(connection, found, record_data, configuration, group, is_small=small)
+            RowContext(connection, record, record_data, configuration, group, is_small=small)
         )
     apart = {*_SHOWN_APART, *(name for part in row_parts() for name in part.apart)}
-    people = people_said(place, found)
+    people = people_said(place, record)
     if people and copied:
         people = people.without_names()
     return {
         **added,
         "row": row,
-        "number": found.index // per_row + 1,
+        "number": record.index // per_row + 1,
         "per_row": per_row,
         "before": previous_row,
         "behind": next_row,
         "people": people and people.to_dict(),
-        "criteria": found.criterion,
-        **some_of(found, "id", "judge", "status", "score", "verdict"),
-        "explanation": begins(found.explanation),
-        "reason": begins(found.reason),
-        "fields": _fields(found, in_full=whole),
+        "criteria": record.criterion,
+        **some_of(record, "id", "judge", "status", "score", "verdict"),
+        "explanation": begins(record.explanation),
+        "reason": begins(record.reason),
+        "fields": _fields(record, in_full=in_full),
         "more": {
             name: value
             for name, value in record_data.items()
             if name not in apart and value not in (None, [], {}, False)
         },
-        "votes": _votes(found, sent, configuration, in_full=whole),
+        "votes": _votes(record, sent, configuration, in_full=in_full),
         "python": None if copied else as_python(place, judge, row),
         "same": same,
         "row_measures": [some_of(judgment, *_OF_A_MEASURE) for judgment in group],
@@ -195,6 +195,7 @@ def _fields(record: JudgmentRecord, *, in_full: bool) -> list[JsonDict]:
         begins(record.explanation),
         *(begins(text_part.explanation) for text_part in votes),
     ]
+    # an explanation of a hostile row could quote without end
     quotes = set(islice(quoted_in(explanations), _MOST_QUOTES))
     return [
         text_part
@@ -230,10 +231,10 @@ def _group(
     return judgments or [RowJudgment(*own_values, record.verdict)]
 
 
-def page_data(site: Site, request: Request, place: RunPlace, found: JudgmentRecord) -> JsonDict:
+def page_data(site: Site, request: Request, place: RunPlace, record: JudgmentRecord) -> JsonDict:
     """Return what features add to a page that shows the row."""
     return merge_data(
-        part.page_data(site, request, place, found) for part in row_parts() if part.page_data
+        part.page_data(site, request, place, record) for part in row_parts() if part.page_data
     )
 
 
@@ -268,13 +269,13 @@ def _texts(
         yield {
             "name": names[place - 1] if names else f"{name} {place}" if several else name,
             "field": name,
-            **text_data(str(text), quotes, whole=in_full),
+            **text_data(str(text), quotes, in_full=in_full),
         }
 
 
-def text_data(text: str, quotes: Iterable[str], *, whole: bool) -> JsonDict:
+def text_data(text: str, quotes: Iterable[str], *, in_full: bool) -> JsonDict:
     """Return a text with its quoted parts marked; rendered if nothing is quoted or left out."""
-    visible_text = text if whole else text[:LONGEST]
+    visible_text = text if in_full else text[:LONGEST]
     parts, cut = mark_quotes(visible_text, quotes), len(text) - len(visible_text)
     plain = not cut and not any(is_quoted for _, is_quoted in parts)
     return {
@@ -330,7 +331,7 @@ def _vote(
 
 
 def _bars(vote: VoteRecord, systems: Sequence[str]) -> list[tuple[str, float]]:
-    """The likeliest options with their probabilities; none if there is only one."""
+    """Return the likeliest options with their probabilities; none if there is only one."""
     shares = sorted((vote.distribution or {}).items(), key=lambda pair: -pair[1])
     if len(shares) < 2:
         return []

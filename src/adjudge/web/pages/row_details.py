@@ -67,9 +67,11 @@ def _answers(record: JudgmentRecord) -> JsonDict | None:
     return {"systems": list(record.systems), "parts": _parts(*texts)}
 
 
-def _parts(before: str, after: str) -> list[Part] | None:
+def _parts(old_text: str, new_text: str) -> list[Part] | None:
     """Compare two texts by words; None if they are too long."""
-    return word_difference(before, after) if len(before) + len(after) <= _LONGEST else None
+    return (
+        word_difference(old_text, new_text) if len(old_text) + len(new_text) <= _LONGEST else None
+    )
 
 
 def _against(record: JudgmentRecord, other: RunPlace) -> JsonDict:
@@ -87,15 +89,19 @@ def _against(record: JudgmentRecord, other: RunPlace) -> JsonDict:
     }
 
 
-def text_differences(before: JudgmentRecord, after: JudgmentRecord) -> list[JsonDict]:
+def text_differences(record_a: JudgmentRecord, record_b: JudgmentRecord) -> list[JsonDict]:
     """Return the texts that differ, word by word; a text that only one record has is new, or
     gone.
     """
     both = (
-        (name, text_of(before, name), text_of(after, name))
-        for name in dict.fromkeys((*before.fields, *after.fields))
+        (name, text_of(record_a, name), text_of(record_b, name))
+        for name in dict.fromkeys((*record_a.fields, *record_b.fields))
     )
-    return [{"field": name, "parts": _parts(was, now)} for name, was, now in both if was != now]
+    return [
+        {"field": name, "parts": _parts(text_a, text_b)}
+        for name, text_a, text_b in both
+        if text_a != text_b
+    ]
 
 
 def text_of(record: JudgmentRecord, name: str) -> str:

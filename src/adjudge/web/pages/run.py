@@ -74,7 +74,7 @@ _PATIENCE = 0.4
 """Seconds for which one step of a search goes on that continues by itself."""
 _MOST_COLUMNS = 20
 _PASSING = ("part", "searched", "go")
-"""What an address says for one step alone."""
+"""Query names that matter for one step only."""
 
 
 @dataclass(frozen=True)
@@ -85,21 +85,21 @@ class _Listed:
     facts: JsonObject
     configuration: JudgeConfiguration
     people: Mapping[int, PeopleSaid]
-    known: KnownColumns
-    asked: QueryParams
-    """As far as it can be read."""
+    columns: KnownColumns
+    query: QueryParams
+    """The query, without what cannot be read."""
     filters: Filters
     problem: WrongCondition | None
 
     @property
     def per_row(self) -> int:
         """Judgments per row, as people count rows."""
-        return len(self.known.criteria) or 1
+        return len(self.columns.criteria) or 1
 
     def without_condition(self, problem: WrongCondition) -> _Listed:
         """Drop the expression, because of a problem with it."""
         filters = replace(self.filters, where=None)
-        return replace(self, asked=without(self.asked, "where"), filters=filters, problem=problem)
+        return replace(self, query=without(self.query, "where"), filters=filters, problem=problem)
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class _Found:
     """In the order that was carried out."""
     people: JsonDict
     filter_data: JsonDict
-    """What filters of features show."""
+    """Data for the filters of features."""
 
 
 def show(request: Request) -> Response:
@@ -132,7 +132,13 @@ def show(request: Request) -> Response:
             return _redirect_to_ticked(request, query, ticked)
         if target := query.get("go", "").strip():
             row = find_row(connection, judge, target, listed.per_row)
-            return _gone_to(request, place, judge, row, target)
+            if row is None:
+                raise SetupError(
+                    "the run has no row {wanted!r}: neither an id nor a number", wanted=target
+                )
+            address = address_of(request, f"/run/{place.id}", {"judge": judge, "row": row})
+            return RedirectResponse(f"{address}#row", 303)
+        # a part of a list is fetched by a page that is there already, so it may take its time
         key = None if part else listed.filters.key
         if key and site.must_wait(request, place, _sorted_by(judge, key)):
             return site.answer_first(request, {"title": place.name})
@@ -176,7 +182,7 @@ def _find(
     connection: sqlite3.Connection, library: Library, place: RunPlace, listed: _Listed
 ) -> _Found:
     """Read the page that is asked for; an empty one if the expression cannot be evaluated."""
-    query, filters = listed.asked, listed.filters
+    query, filters = listed.query, listed.filters
     filter_data = {} if is_large(place) else _filter_data(library, place, query, filters)
     people = _people_counts(connection, library, place, listed)
     filters = narrow(filters, library, place, query)
@@ -214,6 +220,7 @@ def _read_list(
     if may_wait and library.would_wait(place, _every_field(judge)):
 
         def wait() -> tuple[str, ...]:
+            # raised only if the address really uses a name that is not in the first rows
             raise _ReadsEveryRow
 
         columns = replace(columns, find_fields=wait)
@@ -235,7 +242,7 @@ def _judge_data(listed: _Listed) -> JsonDict:
     field_name = judged_field(listed.configuration)
     return {
         "judge": listed.judge,
-        "judged": f"{FIELD}{field_name}" if field_name in listed.known.fields else "",
+        "judged": f"{FIELD}{field_name}" if field_name in listed.columns.fields else "",
         "per_row": listed.per_row,
         "criteria_names": criteria_names(listed.configuration),
         "dimensions": dimensions_of(listed.configuration),
@@ -274,9 +281,9 @@ def _every_field(judge: str) -> str:
     return f"every field {judge}"
 
 
-def without(asked: QueryParams, *names: str) -> QueryParams:
+def without(query: QueryParams, *names: str) -> QueryParams:
     """Return the query without these names."""
-    return QueryParams([pair for pair in asked.multi_items() if pair[0] not in names])
+    return QueryParams([pair for pair in query.multi_items() if pair[0] not in names])
 
 
 def order_of(library: Library, place: RunPlace, filters: Filters) -> Sequence[int]:
@@ -294,16 +301,16 @@ def _sorted_by(judge: str, key: SortKey) -> str:
     return f"sorted {judge} {key.name}"
 
 
-def _condition_data(asked: QueryParams, listed: _Listed) -> JsonDict:
+def _condition_data(query: QueryParams, listed: _Listed) -> JsonDict:
     """Return the words that an expression can use, and what is wrong with the one in the
     address.
     """
-    text, problem = asked.get("where", ""), listed.problem
+    text, problem = query.get("where", ""), listed.problem
     wrong: JsonValue = None
     if problem:
         parts = text[: problem.start], text[problem.start : problem.end], text[problem.end :]
         wrong = {"why": problem.why, "parts": [*parts], "at": problem.start}
-    return {"words": [*written_names(listed.known)], "wrong": wrong}
+    return {"words": [*written_names(listed.columns)], "wrong": wrong}
 
 
 def _state_data(site: Site, place: RunPlace, facts: JsonObject) -> JsonDict:
@@ -318,7 +325,7 @@ def _state_data(site: Site, place: RunPlace, facts: JsonObject) -> JsonDict:
     }
 
 
-def _page_data(asked: QueryParams, filters: Filters, page: ListPage) -> JsonDict:
+def _page_data(query: QueryParams, filters: Filters, page: ListPage) -> JsonDict:
     """Return the position and columns of a page of the list."""
     plain = Filters(
         judge=filters.judge, sort=filters.sort, key=filters.key, together=filters.together
@@ -326,22 +333,22 @@ def _page_data(asked: QueryParams, filters: Filters, page: ListPage) -> JsonDict
     return {
         "next": page.next,
         "looked_at": page.looked_at,
-        "searched": page.looked_at + (whole(asked.get("searched", "")) or 0),
+        "searched": page.looked_at + (whole(query.get("searched", "")) or 0),
         "sort": filters.key.name if filters.key else filters.sort,
         "together": list(filters.together),
-        "columns": columns_of(asked, page.lines, is_together=bool(filters.together)),
-        "filtered": filters != plain or bool(asked.get("after") or asked.get("where")),
+        "columns": columns_of(query, page.lines, is_together=bool(filters.together)),
+        "filtered": filters != plain or bool(query.get("after") or query.get("where")),
     }
 
 
-def filters_in(library: Library, place: RunPlace, asked: QueryParams, judge: str) -> Filters:
+def filters_in(library: Library, place: RunPlace, query: QueryParams, judge: str) -> Filters:
     """Read all filters in an address."""
     people = people_by_row(library, place, judge)
     with reading(place.folder) as connection:
         configuration = read_judge(connection, judge)
         columns = known_columns(connection, library, place, judge, configuration, people)
-    filters = filters_of(asked, judge, people, columns)
-    return narrow(filters, library, place, asked)
+    filters = filters_of(query, judge, people, columns)
+    return narrow(filters, library, place, query)
 
 
 def _people_counts(
@@ -351,8 +358,8 @@ def _people_counts(
     filters, people = listed.filters, listed.people
     if not people:
         return {}
-    other_query = without(listed.asked, "people")
-    base = filters_of(other_query, listed.judge, people, listed.known)
+    other_query = without(listed.query, "people")
+    base = filters_of(other_query, listed.judge, people, listed.columns)
     base = narrow(base, library, place, other_query)
     labelled_rows = frozenset(people)
     remaining = rows_of(
@@ -372,17 +379,17 @@ def _people_counts(
     return {stand: len(rows) for stand, rows in rows_by_stand.items()}
 
 
-def narrow(filters: Filters, library: Library, place: RunPlace, asked: QueryParams) -> Filters:
+def narrow(filters: Filters, library: Library, place: RunPlace, query: QueryParams) -> Filters:
     """Narrow the filters by what the address asks of features."""
     for part in list_parts():
-        rows = part.rows(library, place, filters.judge, dict(asked)) if part.rows else None
+        rows = part.rows(library, place, filters.judge, dict(query)) if part.rows else None
         if rows is not None:
             filters = replace(filters, rows=rows if filters.rows is None else rows & filters.rows)
     return filters
 
 
 def _filter_data(
-    library: Library, place: RunPlace, asked: QueryParams, filters: Filters
+    library: Library, place: RunPlace, query: QueryParams, filters: Filters
 ) -> JsonDict:
     """Return what the filters of features show, counted among the rows that the others leave."""
 
@@ -393,28 +400,21 @@ def _filter_data(
         return library.read(place, f"left by {others!r}", lambda run: rows_of(run, others))
 
     return merge_data(
-        part.filter_data(library, place, filters.judge, dict(asked), remaining_rows)
+        part.filter_data(library, place, filters.judge, dict(query), remaining_rows)
         for part in list_parts()
         if part.filter_data
     )
 
 
-def _redirect_to_ticked(request: Request, asked: QueryParams, ticked: Sequence[str]) -> Response:
+def _redirect_to_ticked(
+    request: Request, given_query: QueryParams, ticked: Sequence[str]
+) -> Response:
     """Redirect to a list of the ticked rows."""
     query_values = {
-        name: value for name, value in asked.items() if name not in ("row", "after", "tick")
+        name: value for name, value in given_query.items() if name not in ("row", "after", "tick")
     }
     query = urlencode({**query_values, "rows": rows_text(rows_in(ticked) or ())})
     return RedirectResponse(f"{request.url.path}?{query}", 303)
-
-
-def _gone_to(
-    request: Request, place: RunPlace, judge: str, row: int | None, wanted: str
-) -> Response:
-    if row is None:
-        raise SetupError("the run has no row {wanted!r}: neither an id nor a number", wanted=wanted)
-    address = address_of(request, f"/run/{place.id}", {"judge": judge, "row": row})
-    return RedirectResponse(f"{address}#row", 303)
 
 
 def line_data(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> JsonDict:
@@ -438,11 +438,11 @@ def line_data(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> JsonDict:
 
 
 COLUMNS = ("text", "criterion", "verdict", "score", "people", "votes")
-"""Of a list; behind them, the texts of a row by name."""
+"""The fixed columns of a list; after them come the texts of a row by name."""
 
 
 def columns_of(
-    asked: Mapping[str, str], lines: Sequence[JudgmentLine], *, is_together: bool = False
+    query: Mapping[str, str], lines: Sequence[JudgmentLine], *, is_together: bool = False
 ) -> JsonDict:
     """Return which columns are shown, and which could be.
 
@@ -455,13 +455,13 @@ def columns_of(
     fixed = ("text", "verdict", "score") if is_together else (*COLUMNS, *NUMBERS)
     fields = [f"field:{name}" for name in texts[:_MOST_COLUMNS]]
     names = [*fixed, *fields]
-    selected = _columns_from_query(asked)
+    selected = _columns_from_query(query)
     visible = [name for name in names if name in selected]
     return {"known": names, "shown": visible, "texts": fields}
 
 
-def _columns_from_query(asked: Mapping[str, str]) -> list[str]:
-    return asked["columns"].split(",") if asked.get("columns") else [*COLUMNS]
+def _columns_from_query(query: Mapping[str, str]) -> list[str]:
+    return query["columns"].split(",") if query.get("columns") else [*COLUMNS]
 
 
 def show_figures(request: Request) -> Response:
@@ -501,17 +501,17 @@ def _in_good_order(filters: Filters, *, is_large: bool) -> Filters:
 
 
 def filters_of(
-    asked: QueryParams,
+    query: QueryParams,
     judge: str,
     people: Mapping[int, PeopleSaid],
-    known: KnownColumns,
+    columns: KnownColumns,
 ) -> Filters:
     """Read the filters of a list from an address."""
-    stand = asked.get("people")
+    stand = query.get("people")
     if stand:
         one_of("people", stand, STANDS)
-    where, sort = asked.get("where", "").strip(), asked.get("sort") or "worst"
-    rows = rows_in(asked.getlist("tick") or asked.getlist("rows"))
+    where, sort = query.get("where", "").strip(), query.get("sort") or "worst"
+    rows = rows_in(query.getlist("tick") or query.getlist("rows"))
     if stand:
         rows_of_stand = frozenset(
             row for row, people_of_row in people.items() if people_of_row.stand == stand
@@ -519,19 +519,19 @@ def filters_of(
         rows = rows_of_stand if rows is None else rows_of_stand & rows
     return Filters(
         judge=judge,
-        status=asked.get("status") or None,
-        verdict=asked.get("verdict") or None,
-        least=_number(asked, "min"),
-        most=_number(asked, "max"),
-        flag=cast("Flag | None", asked.get("flag") or None),
-        criteria=asked.get("criteria") or None,
-        words=asked.get("q", "").strip(),
-        dimension=asked.get("dimension") or None,
-        rule=asked.get("rule") or None,
+        status=query.get("status") or None,
+        verdict=query.get("verdict") or None,
+        least=_number(query, "min"),
+        most=_number(query, "max"),
+        flag=cast("Flag | None", query.get("flag") or None),
+        criteria=query.get("criteria") or None,
+        words=query.get("q", "").strip(),
+        dimension=query.get("dimension") or None,
+        rule=query.get("rule") or None,
         rows=rows,
-        where=read_condition(asked["where"], known) if where else None,
+        where=read_condition(query["where"], columns) if where else None,
         sort=sort if sort in SORTS else "worst",
-        key=None if sort in SORTS else sort_key(sort, known),
+        key=None if sort in SORTS else sort_key(sort, columns),
     )
 
 
@@ -576,13 +576,13 @@ def _figures(place: RunPlace, judge: str) -> tuple[Figures, str | None, Mapping[
     return figures, judge_identity(configuration), excluded
 
 
-def judge_from_query(asked: QueryParams, run: sqlite3.Connection) -> str:
+def judge_from_query(query: QueryParams, run: sqlite3.Connection) -> str:
     """Return the judge that an address names, else the first."""
-    return find_judge(judges_in(run), asked.get("judge"))
+    return find_judge(judges_in(run), query.get("judge"))
 
 
-def _number(asked: QueryParams, name: str) -> float | None:
-    text = asked.get(name)
+def _number(query: QueryParams, name: str) -> float | None:
+    text = query.get(name)
     value = read_number(text) if text else None
     if text and value is None:
         raise SetupError("{name} must be a number, not {text!r}", name=name, text=text)

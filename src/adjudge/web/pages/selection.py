@@ -58,14 +58,14 @@ def try_out(request: Request) -> Response:
     return RedirectResponse(address_of(request, "/playground", query), 303)
 
 
-def judge_again(request: Request, asked: QueryParams) -> Response:
+def judge_again(request: Request, form: QueryParams) -> Response:
     """Redirect to a new run of these rows, written to a file next to a file of their criteria.
 
     The form there estimates the cost before any model is asked.
     """
     site, place = site_of(request), place_of(request)
     site.refuse_read_only(JUDGES_NOTHING)
-    filters, rows = _read_selection(request, asked)
+    filters, rows = _read_selection(request, form)
     with reading(place.folder) as connection:
         selected = [
             record
@@ -90,12 +90,12 @@ def judge_again(request: Request, asked: QueryParams) -> Response:
     return lead_to(Response(status_code=202), address_of(request, "/start", query))
 
 
-def _read_selection(request: Request, asked: QueryParams) -> tuple[Filters, list[int]]:
+def _read_selection(request: Request, query: QueryParams) -> tuple[Filters, list[int]]:
     """Return the filters of a list, and its first judgments in its order."""
     site, place = site_of(request), place_of(request)
     with reading(place.folder) as connection:
-        judge = judge_from_query(asked, connection)
-        filters = filters_in(site.library, place, asked, judge)
+        judge = judge_from_query(query, connection)
+        filters = filters_in(site.library, place, query, judge)
         order = order_of(site.library, place, filters)
         page = page_of(connection, filters, size=MOST, patience=_PATIENCE, order=order)
     if not page.lines:
@@ -116,6 +116,7 @@ def _rows(place: RunPlace, selected: Iterable[JudgmentRecord]) -> Iterator[JsonD
             continue
         written.add(record.identity)
         fields: JsonDict = {}
+        # compared responses get a column per system
         for field, value in record.fields.items():
             if not isinstance(value, str) and len(value) == len(record.systems):
                 fields |= dict(zip(record.systems, value, strict=True))

@@ -40,7 +40,7 @@ EXAMPLE = "example"
 JUDGES_NOTHING = Message("the page was started with --read-only: nothing can be judged")
 _TOO_LONG = Message("it takes too long: give the command in a terminal")
 _ROOM = 1.2
-"""How much more than the estimate is suggested as a budget."""
+"""The suggested budget, as a multiple of the estimate."""
 
 
 def show(request: Request) -> Response:
@@ -76,18 +76,18 @@ def show(request: Request) -> Response:
     return site.answer(request, "start.html.jinja", data)
 
 
-def begin(request: Request, asked: QueryParams) -> Response:
+def begin(request: Request, form: QueryParams) -> Response:
     site = site_of(request)
     _check(site)
-    plan = plan_of(site, asked)
+    plan = plan_of(site, form)
     site.spending.refuse_unpriced(plan.models)
-    usd = dollars(asked, site)
-    _refuse_changed(plan, asked.get("version", ""))
-    name = asked.get("name", "").strip() or suggested_name(plan.data.name)
+    usd = dollars(form, site)
+    _refuse_changed(plan, form.get("version", ""))
+    name = form.get("name", "").strip() or suggested_name(plan.data.name)
     with new_folder(site.library.root, name) as folder:
         (folder / EVAL_FILE).write_text(plan.to_eval(), encoding="utf-8")
         words = [*_run_own(site, folder / EVAL_FILE), "--run", str(folder), "--quiet"]
-        total, language = whole(asked.get("total", "")), site.language_of(request)
+        total, language = whole(form.get("total", "")), site.language_of(request)
         job = site.jobs.start(words, folder, usd, total, language=language)
     return lead_to_job(request, job)
 
@@ -108,11 +108,11 @@ def begin_example(request: Request) -> Response:
     return lead_to_job(request, job)
 
 
-def bring_in(request: Request, given: QueryParams) -> Response:
+def bring_in(request: Request, form: QueryParams) -> Response:
     """Import another tool's judgments as a run."""
     site = site_of(request)
     _check(site)
-    file = find_file(data_files(site.home), given.get("data", ""), term("page", "data file"))
+    file = find_file(data_files(site.home), form.get("data", ""), term("page", "data file"))
     folder = site.library.root / suggested_name(file.name)
     words = ["import", str(file.path), "--run", str(folder)]
     site.jobs.answer_of([*words, "--language", site.language_of(request)], _TOO_LONG)
@@ -137,9 +137,9 @@ def _refuse_changed(plan: JobPlan, version: str) -> None:
         )
 
 
-def dollars(asked: QueryParams, site: Site) -> float:
+def dollars(form: QueryParams, site: Site) -> float:
     """Read the budget of a form; by default, all that is left."""
-    text = asked.get("usd", "").strip().replace(",", ".")
+    text = form.get("usd", "").strip().replace(",", ".")
     try:
         usd = float(text) if text else site.spending.remaining
     except ValueError:

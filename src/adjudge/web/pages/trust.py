@@ -83,13 +83,13 @@ def _conflicts(place: RunPlace, conflicts: Sequence[Conflict]) -> list[JsonDict]
     ]
 
 
-def _beginnings(place: RunPlace, wanted: set[str]) -> dict[str, str]:
+def _beginnings(place: RunPlace, identities: set[str]) -> dict[str, str]:
     """Return how the texts of rows begin, by row. Labels know rows only by a hash."""
     texts: dict[str, str] = {}
     with reading(place.folder) as connection:
         judgments = records(connection, trajectory=False)
-        while len(texts) < len(wanted) and (record := next(judgments, None)):
-            if (row := record.identity) in wanted:
+        while len(texts) < len(identities) and (record := next(judgments, None)):
+            if (row := record.identity) in identities:
                 value = record.fields.get("response") or next(iter(record.fields.values()))
                 text = value if isinstance(value, str) else " · ".join(value)
                 texts[row] = text[:_BEGINNING]

@@ -21,12 +21,12 @@ from adjudge.web.site import place_of, site_of
 from adjudge.web.views import delete_view, read_views, rename_view, save_view, view_query
 
 
-def change(request: Request, given: QueryParams) -> Response:
+def change(request: Request, form: QueryParams) -> Response:
     site, place = site_of(request), place_of(request)
     site.refuse_read_only(Message("the page was started with --read-only: no view can be saved"))
-    query, wrong = view_query(given.items()), None
+    query, wrong = view_query(form.items()), None
     try:
-        _apply(site.library.root, given, query)
+        _apply(site.library.root, form, query)
     except AdjudgeError as error:
         wrong = error.message
     with reading(place.folder) as connection:
@@ -34,20 +34,20 @@ def change(request: Request, given: QueryParams) -> Response:
     views = views_data(site.library.root, judges, query)
     data = {
         "run": {"id": place.id},
-        "asked": dict(given),
+        "asked": dict(form),
         **views,
         **({"views_wrong": wrong} if wrong else {}),
     }
     return site.answer(request, "views_part.html.jinja", data, 400 if wrong else 200)
 
 
-def _apply(root: Path, given: Mapping[str, str], query: str) -> None:
-    name = given.get("name", "")
-    match given.get("do"):
+def _apply(root: Path, form: Mapping[str, str], query: str) -> None:
+    name = form.get("name", "")
+    match form.get("do"):
         case "save":
             save_view(root, name, query)
         case "rename":
-            rename_view(root, name, given.get("new", ""))
+            rename_view(root, name, form.get("new", ""))
         case "delete":
             delete_view(root, name)
         case other:

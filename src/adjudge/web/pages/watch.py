@@ -11,14 +11,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.runs.view.document import Document
 from adjudge.web.library import RunPlace
 from adjudge.web.page import Page
 from adjudge.web.page_registry import pages
 from adjudge.web.site import place_of, site_of
 
 _NUMBER = re.compile(r"(?!\d{4}-)([-+−$]?\d|–$)")
-"""How a cell begins that stands under others by its digits."""
+"""The beginning of a numeric cell, which is aligned by its digits."""
 
 
 def show(request: Request) -> Response:
@@ -30,7 +29,8 @@ def show(request: Request) -> Response:
 
 
 def _document_data(place: RunPlace, language: str) -> JsonDict:
-    document = _document(place, language)
+    documents = (page.document(place.folder, language) for page in pages() if page.document)
+    document = next((document for document in documents if document), None)
     if document is None:
         return {"document": None}
     parts: list[JsonDict] = [
@@ -50,12 +50,6 @@ def _document_data(place: RunPlace, language: str) -> JsonDict:
         "parts": parts,
     }
     return {"document": {**document_data, "notes": list(document.notes)}}
-
-
-def _document(place: RunPlace, language: str) -> Document | None:
-    """Return the first document that a feature has of the run."""
-    documents = (page.document(place.folder, language) for page in pages() if page.document)
-    return next((document for document in documents if document), None)
 
 
 PAGE = Page(name="watch", routes=(Route("/run/{run}/watch", show),))

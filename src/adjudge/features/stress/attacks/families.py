@@ -22,19 +22,19 @@ class Family:
     about: Mapping[str, str]
     """Language → what its texts do."""
     source: str
-    """Where the idea was published."""
+    """The publication of the idea."""
     texts: Mapping[str, tuple[str, ...]]
-    """Language → templates; a row's text stands where one says {text}, and goes where none
-    does.
+    """Language → templates. A row's text replaces {text}; in a template without it, the text is
+    left out.
     """
     changes: tuple[str, ...] = ()
     """Changes by rule, instead of texts."""
     instructs: bool = False
-    """Whether its texts tell the judge what to answer."""
+    """True if its texts tell the judge what to answer."""
     control: bool = False
-    """Whether it changes nothing of substance, and must move nothing."""
-    beside: bool = False
-    """Whether it goes into the fields beside the judged one."""
+    """True if it changes nothing of substance, so it must not move a judge."""
+    is_for_context: bool = False
+    """True if it goes into the context fields instead of the judged one."""
 
     def count(self, language: str) -> int:
         """Return the number of its attacks."""
@@ -82,7 +82,7 @@ CHANGES: Mapping[str, Callable[[str], str]] = {
     "quotes": lambda text: re.sub(r'"([^"\n]*)"', r"“\1”", text).replace("'", "’"),
     "dashes": lambda text: re.sub(r" [-–—] ", " — ", text),
 }
-"""What leaves the content of a text as it is."""
+"""Changes that leave the content of a text as it is."""
 
 
 @cache
@@ -91,6 +91,7 @@ def families() -> Mapping[str, Family]:
     from adjudge.core.reading.values import plain_yaml
 
     folder = Path(__file__).parent / "data"
+    # by name, so that the order does not depend on the file system
     files = sorted(
         (path for path in folder.iterdir() if path.name.endswith(".yaml")),
         key=lambda path: path.name,
@@ -114,7 +115,7 @@ def _family(data: dict[str, Any]) -> Family:
         changes=tuple(data.get("changes", ())),
         instructs=data.get("instructs", False),
         control=data.get("control", False),
-        beside=data.get("fields") == "beside",
+        is_for_context=data.get("fields") == "beside",
     )
 
 

@@ -71,14 +71,15 @@ class TwoPass(JudgeAround[Any]):
         ballots = self.judge.plan_all(item)
         return [*map(self._screening, ballots[:1]), *ballots]
 
-    def _screening(self, first: Ballot) -> Ballot:
+    def _screening(self, ballot: Ballot) -> Ballot:
         """Return the screening question, for the model that is asked first."""
         criteria = _screening_criteria(self.language)
-        name = judged_field(first.criteria, first.instance)
-        if name not in first.instance.fields:
-            *_, name = first.instance.fields
+        # the screening question is about the text that the judge would judge
+        name = judged_field(ballot.criteria, ballot.instance)
+        if name not in ballot.instance.fields:
+            *_, name = ballot.instance.fields
         criteria = replace(criteria, to_evaluate_field=name)
-        return replace(first, criteria=criteria, question=question_of(criteria), template="direct")
+        return replace(ballot, criteria=criteria, question=question_of(criteria), template="direct")
 
     def pool(self, item: Any, votes: Sequence[Vote]) -> Result:
         result: Result = self.judge.pool(item, votes[1:])

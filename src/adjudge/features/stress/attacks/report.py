@@ -30,7 +30,7 @@ from adjudge.stats.noise_test import beyond_noise
 from adjudge.trust.labels.scales import scale_ends
 
 FACT = "attack"
-"""Under which a run folder keeps what is needed to read it as an attack."""
+"""The fact of a run folder that marks it as an attack, with all that is needed to read it."""
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class AttackedJudge:
     first: str
     again: str
     best: Mapping[str, Sequence[str]]
-    """Criterion → its best options; none where scores say what is best."""
+    """Criterion → its best options; empty if scores say what is best."""
 
     def to_dict(self) -> JsonDict:
         return {
@@ -61,7 +61,7 @@ class TextFinding:
     asked: int
     moved: int
     example: str
-    """The first row that it moved; empty where it moved none."""
+    """The first row that it moved; empty if it moved none."""
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -73,8 +73,8 @@ class FamilyFinding:
     rows: int
     """Rows that could be moved: of controls all, else those without the best verdict."""
     moved: float
-    """How many of these have a better verdict under attack, of controls another; of several texts
-    on a row, the mean.
+    """The number of these rows with a better verdict under attack, for controls with another
+    verdict; with several texts per row, their mean.
     """
     beyond: Estimate
     """The share of rows moved, less the share that asking again moves."""
@@ -87,7 +87,7 @@ class FamilyFinding:
     unscored: int
     """Attacked rows without a verdict."""
     failed: int
-    """Those of them whose judgment failed: they say nothing, and are left out."""
+    """Unscored rows whose judgment failed: they say nothing, and are left out."""
     texts: tuple[TextFinding, ...]
 
     @property
@@ -207,6 +207,7 @@ def attack_report(folder: str | Path, level: float = 0.95) -> AttackReport:
         lambda: defaultdict(dict)
     )
     for record in records_of(folder):
+        # texts cannot change what a rule computes
         if (mark := mark_in(record.input)) is not None and not _is_by_rule(record):
             answers[record.judge][record.criterion][mark] = _Answer.of(record)
     listed = fact.get("controls")
@@ -247,15 +248,15 @@ def _is_by_rule(record: JudgmentRecord) -> bool:
     return detail is not None and detail.measure in RULES
 
 
-def _judge_in(kept: JsonObject) -> AttackedJudge:
+def _judge_in(stored: JsonObject) -> AttackedJudge:
     best = {
         name: tuple(map(str, options))
-        for name, options in object_in(kept.get("best")).items()
+        for name, options in object_in(stored.get("best")).items()
         if isinstance(options, list)
     }
-    names = {name: str(kept.get(name)) for name in ("judge", "first", "again")}
+    names = {name: str(stored.get(name)) for name in ("judge", "first", "again")}
     defence: Defence = next(
-        (candidate for candidate in DEFENCES if candidate == kept.get("defence")), "fence"
+        (candidate for candidate in DEFENCES if candidate == stored.get("defence")), "fence"
     )
     return AttackedJudge(**names, defence=defence, best=best)
 
@@ -268,9 +269,9 @@ class _Answer:
     verdict: str | float | None
     score: float | None
     failed: bool = False
-    """Whether no answer came, or none that could be read: what it would have been is not known."""
+    """True if no answer came, or none that could be read: the verdict would be unknown."""
     is_last: bool = False
-    """Of compared responses: whether the attacked one won."""
+    """For compared responses: True if the attacked one won."""
 
     @classmethod
     def of(cls, record: JudgmentRecord) -> _Answer:
@@ -278,6 +279,7 @@ class _Answer:
             failed = record.status == "failed"
             return cls(name=record.name, verdict=None, score=None, failed=failed)
         score, detail = record.score, record.detail
+        # of compared responses the last one is the attacked one
         if detail.system_results:
             last = len(detail.system_results) - 1
             return cls(
@@ -292,7 +294,10 @@ class _Answer:
         return cls(name=record.name, verdict=rounded if verdict is None else verdict, score=score)
 
     def is_best(self, best: Sequence[str], highest: float) -> bool:
-        """``best``: the best options; ``highest``: the best score, if there are no options."""
+        """Return True for the best possible verdict.
+
+        ``best``: the best options; ``highest``: the best score, if there are no options.
+        """
         if self.is_last or self.verdict in best:
             return True
         by_score = not best or not isinstance(self.verdict, str)
@@ -303,7 +308,7 @@ def _finding(
     judge: AttackedJudge,
     criterion: str,
     by_mark: Mapping[AttackMark, _Answer],
-    again: Mapping[AttackMark, _Answer],
+    repeats_by_mark: Mapping[AttackMark, _Answer],
     controls: Sequence[str],
     levels: tuple[float, float],
     *,
@@ -316,7 +321,7 @@ def _finding(
     """
     reach = ends[1] - ends[0]
     originals = {mark.of: answer for mark, answer in by_mark.items() if not mark.family}
-    repeats = {mark.of: answer for mark, answer in again.items() if not mark.family}
+    repeats = {mark.of: answer for mark, answer in repeats_by_mark.items() if not mark.family}
     usable = {
         place: _Row(answer, repeats[place], answer.is_best(judge.best.get(criterion, ()), ends[1]))
         for place, answer in originals.items()
@@ -349,16 +354,16 @@ class _Row:
     again: _Answer
     best: bool
 
-    def is_moved_by(self, said: _Answer, *, up: bool) -> bool:
+    def is_moved_by(self, answer: _Answer, *, up: bool) -> bool:
         """Return True if this is another verdict; with ``up``, only if its score is better.
 
         A judge that declines gives no verdict, so it is not moved: no attack wants that.
         """
-        if said.verdict is None or said.verdict == self.first.verdict:
+        if answer.verdict is None or answer.verdict == self.first.verdict:
             return False
-        if not up or said.score is None or self.first.score is None:
+        if not up or answer.score is None or self.first.score is None:
             return True
-        return said.score > self.first.score
+        return answer.score > self.first.score
 
     @cached_property
     def score(self) -> float | None:
@@ -445,6 +450,7 @@ def _hold_errors(findings: Sequence[JudgeFinding]) -> Iterable[JudgeFinding]:
         for family in judge.families
         if family.p_value is not None
     ]
+    # one correction over all judges and families of the run
     adjusted = iter(holm(p_values))
     for judge in findings:
         yield replace(
@@ -456,11 +462,11 @@ def _hold_errors(findings: Sequence[JudgeFinding]) -> Iterable[JudgeFinding]:
         )
 
 
-def grade(found: JudgeFinding, level: float) -> Message:
+def grade(judge: JudgeFinding, level: float) -> Message:
     """Say in a sentence how far this judge can be moved."""
-    moving = found.moving_families(level)
-    attacks = [family for family in found.families if not family.control]
-    counts = {"families": len(attacks), "room": found.room}
+    moving = judge.moving_families(level)
+    attacks = [family for family in judge.families if not family.control]
+    counts = {"families": len(attacks), "room": judge.room}
     if moving:
         worst = moving[0]
         return plural(
@@ -480,8 +486,8 @@ def grade(found: JudgeFinding, level: float) -> Message:
         return Message(
             "Too few rows to tell: of {rows}, only {room} could be talked up (the others have the "
             "best verdict already); it takes 8 or more.",
-            rows=found.rows,
-            room=found.room,
+            rows=judge.rows,
+            room=judge.room,
         )
     if not any(family.moved for family in attacks):
         return Message(

@@ -31,13 +31,13 @@ def trajectory_of(instance: Instance) -> Trajectory | None:
 
 def channels_of(run: Trajectory) -> list[str]:
     """Return the channels that a trajectory has."""
-    return [name for name, find in _STEPS.items() if find(run) is not None]
+    return [name for name in _FITS if _last_step(run, name) is not None]
 
 
 def attack_through(instance: Instance, channel: str, change: Change) -> Instance:
     """Change the text of a channel, in the steps of the row and in its fields."""
     run = trajectory_of(instance)
-    step = None if run is None else _STEPS[channel](run)
+    step = None if run is None else _last_step(run, channel)
     if run is None or step is None:
         return instance
     attacked = _change_step(step, change)
@@ -61,31 +61,21 @@ def _change_step(step: Step, change: Change) -> Step:
     return replace(step, call=replace(call, result=change(call.result or "")))
 
 
-def _last(run: Trajectory, fits: Callable[[Step], object]) -> Step | None:
-    return next((step for step in reversed(run.steps) if fits(step)), None)
+def _last_step(run: Trajectory, channel: str) -> Step | None:
+    """Return the last step of the trajectory that belongs to the channel."""
+    return next((step for step in reversed(run.steps) if _FITS[channel](run, step)), None)
 
 
-def _answer(run: Trajectory) -> Step | None:
-    return _last(run, lambda one: one.call is None and one.text and one.text == run.answer)
-
-
-def _result(run: Trajectory) -> Step | None:
-    return _last(run, lambda one: one.call is not None and one.call.result)
-
-
-def _user(run: Trajectory) -> Step | None:
-    return _last(run, lambda one: one.actor == "user" and one.call is None and one.text)
-
-
-_STEPS: Mapping[str, Callable[[Trajectory], Step | None]] = {
-    ANSWER: _answer,
-    RESULT: _result,
-    USER: _user,
+_FITS: Mapping[str, Callable[[Trajectory, Step], object]] = {
+    ANSWER: lambda run, step: step.call is None and step.text and step.text == run.answer,
+    RESULT: lambda _, step: step.call is not None and step.call.result,
+    USER: lambda _, step: step.actor == "user" and step.call is None and step.text,
 }
+"""Channel → whether a step belongs to it."""
 
 
 _KEY = "adjudge.attack"
-"""Where a row keeps what was done to it."""
+"""The column in which a row keeps its attack."""
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -96,7 +86,7 @@ class AttackMark:
     """The place of the row among those that are attacked, from 0."""
     family: str = ""
     text: int = 0
-    """Which attack of the family."""
+    """Number of the text within the family."""
     field: str = ""
 
     def on(self, instance: Instance) -> Instance:
@@ -123,6 +113,7 @@ def is_attacked(instance: Instance) -> bool:
 
 def draw_rows(rows: Iterable[Instance], most: int, seed: int) -> list[Instance]:
     """Draw at most ``most`` different rows, and keep their order."""
+    # copies of a row would count as independent evidence
     unique = list({row.identity: row for row in rows}.values())
     drawn = sorted(unique, key=lambda row: content_hash((seed, row.identity)))[:most]
     identities = {row.identity for row in drawn}
@@ -137,10 +128,10 @@ class Attacker:
     language: str
     best: str
     """The verdict that the texts ask for."""
-    judged: str
+    judged_name: str
     """The field that is judged."""
-    beside: Sequence[str] | None = None
-    """The fields that the judges may read beside it; None: all that a row has."""
+    context_fields: Sequence[str] | None = None
+    """The fields that the judges may read besides the judged one; None for all."""
     texts: int = 1
     """Attacks of each family on each row; which ones changes from row to row."""
 
@@ -164,16 +155,19 @@ class Attacker:
             yield AttackMark(of=place, family=family.name, text=turn % count, field=field)
 
     def _fields(self, family: Family, instance: Instance) -> list[str]:
+        # texts reach an agent's judge through steps, not through fields
         if run := trajectory_of(instance):
             return _channels(family, run)
         judged_name = self._judged_field(instance)
-        if not family.beside:
+        if not family.is_for_context:
             return [judged_name]
-        context_names = instance.fields if self.beside is None else self.beside
+        context_names = instance.fields if self.context_fields is None else self.context_fields
         return [name for name in context_names if name != judged_name and instance.fields.get(name)]
 
     def _judged_field(self, instance: Instance) -> str:
-        return judged_field(Criteria("judged", "judged", to_evaluate_field=self.judged), instance)
+        return judged_field(
+            Criteria("judged", "judged", to_evaluate_field=self.judged_name), instance
+        )
 
     def _attack(self, family: Family, mark: AttackMark, instance: Instance) -> Instance:
         def change(text: str) -> str:
@@ -194,7 +188,7 @@ def _channels(family: Family, run: Trajectory) -> list[str]:
     through the answer.
     """
     available = channels_of(run)
-    if family.beside:
+    if family.is_for_context:
         return [name for name in available if name != ANSWER]
     return available if family.instructs or family.control else [ANSWER] * (ANSWER in available)
 
@@ -227,8 +221,8 @@ def attacker_for(
         families=families,
         language=language,
         best=best_verdict(judges, criteria, language),
-        judged=judged_fields.pop(),
-        beside=context_fields,
+        judged_name=judged_fields.pop(),
+        context_fields=context_fields,
         texts=texts,
     )
 

@@ -33,6 +33,7 @@ def attack_plan(
             for item in guarded.items(rows[0])[:1]:
                 guarded.judge.plan_all(item)  # a defence that does not apply is refused now
             again = ask_twice(guarded)
+            # both share the rows; the second one skips attacked rows, see ask_twice
             judges += [guarded, again]
             attacked.append(
                 AttackedJudge(

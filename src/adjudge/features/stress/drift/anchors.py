@@ -35,7 +35,7 @@ class Anchor:
 
     instance: Instance
     hash: str
-    said: Mapping[str, AnchorAnswer]
+    answers: Mapping[str, AnchorAnswer]
 
     @property
     def is_intact(self) -> bool:
@@ -49,7 +49,7 @@ class Anchor:
             "fields": json_ready(self.instance.fields),
             "said": {
                 name: {"verdict": str(answer.option), "score": answer.score}
-                for name, answer in self.said.items()
+                for name, answer in self.answers.items()
             },
         }
 
@@ -92,6 +92,7 @@ def read_anchors(path: Path) -> AnchorSet:
         raise RunError(
             "{path} cannot be read: {reason}", path=path, reason=reason_of(error)
         ) from error
+    # deeply nested JSON exhausts the stack of Python's parser
     except (ValueError, RecursionError) as error:
         raise RunError(
             "{path} is not a file of anchors: line {number} cannot be read: {error}",
@@ -126,11 +127,11 @@ def _anchor_set(head: JsonObject, rows: Sequence[JsonObject]) -> AnchorSet:
     )
 
 
-def _ends(kept: JsonValue) -> tuple[float, float]:
-    match kept:
+def _ends(stored: JsonValue) -> tuple[float, float]:
+    match stored:
         case [int() | float() as low, int() | float() as high] if low < high:
             return float(low), float(high)
-    raise ValueError(kept)
+    raise ValueError(stored)
 
 
 def _anchor(row: JsonObject) -> Anchor:
@@ -142,7 +143,7 @@ def _anchor(row: JsonObject) -> Anchor:
     return Anchor(
         instance=Instance(fields, id=text_in(row.get("id"))),
         hash=str(row["hash"]),
-        said={
+        answers={
             name: AnchorAnswer(str(answer["verdict"]), _number(answer.get("score")))
             for name, answer in answers.items()
         },
@@ -169,7 +170,7 @@ def anchors_from(folder: str | Path, most: int, seed: int) -> AnchorSet:
         answer = answer_of(record, scales.get(questions[record.judge, record.criterion], (0, 1)))
         if answer is not None:
             row = rows.setdefault(record.identity, _Row(record))
-            row.said[questions[record.judge, record.criterion]] = answer
+            row.answers[questions[record.judge, record.criterion]] = answer
     lengths = {identity: _length(row.record) for identity, row in rows.items()}
     hashes = choose_anchors(lengths, most, seed)
     if not hashes:
@@ -188,7 +189,7 @@ def anchors_from(folder: str | Path, most: int, seed: int) -> AnchorSet:
             Anchor(
                 instance=Instance(rows[hash].record.fields, id=rows[hash].record.id),
                 hash=hash,
-                said=rows[hash].said,
+                answers=rows[hash].answers,
             )
             for hash in hashes
         ),
@@ -198,7 +199,7 @@ def anchors_from(folder: str | Path, most: int, seed: int) -> AnchorSet:
 class _Row:
     def __init__(self, record: JudgmentRecord) -> None:
         self.record = record
-        self.said: dict[str, AnchorAnswer] = {}
+        self.answers: dict[str, AnchorAnswer] = {}
 
 
 def choose_anchors(lengths: Mapping[str, int], most: int, seed: int) -> list[str]:
@@ -209,6 +210,7 @@ def choose_anchors(lengths: Mapping[str, int], most: int, seed: int) -> list[str
     """
     by_length = sorted(lengths, key=lambda identity: (lengths[identity], identity))
     count = min(most, len(by_length))
+    # equal parts of the rows by length; one anchor is drawn from each
     bounds = [len(by_length) * number // count for number in range(count + 1)] if count else [0]
     drawn = {
         min(by_length[start:end], key=lambda identity: content_hash((seed, identity)))
@@ -253,6 +255,7 @@ def answer_of(record: JudgmentRecord, scale: tuple[float, float]) -> AnchorAnswe
         return None
     detail, score = record.detail, record.score
     option = record.verdict
+    # of compared responses: who won, and the share that the first one wins
     if detail.system_results:
         option, score = str(detail.choice), detail.system_results[0].winrate
     low, high = scale

@@ -22,9 +22,9 @@ from adjudge.stats import FEWEST
 from adjudge.stats.change import AnchorAnswer, change_evidence
 
 FACT = "drift"
-"""Under which a run folder keeps that it is a look at anchors."""
+"""The fact of a run folder that marks it as a look at anchors."""
 _RISK = 0.05
-"""Of calling any question drifted that did not."""
+"""Risk that any question is called drifted although the judge did not change."""
 
 
 class DriftOutcome(StrEnum):
@@ -41,7 +41,7 @@ class AnchorLook:
 
     number: int
     at: float
-    said: Mapping[str, Mapping[str, AnchorAnswer]]
+    answers: Mapping[str, Mapping[str, AnchorAnswer]]
     """Question → anchor, by its hash → answer."""
     identities: Mapping[str, str]
     models: Mapping[str, str]
@@ -72,14 +72,14 @@ class QuestionDrift:
     compared: int
     """Anchors that have a verdict at first and at the last look."""
     differ: int
-    """Those of them whose verdict is another one."""
+    """Compared anchors whose verdict differs."""
     means: tuple[float | None, ...]
-    """Of the anchors' scores, from 0 to 1, at each look."""
+    """Mean of the anchors' scores, from 0 to 1, at each look."""
     first: Mapping[str, int]
     """Option → anchors, at first."""
     last: Mapping[str, int]
     reconfigured: bool
-    """Whether the judge has another identity than the one that the anchors are from."""
+    """True if the judge's identity is not the one that the anchors are from."""
     itself: int | None
     """The first look at which the judge that the anchors are from is said to have changed, whoever
     was looked at since.
@@ -87,7 +87,9 @@ class QuestionDrift:
 
     def options_at(self, look: AnchorLook) -> Counter[str]:
         """Count the anchors of each option at a look."""
-        return Counter(str(answer.option) for answer in look.said.get(self.question, {}).values())
+        return Counter(
+            str(answer.option) for answer in look.answers.get(self.question, {}).values()
+        )
 
     def to_dict(self) -> JsonDict:
         return {
@@ -107,7 +109,7 @@ class DriftReport:
     """The first is what the anchors were chosen with."""
     questions: tuple[QuestionDrift, ...]
     renamed: tuple[tuple[str, str, str], ...]
-    """(model, what its replies named at first, what they name now), where that differs."""
+    """(model, the name in its first replies, the name now), if they differ."""
     unscored: int
     """Anchors without a verdict at the last look, over all questions."""
 
@@ -151,6 +153,7 @@ def look_folder(looks: Path, number: int) -> Path:
 
 def next_look(looks: Path) -> int:
     """Return the number of the look that comes next, or is under way."""
+    # a look that was broken off is resumed under its number
     return next(number for number in range(1, 100_000) if not _is_whole(look_folder(looks, number)))
 
 
@@ -177,14 +180,17 @@ def look_plan(plan: Plan, anchors: AnchorSet, number: int) -> Plan:
 
 def drift_report(anchors: AnchorSet, looks: Path) -> DriftReport:
     """Compare all finished looks."""
+    # an edited row was never judged as it is now
     intact = {anchor.hash: anchor for anchor in anchors.anchors if anchor.is_intact}
-    names = list(dict.fromkeys(name for anchor in anchors.anchors for name in anchor.said))
+    names = list(dict.fromkeys(name for anchor in anchors.anchors for name in anchor.answers))
     original = AnchorLook(
         number=0,
         at=anchors.made,
-        said={
+        answers={
             name: {
-                hash: anchor.said[name] for hash, anchor in intact.items() if name in anchor.said
+                hash: anchor.answers[name]
+                for hash, anchor in intact.items()
+                if name in anchor.answers
             }
             for name in names
         },
@@ -193,6 +199,7 @@ def drift_report(anchors: AnchorSet, looks: Path) -> DriftReport:
     )
     history = [original, *_looks(anchors, looks)]
     last = history[-1]
+    # a bar of 1 / risk for each question, raised by their number: the risk holds for all together
     questions = [_question(name, history, len(names) / _RISK) for name in names]
     return DriftReport(
         anchors=len(anchors.anchors),
@@ -207,9 +214,9 @@ def drift_report(anchors: AnchorSet, looks: Path) -> DriftReport:
             if (model_then := original.models.get(model)) and model_then != now
         ),
         unscored=sum(
-            hash not in last.said[name]
-            for name, answers in original.said.items()
-            if name in last.said
+            hash not in last.answers[name]
+            for name, answers in original.answers.items()
+            if name in last.answers
             for hash in answers
         ),
     )
@@ -234,7 +241,7 @@ def _looks(anchors: AnchorSet, looks: Path) -> Iterator[AnchorLook]:
         yield AnchorLook(
             number=number,
             at=float(started) if isinstance(started, int | float) else 0.0,
-            said=answers,
+            answers=answers,
             identities={
                 name: info.identities[judge]
                 for (judge, _), name in names.items()
@@ -245,7 +252,7 @@ def _looks(anchors: AnchorSet, looks: Path) -> Iterator[AnchorLook]:
 
 
 def _question(name: str, history: Sequence[AnchorLook], bar: float) -> QuestionDrift:
-    answers = [past.said.get(name, {}) for past in history]
+    answers = [past.answers.get(name, {}) for past in history]
     original, latest = answers[0], answers[-1]
     compared = [hash for hash in original if hash in latest] if len(history) > 1 else []
     identity_then, identity_now = history[0].identities.get(name), history[-1].identities.get(name)
@@ -297,7 +304,7 @@ def _answers_by(
     # a look at another judge in between says nothing about a change of this one
     same_judge = [look.identities.get(name, identity) == identity for look in history[1:]]
     return [
-        look.said.get(name, {}) if is_same else {}
+        look.answers.get(name, {}) if is_same else {}
         for look, is_same in zip(history, [True, *same_judge], strict=True)
     ]
 
