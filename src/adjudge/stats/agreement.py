@@ -58,11 +58,8 @@ def rows_with_missing(
 def accuracy(table: Table) -> Figure:
     """Return the share of rows on which the two agree."""
     total = sum(table.values())
-    return Figure(_count_agreements(table) / total) if total else NO_ROWS
-
-
-def _count_agreements(table: Table) -> int:
-    return sum(count for (verdict, label), count in table.items() if verdict == label)
+    agreed = sum(count for (verdict, label), count in table.items() if verdict == label)
+    return Figure(agreed / total) if total else NO_ROWS
 
 
 def balanced_accuracy(table: Table) -> Figure:
@@ -279,7 +276,15 @@ def _figures(
         ),
         "macro precision": (macro(table, precision, options), _mean_share(judge_hits, level)),
         "macro recall": (macro(table, recall, options), _mean_share(truth_hits, level)),
-        "macro F1": (macro(table, f1, options), _mean_f1(either_hits, level)),
+        "macro F1": (
+            macro(table, f1, options),
+            mean_of_intervals(
+                [f1_interval(hits, level=level, clusters=groups) for hits, groups in either_hits],
+                level=level,
+            )
+            if len(either_hits) > 1
+            else None,
+        ),
     }
     scale = [*(order or ()), NO_VERDICT]
     places = {option: place / (len(scale) - 1 or 1) for place, option in enumerate(scale)}
@@ -309,11 +314,6 @@ def _mean_share(parts: Sequence[_Hits], level: float) -> Interval | None:
     others.
     """
     return mean_share_interval(parts, level=level) if len(parts) > 1 else None
-
-
-def _mean_f1(parts: Sequence[_Hits], level: float) -> Interval | None:
-    intervals = [f1_interval(hits, level=level, clusters=groups) for hits, groups in parts]
-    return mean_of_intervals(intervals, level=level) if len(parts) > 1 else None
 
 
 def _class_scores(rows: _Rows, option: Option, clusters: Clusters, level: float) -> ClassScores:

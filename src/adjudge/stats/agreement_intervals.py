@@ -184,6 +184,7 @@ def f1_interval(hits: Sequence[bool], *, level: float, clusters: Clusters) -> In
     which either did.
     """
     share = share_interval([float(hit) for hit in hits], level=level, clusters=clusters)
+    # F1 = 2 J / (1 + J) for this share J (Jaccard).
     lower, upper = (2 * end / (1 + end) for end in (share.lower, share.upper))
     return Interval(lower, upper, level)
 

@@ -151,6 +151,7 @@ def _compare(
 
 def p_value_below(differences: Sequence[int], epsilon: float) -> float:
     """Return the one-sided p-value of a mean below ``epsilon``, by Student's test."""
+    # Without variance Student's test is undefined.
     if min(differences) == max(differences):
         return 0.0 if differences[0] < epsilon else 1.0
     error = stdev(differences) / math.sqrt(len(differences))

@@ -88,6 +88,7 @@ def _evidence(logs: Sequence[Sequence[float]]) -> float:
     """Return the mean capital, weighted by 6 / (π² n²), which sums to 1 over all starts."""
     total = 0.0
     for number, capital in enumerate(logs, 1):
+        # exp() overflows above 709.
         mean = sum(math.exp(min(log, 700.0)) for log in capital) / len(capital)
         total += 6 / (math.pi * number) ** 2 * mean
     return total

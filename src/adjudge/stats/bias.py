@@ -95,6 +95,7 @@ def bias_of_rates(
     lower = upper = None
     if len(excesses) >= FEWEST:
         reach = t_quantile(1 - level / 2, len(excesses) - 1) * error
+        # The true excess is never negative, so an upper limit below 0 would be wrong.
         lower, upper = mean - reach, max(mean + reach, 0.0)
     return BiasReport(
         flips, noise, mean, lower, upper, p_value, p_value < level, len(rates), left_out

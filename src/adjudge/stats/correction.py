@@ -414,6 +414,7 @@ def _weighted_mean(
     variance = _dependence(strata) * within + (0 if these_rows else between / rows * row_effect)
     if variance <= 0:
         return value, Interval(value, value, level)
+    # The number of labels of a share with this variance (Korn and Graubard).
     worth = likely * (1 - likely) / variance * _fewness(strata, level)
     return value, share_limits(min(1.0, max(0.0, value)) * worth, worth, level=level)
 
@@ -426,6 +427,7 @@ def _fewness(parts: Sequence[Stratum], level: float) -> float:
     if not clusters:
         return 1.0
     labels = [label for part in parts for label in part.labels]
+    # One degree of freedom per verdict goes into its mean.
     freedom = max(1, effective_units(labels, clusters) - len(parts))
     return (z_two_sided(level) / t_two_sided(level, freedom)) ** 2
 

@@ -143,6 +143,7 @@ def _add(tree: list[int], at: int, weight: int) -> None:
 
 def _centre(values: Sequence[float], weights: Sequence[int]) -> list[float]:
     if min(values) == max(values):
+        # Exactly 0: rounding must not make a constant series vary.
         return [0.0] * len(values)
     mean = math.fsum(value * weight for value, weight in zip(values, weights, strict=True)) / sum(
         weights

@@ -143,6 +143,7 @@ def _expect(
 
 
 def _chances(logs: Sequence[float], options: Sequence[str]) -> dict[str, float]:
+    # Taken out first, so that exp() does not underflow.
     highest = max(logs)
     raised = [math.exp(value - highest) for value in logs]
     total = math.fsum(raised)

@@ -29,6 +29,7 @@ def beta_cdf(x: float, a: float, b: float) -> float:
     front = math.exp(
         math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
     )
+    # The fraction converges fast on this side; on the other the symmetry is used.
     if x < (a + 1) / (a + b + 2):
         return front * _continued_fraction(x, a, b) / a
     return 1 - front * _continued_fraction(1 - x, b, a) / b
@@ -69,6 +70,7 @@ def bisect(too_low: Callable[[float], bool]) -> float:
     low, high = 0.0, 1.0
     while True:
         middle = (low + high) / 2
+        # No float lies between them any more.
         if middle in (low, high):
             return high
         low, high = (middle, high) if too_low(middle) else (low, middle)

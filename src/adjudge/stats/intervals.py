@@ -84,6 +84,7 @@ def design_effect(values: Sequence[float], clusters: Clusters) -> float:
     )
     alike = likeness(between, total, len(values), len(sizes), largest)
     observed = variance_of_mean(values, clusters) / independent
+    # Kish's design effect, 1 + (m − 1) ρ, if it is larger.
     return max(1.0, observed, 1 + (largest - 1) * alike)
 
 

@@ -14,6 +14,7 @@ def solve(matrix: Sequence[Sequence[float]], values: Sequence[float]) -> list[fl
     rows = [[*row, value] for row, value in zip(matrix, values, strict=True)]
     size = len(rows)
     for column in range(size):
+        # The largest pivot keeps rounding errors small.
         pivot = max(range(column, size), key=lambda at: abs(rows[at][column]))
         rows[column], rows[pivot] = rows[pivot], rows[column]
         if abs(rows[column][column]) < 1e-14:

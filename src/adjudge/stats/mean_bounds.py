@@ -136,6 +136,7 @@ class Units:
             if not low < guess < high:
                 guess = (low + high) / 2
             chance = _chance_at_most_zero(list(self._terms(sign * guess, end, sign)))
+            # On the normal scale the risk is nearly linear in the bound, which suits the secant.
             reached = NormalDist().inv_cdf(min(1 - 1e-15, max(1e-300, chance)))
             if chance > risk:
                 high = guess
@@ -175,6 +176,7 @@ def _chance_at_most_zero(terms: Sequence[tuple[float, float]]) -> float:
         for distance, shape in used:
             power -= shape * cmath.log(1 + distance * at)
         total += math.exp(power.real) * math.cos(power.imag)
+        # The remaining terms are below e^-18 of the first.
         if power.real < -18:
             break
     return min(1.0, math.exp(height) * step * total / math.pi)

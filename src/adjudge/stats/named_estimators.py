@@ -194,6 +194,7 @@ def _lee_limits(
         return None
     value = _clip((rate + q0 - 1) / gain)
     noise0, noise1 = q0 * (1 - q0) / wrong, q1 * (1 - q1) / right
+    # The shift and the added pseudo-counts are those of Lee et al.
     shift = 2 * z * z * (-(1 - value) * noise0 + value * noise1)
     error = (
         math.sqrt(rate * (1 - rate) / rows + (1 - value) ** 2 * noise0 + value**2 * noise1) / gain

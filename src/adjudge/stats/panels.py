@@ -121,7 +121,9 @@ def _fit_weights(
             _add_row(true, row_votes, _chances(row_votes, weights, options), slope, curve)
         step = solve(curve, slope)
         weights = [
-            weight + max(-2.0, min(2.0, move)) for weight, move in zip(weights, step, strict=True)
+            # Damped: far from the optimum a full Newton step may overshoot.
+            weight + max(-2.0, min(2.0, move))
+            for weight, move in zip(weights, step, strict=True)
         ]
         if max(map(abs, step)) < _CLOSE:
             break

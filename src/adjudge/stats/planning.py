@@ -68,6 +68,7 @@ def labels_for_width(
         choice = random.Random(f"{seed} {labels}")  # noqa: S311
         widths = [draw(choice, labels) for _ in range(DRAWS // 4)]
         lower, _, upper = quantiles(widths, n=4)
+        # Standard error of a median: 1.25 σ / √n, with σ from the quartiles (IQR / 1.35).
         return median(widths), 1.25 * (upper - lower) / 1.35 / math.sqrt(len(widths))
 
     return _least(measure, lambda found: found <= width, rows)
@@ -199,6 +200,7 @@ class Binomial:
 
 def _share(hits: int) -> tuple[float, float]:
     share = hits / DRAWS
+    # At least that of one draw: a simulated share of 0 or 1 is not certain.
     return share, math.sqrt(max(share * (1 - share), 1 / DRAWS) / DRAWS)
 
 

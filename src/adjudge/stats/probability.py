@@ -27,6 +27,7 @@ def auc(rows: Stated) -> Figure:
         return Figure(None, Message("rows of both kinds are needed: true ones and false ones"))
     points = sorted({*false, *true_ones})
     places = ranks(points, [false[point] + true_ones[point] for point in points])
+    # The rank sum of the true rows (Mann and Whitney).
     total = math.fsum(place * true_ones[point] for point, place in zip(points, places, strict=True))
     number = true_ones.total()
     return Figure((total - number * (number + 1) / 2) / (number * false.total()))
@@ -88,6 +89,7 @@ def calibration_error(rows: Stated, *, level: float = 0.95) -> tuple[Estimate, E
             for p, _ in members
         )
     )
+    # √(2/π) σ is the mean distance of a normal variable from its mean.
     most = max(noise, math.sqrt(2 / math.pi * len(bins)) * spread / total)
     spread /= total
     reach, value = z_two_sided(level) * spread, max(0.0, gap - noise)

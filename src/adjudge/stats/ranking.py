@@ -449,6 +449,7 @@ def _widen(drawn: Sequence[float], middle: float, prompts: int, level: float) ->
 
 def _wider(level: float, prompts: int) -> float:
     student = t_two_sided(level, prompts - 1) / z_two_sided(level)
+    # The variance of draws with replacement lacks the factor n / (n − 1).
     return student * math.sqrt(prompts / (prompts - 1))
 
 

@@ -69,6 +69,7 @@ def krippendorff_alpha(
     observed = math.fsum(
         _spread(counts, places) * times / (counts.total() - 1) for counts, times in units
     )
+    # Pairs are drawn without replacement from all ratings.
     expected = _spread(totals, places) / (totals.total() - 1)
     return Figure(1 - observed / expected)
 

@@ -189,6 +189,7 @@ def chance_p_value(
         return 1.0
     if abs(correlation) == 1:
         return 0.0 if correlation > 0 else 1.0
+    # Student's test of a correlation.
     return t_cdf(-correlation * math.sqrt((count - 2) / (1 - correlation * correlation)), count - 2)
 
 
@@ -204,6 +205,7 @@ def _clustered_p_value(
     total, squares = math.fsum(sums), math.fsum(cluster_sum * cluster_sum for cluster_sum in sums)
     if len(sums) < 3 or squares == 0:
         return 1.0
+    # The clustered variance of a sum, with the factor G / (G − 1).
     error = math.sqrt(squares * len(sums) / (len(sums) - 1))
     return t_cdf(-total / error, len(sums) - 1)
 
@@ -335,7 +337,7 @@ def labels_needed(
     if count is None:
         return out_of_reach(target_width, rows, width(most), of_scale=of_scale)
     missing = {
-        _named(part): later.count - part.count
+        "failed" if part.verdict is None else str(part.verdict): later.count - part.count
         for part, later in zip(parts, plan(count), strict=True)
     }
     more = sum(missing.values())
@@ -370,10 +372,6 @@ def _needed_alone(
 def _share_up(count: int, part: int, whole: int) -> int:
     """Return ``count * part / whole``, rounded up."""
     return -(-count * part // whole)
-
-
-def _named(part: Stratum) -> str:
-    return "failed" if part.verdict is None else str(part.verdict)
 
 
 def least_labels(width: Callable[[int], float], target: float, most: int) -> int | None:

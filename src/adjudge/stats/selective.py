@@ -43,15 +43,21 @@ def threshold(
     errors = 0
     for count, (confidence, correct) in enumerate(ordered, 1):
         errors += not correct
+        # Rows with equal confidence are accepted or refused together.
         if count < start or (count < len(ordered) and ordered[count][0] == confidence):
             continue
         if not _within(errors, count, risk, doubt):
             break
         passed = count, errors
-    return (
-        _accepting(ordered[passed[0] - 1][0], passed, len(ordered), doubt)
-        if passed
-        else _never(errors, count, len(ordered), risk, doubt)
+    if passed is None:
+        return _never(errors, count, len(ordered), risk, doubt)
+    accepted, wrong = passed
+    return Threshold(
+        confidence=ordered[accepted - 1][0],
+        rows=len(ordered),
+        accepted=accepted,
+        errors=wrong,
+        limit=upper_limit(wrong, accepted, risk=doubt),
     )
 
 
@@ -71,14 +77,6 @@ def _within(errors: int, count: int, risk: float, doubt: float) -> bool:
     limit.
     """
     return errors < count and beta_cdf(risk, errors + 1, count - errors) >= 1 - doubt
-
-
-def _accepting(confidence: float, held: tuple[int, int], rows: int, doubt: float) -> Threshold:
-    accepted, errors = held
-    limit = upper_limit(errors, accepted, risk=doubt)
-    return Threshold(
-        confidence=confidence, rows=rows, accepted=accepted, errors=errors, limit=limit
-    )
 
 
 def _never(errors: int, count: int, rows: int, risk: float, doubt: float) -> Threshold:

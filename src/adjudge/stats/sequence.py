@@ -78,6 +78,7 @@ class Stream:
         remaining = count - rise
         root = math.sqrt(max(0.0, remaining * remaining + 4 * rise * self.hits))
         if remaining > 0:
+            # The root in the form that does not subtract nearly equal numbers.
             return 2 * self.hits / (remaining + root)
         return min(1.0, (root - remaining) / (2 * rise))
 

@@ -15,6 +15,7 @@ def t_cdf(t: float, freedom: int) -> float:
     """Return Student's distribution function, by its finite series (Abramowitz and Stegun 26.7.3
     and 26.7.4).
     """
+    # Both formulas are exact.
     if freedom > _MANY:
         tail = beta_cdf(freedom / (freedom + t * t), freedom / 2, 0.5) / 2
         return 1 - tail if t > 0 else tail

@@ -61,6 +61,7 @@ def fit_temperature(rows: Sequence[tuple[Shares, str]]) -> float:
         return math.fsum(_log_sum(values, beta) - beta * label_log for values, label_log in logs)
 
     low, high = _RANGE
+    # Golden-section search: the loss has a single minimum.
     lower_point, upper_point = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = loss(lower_point), loss(upper_point)
     for _ in range(_STEPS):

@@ -27,6 +27,7 @@ def weighted_interval(values: Sequence[float], weights: Sequence[float]) -> Inte
         return None
     mean = weighted_mean(values, weights)
     total = math.fsum(weights)
+    # Kish's effective number of rows.
     worth = total**2 / math.fsum(weight**2 for weight in weights)
     variance = (
         count
@@ -36,6 +37,7 @@ def weighted_interval(values: Sequence[float], weights: Sequence[float]) -> Inte
     )
     if variance > 0:
         worth = min(worth, mean * (1 - mean) / variance)
+    # Fewer by Student's quantile, because the variance is estimated.
     worth = max(1.0, worth * (z_two_sided(level) / t_two_sided(level, count - 1)) ** 2)
     hits, risk = mean * worth, (1 - level) / 2
     lower = beta_quantile(risk, hits, worth - hits + 1) if hits > 0 else 0.0

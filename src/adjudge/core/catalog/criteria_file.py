@@ -273,15 +273,12 @@ def _with_places(whole: Place) -> list[tuple[Place, object]]:
     if whole.value is None or whole.value == []:
         raise SetupError("{file} holds no criteria: write one, or a list of them", file=whole.file)
     items = list_of(whole.value, whole) if isinstance(whole.value, list) else [(whole, whole.value)]
-    return [
-        (replace(at, entry=_label(number, item), field=""), item)
-        for number, (at, item) in enumerate(items, 1)
-    ]
-
-
-def _label(number: int, item: object) -> str:
-    name = item.get("name") if isinstance(item, Mapping) else None
-    return f"entry {number} ({str(name)!r})" if isinstance(name, str) else f"entry {number}"
+    placed: list[tuple[Place, object]] = []
+    for index, (at, item) in enumerate(items, 1):
+        name = item.get("name") if isinstance(item, Mapping) else None
+        label = f"entry {index} ({str(name)!r})" if isinstance(name, str) else f"entry {index}"
+        placed.append((replace(at, entry=label, field=""), item))
+    return placed
 
 
 def as_file(entry: CatalogEntry) -> JsonDict:

@@ -15,7 +15,7 @@ from adjudge.core.catalog.criteria_file import parse_entry, raw_entries, repeate
 from adjudge.core.catalog.double_barrelled import find_double_question
 from adjudge.core.catalog.entry import CatalogEntry
 from adjudge.core.catalog.polarity import find_bad_word
-from adjudge.core.domain.criteria import Criteria, CriteriaExample, CriteriaOption
+from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.verdict import TIE
 from adjudge.core.reading.values import Place, WrongValue, nearest
 from adjudge.messages import Message
@@ -279,8 +279,10 @@ def _examples(criteria: Criteria) -> Iterator[_Remark]:
         {example.option for example in criteria.examples},
         frozenset(criteria.option_names),
     )
+    # The options of pairwise criteria are the labels of the responses.
+    compares = criteria.option_names == tuple(ascii_uppercase[: len(criteria.options)])
     for number, example in enumerate(criteria.examples, 1):
-        if example.option not in offered and not (example.option == TIE and _compares(criteria)):
+        if example.option not in offered and not (example.option == TIE and compares):
             option_names = _join_names(criteria.option_names)
             yield (
                 "error",
@@ -291,7 +293,9 @@ def _examples(criteria: Criteria) -> Iterator[_Remark]:
                     options=option_names,
                 ),
             )
-        for field in _missing_fields(criteria, example):
+        # An example with a single field is judged on that, like every instance.
+        required = _read(criteria) if len(example.fields) > 1 else []
+        for field in (name for name in required if name not in example.fields):
             yield (
                 "error",
                 f"examples[{number}].fields",
@@ -312,17 +316,6 @@ def _examples(criteria: Criteria) -> Iterator[_Remark]:
         )
 
 
-def _missing_fields(criteria: Criteria, example: CriteriaExample) -> list[str]:
-    """Return the fields that an example lacks. An example with a single field is judged on that,
-    like every instance.
-    """
-    return (
-        []
-        if len(example.fields) == 1
-        else [field for field in _read(criteria) if field not in example.fields]
-    )
-
-
 def _unknown_fields(criteria: Criteria, fields: Collection[str]) -> Iterator[_Remark]:
     for field in _read(criteria):
         if field not in fields:
@@ -341,11 +334,6 @@ def _unknown_fields(criteria: Criteria, fields: Collection[str]) -> Iterator[_Re
 def _read(criteria: Criteria) -> list[str]:
     """Return the fields that must exist."""
     return list(dict.fromkeys((criteria.to_evaluate_field, *(criteria.context_fields or ()))))
-
-
-def _compares(criteria: Criteria) -> bool:
-    """Return True if the options are labels of responses."""
-    return criteria.option_names == tuple(ascii_uppercase[: len(criteria.options)])
 
 
 def _score(option: CriteriaOption) -> float | None:

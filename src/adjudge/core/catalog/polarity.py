@@ -69,6 +69,7 @@ def find_bad_word(question: str) -> str | None:
     words = _WORD.findall(_first_question(question).casefold().replace("’", "'"))
     for place, word in enumerate(words):
         is_noun = place > 0 and words[place - 1] in _ARTICLES  # "Is the warning rude?"
+        # Anything after such a word may be meant the other way round.
         if (word in _DENYING and not is_noun) or word in _SUBORDINATING or word.endswith("n't"):
             return None
         if word in _NEGATIVE:

@@ -57,6 +57,7 @@ def language_of(text: str) -> str | None:
     if not scripts:
         return None
     script, count = scripts.most_common(1)[0]
+    # Japanese mixes three scripts, so none of them needs a majority.
     if count < 0.6 * scripts.total() and script not in ("CJK", "HIRAGANA", "KATAKANA"):
         return None
     if script in ("CJK", "HIRAGANA", "KATAKANA"):

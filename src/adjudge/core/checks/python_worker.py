@@ -51,6 +51,7 @@ def serve() -> None:
 
 
 def _answer(check_call: CheckCall) -> dict[str, Any]:
+    # Not available on Windows.
     end = getattr(signal, "setitimer", None)
     if end:
         end(signal.ITIMER_REAL, check_call.seconds + _LONGER)

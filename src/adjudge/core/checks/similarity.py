@@ -106,6 +106,7 @@ def bleu(text: str, wanted: str) -> float:
         hits, every = sum((text_grams & wanted_grams).values()), sum(text_grams.values())
         if not hits:
             misses += 1
+        # sacreBLEU's "exp" smoothing: each length without a match halves the precision.
         logs.append(math.log(hits / every if hits else 1 / (2**misses * every)))
     if misses == len(logs):
         return 0.0

@@ -42,7 +42,8 @@ class Equals(Check):
         return (self.field,) if self.field else ()
 
     def prepare(self) -> None:
-        _need_one("equals", self.text, self.field)
+        if (self.text is None) == (self.field is None):
+            raise SetupError("{name} takes a text or field: give one of them", name="equals")
 
     def look(self, text: str, row: Instance) -> Observation:
         expected = self.text or ""
@@ -234,6 +235,7 @@ def _places(text: str, wanted: str, *, case: bool, words: bool = False) -> Itera
 def _fold_with_places(text: str, *, case: bool) -> tuple[str, Sequence[int]]:
     """Return the folded text, and the original place of each of its characters."""
     folded_text = fold(text, case=case)
+    # Folding may change the length: "ß" becomes "ss".
     if len(folded_text) == len(text):
         return folded_text, range(len(text) + 1)
     parts, at = [], []
@@ -270,8 +272,3 @@ def _title(verb: Message, texts: Sequence[str], field: str | None) -> Message:
     if field is not None:
         return Message("{verb} the field {field}", verb=verb, field=field)
     return Message("{verb} {texts}", verb=verb, texts=quote(map(short, texts)))
-
-
-def _need_one(name: str, text: str | None, field: str | None) -> None:
-    if (text is None) == (field is None):
-        raise SetupError("{name} takes a text or field: give one of them", name=name)

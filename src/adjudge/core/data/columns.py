@@ -515,6 +515,7 @@ def _is_missing(value: object) -> bool:
     """Return True for the missing values of data frames."""
     return (
         value is None
+        # NaN is the only float that differs from itself.
         or (isinstance(value, float) and value != value)  # noqa: PLR0124
         or type(value).__name__ in _MISSING
     )

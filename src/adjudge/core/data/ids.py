@@ -125,6 +125,7 @@ def _grade(value: object, name: object) -> float:
     try:
         grade = float(value)  # type: ignore[arg-type]  # a TypeError is handled below
     except (TypeError, ValueError):
+        # Reported below, like infinity.
         grade = math.nan
     if not math.isfinite(grade):
         raise WrongData("the grade of {name!r} is {value!r}, not a number", name=name, value=value)

@@ -119,6 +119,7 @@ class PriceTable:
                 for id in self.prices
                 if name.startswith(_WILD.split(id)[0]) and fnmatchcase(name, id)
             ]
+            # The user's own price counts before a longer shipped id.
             best = max(fitting, key=lambda id: (id in self.user_ids, len(id)), default="")
             self._price_by_model[model] = (
                 self.prices[best]

@@ -59,6 +59,7 @@ def _check(proxy: str, target: SplitResult) -> None:
 
 def _goes_direct(target: SplitResult, exceptions: str | None) -> bool:
     host = (target.hostname or "").rstrip(".")
+    # No NO_PROXY: the system's own settings count, if there are any.
     if exceptions is None:  # the exceptions of the system's own settings, where it has some
         from urllib.request import proxy_bypass
 

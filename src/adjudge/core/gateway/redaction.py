@@ -124,6 +124,7 @@ def _strike_out_one(body: bytes, secret: str) -> bytes:
             body = body.replace(form, b"***")
     if not any(mark in body for mark in _ESCAPE_MARKS):
         return body
+    # Escapes may hide a secret, so it is searched again in the decoded text.
     bare = _unescape(body)
     if bare and not any(form in bare for form in forms):
         return body
@@ -139,6 +140,7 @@ def _unescape(body: bytes) -> bytes:
     """
     for _ in range(_MOST_LAYERS):
         body, count = _ESCAPE.subn(_character, body.replace(b"&amp;", b"&"), _MOST_ESCAPES)
+        # A hostile reply is dropped: decoding it could take minutes.
         if count == _MOST_ESCAPES:
             return b""
         if not count:

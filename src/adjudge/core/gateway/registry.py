@@ -254,6 +254,7 @@ def find(model_id: str) -> tuple[ProviderSpec, str]:
     if model_id == SCRIPTED.name:
         return SCRIPTED, ""
     match = _by_name(model_id, PROVIDERS.ours) or _by_prefix(model_id)
+    # Plugins are loaded only if no built-in provider matches.
     match = match or _by_name(model_id, PROVIDERS)
     if match is None:
         raise SetupError(

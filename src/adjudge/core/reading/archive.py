@@ -114,6 +114,7 @@ def _content(file: BinaryIO, info: zipfile.ZipInfo, path: Path) -> bytes:
     header = file.read(_LOCAL_HEADER)
     if len(header) < _LOCAL_HEADER or not header.startswith(b"PK\x03\x04"):
         raise RunError("{where}: the archive is damaged", where=where)
+    # Bytes 26 to 29: the lengths of the name and of the extra field in front of the data.
     file.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), 1)
     try:
         content = _unpack(file, info, where)
@@ -155,6 +156,7 @@ def _unpacker(method: int, where: str) -> Unpacker | None:
     if method == zipfile.ZIP_STORED:
         return None
     if method == zipfile.ZIP_DEFLATED:
+        # Negative: raw deflate, without the header of zlib.
         return zlib.decompressobj(-zlib.MAX_WBITS)
     if method == _ZSTD:
         return _zstd()

@@ -264,6 +264,7 @@ def _moment(value: object) -> float | None:
         return None if seconds is None or part is None else seconds + part / 1e9
     result = number(value)
     if result is not None:
+        # Nano-, micro- or milliseconds, by their magnitude.
         for size in (1e17, 1e14, 1e11):
             if result > size:
                 return result / (size / 1e8)

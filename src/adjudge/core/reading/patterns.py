@@ -43,6 +43,7 @@ def _matcher() -> SideProcess:
     return SideProcess(lambda: command, shows_errors=False)
 
 
+# Last in, first out, so that a started process is used before another one starts.
 _IDLE: LifoQueue[SideProcess] = LifoQueue()
 """Idle processes: several, so that a slow expression does not hold up the others."""
 for _ in range(4):

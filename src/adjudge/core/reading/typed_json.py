@@ -118,6 +118,7 @@ def _one_of(kinds: Collection[type], words: Collection[object]) -> Reader:
     allowed, description = frozenset(kinds), _describe_kinds(kinds, words)
 
     def read(value: object) -> object:
+        # Exact types, because bool is a subclass of int.
         if type(value) in allowed or (words and type(value) in (str, int) and value in words):
             return value
         if type(value) is int and float in allowed and -_MOST <= value <= _MOST:

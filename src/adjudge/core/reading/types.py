@@ -416,6 +416,7 @@ class Json:
         if isinstance(value, list):
             return [self.read(child, place) for child in value]
         yaml_value = getattr(value, "meant", value)
+        # YAML 1.1 also reads no, yes, on and off as booleans.
         is_word = isinstance(value, str) and value not in ("true", "false")  # such as no
         if yaml_value is None or (
             isinstance(yaml_value, bool | int | float)

@@ -146,6 +146,7 @@ def _load_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     folder = str(path.absolute().parent)
     _import_as_it_is(path.parent)
+    # Only while it loads, so that its neighbours do not hide other modules later.
     sys.path.insert(0, folder)
     try:
         spec.loader.exec_module(module)

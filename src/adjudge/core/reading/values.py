@@ -480,6 +480,7 @@ def unfolded_size(value: object, known: dict[int, int] | None = None) -> int:
     known = {} if known is None else known
     if not isinstance(value, Mapping | list):
         return 1
+    # By identity: every alias is the same object.
     if id(value) not in known:
         parts = [*value, *value.values()] if isinstance(value, Mapping) else value
         known[id(value)] = 1 + sum(unfolded_size(part, known) for part in parts)

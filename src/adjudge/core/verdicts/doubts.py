@@ -132,7 +132,11 @@ def _doubts(
     later_lines = [line for line in lines if line.number > last and not _FORM.match(line.text)]
     yield from _doubts_after(later_lines, last if stated else None, verdict, question)
     for line in lines:
-        if line.is_own and (_cannot_judge(line.text) or _is_on_other_scale(line.text, question)):
+        if line.is_own and (
+            declines(line.text, ())
+            or _CANNOT_JUDGE.search(line.text)
+            or _is_on_other_scale(line.text, question)
+        ):
             yield line.text
         if line.is_own and line.number <= last:
             statement_text = words_by_line.get(line.number)
@@ -201,10 +205,6 @@ def _is_brief_remark(lines: Sequence[Line], question: Question) -> bool:
     if any(match_value(line.text, question) for line in lines):  # a statement itself
         return False
     return 0 < count_words(text) <= _LONGEST_REMARK
-
-
-def _cannot_judge(text: str) -> bool:
-    return declines(text, ()) or _CANNOT_JUDGE.search(text) is not None
 
 
 def _is_on_other_scale(text: str, question: Question) -> bool:

@@ -76,6 +76,7 @@ def label_logprobs(alternatives: Mapping[str, float], labels: Labels) -> dict[st
     """
     mass = dict.fromkeys(labels.tokens, 0.0)
     for token, logprob in alternatives.items():
+        # Models have several tokens for a label, such as "A" and " A".
         if token.strip() in mass:
             mass[token.strip()] += math.exp(logprob)
     if not any(mass.values()):
@@ -112,6 +113,7 @@ def distribution(
 
 
 def _normalise(logs: Mapping[str, float]) -> dict[str, float]:
+    # The largest is taken out first, so that exp() does not underflow.
     top = max(logs.values())
     total = top + math.log(sum(math.exp(value - top) for value in logs.values()))
     return {option: value - total for option, value in logs.items()}

@@ -153,7 +153,9 @@ def _contradicting_key(
         other_verdict = _other_verdict(name, value, question)
         if other_verdict is not None and other_verdict.option != verdict.option:
             return name
-        is_flag = isinstance(value, bool) and not _is_known_flag(name, question)
+        # "is_valid" means one end for any criterion, but "polite" does not.
+        is_known = name in keys_of(question) or _decides(name)
+        is_flag = isinstance(value, bool) and not is_known
         is_unclear = (other_verdict is None or is_flag) and _is_unclear(
             name, value, verdict, question
         )
@@ -207,11 +209,6 @@ def _is_unclear(name: str, value: object, verdict: Verdict, question: Question) 
     if not isinstance(value, int | float) or name in _OPTION_SCORE_KEYS:
         return value is None and name in _FIRM_KEYS
     return _COUNT_TOKENS.isdisjoint(name.split("_"))
-
-
-def _is_known_flag(name: str, question: Question) -> bool:
-    """Return True if a true means one end for any criterion: "is_valid", but not "polite"."""
-    return name in keys_of(question) or _decides(name)
 
 
 def _is_unclear_flag(name: str, value: bool, verdict: Verdict, question: Question) -> bool:

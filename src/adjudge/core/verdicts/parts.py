@@ -100,6 +100,7 @@ class ReplyParts(NamedTuple):
 
 def parts_of(text: str, *, cut: bool = False) -> ReplyParts:
     """Return the objects and lines of ``text``; a fence around the whole reply is opened."""
+    # The reply itself must not contain our marks.
     text = _open_fence(_MATERIAL.sub(" ", text.replace(OBJECT, " ").replace(_CODE, " ").strip()))
     marked, objects = _take_objects(text, cut)
     raw = marked.split("\n")

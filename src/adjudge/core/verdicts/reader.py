@@ -213,10 +213,11 @@ def _find_agreement(parts: ReplyParts, question: Question, cut: bool) -> Reading
         Statement(reading.verdict, reply_object.line, _verdict_pair(reading, question))
         for reading, reply_object in readings
     ]
+    # A statement at the cut may be incomplete: "Good" could have been "Good enough".
     lines = [
         statement
         for statement in statements_of(parts.lines, question)
-        if not (cut and _may_go_on(statement, parts))
+        if not (cut and not statement.note and statement.line == parts.lines[-1].number)
     ]
     stated = [
         *objects,
@@ -246,7 +247,9 @@ def _find_agreement(parts: ReplyParts, question: Question, cut: bool) -> Reading
     if readings:
         return readings[-1][0]
     if first_statement.verdict is None:
-        return not_an_option(_value_after_label(first_statement.words), question)
+        # "Verdict: MAYBE" → "MAYBE"
+        value = re.split(r"[:：=]\s*", first_statement.words, maxsplit=1)[-1].strip("*_ ")
+        return not_an_option(value, question)
     ranked = (
         statement.verdict for statement in stated if getattr(statement.verdict, "ranking", None)
     )
@@ -264,11 +267,6 @@ def _quoted_after(last: int, parts: ReplyParts, question: Question) -> Iterator[
             yield Statement(
                 reading.verdict, quoted.line, _verdict_pair(reading, question), is_own=False
             )
-
-
-def _may_go_on(statement: Statement, parts: ReplyParts) -> bool:
-    """Return True if a statement may have been cut off: "Good" could have been "Good enough"."""
-    return not statement.note and statement.line == parts.lines[-1].number
 
 
 def _ends_in_verdict(parts: ReplyParts, question: Question) -> bool:
@@ -300,11 +298,6 @@ def _verdict_pair(reading: Reading, question: Question) -> str:
     data = reading.data or {}
     key = next((name for name in keys_of(question) if name in data), "")
     return f"{key}: {data[key]}" if key else reading.reason or "null"
-
-
-def _value_after_label(words: str) -> str:
-    """Return what follows a label: "Verdict: MAYBE" → "MAYBE"."""
-    return re.split(r"[:：=]\s*", words, maxsplit=1)[-1].strip("*_ ")
 
 
 def _text_around(stated: Sequence[Statement], parts: ReplyParts) -> str | None:

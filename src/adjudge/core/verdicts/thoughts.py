@@ -27,6 +27,7 @@ def without_thoughts(text: str) -> str:
     """
     if not _ANY_MARK.search(text):
         return text
+    # A character for private use marks objects that are set aside.
     text = text.replace("\ue000", " ")
     objects = [reply_object for reply_object in find_objects(text) if reply_object.data is not None]
     marked, at = "", 0

@@ -99,6 +99,7 @@ def _rank(dialect: Dialect, head: str, is_cut: bool) -> tuple[float, int]:
             break
         if cells:
             widths.append(len(cells))
+    # The head may end in the middle of a row.
     if is_cut and 2 < len(widths) < _SAMPLE:
         widths.pop()
     header, *rows = widths or [0]

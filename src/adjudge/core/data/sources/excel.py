@@ -29,7 +29,12 @@ def open_workbook(
     if not visible and sheet is None:
         opened.close()
         return Origin(str(path), path.name), iter(())
-    title = visible[0] if sheet is None else _find_sheet(book, sheet)
+    if sheet is None:
+        title = visible[0]
+    else:
+        folded_name = sheet.strip().casefold()
+        titles = (str(worksheet.title) for worksheet in book.worksheets)
+        title = next((name for name in titles if name.strip().casefold() == folded_name), None)
     if title is None:
         opened.close()
         raise WrongData(
@@ -111,12 +116,6 @@ def _unreadable(path: Path | ObjectFile, error: Exception) -> WrongData:
         "spreadsheet program. Save the table as CSV",
         name=path,
     )
-
-
-def _find_sheet(book: Any, sheet: str) -> str | None:
-    folded_name = sheet.strip().casefold()
-    titles = (str(worksheet.title) for worksheet in book.worksheets)
-    return next((title for title in titles if title.strip().casefold() == folded_name), None)
 
 
 def _read(path: Path | ObjectFile, sheet: Any, header_row: int | None, opened: ExitStack) -> Rows:

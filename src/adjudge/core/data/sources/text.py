@@ -17,6 +17,7 @@ LONGEST = 100_000_000
 """Characters per row: a file without line ends must not fill the memory."""
 _MARKS = (
     (codecs.BOM_UTF8, ("utf-8", "utf-8-sig")),
+    # UTF-32 first: its mark begins with the one of UTF-16.
     (codecs.BOM_UTF32_LE, ("utf-32", "utf-32-le")),
     (codecs.BOM_UTF32_BE, ("utf-32", "utf-32-be")),
     (codecs.BOM_UTF16_LE, ("utf-16", "utf-16-le")),

@@ -300,6 +300,7 @@ def _sums_to_one(shares: Sequence[float], total: float) -> bool:
         return False
     if abs(total - 1) <= _SUM_TOLERANCE:
         return True
+    # Each share may be off by half of its last decimal.
     half = min(_COARSEST_HALF_STEP, 0.5 * 10.0 ** -max(map(_decimals, shares)))
     least = math.fsum(max(share - half, 0.0) for share in shares)
     most = math.fsum(min(share + half, 1.0) for share in shares)

@@ -282,6 +282,7 @@ class OpenBudget(Haltable):
         committed = self.spent + self._reserved + self._in_batches
         limit = self.budget.exceeded_limit(committed + (likely if alone else amount), self._whole)
         if self._limited and limit:
+            # Nothing was sent yet, so the run need not end.
             raise self.spent_error(limit)
         self._in_batches += amount
         return amount

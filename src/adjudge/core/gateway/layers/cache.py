@@ -81,6 +81,7 @@ class Cached(Layer):
             reply = await self.inner.complete(request)
             self.keep(request, reply)
         finally:
+            # Also after a failure: the waiting requests then ask themselves.
             self._asked.pop(request.key, None)
             answered.set()
         return reply

@@ -41,6 +41,7 @@ class CallLease:
             self.begun += 1
         else:
             await self._in_line(likely)
+        # Renewed when half of it is used, so that requests seldom wait for the disk.
         if self._leased - self.begun < self._block(self._account.each) // 2:
             self._lease(likely)
 
@@ -59,6 +60,7 @@ class CallLease:
             await ticket  # _go_through has counted this request already
             self._raise_if_halted()
         except BaseException:
+            # It was admitted, but will not be sent.
             self.begun -= _let_in(ticket)
             raise
         finally:

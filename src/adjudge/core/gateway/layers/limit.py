@@ -77,6 +77,7 @@ class ConcurrencyLimit:
 
     def went_well(self) -> None:
         if self.limit < self.most:
+            # One more place per full round: each of ``limit`` requests adds its part.
             self.limit = min(float(self.most), self.limit + 1 / self.limit)
             self._admit()
 
@@ -223,6 +224,7 @@ class Timed(Layer):
         try:
             return await self.inner.complete(request)
         except asyncio.CancelledError:
+            # Only our own timeout becomes an error; a cancellation from outside goes on.
             if not attempt.expired or attempt.cancelled_by_others:
                 raise
             late = Unavailable(
@@ -233,6 +235,7 @@ class Timed(Layer):
         finally:
             self._attempts.pop(attempt, None)
             if attempt.expired:
+                # Take back our own cancel(), or the task would still count as cancelled.
                 attempt.task.uncancel()
 
     def _begin(self) -> _Attempt:

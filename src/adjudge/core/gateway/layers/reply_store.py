@@ -57,6 +57,7 @@ class ReplyStore:
             (model, bytes.fromhex(request.key), data),
         )
         self._kept += 1
+        # Also after the first reply, so that short runs keep the limit, too.
         if self._kept % _CHECK_EVERY == 1:
             self._shrink()
 
@@ -138,6 +139,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
     )
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    # Write-ahead log: readers and one writer do not block each other.
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(

@@ -71,6 +71,7 @@ class _Breaker:
         while self.paused_until is not None:
             remaining = self.paused_until - monotonic()
             if remaining <= 0 and not self.trying:
+                # This request probes the model; the others wait for its outcome.
                 self.trying = True
                 return
             if not waits or self.tries >= _WAITED_FOR:
@@ -81,6 +82,7 @@ class _Breaker:
         """Count a failure. Return True if the model is paused because of it."""
         if self.trying:
             self.trying, self.tries = False, self.tries + 1
+            # Each failed try doubles the pause.
             self.paused_until = monotonic() + min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**self.tries)
             return False
         self.failed += self.paused_until is None
@@ -189,6 +191,7 @@ class Circuit:
     def _of_asker(self) -> _Breaker:
         judge = _judge()
         while len(self._of_askers) >= _MOST_ASKERS and judge not in self._of_askers:
+            # Dicts keep their order, so this is the oldest caller.
             del self._of_askers[next(iter(self._of_askers))]
         return self._of_askers.setdefault(judge, _Breaker())
 

@@ -83,7 +83,11 @@ class Anthropic(HttpProvider):
                 text, [block["input"] for block in blocks if block["type"] == "tool_use"]
             ),
             usage=Usage(
-                1, token_sum(fresh, cache_writes, cached), token_count(answer), token_count(cached)
+                # input_tokens leaves out tokens that were written to or read from the cache.
+                1,
+                token_sum(fresh, cache_writes, cached),
+                token_count(answer),
+                token_count(cached),
             ),
             finish=finish_of(data.get("stop_reason")),
             details=FrozenDict({name: str(data.get(name, "")) for name in ("model", "id")}),

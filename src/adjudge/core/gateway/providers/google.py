@@ -111,6 +111,7 @@ def _usage(usage: JsonObject) -> Usage:
     return Usage(
         calls=1,
         prompt_tokens=token_count(usage.get("promptTokenCount")),
+        # Thinking tokens are counted apart, but paid like the answer's.
         completion_tokens=token_sum(
             usage.get("candidatesTokenCount"), usage.get("thoughtsTokenCount")
         ),

@@ -81,13 +81,16 @@ class LitellmModel:
             "extra_headers": self._headers or None,
         }
         arguments = {name: value for name, value in settings.items() if value is not None}
+        # litellm leaves out what a model does not support, and must not retry: Retrying does.
         return {**arguments, "drop_params": True, "num_retries": 0, "max_retries": 0}
 
     def _translate(self, error: Exception) -> ModelError:
         kinds, message = self._library.exceptions, f"{type(error).__name__}: {error}"
         if isinstance(error, kinds.RateLimitError):
             limited = RateLimited(self._harmless(message), provider="litellm", model=self._model)
-            limited.retry_after = retry_after(_header(error, "retry-after"))
+            response = vars(error).get("response")
+            if response is not None:
+                limited.retry_after = retry_after(response.headers.get("retry-after"))
             return limited
         if isinstance(error, kinds.ContentPolicyViolationError):
             return self._error(Refused, message)
@@ -131,11 +134,6 @@ def _load_library() -> ModuleType:
         raise SetupError("litellm/… needs litellm: pip install 'adjudge[litellm]'") from error
     vars(library).update(telemetry=False, suppress_debug_info=True)
     return library
-
-
-def _header(error: Exception, name: str) -> str | None:
-    response = vars(error).get("response")
-    return None if response is None else response.headers.get(name)
 
 
 def open_litellm(connection: Connection) -> LitellmModel:

@@ -107,12 +107,14 @@ class Ollama(HttpProvider):
             return self._own_window
         plain, wide = _characters(request)
         needed = (
+            # A cautious estimate: three ASCII characters, or one other character, per token.
             plain // 3
             + wide
             + _TOKENS_A_MESSAGE * len(request.prompt.messages)
             + (request.max_tokens or _ROOM_FOR_ANSWER)
         )
         while self._window < needed:
+            # Doubled, so that the model is reloaded only a few times.
             self._window *= 2
         return self._window
 

@@ -59,6 +59,7 @@ class OpenAICompatible(HttpProvider):
             body["seed"] = request.seed
         if request.max_tokens is not None:
             body[
+                # OpenAI's reasoning models refuse max_tokens; most other servers only know that.
                 "max_completion_tokens" if self.connection.provider == "openai" else "max_tokens"
             ] = request.max_tokens
         if request.schema is not None:

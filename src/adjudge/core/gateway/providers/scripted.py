@@ -36,6 +36,7 @@ class ScriptedModel:
         self._lock = threading.Lock()
 
     async def complete(self, request: Request) -> Reply:
+        # The model may be used from several event loops at once.
         with self._lock:
             turn, self._turns = self._turns, self._turns + 1
             if self._remember:

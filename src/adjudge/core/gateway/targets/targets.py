@@ -99,6 +99,7 @@ class CommandTarget(Target):
                 # Bytecode that came with the folder may differ from the source that the user has
                 # read.
                 env={"PYTHONPYCACHEPREFIX": str(cache_folder() / "bytecode"), **os.environ},
+                # Its own process group, so that _kill reaches its children, too.
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
@@ -229,7 +230,12 @@ class HttpTarget(Target):
     async def complete(self, request: Request) -> Reply:
         started = perf_counter()
         row = row_in(request)
-        in_address = {name: quote(_plain(value), safe="") for name, value in row.items()}
+        in_address = {
+            name: quote(
+                value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), safe=""
+            )
+            for name, value in row.items()
+        }
         endpoint = Endpoint(
             "",
             self.name,
@@ -245,10 +251,6 @@ class HttpTarget(Target):
         if not isinstance(body, Mapping):
             raise SetupError("the body of {name} must be a JSON object", name=self.name)
         return self.reply(await post_json(endpoint, body), started)
-
-
-def _plain(value: JsonValue) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 class FunctionTarget(Target):
@@ -293,6 +295,7 @@ class FunctionTarget(Target):
                 output = await call(self._function, dict(row))
         except ModelError:
             raise
+        # A user's function may call sys.exit.
         except (Exception, SystemExit) as error:
             raise ModelError(
                 "{kind}: {error}", model=self.name, kind=type(error).__name__, error=str(error)
@@ -302,6 +305,7 @@ class FunctionTarget(Target):
 
 def _to_json_value(output: object, name: str) -> JsonValue:
     try:
+        # A round trip, so that only JSON values get through: tuples become lists.
         data: JsonValue = json.loads(json.dumps(output))
     except (TypeError, ValueError, RecursionError) as error:
         raise ModelError(
