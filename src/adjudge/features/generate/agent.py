@@ -41,13 +41,13 @@ class Agent:
     sandbox.
     """
     llm: ModelLike | Sequence[ModelLike] | None = None
-    """Who writes the code; several models take turns over the candidates."""
+    """The model that writes the code; several models take turns over the candidates."""
     strategy: Strategy = USUAL
-    """How candidates are chosen; left out, as the runtime says."""
+    """The choice between candidates; by default the runtime's."""
     _: KW_ONLY
     task: str = ""
-    """What it is asked right now: set by the runtime for ``verify`` and ``cost``, which are called
-    with the agent.
+    """The current task, set by the runtime for ``verify`` and ``cost``, which are called with the
+    agent.
     """
     writes: Literal["code", "text"] = "code"
 

@@ -38,10 +38,10 @@ class Weighed:
 
     reasons: tuple[str, ...] = ()
     no_verdict: tuple[str, ...] = ()
-    """What speaks for nothing: who should have judged it and could not."""
+    """Verifiers that could not give a verdict, with their errors."""
     cost: float | None = None
     no_cost: str | None = None
-    """Why its cost is not known, where a judge gave none."""
+    """The reason why its cost is unknown, if a judge gave none."""
     results: tuple[SampledResult, ...] = ()
     """Every criterion's result."""
 
@@ -54,7 +54,7 @@ class _Said:
     results: tuple[SampledResult, ...]
     error: str | None = None
     unanswered: bool = False
-    """Whether the error is that of a model that was asked."""
+    """True if the error is that of a model that was asked."""
 
     @property
     def fallbacks(self) -> list[SampledResult]:

@@ -21,22 +21,21 @@ class Try:
     """One attempt of one candidate."""
 
     text: str = ""
-    """What was written, unchanged."""
+    """The written text, unchanged."""
     code: str = ""
     """The code in it; of plain text the text itself."""
     reasons: tuple[str, ...] = ()
-    """Why it may not be used; none when it may."""
+    """Reasons against its use; empty if it may be used."""
     no_verdict: tuple[str, ...] = ()
-    """Those of the reasons that are a judge's failure and not the candidate's: no writer hears
-    them.
+    """Those of the reasons that are a judge's failure, not the candidate's: writers are not told.
     """
     results: tuple[SampledResult, ...] = ()
-    """What every criterion said of it, with all samples: of those asked inside functions and
-    subclasses too.
+    """Results of every criterion with all samples, also of those asked inside functions and
+    subclasses.
     """
     cost: float | None = None
     no_cost: str | None = None
-    """Why the cost of a try that may be used is not known; it ranks behind every known cost."""
+    """The reason why the cost of a usable try is unknown; it ranks after every known cost."""
 
     @property
     def valid(self) -> bool:
@@ -56,11 +55,11 @@ class Candidate:
     """One line of tries, and how it ended."""
 
     number: int
-    """From 1 up; of equals the earlier wins."""
+    """Number from 1 up; of equals the earlier wins."""
     tries: tuple[Try, ...]
     state: State
     why: str
-    """Why it won, lost, failed or was stopped."""
+    """The reason why it won, lost, failed or was stopped."""
 
     @property
     def code(self) -> str:
@@ -85,7 +84,7 @@ class FreshCost:
     """The winner's cost from samples that had no part in its choice."""
 
     cost: float | None
-    """None where it could not be measured; ``reason`` says why."""
+    """The cost; None if it could not be measured: then ``reason`` says why."""
     results: tuple[SampledResult, ...] = ()
     reason: str | None = None
 
@@ -102,11 +101,11 @@ class Selection:
     task: str
     candidates: tuple[Candidate, ...]
     output: object = None
-    """What the winner's code left in ``output``; of plain text the text."""
+    """The value that the winner's code left in ``output``; for plain text the text."""
     raw: object = None
-    """The same as plain JSON, before it became what ``output_schema`` asks for."""
+    """The output as plain JSON, before it was converted to ``output_schema``."""
     stdout: str = ""
-    """What the winner's code printed."""
+    """Text that the winner's code printed."""
     cost_is: str = "lower"
     fresh: FreshCost | None = None
 

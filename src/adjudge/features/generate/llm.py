@@ -32,7 +32,7 @@ class LLM(OpenModel):
         self.__name__ = (
             name if name.isidentifier() and not iskeyword(name) else f"llm_{name}".strip("_")
         )
-        """What generated code calls it."""
+        """The name of the function in generated code."""
         self.__doc__ = f"Ask the language model {self.name}."
 
     async def __call__(self, prompt: str) -> str:

@@ -23,7 +23,7 @@ from adjudge.features.generate.record import CandidateDetail
 from adjudge.features.generate.shape import describe
 
 LABEL = "generate"
-"""What candidates are filed under."""
+"""The label of candidates in a run."""
 _CANDIDATE = Criteria("candidate", "Which candidate is taken?")
 _PARTS = ("verify", "cost", "generate")
 

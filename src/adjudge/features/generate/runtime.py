@@ -123,26 +123,28 @@ class Runtime:
     with all your rights.
     """
     limits: Limits | None = field(default=None, kw_only=True)
-    """What the code may use up besides ``timeout``; None: the usual, and as much CPU time as
+    """Limits of the code other than ``timeout``; None: the usual ones, and as much CPU time as
     ``timeout``.
     """
     llm: ModelLike | Sequence[ModelLike] | None = field(default=None, kw_only=True)
-    """Who writes the code of agents that name no model."""
+    """The model that writes the code of agents that name none."""
     strategy: Strategy | None = field(default=None, kw_only=True)
-    """How candidates are chosen for agents that have no strategy of their own."""
+    """The choice between candidates of agents without their own strategy."""
     allowed_imports: Sequence[str] = field(default=tuple(sorted(DEFAULT_IMPORTS)), kw_only=True)
     """Modules of the standard library that the code may import: no installed package can be seen
     inside.
     """
     language: str = field(default="en", kw_only=True)
-    """Of the prompts: "en" or "ru"."""
+    """Language of the prompts: "en" or "ru"."""
     temperature: float | None = field(default=None, kw_only=True)
-    """Of the candidates: by default the model's own setting, else 0 for one and 1 for several."""
+    """Temperature of the candidates: by default the model's own setting, else 0 for one and 1 for
+    several.
+    """
     seed: int | None = field(default=None, kw_only=True)
     on_try: Watcher | None = field(default=None, kw_only=True)
     """Called with a candidate's number and each of its tries, as they end."""
     prices: PriceTable | None = field(default=None, kw_only=True)
-    """By default those of ``PriceTable.load()``."""
+    """Prices; by default those of ``PriceTable.load()``."""
     last: Selection | None = field(default=None, init=False, repr=False)
     """All candidates of the last call, also when it raised."""
 

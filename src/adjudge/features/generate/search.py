@@ -15,7 +15,7 @@ from adjudge.features.generate.strategy import Strategy
 from adjudge.messages import Message, join
 
 _OTHER_SAMPLES = 10_000
-"""How far apart the sample numbers of two weighings of one text lie."""
+"""Distance between the sample numbers of two weighings of one text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Work:
     """Passed to verifiers and costings."""
     write: Write
     extract: Callable[[str], str]
-    """What is judged, out of what was written."""
+    """Takes the part to judge out of the written text."""
     check: Callable[[str], Sequence[str]]
     """Reasons against it that need no model and no run."""
     on_try: Watcher | None = None
@@ -57,7 +57,7 @@ class Search:
         self._running: set[int] = set()
         self._tried_out: set[int] = set()
         self.asked: list[list[bytes]] = [[] for _ in self._tries]
-        """By candidate: the keys of what was asked for it, where a run is kept."""
+        """Keys of the questions asked per candidate, if a run is kept."""
 
     async def run(self) -> None:
         """Continue every candidate that is neither valid nor finished; stop when the choice is

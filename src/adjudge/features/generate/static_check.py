@@ -61,7 +61,7 @@ _CODE_LINE = re.compile(
     r"\w+ *[:(]|@\w|[\w.]+\("
     r"|[\w.\[\]'\"]+(?: *, *[\w.\[\]'\"]+)* *(?:[-+*/%|&^]|//|\*\*)?=(?!=))"
 )
-"""How a line begins that somebody meant as Python, whatever is wrong further on."""
+"""Beginnings of lines that are meant as Python, whatever is wrong further on."""
 
 
 def static_check(

@@ -47,16 +47,16 @@ class Strategy:
     """Generate candidates → check → verify → cost → retry those that failed → take the cheapest."""
 
     verify: Verifier | Sequence[Verifier] | None = None
-    """What a candidate must pass; of several, all."""
+    """The conditions that a candidate must pass, all of them."""
     cost: Costing | Sequence[Costing] | None = None
-    """What a candidate costs; of several, the sum."""
+    """The cost of a candidate; several are added up."""
     num_candidates: int = 3
     """Candidates, each in a conversation of its own, all at once."""
     max_iterations: int = 3
     """Tries of a candidate: one that failed is told why and tries again."""
     min_candidates_for_comparison: int = 1
-    """With ``compare_cost_threshold``: how many candidates must be that cheap before they are
-    compared.
+    """With ``compare_cost_threshold``: number of candidates that must be that cheap before they
+    are compared.
     """
     accept_cost_threshold: float | None = None
     """A verified candidate at or below it is taken at once; the others are stopped."""
@@ -70,7 +70,7 @@ class Strategy:
     """
     _: KW_ONLY
     cost_is: Literal["lower", "higher"] = "lower"
-    """Which cost wins. "higher" turns a quality score round; the thresholds are then reached from
+    """The cost that wins. With "higher", cost is a quality score, and thresholds are reached from
     below.
     """
     fresh_samples: int = 0
@@ -172,4 +172,4 @@ def _kind(part: object) -> str:
 
 
 USUAL = Strategy()
-"""That of an agent without one of its own, where the runtime has none either."""
+"""The strategy of an agent without one, if the runtime has none either."""

@@ -23,11 +23,12 @@ class Conversations:
 
     models: Sequence[OpenModel]
     start: Prompt
-    """What every conversation begins with."""
+    """The beginning of every conversation."""
     candidates: int
     language: str = "en"
     temperature: float | None = None
-    """By default the model's own setting, else 0 for one candidate and 1 for several."""
+    """Temperature; by default the model's own setting, else 0 for one candidate and 1 for several.
+    """
     seed: int | None = None
     """Candidate *i* is written with seed + i."""
 

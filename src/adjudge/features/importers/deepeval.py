@@ -23,7 +23,7 @@ from adjudge.features.importers.values import fields_of
 from adjudge.messages import Message
 
 _CASES = ("testCases", "conversationalTestCases", "test_results", "testResults")
-"""Of a test run, and of what ``evaluate()`` returns."""
+"""Keys of the test cases, in a test run and in the result of ``evaluate()``."""
 _PATHS = (*((name,) for name in _CASES), *(("testRunData", name) for name in _CASES))
 _METRICS = ("metricsData", "metricsMetadata")
 """The latter before version 1."""

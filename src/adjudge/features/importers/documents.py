@@ -16,7 +16,7 @@ from adjudge.errors import RunError
 _LARGEST = 50_000_000
 """Bytes of a file, and of what its aliases make of it."""
 _DEEPEST = 200
-"""What makes a document of YAML calls itself for each level, in C."""
+"""Levels of nesting; libyaml calls itself for each level, in C."""
 _FIRST_KEY = re.compile(r"(?:---\s*\n|#.*\n|\s*\n)*[A-Za-z_][\w-]*:(?: [^,\n]*)?\n")
 
 

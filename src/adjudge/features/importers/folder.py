@@ -37,7 +37,7 @@ from adjudge.runs.folder import UNFINISHED
 from adjudge.trust.labels.store import Draw, LabelStore
 
 IMPORTED = "imported"
-"""How an imported run ended, and where it says what it was imported from."""
+"""The state of an imported run, and the key of its import report."""
 _MOST_QUESTIONS = 2000
 """Questions of one run that are described in its configuration: the others are
 in its rows alone.
@@ -79,7 +79,7 @@ class ImportedRun:
     ) -> None:
         self.tally = ImportTally()
         self.origin = ""
-        """What tells judges without a name from those of another file."""
+        """Distinguishes judges without a name from those of another file."""
         self.less_is_better: frozenset[str] = frozenset()
         """Questions whose scores are turned round."""
         self._ledger = ledger

@@ -20,9 +20,7 @@ class Format:
     matches: Callable[[Head], bool]
     read: Callable[[ForeignFile, ImportLog], Iterator[RecordedRow]]
     join: Callable[[Sequence[ForeignFile], ImportLog], Iterator[RecordedRow]] | None = None
-    """How several files are read at once, where verdicts lie beside the rows
-    that they are about.
-    """
+    """Reads several files at once, if verdicts are in other files than their rows."""
 
     def read_all(self, files: Sequence[ForeignFile], log: ImportLog) -> Iterator[RecordedRow]:
         """Yield the rows of all files, joined if the format joins files."""

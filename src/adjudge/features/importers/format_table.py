@@ -9,7 +9,7 @@ from adjudge.features.importers.source import Head
 from adjudge.plugins import Parts
 
 FORMATS: Parts[Format] = Parts("importers")
-"""By what ``--as`` calls them."""
+"""Formats by their ``--as`` names."""
 
 
 def detect(head: Head) -> Format | None:

@@ -33,7 +33,7 @@ from adjudge.features.importers.table import TABLE, TableColumns, table_format
 from adjudge.messages import Message, join, plural
 
 WHOLE = "whole"
-"""Where a run says what its file said of all its rows."""
+"""The key of a run for what its file says about all rows."""
 _MOST_FILES = 10_000
 _MOST_BAD_ROWS = 20
 _MOST_NAMED = 3
@@ -51,15 +51,15 @@ class UnknownFormat(RunError):
 @dataclass(frozen=True)
 class ImportOptions:
     kind: str | None = None
-    """The format, where it is not to be found out."""
+    """The format; None: recognised from the file."""
     encoding: str | None = None
     skip_bad_rows: bool = False
     design: Design | None = None
-    """How the labelled rows were chosen; None: as the format implies."""
+    """The way the labelled rows were chosen; None: as the format implies."""
     unreadable: UnreadablePolicy = "drop"
-    """What a comparison without a readable verdict counts as."""
+    """The value of a comparison without a readable verdict."""
     table: TableColumns | None = None
-    """Of ``kind`` "table": which columns are what."""
+    """The meaning of the columns, for ``kind`` "table"."""
     less_is_better: tuple[str, ...] = ()
     """Questions whose scores are turned round, since less of what they are
     named after is better.

@@ -50,7 +50,7 @@ _CONTEXT = (
     "trajectory",
 )
 _TRUTHS = ("verdict_pass", "passed", "core_passed")
-"""Where a judge says whether it passes, whatever the labels are."""
+"""Keys for a judge's pass or fail, whatever the labels are."""
 _SAID = ("verdict", "label", "option", "decision")
 _LABELS = ("label", "human_consistency")
 _PREDICTED = "_pred"

@@ -51,8 +51,8 @@ class Layout:
     """Columns that every record must have, not only the first."""
     id: Column
     systems: tuple[tuple[str, str], ...] = ()
-    """For each compared response: the column with the name of its system, and a name for it if
-    that is empty.
+    """Per compared response: the column with the name of its system, and a name for it if that is
+    empty.
     """
     label: str = ""
     """The right answer: a word for the better response."""
@@ -77,11 +77,11 @@ class Layout:
     more: Callable[[ForeignRecord], JsonObject] = lambda _: {}
     """Values that are kept with the row although no column holds them."""
     from_path: Callable[[Path], JsonObject] = lambda _: {}
-    """What the path of a file tells about its records, as further columns."""
+    """Further columns that follow from the path of a file."""
     report: Callable[[ForeignRecord, ImportLog], None] = lambda *_: None
     """Tells the user what is odd about a record."""
     used: Mapping[str, str] = NOTHING
-    """What ``import`` reports next to the columns of the texts: column → its use."""
+    """Column → its use, for the report of ``import``."""
     named_only: bool = False
     """True if the texts are not in the file, so that rows are named by their id."""
 

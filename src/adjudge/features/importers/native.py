@@ -41,7 +41,7 @@ _BOUNDS = {
     "seed": (-(2**63) - 1, 2**63),
     **dict.fromkeys(("at", "drawn_at"), (-math.inf, math.inf)),
 }
-"""Between which a number of a label must lie, to be kept as it is."""
+"""Limits (exclusive) of the numbers of a label."""
 
 
 def read_own(file: ForeignFile, run: ImportedRun) -> None:

@@ -40,9 +40,9 @@ _BY_A_PERSON = "human"
 _SET = "assert-set"
 _OVERRIDDEN = "Manual result"
 _NO_ASSERTIONS = "No assertions"
-"""What promptfoo gives as the reason where nothing was checked: it calls that a pass."""
+"""promptfoo's reason if nothing was checked, which it calls a pass."""
 _HIGHLIGHT = "!highlight"
-"""What the page puts before a comment on a cell that is marked; it is not a part of it."""
+"""promptfoo's prefix of a comment on a marked cell; not part of the comment."""
 _ERROR = 2
 _UNREADABLE = re.compile(
     r"Could not extract JSON|.*produced malformed response|.*Failed to parse|.*Invalid JSON",
@@ -70,7 +70,7 @@ _READ = (
 )
 _GROUP = re.compile(r"\[.+\] ?")
 _STATUS = re.compile(r"\[(PASS|FAIL|ERROR)\](?: \((\d+(?:\.\d+)?)\))?\s*")
-"""What older tables put before the output, instead of a column of its own."""
+"""The prefix of an output in older tables, which have no column for it."""
 _NUMBERED = re.compile(r" \(\d+\)$")
 
 

@@ -78,7 +78,7 @@ _OF_OTHERS = """
     correctness conciseness
 """
 _METRICS = frozenset(f"{_OF_ANSWERS} {_OF_CONTEXTS} {_OF_OTHERS}".split())
-"""Ragas' own: of these a column is a metric also where nothing in it is a number."""
+"""Ragas' own metrics. Such a column is a metric even without any number."""
 _LESS_IS_BETTER = ("noise_sensitivity", "harmfulness", "maliciousness")
 _TAKEN = re.compile(
     "latency|costs?|price|usd|tokens?|duration|time|elapsed|runtime|seconds|ms|seed|temperature"
@@ -337,7 +337,7 @@ class _Annotation:
             verdict = self.output.number("verdict")
         # After an edit, the output is the person's: the judge's own verdict may be lost.
         self.verdict = self.result if verdict is None and not self.is_edited else verdict
-        """The judge's own: the output is what a person made of it, once somebody edited it."""
+        """The judge's own verdict. Once a person edited the output, it is no longer the judge's."""
 
     def correction(self, binary: bool) -> float | None:
         """Return the person's verdict; None if they reject the judge's and give no other."""

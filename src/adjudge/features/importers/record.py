@@ -29,9 +29,9 @@ PASS_OR_FAIL = (CriteriaOption(PASS, score=1.0), CriteriaOption(FAIL, score=0.0)
 NOT_SAID = "unknown"
 """The model of a judge that the file does not name."""
 NAMELESS = ("", NOT_SAID, "api", "code", "assertions")
-"""Models that are none: nobody knows whether two files mean the same one."""
+"""Names that identify no model: two files may mean different ones."""
 UNJUDGED = "rows"
-"""What rows are filed under that nobody judged."""
+"""The judge's name for rows that no judge has judged."""
 NO_VERDICT = Message("no verdict is recorded")
 NAMED_BY_ID = Message("the texts are not in the file: rows are named by their id")
 _LONGEST_NAME = 80
@@ -47,20 +47,20 @@ class RecordedQuestion:
     description: str = ""
     kind: QuestionKind = "choice"
     options: tuple[CriteriaOption, ...] = ()
-    """Those that are known; what else was chosen is added as it comes."""
+    """The known options; others are added when they are chosen."""
     bounds: tuple[float, float] = (0.0, 1.0)
-    """Of a rating. A number outside widens them."""
+    """The scale of a rating. A number outside widens it."""
     ties: bool = True
     higher_is_better: bool = True
-    """Whether more of what the question is named after is better.
+    """True if more of what the question is named after is better.
 
-    Scores are turned round by the reader: 1.0 is the good end.
+    Readers turn scores round, so that 1.0 is the good end.
     """
     to_evaluate_field: str = "response"
     context_fields: tuple[str, ...] | None = None
     examples: tuple[CriteriaExample, ...] = ()
     settings: JsonObject = NOTHING
-    """How the judge was set, as the file says."""
+    """The judge's settings in the file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ class RecordedVote:
     model: str = NOT_SAID
     sample: int = 0
     swapped: bool = False
-    """Whether the responses were shown in reversed order. The answer is put back already."""
+    """True if the responses were shown in reversed order. The answer is put back already."""
     explanation: str = ""
     feedback: str = ""
     text: str = ""
@@ -83,9 +83,7 @@ class RecordedVote:
     usage: Usage = Usage()
     distribution: Mapping[str, float] | None = None
     stand_in: Winner | None = None
-    """What the file counts this as although it is no such verdict, such as a winner that was drawn
-    at random.
-    """
+    """A substitute that the file counts in place of a verdict, such as a winner drawn at random."""
     more: JsonObject = NOTHING
     """Whatever else the file says of it."""
 
@@ -134,25 +132,21 @@ class RecordedRow:
     """One row under one question: a judge's votes and people's marks."""
 
     judge: str = UNJUDGED
-    """What its judgments are filed under."""
+    """The name to store its judgments under."""
     question: RecordedQuestion
     fields: GivenFields
     id: str | None = None
     votes: tuple[RecordedVote, ...] = ()
     marks: tuple[Mark, ...] = ()
     systems: tuple[str, ...] = ()
-    """What compared responses are called."""
+    """Names of the compared responses."""
     more: JsonObject = NOTHING
     """Whatever else the file says of the row."""
     at: float | None = None
     named_only: bool = False
-    """Whether the texts that were judged are not in the file: then the fields hold what they are
-    called.
-    """
+    """True if the judged texts are not in the file: then the fields hold their names."""
     only_marks: bool = False
-    """Whether another record of the file brings the row's judgment: then this one brings labels
-    alone.
-    """
+    """True if another record of the file has the row's judgment: then this one only adds labels."""
 
     def judged_by(self, judges: Mapping[str, Sequence[RecordedVote]]) -> Iterator[RecordedRow]:
         """Yield the row once per judge with its votes; unchanged if there is no judge."""
@@ -172,7 +166,7 @@ class ImportLog:
     """Key of the file → what it became."""
     version: str = ""
     whole: dict[str, Json] = field(default_factory=dict)
-    """What the file says of all its rows, for an export to the same tool."""
+    """Data about all rows of the file, for an export to the same tool."""
 
     def skip(self, what: str, count: int = 1) -> None:
         """Count something that was not imported."""

@@ -39,9 +39,7 @@ class LabelMeaning:
     words: frozenset[str]
     """Every label in the file."""
     every: bool
-    """Whether all records have one, so that the rows are no selection; else somebody may have
-    picked them.
-    """
+    """True if all records have a label, so that the rows are not a selection by anyone."""
     codes: Codes
 
     @property

@@ -41,7 +41,7 @@ class SubjectScore:
     filled in here.
     """
     value: Json
-    """The judge's or the person's answer; None where there is none."""
+    """The judge's or the person's answer, or None."""
     by: RecordedVote | Mark
     """Whose it is, without the answer."""
 

@@ -21,7 +21,7 @@ class SeparateVerdicts:
     )
     """Key → judge → its votes."""
     by_place: dict[str, int] = field(default_factory=dict)
-    """File → how many verdicts it holds, where a verdict is about the row at the same place."""
+    """File → number of its verdicts, if verdicts are joined with rows by their place."""
 
     def add(self, key: Hashable, judge: str, vote: RecordedVote) -> None:
         """Add a vote; a judge's further verdict on a row in the same order is a further sample."""

@@ -56,7 +56,7 @@ class ForeignRecord:
     ) -> None:
         self.raw = raw
         self.row = row
-        """Which record of its file it is, from 1."""
+        """The record's number in its file, from 1."""
         self._where = where
         """Says the file, and the line in it."""
         self._path = path
@@ -168,11 +168,11 @@ class Head:
 
     form: Form
     document: ForeignRecord = EMPTY
-    """Of a JSON object: its keys; of each list only the first item."""
+    """The keys of a JSON object; of each list only the first item."""
     record: ForeignRecord = EMPTY
     """The first record of a list, of lines or of a table."""
     names: tuple[str, ...] = ()
-    """Of an archive: its entries."""
+    """The entries of an archive."""
 
     def has(self, *names: str) -> bool:
         """Return True if the first record has all these keys."""
@@ -198,15 +198,15 @@ class ForeignFile:
     encoding: str | None = None
     skip_bad_rows: bool = False
     bad: list[str] = field(default_factory=list)
-    """What was wrong with the records that were skipped."""
+    """Errors of the records that were skipped."""
     chosen: Head | None = None
-    """Which of its heads the file is read by."""
+    """The head that the file is read by."""
     mended: bool = False
     """True if it is read without the commas before ``]`` and ``}`` that it should not have."""
     unreadable: str = ""
-    """Why a file of a folder cannot be read at all."""
+    """The reason why a file of a folder cannot be read at all."""
     _as_json: bytes | None = None
-    """What is read instead of a document that has to be read whole."""
+    """JSON to read instead of a document that cannot be streamed."""
 
     @property
     def name(self) -> str:

@@ -44,9 +44,7 @@ from adjudge.messages import Message
 
 TABLE = "table"
 _NO_NUMBER = ("n/a", "na", "#n/a", "<na>", "none", "-", "–", "—", "?")
-"""What stands in a column of numbers where there is none; among words each of them may be an
-answer.
-"""
+"""Placeholders for missing numbers; in a column of words each of them may be an answer."""
 _PASSES = pass_or_fail("verdict", "Does it pass?")
 _PERCENT = re.compile(r"(-?\d+(?:[.,]\d+)?)\s*%")
 _WITH_COMMA = re.compile(r"-?\d+(?:,\d+)?")
@@ -65,7 +63,7 @@ _NO_NAMES = (
     "grade",
     "rating",
 )
-"""What a column may be called that does not name its judge."""
+"""Names of columns that do not name their judge."""
 _MOST_COMPARED = 2
 _LOOKED_AT = 100
 """Rows among which a column must show; rows of JSON need not have all of them."""
@@ -76,7 +74,7 @@ class TableColumns:
     """The meaning of a table's columns."""
 
     texts: tuple[str, ...] = ()
-    """What was judged; several are responses that were compared."""
+    """The judged column; several are compared responses."""
     labels: tuple[str, ...] = ()
     judges: tuple[str, ...] = ()
     id: str | None = None

@@ -26,7 +26,7 @@ _KNOWN_ELSEWHERE = {
     "expected_facts": "reference",
     "retrieved_context": "contexts",
 }
-"""How tools call our fields that no data file of theirs does."""
+"""Names of other tools for adjudge's fields that no data file uses."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Asked:
 
     judge: TextJudge
     criteria: str | Criteria | None = None
-    """Of a DirectJudge; an AspectCritic has its own."""
+    """The criteria of a DirectJudge; an AspectCritic has its own."""
 
     def __post_init__(self) -> None:
         if isinstance(self.judge, AspectCritic) == (self.criteria is not None):

@@ -44,4 +44,4 @@ PROVIDERS = {
     "mistral": "mistral_ai",
     "watsonx": "ibm.watsonx.ai",
 }
-"""Our provider → the convention's name, where that is another."""
+"""adjudge's provider → the convention's name, if it differs."""

@@ -36,7 +36,7 @@ class GroupSettings:
     not_worse_than: str | PathLike[str] | None = None
     """A run folder of earlier answers to the same cases."""
     margin: float = 0.0
-    """By how much the group may be worse than that run."""
+    """Largest allowed loss against that run."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.criteria, str | Criteria):
@@ -106,7 +106,7 @@ class Group:
     cases: dict[str, list[GroupCase]] = field(default_factory=dict)
     """Test → its cases: a test that runs again gives them anew."""
     marked_alike: bool = True
-    """Whether all its tests say the same of it: one group is judged by one criteria."""
+    """True if all its tests have the same mark: one group is judged by one criterion."""
 
     def join(self, other: Group) -> Group:
         """Add the cases of the same group from another test or process."""

@@ -17,7 +17,7 @@ from adjudge.runs.view.clean_text import clean
 _LONGEST = 300
 _ESCAPED = re.compile(r"\\\\|\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U(000[0-9a-f]{5}))")
 _MOST_CASES = 5
-"""Of a group that are shown one by one."""
+"""Most cases of a group that are shown."""
 _STATUSES = {
     Status.SCORED: term("verdict", "scored"),
     Status.ABSTAINED: term("verdict", "abstained"),
@@ -27,7 +27,7 @@ _STATUSES = {
 Undecided = Callable[[str], None]
 """Ends a test that cannot be decided."""
 Render = Callable[[str], str]
-"""A sentence of ours in the language of the session."""
+"""Turns a message into the session's language."""
 
 
 def unescape_name(name: str) -> str:

@@ -16,7 +16,7 @@ from adjudge.stats.mean_bounds import Units
 RISK = 0.02
 DELTA = 0.05
 _FIRST_SHARE, _STEP = 0.2, 0.05
-"""Which shares of the rows are tried: fixed before the labels are seen."""
+"""The shares of rows to test, fixed before the labels are seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Acceptance:
     """
 
     confidence: float | None
-    """None: never accept."""
+    """The threshold; None: never accept."""
     risk: float
     delta: float
     rows: int

@@ -47,9 +47,9 @@ class Example:
     group: str
     weight: float = 1.0
     measures: bool = True
-    """Whether it was drawn by design; others teach, and do not measure."""
+    """True if it was drawn by design; other examples teach, but do not measure."""
     is_random: bool = True
-    """Whether every row had the same chance to be drawn."""
+    """True if every row had the same chance to be drawn."""
     verdict: str | None = None
     """The answer of the run's own judge, or None."""
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 FOLDS = 10
 SHARES = {"states": 1.0, "words": 0.5, "simple": 0.3}
-"""How much each kind of feature counts."""
+"""The weight of each kind of feature."""
 PENALTIES: tuple[float, ...] = tuple(10.0 ** (power / 2) for power in range(-4, 5))
 _STEPS = 50
 _WEAK_PRIOR = 0.5
@@ -103,7 +103,7 @@ class LeftOut:
 
     scores: Floats
     log_odds: Floats
-    """Of the first option, by a curve that was fitted to other folds."""
+    """Log-odds of the first option, by a curve that was fitted to other folds."""
 
 
 def unit_states(states: NDArray[np.float32]) -> Floats:

@@ -36,7 +36,7 @@ ROW_HASH = 16
 _LARGEST = 8_000_000
 _MOST_NUMBERS = 1 << 20
 _FEATURES = "words 1, simple 1"
-"""Which features the weights are for: changes when words.py counts otherwise."""
+"""The version of the features: change it if words.py counts differently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class JudgeFile:
     """The rows that it learned from, by the beginning of their identities, sorted."""
     acceptance: Acceptance | None
     learned_from: JsonObject = field(default_factory=dict)
-    """How many labels, of whom, until when: for people to read."""
+    """Number, authors and date of the labels, for people to read."""
     figures: JsonObject = field(default_factory=dict)
-    """What was measured when it was learned: for people to read."""
+    """The measures at the time of learning, for people to read."""
 
     def text(self) -> str:
         """Return the whole file. The same judge always gives the same text."""

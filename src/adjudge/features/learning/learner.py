@@ -42,11 +42,11 @@ class LearnSettings:
     """Settings of ``LearnedJudge.fit``."""
 
     words_only: bool = False
-    """Whether the embedded model is left alone although its weights are here."""
+    """True to leave the embedded model out, even if its weights are here."""
     cascade: bool = False
-    """Whether a threshold for a cascade is set."""
+    """True to set the threshold of a cascade."""
     cross: bool = False
-    """Whether all labels learn and set it, by cross-validation, which proves nothing."""
+    """True to learn and set it from all labels by cross-validation, which proves nothing."""
     risk: float = RISK
     delta: float = DELTA
 
@@ -72,11 +72,11 @@ class LearnedFigures:
     judges: tuple[Compared, ...]
     """The learned judge first, then what it is compared with."""
     gains: tuple[tuple[str, Figure], ...]
-    """How much more of the area it has than each of the others, on the same rows."""
+    """Difference in AUC to each of the other judges, on the same rows."""
     curve: tuple[tuple[int, float], ...]
     """Labels → area."""
     saving: Acceptance | None
-    """What a cascade would save, by cross-validation."""
+    """Expected saving of a cascade, by cross-validation."""
 
     @property
     def is_worth_it(self) -> bool:

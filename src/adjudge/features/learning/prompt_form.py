@@ -33,7 +33,7 @@ class JudgedTexts:
     judged: str
     others: tuple[str, ...]
     place: tuple[int, int]
-    """Where the judged text begins and ends in what follows the shared part, in characters."""
+    """Begin and end of the judged text, in characters after the shared part."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 BUCKETS = 4096
-"""Of words and of character n-grams each: n-grams are hashed, so a file holds no text."""
+"""Buckets for words, and as many for character n-grams; n-grams are hashed, so a file holds no
+text.
+"""
 SIMPLE = 18
 _LETTERS = (3, 4)
 _MOST_CHARACTERS = 20_000
-"""Of a text; what follows is not counted."""
+"""Characters of a text that are counted."""
 _LONGEST_PIECE = 40
 _WORD = re.compile(r"\w+")
 _PIECE = re.compile(r"\w+|[^\w\s]+")

@@ -12,7 +12,7 @@ from typing import Any
 from adjudge.errors import SetupError
 
 _WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
-"""How OpenMP's threads wait for each other: those that spin at barriers stop each other on a busy
+"""Variables for the waiting of OpenMP's threads: spinning threads stop each other on a busy
 machine.
 """
 _NUMPY_THREADS = "OPENBLAS_NUM_THREADS"

@@ -232,13 +232,11 @@ _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 class LoadOptions:
     context: int
     port: int = 0
-    """Of the server on loopback, which is opened whether it is wanted or not; 0
-    takes a free one.
-    """
+    """The port of the server on loopback, which xllamacpp always opens; 0 takes a free one."""
     key: str | None = None
     alias: str = "model"
     max_tokens: int = -1
-    """For answers whose request sets no limit; -1: none."""
+    """Limit for answers whose request sets none; -1: no limit."""
 
 
 def load(path: Path, adapter: Path | None, options: LoadOptions) -> Any:

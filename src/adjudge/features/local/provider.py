@@ -65,10 +65,10 @@ class HiddenRequest:
     prompt: Prompt
     labels: tuple[str, ...]
     judged: tuple[int, int]
-    """Where the judged text begins and ends in what follows the shared part, in characters."""
+    """Begin and end of the judged text, in characters after the shared part."""
     layers: tuple[int, ...]
     to_end: bool
-    """Whether the labels' probabilities are wanted, too."""
+    """True if the labels' probabilities are requested, too."""
 
     @property
     def kind(self) -> str:
@@ -100,7 +100,7 @@ class LocalModel:
         self._precision = precision()
         known_weights = KNOWN.get(name)
         self.note = known_weights.note if known_weights else None
-        """What a reader of scores made with this model must know."""
+        """The limits that a reader of this model's scores must know."""
         self._path, self._adapter = weights_of(id)
         if name in KNOWN and not adapter and not base.endswith(RAW):
             self._adapter = adapter_for(base)

@@ -298,4 +298,4 @@ EXPORTS: Mapping[str, Callable[[TestCase, str], Files]] = {
     "csv": _csv,
     "evalassist": _evalassist,
 }
-"""What a test case can be taken away as."""
+"""The formats of an export."""

@@ -67,7 +67,7 @@ class TextsDraft:
     """The option that it has, or is expected to have."""
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     about: str = ""
-    """Why, or where it comes from."""
+    """The explanation of an example, or the origin of an instance."""
     id: str = ""
 
     @property
@@ -94,7 +94,7 @@ class Draft:
     version: str = ""
     judged: str = "response"
     reads: str = "all"
-    """Which other fields the judge reads: ``all``, or ``these``."""
+    """The other fields that the judge reads: ``all``, or ``these``."""
     context: str = ""
     lower_is_better: bool = False
     options: tuple[OptionDraft, ...] = ()
@@ -106,11 +106,11 @@ class Draft:
     models: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
     beside: tuple[str, ...] = ()
-    """What the instances are judged by as well, each as YAML."""
+    """The other criteria to judge by, each as YAML."""
     golden: str = "[]"
     """Golden examples of the criteria, which the page keeps and does not show."""
     mode: str = "form"
-    """How criteria are edited: ``form`` or ``yaml``."""
+    """The way criteria are edited: ``form`` or ``yaml``."""
     yaml: str = ""
     case: str = ""
     """The saved test case that this began as, and its version."""

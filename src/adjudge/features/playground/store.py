@@ -42,7 +42,7 @@ class SavedVersion:
     at: float
     agreement: CaseAgreement | None = None
     diff: tuple[str, ...] = ()
-    """What changed from the version before, of the newest ones."""
+    """Changes since the previous version, for the newest versions only."""
 
 
 class CaseStore:

@@ -40,9 +40,9 @@ _OUTCOMES = {
     ComparisonOutcome.CANNOT_TELL: term("page", "Cannot tell"),
 }
 _RISK = 0.05
-"""How often intervals that are to hold together may not."""
+"""Probability that simultaneous intervals fail."""
 _ROOM = 2.0
-"""How many times the estimate is set aside."""
+"""Factor between the estimate and the amount set aside."""
 
 
 @dataclass(frozen=True)
@@ -177,9 +177,9 @@ class Trial:
     changes: int = 0
     """Counts whatever happens, so that pages know when to look again."""
     written: Sequence[Mapping[str, tuple[str, ...]]] = ()
-    """The texts of each row as the form had them, where they are from a form."""
+    """The texts of each row as they are in the form, if the rows are from a form."""
     before: Mapping[int, str] = field(default_factory=dict)
-    """Row → what an earlier judge said of it, where rows of a run are tried."""
+    """Row → verdict of an earlier judge, if the rows are from a run."""
     source: str = ""
     """The run that the rows are from."""
 

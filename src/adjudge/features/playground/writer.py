@@ -45,7 +45,7 @@ from adjudge.web.spending import Spending
 MOST_AT_ONCE = 10
 """Instances that are asked for at once."""
 _MOST_USD = 0.25
-"""What one proposal may cost, where so much is left."""
+"""Most dollars for one proposal."""
 _TRIES = 3
 _MOST_CASES = 12
 T = TypeVar("T")

@@ -25,8 +25,8 @@ from adjudge.features.rubrics.judge import RubricJudge
 from adjudge.messages import Message
 
 RewardFunction = Callable[..., Sequence[float | None] | Awaitable[Sequence[float | None]]]
-"""As trainers call them: ``function(prompts=…, completions=…, **columns)`` → a number or None per
-completion.
+"""A function in the form of trainers: ``function(prompts=…, completions=…, **columns)`` → a number
+or None per completion.
 """
 Source = Judge[Any, Any] | Check | Expectation | GroupRanking | RewardFunction
 

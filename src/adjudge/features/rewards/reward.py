@@ -237,7 +237,7 @@ class _PartStep:
     ) -> None:
         self.part = part
         self.stopped: Message | None = None
-        """Why items are left without a verdict."""
+        """The reason why items are left without a verdict."""
         self._reward, self._rollouts, self._rows = reward, rollouts, rows
         self._found: dict[str, RewardValue] = {}
         """Key of an item → its value."""

@@ -34,7 +34,7 @@ class StepStatistics:
     mean_reward: float | None
     mean_words: float | None
     length_correlation: float | None
-    """Of words and reward; None if one of them does not vary."""
+    """Correlation of words and reward; None if one of them does not vary."""
     repetition: float | None
     """Mean share of three-word sequences that a completion has said before."""
     same_openings: float | None

@@ -13,10 +13,12 @@ class RewardValue:
     """The reward of a completion, or the reason why it has none."""
 
     value: float | None
-    """None if a part that counts has no verdict: never a number that stands for a failure."""
+    """The reward; None if a part that counts has no verdict. Never a number that stands for a
+    failure.
+    """
     reason: str | None = None
     lower: float | None = None
-    """What the reward is at least, whatever the missing verdicts are; None if that is not known."""
+    """Least possible reward, whatever the missing verdicts are; None if unknown."""
     upper: float | None = None
     parts: Mapping[str, float | None] = field(default_factory=dict)
     """Name of a part → its own value, before weights."""

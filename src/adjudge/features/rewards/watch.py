@@ -42,7 +42,7 @@ class WatchReport:
     second_failed: int
     """Samples that the second judge gave no verdict on."""
     second_reason: str | None
-    """Why the last of them failed."""
+    """The reason for the last of these failures."""
     unscored: int
     """Drawn rollouts that have no reward, so there was nothing to compare."""
     clipped: int

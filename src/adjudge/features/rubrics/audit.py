@@ -44,7 +44,7 @@ class PointFigures:
     failed: int = 0
     quoted: int = 0
     variances: list[float] = field(default_factory=list)
-    """Of the votes of a row, if there were several."""
+    """Variances of a row's votes, if there were several."""
     agreed: dict[str, int] = field(default_factory=dict)
     """Pairs of the verdict and a person's label, such as "met/not met"."""
 

@@ -19,7 +19,7 @@ class Change:
     name: str
     rows: int
     before: float | None
-    """None if no row has it in both runs."""
+    """The earlier value; None if no row has it in both runs."""
     now: float | None
     better: int
     worse: int

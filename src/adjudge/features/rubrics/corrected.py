@@ -30,12 +30,12 @@ class CorrectedRate:
     """Verdicts, or rows."""
     labels: int
     judged: float | None
-    """As the judge says."""
+    """The judge's own rate."""
     value: float | None
     lower: float | None
     upper: float | None
     refusal: str | None = None
-    """Why it is not corrected."""
+    """The reason why it is not corrected."""
 
     def to_dict(self) -> JsonDict:
         return {

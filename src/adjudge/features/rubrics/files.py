@@ -32,7 +32,7 @@ class RubricBook:
     """The rubrics of a file."""
 
     default: Rubric | None = None
-    """For rows that have none of their own."""
+    """The rubric of rows that have none of their own."""
     by_row: Mapping[str, Rubric] = field(default_factory=FrozenDict)
 
     def of(self, row: str | None) -> Rubric | None:

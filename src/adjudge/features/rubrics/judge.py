@@ -68,7 +68,7 @@ from adjudge.features.rubrics.wording import (
 from adjudge.messages import Message
 
 MOST_AGAIN = 2
-"""How often the points that a reply left out are asked about again."""
+"""Further requests for points that a reply left out, at most."""
 Given = InstanceLike | Sequence[InstanceLike] | Frame | DataSet
 Told = Progress[RubricResult]
 

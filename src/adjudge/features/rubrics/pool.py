@@ -28,7 +28,7 @@ class PointVerdict:
     answer: str | None = None
     """Met or not met, a level or a count; None without a verdict."""
     value: Fraction | None = None
-    """What the answer is worth, from 0 to 1."""
+    """The value of the answer, from 0 to 1."""
     counts: Mapping[str, int] = field(default_factory=FrozenDict)
     """Answer → votes, "cannot tell" included."""
     failed: int = 0
@@ -38,9 +38,9 @@ class PointVerdict:
     quote: Quote | None = None
     """A passage of the text, found there by a program."""
     reason: str | None = None
-    """Why there is no verdict."""
+    """The reason why there is no verdict."""
     undecided: bool = False
-    """Whether there is none although votes were cast: a tie, or "cannot tell"."""
+    """True if there is no verdict although votes were cast: a tie, or "cannot tell"."""
 
     @property
     def earned(self) -> Fraction | None:

@@ -36,7 +36,7 @@ class AskedPoint:
     """
     answers: tuple[str, ...]
     quoted: bool
-    """Whether some answers count only with a quote that is in the text."""
+    """True if some answers count only with a quote that is in the text."""
     needs_quote_for: tuple[str, ...] = ()
     """The answers that need it."""
 
@@ -69,7 +69,7 @@ class PointsQuestion(OfEach):
     judged: str = "response"
     """The field in which quotes are looked for."""
     again: int = 0
-    """How often points of the row were asked about before."""
+    """Number of earlier requests for these points."""
 
     quoted: ClassVar[bool] = True
     repair: ClassVar[str] = "repair_rubric"

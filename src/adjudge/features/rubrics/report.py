@@ -85,8 +85,8 @@ class RowScores:
     """Every row at its least; equal to ``highs`` for rows that have a score."""
     highs: tuple[float, ...]
     interval: Interval | None = None
-    """Of the mean before it is clipped, clustered by row; it holds whatever the missing verdicts
-    are.
+    """Interval of the mean before clipping, clustered by row; it holds whatever the missing
+    verdicts are.
     """
 
     @property

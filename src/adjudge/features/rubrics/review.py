@@ -16,7 +16,7 @@ from adjudge.features.rubrics.layouts import exact, parse_rubric, rubric_data, w
 from adjudge.messages import Message
 
 SUFFIX = ".rubrics.jsonl"
-"""How the name of a file of proposals ends: the page lists these."""
+"""Ending of the names of proposal files, by which the page lists them."""
 
 
 @dataclass(frozen=True)

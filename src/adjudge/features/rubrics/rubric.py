@@ -36,19 +36,19 @@ class Point:
     """Points, or the weight in a mean; below 0 for what should not be there."""
     kind: Kind = "met"
     levels: tuple[str, ...] = ()
-    """Of a graded point: its levels, worst to best."""
+    """The levels of a graded point, worst to best."""
     most: int = 0
-    """Of a count: the number that earns all points."""
+    """The number that earns all points of a count."""
     tags: tuple[str, ...] = ()
     """Categories of the point."""
     required: bool = False
     """A gate: the row fails if the point is missed, or met if its points are below 0."""
     evidence: bool = False
-    """Whether the point counts as met only with a quote that is found in the answer."""
+    """True if the point counts as met only with a quote that is found in the answer."""
     invert: bool = False
-    """Whether it earns its points if it is not met."""
+    """True if it earns its points by not being met."""
     proposed: bool = field(default=False, repr=False, compare=False)
-    """Whether a model proposed it and no person has accepted it yet."""
+    """True if a model proposed it and no person has accepted it yet."""
 
     @property
     def answers(self) -> tuple[str, ...]:

@@ -17,14 +17,16 @@ class ScoredRow:
     """A row's score, or its bounds."""
 
     score: float | None
-    """None if missing verdicts could change it: never a number that stands for a failure."""
+    """The score; None if missing verdicts could change it. Never a number that stands for a
+    failure.
+    """
     lower: float
     upper: float
     missing: tuple[str, ...] = ()
     """The points without a verdict."""
     failed_gates: tuple[str, ...] = ()
     reason: str | None = None
-    """Why there is no score."""
+    """The reason why there is no score."""
 
 
 async def ascore_rows(

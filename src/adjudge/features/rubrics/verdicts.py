@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from adjudge.features.rubrics.questions import AskedPoint
 
 UNANSWERED = "points_without_verdict"
-"""Under which name a vote tells how many of its points have none."""
+"""The key in a vote's metadata for the number of its points without a verdict."""
 SURPLUS = "surplus_points"
-"""Under which name it tells how many entries are for no point that was asked about."""
+"""The key for the number of entries about points that were not asked."""
 NO_VERDICT = ""
 """Stands for the verdict of a point that has none."""
 _VERDICT_KEYS = ("verdict", "selected_option", "level", "count")

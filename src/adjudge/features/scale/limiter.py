@@ -16,12 +16,12 @@ from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.gateway.prices import PriceTable
 
 _LEASE_SECONDS = 0.5
-"""For so long all workers together are busy with what they hold."""
+"""Seconds for which all workers together are busy with their leases."""
 _UNLIMITED = 10_000
 _LOOK_AGAIN = 1.0
 """Seconds after which a worker without a rate limit asks whether to hold back."""
 _HEADROOM = 0.97
-"""Of the limit is given out: requests that are sent evenly do not arrive so."""
+"""Share of the limit that is handed out, since evenly sent requests do not arrive evenly."""
 _RECOVERY = 0.95
 _SLOWEST = 64.0
 _LATE = 0.1

@@ -50,7 +50,7 @@ from adjudge.runs.trusted_folders import open_eval, trusting
 _ROWS_AT_ONCE = 1000
 """Rows that are held in memory, and judged by one judge after the other."""
 _MOST = 2**63 - 1
-"""That a database takes for a number."""
+"""Largest integer of a database."""
 _UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")
 _GIVEN = Origin("the data")
 _LOG = logging.getLogger("adjudge")
@@ -80,7 +80,7 @@ class Progress:
     unscored: int = 0
     asked: int = 0
     spent: Spent = Spent()
-    """By the process since it opened the store."""
+    """Spending of the process since it opened the store."""
 
 
 def judge_partition(
@@ -172,7 +172,7 @@ def eval_file_of(
 
 
 STORES: Parts[Callable[[str], Store]] = Parts("stores")
-"""By the scheme of an address."""
+"""Stores by the scheme of their address."""
 
 
 def opened_store(store: str | Path | Store) -> Store:

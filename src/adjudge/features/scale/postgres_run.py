@@ -43,7 +43,7 @@ from adjudge.runs.plan import Plan
 
 _ROWS = 256
 _LOOK_AGAIN = 1.0
-"""Seconds, where all that is left is in others' hands."""
+"""Seconds between looks if all remaining ranges are held by others."""
 _SIGN_OF_LIFE = 3.0
 """Seconds after which a connection that broke off is made anew, before others take this process for
 dead.

@@ -41,14 +41,13 @@ from adjudge.runs.partitions import PARTITIONS, kept_facts
 from adjudge.runs.plan import Plan
 
 _ROWS = 256
-"""That a worker is given at once, and judged again by another where it dies."""
+"""Rows of one chunk; another worker judges them again if this one dies."""
 Chunk = list[tuple[int, Instance]]
 Work = ClusterRun[Chunk, Partition, Progress]
 Rows = Callable[[], Iterable[tuple[int, Instance]]]
 """Rows with their places among all of them."""
 Tell = Callable[[Partition | Progress | Stopping], None]
-"""Is told when a worker has done its part, how far all of them are, and that somebody interrupted
-them.
+"""Called with finished partitions, with the progress of all workers, and when the user interrupts.
 """
 
 
@@ -154,7 +153,7 @@ class _Report:
     now: Progress = Progress()
     spent: Spent = Spent()
     before: Spent = Spent()
-    """By processes of this worker that died."""
+    """Spending of processes of this worker that died."""
 
 
 class WorkerTally:

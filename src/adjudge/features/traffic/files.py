@@ -28,7 +28,7 @@ _BEFORE = 256
 _NAMES = ("id", "trace_id", "request_id")
 _TIMES = ("timestamp", "time", "created_at", "start_time")
 _UNREADABLE = "unreadable"
-"""Under which a place tells which files could not be read, and how they were then."""
+"""The key in a cursor for files that could not be read, with their state then."""
 _ENDINGS = ("*.jsonl", "*.ndjson")
 
 

@@ -54,7 +54,7 @@ class DayDone:
     waiting: int
     alarms: tuple[Alarm, ...]
     failed: bool = False
-    """Whether calls failed, which are tried again."""
+    """True if calls failed, which are tried again."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class RoundDone:
     rates: tuple[TrafficRate, ...] = ()
     alarms: tuple[Alarm, ...] = ()
     away: Message | None = None
-    """Why the source gave or took nothing, where it should have."""
+    """The reason why the source failed, if it did."""
     sent: int = 0
     """Verdicts that were written back."""
 
@@ -139,7 +139,7 @@ class Follower:
     source: TrafficSource
     sampling: Sampling
     folder: Path
-    """Where the days are kept, a run folder each."""
+    """The folder of the days, with a run folder each."""
     per_day: Budget = field(default_factory=Budget)
     quiet: float = 180.0
     """Seconds after which nothing more is expected of a trace whose root has ended."""

@@ -25,7 +25,7 @@ from adjudge.stats.weighted_rates import weighted_interval, weighted_mean
 ROWS = "traffic.jsonl"
 """The chosen rows of a day, in its run."""
 RISK = 0.05
-"""How many followers may ever raise a false alarm about a rate."""
+"""Share of followers that ever raise a false alarm about a rate, at most."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class TrafficRate:
     rows: int
     unscored: int
     events: int
-    """Those of the same days, judged or not; while chosen rows wait for a budget, only as many as
-    the judged ones stand for.
+    """Events of the same days, judged or not. While chosen rows wait for a budget, only those that
+    the judged rows stand for.
     """
     mean: float | None
-    """Of the rows with a score."""
+    """The mean of the rows with a score."""
     interval: Interval | None
     """Holds whatever the rows without a score are."""
     is_count: bool = False
@@ -51,7 +51,7 @@ class TrafficRate:
     highest: float | None = None
     """The mean if every one of them were the best; None of a count, which has no most."""
     covered: int | None = None
-    """For how many of the events the rate stands; None if there is no rate."""
+    """Number of events that the rate stands for; None without a rate."""
     skipped: int = 0
     """Rows that the judge was not to judge, as after a failed check."""
     without_number: int = 0
@@ -169,7 +169,7 @@ class _Scores:
     drawn: float = 0.0
     """The weights of all other rows, with a score or not."""
     waiting: float = 0.0
-    """For how many events the chosen rows stand that are not judged yet."""
+    """Number of events that the chosen but unjudged rows stand for."""
 
     @property
     def rows(self) -> int:
@@ -356,7 +356,7 @@ _ALARMS = {
         "{evidence}; from 20 on it is an alarm)"
     ),
 }
-"""Whether the bar is the most of a count, and whether the alarm is raised → what is said."""
+"""(is the bar a most, is the alarm raised) → message."""
 
 
 @dataclass(frozen=True)
@@ -420,7 +420,7 @@ class AlarmState:
     seen: int = 0
     """Rows of that day, in order."""
     lost: tuple[int, ...] = ()
-    """Those of them that have no score; the bets took each as the best score that it can be."""
+    """Rows of that day without a score; the bets took each as the best possible score."""
 
     @classmethod
     def of(cls, value: JsonObject, bar: float, *, rises: bool = False) -> AlarmState:

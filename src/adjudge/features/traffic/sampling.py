@@ -22,7 +22,7 @@ class SampleChoice:
     """One over the chance that it had to be taken: for how many events it stands."""
     stratum: str
     is_uniform: bool
-    """Whether it would be in the sample that takes all events alike."""
+    """True if it would be in a sample that draws all events alike."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Sampling:
     by: str | None = None
     """The column whose values are strata: each is sampled by itself."""
     at_least: int = 0
-    """So many events of a stratum are taken each day before any is left out."""
+    """Events of a stratum to take each day before any is left out."""
     always: tuple[tuple[str, str], ...] = ()
     """(Column, value) of events that are all taken."""
     seed: str = "0"

@@ -24,7 +24,7 @@ _PATIENCE = 30.0
 _LARGEST = 256 << 20
 _PAGE = 100
 _OVERLAP = timedelta(minutes=30)
-"""How far behind the newest span it is read again: spans are sent when they end, and late."""
+"""Time before the newest span that is read again, since spans are sent late, when they end."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class Service:
     """The requests and answers of one service."""
 
     name: str
-    """Also the format of its traces."""
+    """The service, and the format of its traces."""
     address: str
-    """The environment variable that says where it is; else its usual address."""
+    """The environment variable with its address; by default its usual address."""
     usual: str
     keys: tuple[str, ...]
     headers: Callable[[Sequence[str]], Mapping[str, str]]
     ask: Callable[[str, str, str], tuple[str, JsonObject | None]]
-    """Project, since when and page → path, and a body where it is sent one."""
+    """(project, since, page) → (path, body or None)."""
     rows: str
     """The key of its answer under which spans stand."""
     next_page: Callable[[JsonObject], JsonValue]
@@ -47,7 +47,7 @@ class Service:
     scores: str
     """The path that takes scores of traces."""
     scores_at_once: bool = False
-    """Whether it takes many, under "data"."""
+    """True if it takes many scores at once, under "data"."""
 
 
 def basic_headers(keys: Sequence[str]) -> Mapping[str, str]:
@@ -152,7 +152,7 @@ class ServiceSpans:
     service: Service
     project: str
     since: timedelta
-    """How far back a first look goes."""
+    """The time before now at which the first look begins."""
 
     @property
     def name(self) -> str:

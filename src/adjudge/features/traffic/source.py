@@ -19,16 +19,16 @@ class TrafficEvent:
     """One event of production: a row to judge, or a part of one."""
 
     id: str
-    """What the source calls it: an event of the same id is the same event."""
+    """The source's id: events of the same id are the same event."""
     row: JsonObject
     at: str = ""
     """When it happened, as the source says it."""
     trace: str = ""
     """The trace that it is a part of: it is judged when that is whole."""
     is_root: bool = False
-    """Whether the trace has ended with it."""
+    """True if the trace has ended with it."""
     format: str = "otlp"
-    """Who wrote it, where it is a part of a trace."""
+    """The format of the trace that it is part of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class TrafficBatch:
     cursor: JsonObject
     """The place behind them; JSON, since it is kept."""
     bad: Sequence[str] = ()
-    """What could not be read: where, and why."""
+    """Errors, each with its place."""
     more: bool = False
-    """Whether there is more to read at once."""
+    """True if there is more to read at once."""
 
 
 class TrafficSource(Protocol):

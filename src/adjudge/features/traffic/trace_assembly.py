@@ -12,7 +12,7 @@ from adjudge.features.agents.traces.reader import read_rows
 from adjudge.runs.traffic_rows import COLUMN
 
 TRAJECTORY = "adjudge.trajectory"
-"""Where a row keeps what the agent did, beside its texts."""
+"""The key in a row for the agent's steps, next to its texts."""
 _INSIDE = {"otlp": "resourceSpans", "langfuse": "data", "phoenix": "data"}
 """Format → the key under which a file of it has its spans; others are plain lists."""
 

@@ -67,7 +67,7 @@ ATTEMPTS: dict[str, str] = {
         "import resource as r; r.setrlimit(r.RLIMIT_AS, (1 << 40, 1 << 40)); output = 'raised'"
     ),
 }
-"""What it is → the code that does it."""
+"""Attempt → the code that makes it."""
 
 KEPT: dict[str, tuple[str, str]] = {
     Message("compute and print"): ("print('printed'); output = sum(range(10))", "45"),
@@ -77,8 +77,8 @@ KEPT: dict[str, tuple[str, str]] = {
     ),
     Message("call a tool"): ("output = double(4)", "8"),
 }
-"""What has to work, or a sandbox that refuses everything would pass: the code, and what comes of
-it.
+"""Ordinary work that must succeed, or a sandbox that refuses everything would pass: (code,
+result).
 """
 
 _MANY_THREADS = """
@@ -111,4 +111,4 @@ BEYOND: dict[str, tuple[str, Limits, type[SandboxError]]] = {
     "printed text": ("while True: print('x' * 1000)", Limits(output_kb=64), Forbidden),
     "calls of tools": ("while True: double(1)", Limits(tool_calls=5), Forbidden),
 }
-"""What goes beyond a limit: the code, the limit, and how it ends."""
+"""Excesses of a limit: (code, limits, how it must end)."""

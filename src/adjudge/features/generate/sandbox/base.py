@@ -36,9 +36,9 @@ class Limits:
     file_mb: int = 16
     """Size of one file in the scratch folder; all files together may have four times that."""
     output_kb: int = 1024
-    """What may come out: printed text, the arguments of tools and the result together."""
+    """KB of all output: printed text, the arguments of tools and the result together."""
     tool_calls: int = 100
-    """How often tools may be called."""
+    """Most calls of tools."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -62,10 +62,10 @@ class Execution:
     output: object
     """The JSON value the code left in ``output``; None when it set none."""
     has_output: bool
-    """Whether ``output`` was set."""
+    """True if ``output`` was set."""
     stdout: str
     stderr: str
-    """What it wrote to standard error, by whatever means."""
+    """Everything that it wrote to standard error, by any means."""
     seconds: float
     """Wall-clock time, the start of the process included."""
 

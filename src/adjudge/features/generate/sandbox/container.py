@@ -46,7 +46,7 @@ class Container(Wall):
     """Runs code in a new container with a name, so that it can be stopped."""
 
     name: str
-    """How it is asked for: ``docker`` or ``podman``, the program that is started."""
+    """The program to start: ``docker`` or ``podman``."""
     image: str = IMAGE
     """The image; it needs a Python of 3.11 or newer and is never fetched."""
 

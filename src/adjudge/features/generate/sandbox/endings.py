@@ -23,7 +23,7 @@ _REFUSALS = {
     ),
     *(errno.ENETUNREACH, errno.EAFNOSUPPORT, errno.EDQUOT, errno.ENOSPC),
 }
-"""What the kernel says when the sandbox refuses."""
+"""Errors of the kernel if the sandbox refuses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class FailureReport:
     """An error as the process inside reports it."""
 
     kind: str
-    """What its class is called; NotJSON: what is left in ``output`` cannot be handed over."""
+    """The error's class; NotJSON: the content of ``output`` cannot be handed over."""
     message: str = ""
     errno: int | None = None
     memory: bool = False
-    """Whether memory ran out, whatever the class is called."""
+    """True if memory ran out, whatever the class is called."""
     traceback: str = ""
 
     @classmethod

@@ -102,8 +102,8 @@ _CHUNK = 65536
 _PATIENCE = 2.0
 """Seconds a process gets to die after it was told to."""
 _SWEEPS, _BETWEEN_SWEEPS = 3, 0.5
-"""How often, and seconds apart, what was told to end before it had said a word is removed: a
-service may still be starting it.
+"""Repetitions, and seconds between them, of removing a process that was ended before its first
+message: a service may still be starting it.
 """
 _LOOK = 0.2
 """Seconds between two looks at the scratch folder."""
@@ -217,7 +217,7 @@ class _Talk:
         self._calls = 0
         self._started = monotonic()
         self.begun = False
-        """Whether anything has come out."""
+        """True if anything has come out."""
         self.stdout = bytearray()
         self.stderr = bytearray()
         self._readers: list[asyncio.Task[Ending | None]] = []

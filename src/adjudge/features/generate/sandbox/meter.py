@@ -22,7 +22,7 @@ from adjudge.messages import Message
 MOST_FILES = 10_000
 """Files and folders that a run may have."""
 _LONGEST_PATH = 1024
-"""Bytes of a path before the walk starts anew from where it is: the kernel takes 4096."""
+"""Bytes of a path before the walk continues from a new start: the kernel takes 4096."""
 _MOST_REGIONS = 100
 _HIDDEN = -1
 """Instead of a descriptor: a folder that cannot be looked into."""

@@ -28,8 +28,8 @@ class Sandlock(Wall):
 
     name: str = "sandlock"
     in_memory: bool = True
-    """Have the scratch folder in memory, with a hard limit, where the kernel lets this user mount;
-    else it is on disk.
+    """True to have the scratch folder in memory with a hard limit, if the kernel lets this user
+    mount; else it is on disk.
     """
 
     def __post_init__(self) -> None:

@@ -25,13 +25,13 @@ _REFUSED = Path(__file__).with_name("syscalls.txt")
 _CLONE, _CLONE3, _SOCKETPAIR, _PRLIMIT = (56, 220), (435, 435), (53, 199), (302, 261)
 _FCNTL, _PRCTL, _IOCTL = (72, 25), (157, 167), (16, 29)
 _SETOWN, _SETSIG, _SETOWN_EX, _NOTIFY = 8, 10, 15, 1026
-"""Of fcntl: have the kernel signal another process when something can be read, or when a folder
+"""fcntl commands that have the kernel signal another process when data arrives or a folder
 changes.
 """
 _PDEATHSIG, _DUMPABLE = 1, 4
-"""Of prctl: outlive the parent, and hide from the host what is open."""
+"""prctl commands to outlive the parent, and to hide open files from the host."""
 _FIOSETOWN, _SIOCSPGRP, _TIOCSTI, _TIOCLINUX = 0x8901, 0x8902, 0x5412, 0x541C
-"""Of ioctl: the same as F_SETOWN, and writing into a terminal."""
+"""ioctl commands like F_SETOWN, and for writing into a terminal."""
 _CLONE_THREAD = 0x10000
 _SOCK_STREAM, _SOCK_TYPE = 1, 0xF
 

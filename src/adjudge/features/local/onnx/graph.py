@@ -27,17 +27,16 @@ from adjudge.features.local.onnx import protobuf
 from adjudge.features.local.onnx.protobuf import MICROSOFT, Attribute, Element
 
 Precision = Literal["mixed", "int8", "fp32"]
-"""What a model is computed in: ``mixed`` has its first layers in 32 bits and its last ones in
-eight.
+"""The precision of a model: ``mixed`` has its first layers in 32 bits and its last ones in eight.
 """
 Arithmetic = Literal["int8", "fp32"]
-"""What one layer is computed in."""
+"""The arithmetic of one layer."""
 EXACT = 0.7
 """Share of the layers that ``mixed`` computes in 32 bits: what is rounded early goes through all
 that follow.
 """
 MIDDLE = 128
-"""What stands for 0 in rounded activations."""
+"""The value of 0 in rounded activations."""
 HIDDEN_BEHIND = -1e30
 """Added to the score of a key that a token may not see."""
 INPUT_OF = {
@@ -53,7 +52,7 @@ INPUT_OF = {
 AXES = 16
 """Directions in which what goes into a matrix varies most: these parts are not rounded."""
 EXACT_PARTS = AXES + 1
-"""Those and the mean, of which every token has 1."""
+"""The axes, and the mean, of which every token has 1."""
 _STEPS = 127.0
 _SMALLEST = 1e-10
 

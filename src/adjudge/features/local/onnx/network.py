@@ -79,7 +79,7 @@ class Watched:
     spans: Sequence[tuple[int, int]]
     """Per row, the tokens to average over: first, and first behind."""
     to_end: bool = True
-    """Whether the pass goes on to the last layer."""
+    """True if the pass goes on to the last layer."""
 
 
 class Network:

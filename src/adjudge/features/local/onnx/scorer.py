@@ -84,7 +84,7 @@ TOGETHER = 320
 core's own cache.
 """
 _KEPT_TOKENS = 1500
-"""Of prefixes: some 46 KB each."""
+"""Tokens of cached prefixes, some 46 KB each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class HiddenStates:
     inside: NDArray[np.float32]
     """Layers by (mean over the judged text, last token) by width."""
     score: LabelLogprobs | None
-    """None if the pass stopped after the last layer that was wanted."""
+    """The labels' probabilities; None if the pass stopped after the last requested layer."""
     prompt_tokens: int
     evaluated_tokens: int
 

@@ -11,12 +11,12 @@ from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.message import LogprobCalibration
 
 RAW = "-raw"
-"""Behind a name: the weights without the adapter that comes with them."""
+"""Suffix of a name: the weights without the adapter that comes with them."""
 FOR_TEXT_FIRST = "-text-first"
-"""Behind a name: the weights with the adapter for prompts that show the text first."""
+"""Suffix of a name: the weights with the adapter for prompts that show the text first."""
 _FOLDER = Path(__file__).parent / "adapter"
 PRIORS = _FOLDER / "priors.json"
-"""What ``make priors`` writes."""
+"""The file that ``make priors`` writes."""
 
 
 def base_of(name: str) -> str:

@@ -17,7 +17,7 @@ from adjudge.core.aio.files import PART, locked
 from adjudge.features.local.weights.store import LOCK
 
 SCRATCH = ".pull-"
-"""How the names of folders that are downloaded into begin."""
+"""Prefix of the folders for downloads."""
 _DAY = 86_400
 _UNUSED = 14 * _DAY
 

@@ -33,7 +33,7 @@ from adjudge.messages import Message, reason_of
 
 Say = Callable[[str], None]
 Progress = Callable[[str, int, int], None]
-"""What is being done, how much of it is, and how much there is to do."""
+"""Called with the current step, the amount done, and the total."""
 _ROOM = 5
 """Times the size of the file in the wheel: the wheel, the file itself, and what is made of it."""
 _FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}

@@ -29,7 +29,7 @@ class KnownWeights:
     format: str
     licence: str
     note: str
-    """What a reader of scores made with them must know."""
+    """The limits that a reader of scores made with them must know."""
 
 
 KNOWN = {
@@ -62,10 +62,10 @@ class Manifest:
     format: str
     size: int
     mtime_ns: int
-    """With ``size``, the file as it was when its hash was last checked."""
+    """Time of the file when its hash was last checked, together with ``size``."""
     sha256: str
     source_sha256: str
-    """Of the file in the wheel."""
+    """Hash of the file in the wheel."""
     licence: str
 
 

@@ -67,7 +67,7 @@ class Hearing(Generic[D, N]):
     done: Callable[[int, D], None]
     """A worker's number, and what came of a chunk."""
     news: Callable[[int, N], None]
-    """The same of a chunk that is under way."""
+    """Like done, for a chunk that is under way."""
     stop: StopSign = field(default_factory=StopSign)
 
 
@@ -79,7 +79,7 @@ class Spread(Generic[C, D, N]):
     """
     rates: Mapping[str, Rate]
     left: Budget | None
-    """What may still be spent by all workers together."""
+    """The remaining budget of all workers together."""
     whole: Budget | None
 
     def over(
@@ -159,7 +159,7 @@ class _Driver(Generic[C, D, N]):
         limits = RayLimits(name, dict(work.rates), count, work.whole if work.left else None)
         self._workers = [actor.remote(work.make, number, limits) for number in range(count)]
         self._pending: dict[ObjectRef[D | _Failed | None], tuple[int, int]] = {}
-        """What is waited for → (worker, chunk)."""
+        """Pending call → (worker, chunk)."""
         self._news: dict[ObjectRef[tuple[int, N] | None], int] = {}
         self._asked_at = monotonic()
         self._load: Counter[int] = Counter()

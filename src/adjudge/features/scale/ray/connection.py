@@ -22,7 +22,9 @@ from adjudge.errors import RunError, SetupError
 _ADDRESS = "RAY_ADDRESS"
 _AUTHENTICATION = "RAY_AUTH_MODE"
 _OURS = "ADJUDGE_RAY_AUTH_MODE"
-"""Set where we asked for tokens, for a cluster of our own: that says nothing about another."""
+"""Set if adjudge requested tokens for its own local cluster; that means nothing for other
+clusters.
+"""
 _NAMED = re.compile(r"ray://([\w.-]+|\[[\da-fA-F:.]+\]):\d+")
 _PATIENCE = 10.0
 """Seconds until a cluster that does not answer is taken for dead."""

@@ -31,7 +31,7 @@ from adjudge.features.scale.stores.shared_ledger import SharedLedger
 from adjudge.features.scale.stores.store import RowRange
 
 _ITEMS = 64
-"""That a worker is given at once."""
+"""Items of one chunk."""
 I = TypeVar("I")  # noqa: E741
 R = TypeVar("R", bound=Result)
 I_contra = TypeVar("I_contra", contravariant=True)

@@ -48,7 +48,7 @@ class ClusterRun(Generic[C, D, N]):
     open: Open[C, D, N]
     """A function of a module, or a partial of one."""
     chunks: Callable[[int], Iterator[tuple[int, C]]]
-    """How many workers there are → (worker, chunk) pairs."""
+    """Number of workers → (worker, chunk) pairs."""
     budget: Budget
     facts: JsonObject
     prices: PriceTable

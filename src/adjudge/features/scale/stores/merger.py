@@ -31,7 +31,7 @@ from adjudge.features.scale.stores.store import (
 
 _OUTCOME, _MORE = COLUMNS["votes"].index("outcome"), COLUMNS["votes"].index("more")
 _KEPT = COLUMNS["judgments"][2:]
-"""What a judgment has beside its judge and its number."""
+"""Columns of a judgment after its judge and number."""
 _PLACED = (
     f"CREATE TEMP TABLE placed (judge TEXT, row INTEGER, nth INTEGER, at REAL, {', '.join(_KEPT)}, "
     "PRIMARY KEY (judge, row, nth)) WITHOUT ROWID"
@@ -48,7 +48,7 @@ class MergeSummary(NamedTuple):
     votes: int
     judgments: int
     account: Account
-    """What all its processes spent."""
+    """Spending of all its processes."""
 
 
 def merge(store: Store, folder: Path, facts: JsonObject) -> MergeSummary:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("adjudge")
 LEASE_SECONDS = 300
-"""For which a range belongs to a worker that says nothing."""
+"""Seconds for which a silent worker keeps its ranges."""
 GONE_AFTER = 10.0
 """Seconds in which a worker whose connection is gone may come back: the server may have been
 started anew.
@@ -51,7 +51,9 @@ _NEEDED = (
     ("adjudge_lanes", "cut"),
     ("adjudge_ranges", "rows"),
 )
-"""The tables, each with a column: where they are, nothing is made, which only their owner may."""
+"""The tables, each with a column. If they exist, nothing is created, since only their owner may do
+that.
+"""
 _FOUND = """SELECT count(*) FROM pg_attribute
     WHERE attrelid = to_regclass(%s) AND attname = %s AND NOT attisdropped"""
 _CONNECTED = """EXISTS (SELECT FROM pg_locks
@@ -59,7 +61,7 @@ _CONNECTED = """EXISTS (SELECT FROM pg_locks
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND classid::bigint = (hashtext({run})::bigint & 4294967295)
     AND objid::bigint = (hashtext({holder})::bigint & 4294967295))"""
-"""Whether the lock of a worker is held, which its connection takes with it when it goes."""
+"""True if the lock of a worker is held; it is released with the worker's connection."""
 _GUARD = "SELECT pg_try_advisory_lock(hashtext(%s), hashtext(%s)) WHERE NOT " + _CONNECTED.format(
     run="%s", holder="%s"
 )
@@ -126,7 +128,7 @@ class PostgresStore:
             )
         self.server = PostgresServer(self._url, self.name)
         self._widest = -1
-        """How far apart the rows of one of our appended pieces are at most: the server knows."""
+        """Largest distance between rows of one of our appends, if the server knows it."""
         self._missed: dict[str, float] = {}
         """Worker without a connection → since when, as far as we have seen."""
 

@@ -36,16 +36,16 @@ from adjudge.messages import Message, reason_of
 _LOG = logging.getLogger("adjudge")
 BEGUN = "store.json"
 _FORMAT = 2
-"""Of the store: one with a higher number was made by an adjudge that is newer than this one."""
+"""Version of the store; a higher one was made by a newer adjudge."""
 _FLAT = "segments"
-"""Where format 1 had all of them, by their writer."""
+"""Folder of all segments in format 1, by writer."""
 _ROWS = "rows"
-"""Where they are since: ``rows/SIZE/N/WRITER``, about no more than SIZE rows, of which the first is
-the (N × SIZE)th or later.
+"""Folders in format 2: ``rows/SIZE/N/WRITER`` has segments of at most about SIZE rows that begin
+at row N × SIZE or later.
 """
 _SIZE, _GROWTH = 1024, 8
 _MOST_FOLDERS = 64
-"""That are listed one by one."""
+"""Most folders that are listed one by one."""
 _EVERYWHERE = (_FLAT, _ROWS)
 _NAME = re.compile(
     r"(\d{12,19})-(\d{12,19})-(\d{15})-([0-9a-f]+)-(\d{6,})-([0-9a-f]{16})\.jsonl\.gz"

@@ -34,7 +34,7 @@ class StoredJudgment(NamedTuple):
     at: float
     """When it was made: of two, the later counts."""
     values: Values
-    """As a ledger has it, with its checksum; its number is given when all rows are there."""
+    """The columns as in a ledger, with the checksum; the number is set when all rows are there."""
 
 
 class AccountRecord(NamedTuple):
@@ -51,7 +51,7 @@ class WriterSession(NamedTuple):
     """One process, from opening the store until its end."""
 
     writer: str
-    """Who writes; a worker that is started anew under the same name finds what it wrote."""
+    """The writer's name; a worker that is restarted under the same name finds what it wrote."""
     id: str
 
 
