@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from adjudge.core.data.dataset import OddRows, Source, read_comparisons, read_instances
-from adjudge.core.domain.instance import GivenFields, Instance
+from adjudge.core.domain.instance import Instance
 from adjudge.core.ledger.file import holds_run
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.core.reading.values import Place
@@ -46,7 +46,10 @@ class RowReader:
             rows = self._of_agents.read_traces(file, tell, limit)
         else:
             rows = self._read(tell, limit, self._source(tell) if source is None else source)
-        return map(partial(_with_given_fields, file.given), rows) if file.given else rows
+        if not file.given:
+            return rows
+        # the fields of a row go before those given for all rows
+        return (replace(row, fields={**file.given, **row.fields}) for row in rows)
 
     @property
     def reads_traces(self) -> bool:
@@ -151,8 +154,3 @@ class RowReader:
             on_empty_answers=tell,
             on_other_sheets=tell,
         )
-
-
-def _with_given_fields(given: GivenFields, instance: Instance) -> Instance:
-    """Return the instance with the fields given for all rows. Its own fields take precedence."""
-    return replace(instance, fields={**given, **instance.fields})

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 
 from adjudge.core.aio.files import sha256
@@ -70,7 +70,8 @@ def find_place(
             return RunPlace(folder, passed_over=passed_over)
         if earlier_run_facts is None and _has_judgments(folder):
             earlier_run_facts = (folder, configuration)
-    free = next(candidate for candidate in _folder_names(first_folder) if not holds_run(candidate))
+    names = (first_folder.with_name(f"{first_folder.name}-{number}") for number in count(2))
+    free = next(folder for folder in chain([first_folder], names) if not holds_run(folder))
     if earlier_run_facts is None:
         return RunPlace(free, passed_over=passed_over)
     earlier, configuration = earlier_run_facts
@@ -117,11 +118,6 @@ def _runs_of_file(first: Path) -> Iterator[Path]:
     numbered = re.compile(rf"{re.escape(first.name)}(-[2-9]|-[1-9]\d+)?")
     entries = first.parent.iterdir() if first.parent.is_dir() else ()
     return (entry for entry in entries if numbered.fullmatch(entry.name) and holds_run(entry))
-
-
-def _folder_names(first: Path) -> Iterator[Path]:
-    yield first
-    yield from (first.with_name(f"{first.name}-{number}") for number in count(2))
 
 
 def _has_judgments(folder: Path) -> bool:

@@ -60,7 +60,10 @@ def with_variables(
         items.lines = value.lines
         return items
     if isinstance(value, Scalar) and "$" in value:
-        return _fill(value, place, os.environ if environ is None else environ)
+        alone = _ALONE.fullmatch(value.strip())
+        fill = partial(_look_up, place=place, environ=os.environ if environ is None else environ)
+        text = fill(alone) if alone else _INSIDE.sub(fill, value)
+        return value if text == value else Scalar(text, _parse_scalar(text))
     return value
 
 
@@ -80,13 +83,6 @@ def variables_in(
         for match in [alone] if alone else _INSIDE.finditer(value):
             if not match[1]:
                 yield match[2], field
-
-
-def _fill(value: Scalar, place: Place, environ: Mapping[str, str]) -> Scalar:
-    alone = _ALONE.fullmatch(value.strip())
-    fill = partial(_look_up, place=place, environ=environ)
-    text = fill(alone) if alone else _INSIDE.sub(fill, value)
-    return value if text == value else Scalar(text, _parse_scalar(text))
 
 
 def _look_up(match: re.Match[str], place: Place, environ: Mapping[str, str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from adjudge.core.domain.json_types import JsonDict
@@ -140,7 +139,8 @@ def _cost(found: CostEstimate) -> Message:
         if found.answered:
             return Message("$0 (every answer is already stored)")
         return Message("$0 (nothing to ask)")
-    unknown = [_without_price(found.unpriced)] if found.unpriced else []
+    names = ", ".join(map(repr, found.unpriced))
+    unknown = [Message("no price for model {names}", names=names)] if names else []
     if not high:
         return unknown[0] if unknown else Message("$0 (the models run on this machine)")
     cost_range = Message(
@@ -150,10 +150,6 @@ def _cost(found: CostEstimate) -> Message:
         dated=PriceTable.load_shipped().dated,
     )
     return join("; ", (cost_range, *unknown))
-
-
-def _without_price(models: Sequence[str]) -> Message:
-    return Message("no price for model {names}", names=", ".join(map(repr, models)))
 
 
 def _span(low: int, high: int) -> str:

@@ -237,17 +237,16 @@ def _command(kind: str, file: str, line: int, title: str, message: str) -> str:
     """
     where = {"file": file, "line": line or "", "title": title}
     properties = ",".join(
-        f"{name}={_property(str(value))}" for name, value in where.items() if value
+        # a colon or a comma would end the property
+        f"{name}={_data(str(value)).replace(':', '%3A').replace(',', '%2C')}"
+        for name, value in where.items()
+        if value
     )
     return f"::{kind} {properties}::{_data(message)}"
 
 
 def _data(text: str) -> str:
     return _cut(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def _cut(text: object) -> str:

@@ -148,7 +148,9 @@ def score_slices_by_judge(
         if (item.judge, item.criterion) not in corrected_lines:
             by_judge.setdefault(item.judge, []).append(item)
     return tuple(
-        slices if any(item.scores for item in slices.slices) else _without_table(slices)
+        slices
+        if any(part.scores for part in slices.slices)
+        else replace(slices, slices=(), notes=(Message("No slices: no row has a score."),))
         for judge, records_of_judge in by_judge.items()
         for slices in score_slices(
             records_of_judge,
@@ -157,11 +159,6 @@ def score_slices_by_judge(
             GateConfidence(cluster=cluster),
         )
     )
-
-
-def _without_table(slices: ScoreSlices) -> ScoreSlices:
-    """Replace empty slices by a note."""
-    return replace(slices, slices=(), notes=(Message("No slices: no row has a score."),))
 
 
 def _slices(

@@ -279,7 +279,7 @@ def _readings(question: DecisionQuestion) -> int:
 
 
 def _has_words(question: DecisionQuestion) -> bool:
-    texts = [question.instructions, *(text.description for text in question.options)]
+    texts = [question.instructions, *(option.description for option in question.options)]
     return any(bool(text.strip() if isinstance(text, str) else text) for text in texts)
 
 
@@ -305,20 +305,14 @@ def _state_question(question: DecisionQuestion) -> str:
     return "\n".join([*([instructions] if instructions else []), *sides])
 
 
-def _definition(question: DecisionQuestion, otherwise: str) -> str:
-    instructions = "" if question.instructions is None else _text(question.instructions).strip()
-    return instructions or otherwise
-
-
 def _criteria_of_list(question: DecisionQuestion, names: Sequence[str]) -> Criteria:
     is_score = question.kind == "score"
+    instructions = "" if question.instructions is None else _text(question.instructions).strip()
     options = [
         CriteriaOption(name, _level_line(option) if is_score else _about(option.description))
         for name, option in zip(names, question.options, strict=True)
     ]
-    return Criteria(
-        "question", _definition(question, _HOW_MUCH if is_score else _WHICH), tuple(options)
-    )
+    return Criteria("question", instructions or (_HOW_MUCH if is_score else _WHICH), tuple(options))
 
 
 def _about(description: JsonValue) -> str:

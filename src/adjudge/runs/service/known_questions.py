@@ -85,7 +85,9 @@ class KnownQuestions:
         is_text = list(fields) == [_FIELD]
         row = Instance({judged_field: fields[_FIELD]} if is_text else fields)
         judge: Any = known.judge
-        criteria = () if _brings_criteria(known.judge) else (known.criteria,)
+        first_step = judge.steps[0] if isinstance(judge, Cascade) else judge
+        # an aspect critic has its criterion already
+        criteria = () if isinstance(first_step, AspectCritic) else (known.criteria,)
         (result,) = await judge.aevaluate([row], *criteria)
         options = known.places(question) or []
         usage = sum((vote.usage for vote in result.votes), Usage())
@@ -109,11 +111,6 @@ def known_questions(file: EvalFile, opened: OpenEntry, prices: PriceTable) -> Kn
             KnownQuestion(criteria, ready.judge) for criteria in all_criteria if criteria.options
         ]
     return KnownQuestions(tuple(questions), tuple(names))
-
-
-def _brings_criteria(judge: Judge[Any, Any]) -> bool:
-    first_step = judge.steps[0] if isinstance(judge, Cascade) else judge
-    return isinstance(first_step, AspectCritic)
 
 
 def _answer(result: Result, options: Sequence[str]) -> DecisionAnswer:

@@ -16,7 +16,7 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.ledger.record_browser import Filters, Sort, judges_in, page_of
 from adjudge.core.ledger.records import records
 from adjudge.errors import SetupError
-from adjudge.runs.folder import NoSuchRun, RunInfo, last_written, reading, run_info, runs_inside
+from adjudge.runs.folder import NoSuchRun, last_written, reading, run_info, runs_inside
 from adjudge.trust.calibration import calibrate_run
 
 MOST_ROWS = 100
@@ -58,7 +58,9 @@ class RunIndex:
     def run(self, name: str) -> JsonDict:
         """Return a summary of a run: its judges, their means, its usage."""
         info = run_info(self._find(name))
-        return {"name": name, **_figures(info)}
+        figures = info.to_dict()
+        del figures["folder"]  # clients need not know where it is
+        return {"name": name, **figures, "rows": info.rows, "identities": info.identities}
 
     def rows(
         self,
@@ -119,9 +121,3 @@ def find_judge(judges: Sequence[str], wanted: str | None) -> str:
             judges=", ".join(judges),
         )
     return name
-
-
-def _figures(info: RunInfo) -> JsonDict:
-    figures = info.to_dict()
-    del figures["folder"]  # where it lies is nobody's business
-    return {**figures, "rows": info.rows, "identities": info.identities}

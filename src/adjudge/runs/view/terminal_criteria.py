@@ -108,17 +108,14 @@ def _facts(entry: CatalogEntry, screen: Screen) -> Table:
     criteria, grid = entry.criteria, Table.grid(padding=(0, 2, 0, 0))
     verb = Message("judges") if entry.kind == "direct" else Message("compares")
     screen.add_row(grid, verb, criteria.to_evaluate_field)
-    screen.add_row(grid, Message("reads"), _context(criteria))
+    context: str = Message("everything else")
+    if criteria.context_fields is not None:
+        context = ", ".join(criteria.context_fields) or Message("nothing else")
+    screen.add_row(grid, Message("reads"), context)
     if entry.kind == "direct":
         better = Message("more of it") if criteria.higher_is_better else Message("less of it")
         screen.add_row(grid, Message("better"), better)
     return grid
-
-
-def _context(criteria: Criteria) -> str:
-    if criteria.context_fields is None:
-        return Message("everything else")
-    return ", ".join(criteria.context_fields) or Message("nothing else")
 
 
 def _options(criteria: Criteria, screen: Screen) -> Padding:

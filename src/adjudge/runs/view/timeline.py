@@ -57,7 +57,9 @@ def timeline(
                 _LEFT, _WIDTH - _RIGHT, _y(min(bar, high), high)
             )
         )
-    places = [_x(place, len(moments)) for place in range(len(moments))]
+    width, last = _WIDTH - _LEFT - _RIGHT - 28, len(moments) - 1
+    # a single moment is in the middle
+    places = [_LEFT + 14 + width * (place / last if last else 0.5) for place in range(len(moments))]
     for place, moment in enumerate(moments):
         previous_value = moments[place - 1].range.value if place else None
         if previous_value is not None and moment.range.value is not None:
@@ -83,11 +85,6 @@ def _highest(number: str) -> Markup:
     return Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
         _LEFT - 6, _TOP + 4, number
     )
-
-
-def _x(place: int, count: int) -> float:
-    width = _WIDTH - _LEFT - _RIGHT - 28
-    return _LEFT + 14 + width * (place / (count - 1) if count > 1 else 0.5)
 
 
 def _y(value: float, high: float) -> float:
