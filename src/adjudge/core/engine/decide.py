@@ -68,7 +68,8 @@ async def decide(ballot: Ballot, model: Model, complete: Complete) -> Vote:
     """Return the vote on a ballot, asked together with the other questions about its row."""
     tasks = _under_way.setdefault(model, {})
     task = tasks.get(ballot.id)
-    if task is None or (task.done() and _broke_off(task)):
+    has_failed = task and task.done() and (task.cancelled() or task.exception() is not None)
+    if task is None or has_failed:
         group = _group_for(ballot, model, tasks)
         task = asyncio.create_task(_collect_votes(group, model, complete))
         tasks |= dict.fromkeys((member.id for member in group.ballots), task)
@@ -88,10 +89,6 @@ async def decide(ballot: Ballot, model: Model, complete: Complete) -> Vote:
 def decision_requests(ballot: Ballot) -> list[Request]:
     """Return the requests for the ballot if it is asked alone."""
     return [_make_group((ballot,), ballot).request]
-
-
-def _broke_off(task: asyncio.Task[dict[str, Vote]]) -> bool:
-    return task.cancelled() or task.exception() is not None
 
 
 def _group_for(

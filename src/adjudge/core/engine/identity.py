@@ -62,7 +62,9 @@ def _ingredients(
     settings = _drop_unset_weights(judge.settings)
     yield "settings", _as_votes(_without(settings, (*_DECIDES_NOTHING, *unused_settings)))
     yield "models", sorted(map(content_hash, judge.models.values()))  # votes are pooled: any order
-    yield "criteria", sorted(map(content_hash, _questions(judge, criteria)))
+    # A judge whose settings hold its only question lists no criteria.
+    questions = [question for question in judge.criteria if question.get("name") == criteria]
+    yield "criteria", sorted(map(content_hash, questions or judge.criteria))
     yield "templates", _without(judge.templates, _OTHER_TEMPLATES)
     yield "dimensions", dict(_dimensions(judge.dimensions or {}, criteria))
     # Runs from before these versions existed have none.
@@ -87,11 +89,6 @@ def _as_votes(settings: JsonDict) -> JsonDict:
         if isinstance(setting, bool)
         else settings
     )
-
-
-def _questions(judge: JudgeConfiguration, only: str | None) -> Sequence[JsonObject]:
-    questions = [question for question in judge.criteria if question.get("name") == only]
-    return questions or judge.criteria  # a judge whose settings hold its one question lists none
 
 
 def _dimensions(dimensions: JsonObject, only: str | None) -> Iterator[tuple[str, JsonValue]]:

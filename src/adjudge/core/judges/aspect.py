@@ -126,8 +126,8 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         early_stop: ask only as many votes as can still change the verdict; the verdict is the same.
         weights: how much each model of the panel counts, by its name; the score is then the
             weighted share. All models must be named, none below 0. ``adjudge calibrate`` prints the
-            weights that people's labels support, and writes them to a file: its path may stand
-            here, and is refused where the panel has changed since.
+            weights that human labels support, and writes them to a file: its path may be given
+            here, and is refused if the panel has changed since.
         temperature: by default the model's own setting, else 0 for one vote and 1 for several.
         seed: of the first vote, the next one has the next number; None: the model's own, if it has
             one.

@@ -86,23 +86,25 @@ class _Step(NamedTuple, Generic[I, R]):
 
 @dataclass(frozen=True)
 class Cascade(Judge[I, R]):
-    """Asks a cheap judge first, and a dearer one only where the former is not sure enough.
+    """Asks a cheap judge first, and a more expensive one only if the first is not sure enough.
 
-    From which confidence on a step's verdict is accepted is learnt from people's labels, with a
-    stated risk: ``adjudge calibrate RUN --cascade -o FILE``. A step that the labels do not speak
-    for is never accepted, and not asked. Without a calibration every step is asked about everything
-    and the last decides: that is the run to label and to learn from. A learned judge before the
-    last step brings a threshold of its own, which stands in for a calibration.
+    The confidence from which a step's verdict is accepted is learnt from human labels, with a
+    stated risk: ``adjudge calibrate RUN --cascade -o FILE``. A step that the labels do not support
+    is never accepted, and not asked. Without a calibration every step is asked about everything and
+    the last one decides: label that run and learn from it. A learned judge before the last step
+    brings its own threshold, which replaces a calibration.
+
+    Example: ``Cascade([AspectCritic("Polite?", small), AspectCritic("Polite?", large)])``
 
     Parameters:
         steps: two or more AspectCritics, or DirectJudges, of one model each, which ask the same;
-            the cheapest first. With a calibration one step will do: it abstains where it is not
+            the cheapest first. With a calibration one step is enough: it abstains if it is not
             sure enough.
-        calibration: the file that ``adjudge calibrate`` wrote; it is refused where a step has
-            changed since.
-        otherwise: what becomes of an item that no step is sure enough of: "abstain" (no verdict:
-            the stated risk holds for every verdict that there is), or "last" (the last step
-            decides, and the risk is stated of the others alone).
+        calibration: the file that ``adjudge calibrate`` wrote; it is refused if a step has changed
+            since.
+        otherwise: the result of an item that no step is sure enough of: "abstain" (no verdict: the
+            stated risk holds for all verdicts), or "last" (the last step decides, and the risk
+            holds only for the others).
     """
 
     steps: Sequence[Judge[I, R]]

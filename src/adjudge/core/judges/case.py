@@ -78,16 +78,15 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
     Parameters:
         votes: votes per model and order.
         self_consistency: EvalAssist's name of ``votes``: False is 1, True is 3, k is k.
-        check_positional_bias: ask the same again with the options (or the responses) in reversed
-            order.
+        check_positional_bias: ask again with the options (or the responses) in reversed order.
         language: of the prompt and the explanation: "en" or "ru".
         seed: of the first vote, the next one has the next number; None: the model's own, if it has
             one.
-        max_repairs: how often a model is asked again after a reply that cannot be read.
+        max_repairs: how often a model is asked again after an unreadable reply.
         on_failure: what a case without a verdict becomes: "abstain" (a result that says so),
             "raise" (a RunError), or "random" (an option by chance, marked as such and left out of
             every aggregate).
-        batch_size: cases that a judge of one's own is handed at once, at most.
+        batch_size: most cases that a custom judge gets at once.
     """
 
     votes: int = 1

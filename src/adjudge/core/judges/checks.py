@@ -43,7 +43,7 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
         checks: what is expected of a row, as ``adjudge.core.checks.kinds`` reads them.
         threshold: the share of the checks, by their weights, that is enough to pass; a required one
             must pass whatever that share is.
-        code: a hash of the files that checks in Python stand in: edited, they are other checks.
+        code: a hash of the files with checks in Python: edited files are other checks.
     """
 
     checks: Sequence[Expectation]

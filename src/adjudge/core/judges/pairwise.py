@@ -53,9 +53,9 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
 
     Parameters:
         tie_enabled: whether a tie is offered and accepted.
-        contests: "joint": one call compares all responses; "pairs": every two of them are a contest
-            of their own.
-        rotations: ask in orders in which every response stands equally often at every place, and
+        contests: "joint": one call compares all responses; "pairs": every two of them are a
+            separate contest.
+        rotations: ask in orders in which every response is equally often at every position, and
             before every other.
     """
 
