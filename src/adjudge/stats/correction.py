@@ -455,7 +455,7 @@ def _mean_with_ends(part: Stratum, ends: float) -> tuple[float, float]:
 
 
 def _expected_with_ends(part: ExpectedLabels, ends: float) -> tuple[float, float]:
-    """Like ``_with_ends``, but for labels known only by mean and variance."""
+    """Like ``_mean_with_ends``, but for labels known only by mean and variance."""
     total = part.count + 2 * ends
     mean = (part.count * part.mean + ends) / total
     squares = part.count * (part.variance + (part.mean - mean) ** 2)

@@ -89,7 +89,7 @@ def parse_json(value: object) -> object:
 
 
 def parse_loosely(value: object) -> object:
-    """Like ``parsed``, but also reads lists and objects in Python syntax, which tables hold."""
+    """Like ``parse_json``, but also reads lists and objects in Python syntax, which tables hold."""
     read = parse_json(value)
     if isinstance(read, str) and read[:1] in ("[", "{"):
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
