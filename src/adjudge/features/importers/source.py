@@ -327,11 +327,11 @@ class ForeignFile:
 
     @contextmanager
     def _text(self) -> Iterator[PeekableText]:
-        with self._opened(io.BytesIO(self._as_json) if self._as_json else None) as file:
+        with self._open_file(io.BytesIO(self._as_json) if self._as_json else None) as file:
             yield open_text(file, self._origin, self.encoding)
 
     @contextmanager
-    def _opened(self, instead: BinaryIO | None = None) -> Iterator[BinaryIO]:
+    def _open_file(self, instead: BinaryIO | None = None) -> Iterator[BinaryIO]:
         try:
             with instead or self.path.open("rb") as file:
                 yield file
@@ -346,7 +346,7 @@ class ForeignFile:
         return yaml_as_json(self.path) if looks_like_yaml else None
 
     def _begins_with(self, mark: bytes) -> bool:
-        with self._opened() as file:
+        with self._open_file() as file:
             return file.read(len(mark)) == mark
 
 

@@ -139,7 +139,7 @@ def judge(request: pytest.FixtureRequest) -> JudgeFixture:
     """Judge a text now: ``judge("Is the reply polite?", reply).must_pass()``."""
     from adjudge.features.integrations.pytest_groups import JudgeFixture
 
-    return JudgeFixture(_judging(request.config), _undecided(request.config, request.node))
+    return JudgeFixture(_judging(request.config), _undecided_callback(request.config, request.node))
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ def judged_run(request: pytest.FixtureRequest) -> Callable[[str | Path], JudgedR
     """Run an eval file: ``assert judged_run("eval.yaml").not_worse_than("runs/main",
     margin=0.02)``.
     """
-    session, undecided = _judging(request.config), _undecided(request.config, request.node)
+    session, undecided = _judging(request.config), _undecided_callback(request.config, request.node)
     return _brief(session, lambda path: session.run_file(path, undecided))
 
 
@@ -171,7 +171,7 @@ def judged_agent(request: pytest.FixtureRequest) -> Callable[..., JudgedAgent]:
     """
     from adjudge.features.integrations.pytest_groups import briefly
 
-    session, undecided = _judging(request.config), _undecided(request.config, request.node)
+    session, undecided = _judging(request.config), _undecided_callback(request.config, request.node)
 
     def measure(
         run: object,
@@ -193,7 +193,7 @@ def judged_goldens(request: pytest.FixtureRequest) -> Callable[[str | Path], Non
     """Have the judge decide the golden cases of a file of criteria:
     ``judged_goldens("criteria/tone.yaml")``.
     """
-    session, undecided = _judging(request.config), _undecided(request.config, request.node)
+    session, undecided = _judging(request.config), _undecided_callback(request.config, request.node)
     update: bool = request.config.option.judged_update
     return _brief(session, lambda path: session.try_goldens(path, undecided, update=update))
 
@@ -282,7 +282,7 @@ def _judging(config: pytest.Config) -> JudgingSession:
     return state.session
 
 
-def _undecided(config: pytest.Config, node: pytest.Item) -> Callable[[str], None]:
+def _undecided_callback(config: pytest.Config, node: pytest.Item) -> Callable[[str], None]:
     """Return a function that ends a test as undecided, which is a separate outcome."""
 
     def end(reason: str) -> None:

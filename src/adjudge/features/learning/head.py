@@ -172,8 +172,8 @@ class Fit:
         """Return the head that has learned from all rows."""
         penalty = self._best_penalty(np.ones(len(self._answers), bool))
         dual = self._solve(penalty)
-        words, plain = (self._folded(name, dual) for name in ("words", "simple"))
-        states = self._folded("states", dual) if "states" in self._blocks else None
+        words, plain = (self._fold_weights(name, dual) for name in ("words", "simple"))
+        states = self._fold_weights("states", dual) if "states" in self._blocks else None
         kept_words, kept_plain = words.astype(np.float16), plain.astype(np.float32)
         kept_states = None if states is None else states.astype(np.float16)
         intercept = float(dual.sum())
@@ -201,7 +201,7 @@ class Fit:
             penalty,
         )
 
-    def _folded(self, name: str, dual: Floats) -> Floats:
+    def _fold_weights(self, name: str, dual: Floats) -> Floats:
         block = self._blocks[name]
         block_weights: Floats = (block.centred.T @ dual) * block.scale
         return block_weights
