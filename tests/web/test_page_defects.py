@@ -74,7 +74,7 @@ def test_a_trial_that_ends_while_it_is_drawn_is_drawn_again(
         trial.ended = True
         return found
 
-    monkeypatch.setattr(CriterionTrial, "compared", ends_meanwhile)
+    monkeypatch.setattr(CriterionTrial, "measure_agreement", ends_meanwhile)
     first = trial_data(trial, 1.0)["trial"]
     assert isinstance(first, dict)
     assert first["ended"] is False

@@ -187,18 +187,18 @@ def expected_size(library: Library, places: Sequence[RunPlace], settings: CopySe
     rows = left_out = 0
     frame = len(_page("copy_index.html.jinja", settings, runs=[]))
     size = frame
-    for judge in (each for place in places for each in _judges(library, place)):
+    for judge in (copied for place in places for copied in _judges(library, place)):
         copied_rows = min(judge.rows, settings.most_rows)
         draw = _row_drawing(settings)
         sample = [_copied_row(judge, row, settings, draw) for row in _sample(judge)]
-        bodies = [len(each.body.encode()) for each in sample]
+        bodies = [len(copied.body.encode()) for copied in sample]
         # -(-a // b) rounds up: a started file has a frame as well
         size += frame * max(1, -(-copied_rows // _ROWS_OF_A_FILE)) + _LINE * copied_rows
         size += copied_rows * max(1, len(judge.together)) * sum(bodies) // max(len(bodies), 1)
         if copied_rows > _ROWS_OF_A_FILE:  # what can be searched stands in the list once more
             size += (
                 copied_rows
-                * sum(len(each.words.encode()) for each in sample)
+                * sum(len(copied.words.encode()) for copied in sample)
                 // max(len(sample), 1)
             )
         rows, left_out = rows + copied_rows, left_out + judge.rows - copied_rows
@@ -276,10 +276,10 @@ def _judges(library: Library, place: RunPlace) -> Iterator[_CopiedJudge]:
     if library.about(place).error:  # the list of runs says what is wrong
         return
     with reading(place.folder) as connection:
-        known = read_judges(connection)
+        configurations = read_judges(connection)
         names = judges_in(connection)
     for number, name in enumerate(names, 1):
-        configuration = known.get(name, JudgeConfiguration())
+        configuration = configurations.get(name, JudgeConfiguration())
         several = several_criteria(configuration)
         with reading(place.folder) as connection:
             together = several if are_in_turn(connection, name, several) else ()
@@ -294,18 +294,18 @@ def _judge_files(
 ) -> Iterator[CopyFile]:
     people = people_by_row(library, judge.place, judge.name)
     draw = _row_drawing(settings)
-    copied_rows, first = min(judge.rows, settings.most_rows), 1
+    copied_rows, start = min(judge.rows, settings.most_rows), 1
     page = _CopiedPage(1)
     for line in _lines(judge, settings.most_rows):
         rows = [judgment.row for judgment in line.group] or [line.row]
         page.add(line, [_copied_row(judge, row, settings, draw) for row in rows])
-        if page.fills_a_file and first + len(page.lines) - 1 < copied_rows:
+        if page.fills_a_file and start + len(page.lines) - 1 < copied_rows:
             yield _file_of_rows(judge, page, settings)
         if page.is_full:
-            yield from _finish(judge, page, settings, people, first, copied_rows)
-            first, page = first + len(page.lines), _CopiedPage(page.number + 1)
+            yield from _finish(judge, page, settings, people, start, copied_rows)
+            start, page = start + len(page.lines), _CopiedPage(page.number + 1)
     if page.lines or not judge.rows:
-        yield from _finish(judge, page, settings, people, first, copied_rows)
+        yield from _finish(judge, page, settings, people, start, copied_rows)
 
 
 def _file_of_rows(judge: _CopiedJudge, page: _CopiedPage, settings: CopySettings) -> CopyFile:

@@ -78,16 +78,16 @@ def next_model(models: Mapping[str, M], votes: Sequence[Vote]) -> str | None:
 def judged_question(item: Instance, votes: Sequence[Vote]) -> JudgedQuestion:
     """Return the rewritten question; the user's own if no vote has a usable one."""
     original = _text(item.fields.get("user_input", "")).strip()
-    written = next(
+    rewritten_text = next(
         (vote.verdict.option for vote in votes if vote.verdict and _readable(vote)), None
     )
-    if written is None:
+    if rewritten_text is None:
         unusable = Message("the question that was written cannot be used")
         return JudgedQuestion(
             original, reason=next((vote.reason or unusable for vote in votes), "")
         )
     # a model may put the question into quotation marks
-    question = " ".join(written.split()).strip('"«»“”„')
+    question = " ".join(rewritten_text.split()).strip('"«»“”„')
     return JudgedQuestion(question, rewritten=question != " ".join(original.split()))
 
 

@@ -28,8 +28,8 @@ _BAR = "| "
 
 
 def width() -> int:
-    """Return the columns to write in: the terminal's if it is neither very narrow nor very wide,
-    and 80 if there is none.
+    """Return the columns to write in: the terminal's, unless it is very narrow or very wide; 80
+    without a terminal.
     """
     return max(_NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, _WIDEST)) - 1
 

@@ -412,7 +412,7 @@ def labels_in(*places: RunPlace) -> Labels:
     differ are left out.
     """
     options_by_row: dict[tuple[str, str], set[str]] = {}
-    for label in (one for place in places for one in LabelStore(place.folder).current()):
+    for label in (stored for place in places for stored in LabelStore(place.folder).current()):
         if label.option is not None:
             options_by_row.setdefault((label.criteria, label.row), set()).add(label.option)
     return {

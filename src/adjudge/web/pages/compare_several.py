@@ -199,8 +199,8 @@ def _join_runs(
     with ExitStack() as opened, closing(sqlite3.connect("")) as table:
         table.execute(_TABLE)
         diffs = {
-            str(other.folder): opened.enter_context(run_diff(base.folder, other.folder))
-            for other in other_runs
+            str(run_place.folder): opened.enter_context(run_diff(base.folder, run_place.folder))
+            for run_place in other_runs
         }
         labels = labels_in(*places)
         for run, diff in enumerate(diffs.values(), 1):
@@ -233,8 +233,8 @@ def _fill(table: sqlite3.Connection, run: int, diff: RunDiff, labels: Labels) ->
     def cells() -> Iterator[tuple[object, ...]]:
         for pair in diff.pairs():
             both = (0, pair.before), (run, pair.after)
-            for (number, judged), identity in zip(both, pair.identities, strict=True):
-                cell = compared_row(judged, labels.get((judged.criteria, identity)))
+            for (number, row), identity in zip(both, pair.identities, strict=True):
+                cell = compared_row(row, labels.get((row.criteria, identity)))
                 place = (pair.before.row, pair.before.judge, pair.before.criteria, number)
                 yield (
                     *place,

@@ -118,8 +118,8 @@ def _trends(library: Library, place: RunPlace, judge: str) -> list[JsonDict]:
         for name in own_judge.criteria:
             judges = [
                 name_of_judge
-                for name_of_judge, asked in asked_by_judge.items()
-                if name in asked.criteria
+                for name_of_judge, question_set in asked_by_judge.items()
+                if name in question_set.criteria
             ]
             judge_there = judge if judge in judges else judges[0] if len(judges) == 1 else None
             if judge_there is not None and (moment := _moment(library, run, judge_there, name)):

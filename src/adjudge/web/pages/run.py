@@ -394,10 +394,12 @@ def _filter_data(
     """Return what the filters of features show, counted among the rows that the others leave."""
 
     def remaining_rows() -> Collection[int] | None:
-        others = replace(filters, sort="row", key=None)
-        if others == Filters(judge=filters.judge, sort="row", criteria=filters.criteria):
+        other_filters = replace(filters, sort="row", key=None)
+        if other_filters == Filters(judge=filters.judge, sort="row", criteria=filters.criteria):
             return None
-        return library.read(place, f"left by {others!r}", lambda run: rows_of(run, others))
+        return library.read(
+            place, f"left by {other_filters!r}", lambda run: rows_of(run, other_filters)
+        )
 
     return merge_data(
         part.filter_data(library, place, filters.judge, dict(query), remaining_rows)

@@ -105,16 +105,16 @@ def _read_selection(request: Request, query: QueryParams) -> tuple[Filters, list
 
 def _rows(place: RunPlace, selected: Iterable[JudgmentRecord]) -> Iterator[JsonDict]:
     """Yield each row once, by the names of its fields; compared responses in a column each."""
-    written: set[str] = set()
+    identities: set[str] = set()
     for record in selected:
         if owner_of(record) or names_only(record.input):
             raise RunError(
                 "the rows of {name} are not texts that can be judged from this page",
                 name=place.name,
             )
-        if record.identity in written:
+        if record.identity in identities:
             continue
-        written.add(record.identity)
+        identities.add(record.identity)
         fields: JsonDict = {}
         # compared responses get a column per system
         for field, value in record.fields.items():
