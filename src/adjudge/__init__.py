@@ -72,11 +72,13 @@ _HOME_OF = {
     "judge_partition": "features.scale.partition",
     "load_run": "features.integrations.saved_run",
     "open_model": "core.gateway.opener",
+    "read_criteria": "core.catalog.criteria",
     "run": "features.integrations.eval_run",
 }
 __all__ = sorted([*_HOME_OF, "__version__"])  # noqa: PLE0605
 
 if TYPE_CHECKING:
+    from adjudge.core.catalog.criteria import read_criteria as read_criteria
     from adjudge.core.domain.criteria import Criteria as Criteria
     from adjudge.core.domain.criteria import CriteriaExample as CriteriaExample
     from adjudge.core.domain.criteria import CriteriaOption as CriteriaOption

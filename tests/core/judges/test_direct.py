@@ -16,6 +16,7 @@ import pytest
 from adjudge.core.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.core.domain.instance import DirectInstance, Instance
 from adjudge.core.domain.message import Request
+from adjudge.core.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.core.domain.results import DirectInstanceResult, Status
 from adjudge.core.domain.vote import Outcome
 from adjudge.core.gateway.opener import open_model
@@ -824,3 +825,21 @@ def test_no_persona_is_made_for_a_question_that_has_no_room_for_it() -> None:
     model = ScriptedModel(lambda _: likely(Yes=0.9, No=0.1))
     judged(model, mode="likelihood", generate_synthetic_persona=True)
     assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize("name", ["own.yaml", "criteria/own.YML", " own.json "])
+def test_the_name_of_a_criteria_file_is_not_asked_as_a_question(name: str) -> None:
+    with pytest.raises(SetupError, match=r"is the name of a file, not a question"):
+        DirectJudge(models="scripted/Yes").evaluate("a text", name)
+
+
+def test_a_text_as_an_item_of_several_criteria_is_a_question() -> None:
+    several = MultiCriteria([MultiCriteriaItem("Is it polite?", weight=1.0)])  # type: ignore[arg-type]
+    result = DirectJudge(models="scripted/Yes").evaluate_multi_criteria("a text", several)
+    assert result.score == 1
+
+
+def test_an_empty_answer_is_named_by_its_column() -> None:
+    rows = [{"question": "q", "answer": "a"}, {"question": "q", "answer": None}]
+    with pytest.raises(SetupError, match=r"holds nothing to judge: 'answer' is empty"):
+        DirectJudge(models="scripted/Yes").evaluate(rows, "Is it polite?")

@@ -23,16 +23,18 @@ def rows(heading: str) -> list[list[str]]:
 
 
 def test_the_scales_are_those_of_the_data_file() -> None:
-    table = {name: (labels, reads) for name, *labels, reads in rows("What is scored")}
+    table = {name: (scores, reads) for name, scores, reads in rows("Dimensions")}
     assert list(table) == [one.name for one in rag_dimensions()]
     for one in rag_dimensions():
-        labels, reads = table[one.name]
-        assert tuple(label for label in labels if label) == one.labels
+        scores, reads = table[one.name]
+        assert scores == ", ".join(f"{score} {label}" for score, label in enumerate(one.labels))
         assert one.reads == ("user_input", *filter(None, reads.split(", ")), "response")
 
 
 def test_the_columns_are_those_that_are_known() -> None:
-    for field, columns, _ in rows("What goes in"):
+    table = rows("Input")
+    assert table
+    for field, columns, _ in table:
         assert set(columns.split(", ")) <= set(ALIASES[field])
 
 

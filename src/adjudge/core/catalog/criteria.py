@@ -55,8 +55,21 @@ def criteria_of(text: str, kind: Kind = "direct", language: str = "en") -> Crite
     """
     name = ready_made_name(text)
     if name is None:
+        _refuse_file(text)
         refuse_misspelt(text, all_names(language))
     return ready_made(name, kind, language) if name else yes_no_criteria(text)
+
+
+def _refuse_file(text: str) -> None:
+    """Raise SetupError for the name of a criteria file: asked as a question, it would get verdicts
+    that mean nothing.
+    """
+    if text.strip().casefold().endswith((".yaml", ".yml", ".json")) and " " not in text.strip():
+        raise SetupError(
+            "{text!r} is the name of a file, not a question: adjudge.read_criteria({text!r}) reads "
+            "its criteria",
+            text=text.strip(),
+        )
 
 
 def refuse_misspelt(text: str, known: Iterable[str]) -> None:

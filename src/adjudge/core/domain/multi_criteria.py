@@ -30,6 +30,8 @@ class MultiCriteriaItem:
     """The aggregate is 0 unless this item reaches its maximum."""
 
     def __post_init__(self) -> None:
+        if isinstance(self.criterion, str):
+            object.__setattr__(self, "criterion", yes_no_criteria(self.criterion))
         if not isinstance(self.criterion, Criteria):
             raise SetupError(
                 "an item of a MultiCriteria needs a Criteria, not {name}",
@@ -162,9 +164,7 @@ class MultiCriteria:
 def _as_item(criterion: ItemLike) -> MultiCriteriaItem:
     if isinstance(criterion, MultiCriteriaItem):
         return criterion
-    return MultiCriteriaItem(
-        yes_no_criteria(criterion) if isinstance(criterion, str) else criterion
-    )
+    return MultiCriteriaItem(criterion)
 
 
 def _check_names(items: tuple[MultiCriteriaItem, ...]) -> tuple[MultiCriteriaItem, ...]:

@@ -276,6 +276,14 @@ def _refuse_other_field(
     )
     if field_name in (judged_name, "response"):
         return
+    meant = set(map(fold_name, (judged_name, *ALIASES.get(judged_name, ()))))
+    empty = next((str(key) for key in keys if fold_name(str(key)) in meant), None)
+    if empty is not None:
+        raise SetupError(
+            "{name} holds nothing to judge: {column!r} is empty",
+            name=name or Message("the instance"),
+            column=empty,
+        )
     raise SetupError(
         "{name} holds nothing to judge: criterion {criteria_name!r} reads the field "
         "{judged!r}; it has only: {keys}. Give what is to be judged as {judged!r}",
