@@ -264,7 +264,7 @@ def test_what_is_left_of_a_row_is_not_judged_instead_of_what_is_missing(
     row: dict[str, object],
 ) -> None:
     for rows in ([row], PandasLike(**{name: [cell] for name, cell in row.items()})):
-        with pytest.raises(SetupError, match="holds nothing to judge: .*('response'|is empty)"):
+        with pytest.raises(SetupError, match=r"holds nothing to judge: .*('response'|is empty)"):
             DummyDirectJudge()(rows, POLITE)
 
 
