@@ -840,6 +840,6 @@ def test_a_text_as_an_item_of_several_criteria_is_a_question() -> None:
 
 
 def test_an_empty_answer_is_named_by_its_column() -> None:
-    rows = [{"question": "q", "answer": "a"}, {"question": "q", "answer": None}]
+    rows: list[Any] = [{"question": "q", "answer": "a"}, {"question": "q", "answer": None}]
     with pytest.raises(SetupError, match=r"holds nothing to judge: 'answer' is empty"):
         DirectJudge(models="scripted/Yes").evaluate(rows, "Is it polite?")

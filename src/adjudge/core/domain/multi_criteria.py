@@ -164,7 +164,9 @@ class MultiCriteria:
 def _as_item(criterion: ItemLike) -> MultiCriteriaItem:
     if isinstance(criterion, MultiCriteriaItem):
         return criterion
-    return MultiCriteriaItem(criterion)
+    return MultiCriteriaItem(
+        yes_no_criteria(criterion) if isinstance(criterion, str) else criterion
+    )
 
 
 def _check_names(items: tuple[MultiCriteriaItem, ...]) -> tuple[MultiCriteriaItem, ...]:
