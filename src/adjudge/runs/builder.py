@@ -53,23 +53,7 @@ def look_up_criteria(file: EvalFile) -> EvalFile:
     """Return the file with the criteria of its direct judges looked up once, for the judges and for
     every pass over the rows.
     """
-    return replace(
-        file,
-        judges=tuple(
-            replace(
-                entry,
-                criteria=tuple(
-                    map(
-                        CriteriaEntry,
-                        criteria_said(entry.criteria, "direct", file.language, file.beside),
-                    )
-                ),
-            )
-            if isinstance(entry, DirectEntry)
-            else entry
-            for entry in file.judges
-        ),
-    )
+    return replace(file, judges=tuple(entry.look_up_criteria(file) for entry in file.judges))
 
 
 def make_judges(file: EvalFile, opened: OpenEntry, prices: PriceTable) -> list[ReadyJudge]:

@@ -42,6 +42,7 @@ from adjudge.core.reading.types import (
 )
 from adjudge.core.reading.values import Place, load_yaml, text_in, unfolded_size
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 from adjudge.plugins import Parts
 from adjudge.runs.code_files import CodeFiles
 from adjudge.runs.criteria_entry import (
@@ -51,6 +52,7 @@ from adjudge.runs.criteria_entry import (
     criteria_said,
     fields_of_criteria,
 )
+from adjudge.runs.polarity import aspect_polarity_notes, question_polarity_notes
 from adjudge.runs.project import ModelEntry, Project, StepEntry
 from adjudge.runs.row_source import FormatType
 from adjudge.runs.variables import with_variables
@@ -306,6 +308,17 @@ class JudgeEntry:
         """Yield the setting and the reference, or the text, of code that the judge runs."""
         return iter(())
 
+    def look_up_criteria(self, file: EvalFile) -> JudgeEntry:  # noqa: ARG002
+        """Return the entry with its criteria looked up, for a kind that reads them more than once.
+
+        ``file``: its language and its folder decide which criteria a name means.
+        """
+        return self
+
+    def polarity_notes(self, *, typed: bool) -> Iterator[Message]:  # noqa: ARG002
+        """Yield a note for each plain question whose good answer is yes, but seems to be bad."""
+        return iter(())
+
     def check_per(self) -> None:
         """Refuse a part of the row that this kind cannot judge."""
         if self.per == "step":
@@ -390,6 +403,9 @@ class AspectEntry(CascadeEntry):
         if self.cascade and self.weights:
             raise SetupError("weights are of a panel, whose models all count: a cascade has none")
 
+    def polarity_notes(self, *, typed: bool) -> Iterator[Message]:
+        return aspect_polarity_notes(self.criteria, typed=typed)
+
 
 @light_dataclass(frozen=True, kw_only=True)
 class DirectEntry(CascadeEntry):
@@ -418,6 +434,13 @@ class DirectEntry(CascadeEntry):
     def fields_read(self, file: EvalFile) -> FieldsRead:
         criteria = criteria_said(self.criteria, "direct", file.language, file.beside)
         return FieldsRead(needed=fields_of_criteria(criteria))
+
+    def look_up_criteria(self, file: EvalFile) -> DirectEntry:
+        criteria = criteria_said(self.criteria, "direct", file.language, file.beside)
+        return replace(self, criteria=tuple(map(CriteriaEntry, criteria)))
+
+    def polarity_notes(self, *, typed: bool) -> Iterator[Message]:
+        return question_polarity_notes(self.criteria, typed=typed)
 
 
 @light_dataclass(frozen=True, kw_only=True)

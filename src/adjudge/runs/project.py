@@ -172,7 +172,8 @@ class ModelEntry(ServerEntry):
     )
     window: int | None = key(
         WholeNumber(least=1000),
-        "Tokens that a prompt and its answer may have together, where nobody knows them.",
+        "The model's context window: most tokens of a prompt and its reply together. Needed for "
+        "models that adjudge does not know.",
         None,
     )
 

@@ -37,6 +37,7 @@ from adjudge.trust.judge_among_people import RaterModel, judge_among_people
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import Answer, LabelledRow, Rows, stated_probability
 
+ONE_ANNOTATOR = Figure(None, Message("only one annotator"))
 GROWN = Message(
     "no figures of agreement: rows were added to the run between the labels, so rows had different "
     "chances to be drawn"
@@ -89,7 +90,7 @@ class AgreementReport:
     """The judge against each person."""
     people: Mapping[tuple[str, str], TwoRaters] = field(default_factory=dict)
     """Each two persons; of a crowd only alpha tells how well they agree."""
-    people_alpha: Figure = Figure(None, "one annotator")
+    people_alpha: Figure = ONE_ANNOTATOR
     alpha_level: Metric = "nominal"
     """The level of measurement that alpha assumes, of the judge and of people."""
     alt_test: AltTest | None = None
@@ -198,9 +199,7 @@ def agreement_of(rows: Rows, settings: AgreementSettings, level: float) -> Agree
             for name, answers in people.items()
         },
         people=_pairs_of_people(compared, people, measure),
-        people_alpha=_people_alpha(compared, people, measure)
-        if len(people) > 1
-        else Figure(None, "one annotator"),
+        people_alpha=_people_alpha(compared, people, measure) if len(people) > 1 else ONE_ANNOTATOR,
         alpha_level=_alpha_level(measure),
         alt_test=test,
         # The alternative annotator test needs rows that several people labelled. With too few of

@@ -11,7 +11,7 @@ from pathlib import Path
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.label import Label
 from adjudge.core.engine.identity import panel_identity
-from adjudge.core.judges.learnt_settings import LearntWeights
+from adjudge.core.judges.learnt_settings import UNKNOWN_DAY, LearntWeights
 from adjudge.runs.folder import run_info
 from adjudge.trust.calibration import Calibration
 
@@ -45,4 +45,4 @@ def _panel_weights(
 def label_date(labels: Iterable[Label]) -> str:
     """Return the day of the newest label."""
     latest = max((label.at for label in labels), default=0.0)
-    return datetime.fromtimestamp(latest, UTC).date().isoformat() if latest else "an unknown day"
+    return datetime.fromtimestamp(latest, UTC).date().isoformat() if latest else UNKNOWN_DAY

@@ -313,7 +313,7 @@ def test_labels_that_are_no_option_are_refused_before_anything_is_asked(
     done = asked(provider, tmp_path, *TRY, "-m", "openai/right")
     assert done.returncode == 1
     assert (
-        "the labels 'bad', 'fine' are no option of criterion 'Is it good?' (Yes, No): say "
+        "the labels 'bad', 'fine' are no options of criterion 'Is it good?' (Yes, No): say "
         "what is meant with --map"
     ) in done.stderr
     assert provider.requests == []

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.conversations.chat import chat_html, chat_markdown
 from adjudge.features.conversations.conversation import Conversation, Turn
 from adjudge.features.conversations.record import ConversationDetail
 from adjudge.features.conversations.user_checks import UserFault
 from adjudge.runs.exporters.export import to_html, to_markdown
 from features.conversations.bot_script import Bot, run_eval, serving, write_eval
+from support.plain_record import plain_record
 
 HOSTILE = "<script>alert(1)</script>"
 
 
-def detail() -> ConversationDetail:
-    return ConversationDetail(
+def record() -> JudgmentRecord:
+    detail = ConversationDetail(
         measure="outcome",
         option="failed",
         fault="user",
@@ -35,20 +38,21 @@ def detail() -> ConversationDetail:
         ),
         scenario={"id": HOSTILE, "goal": HOSTILE, "facts": {HOSTILE: HOSTILE}},
     )
+    return replace(plain_record(detail), id=HOSTILE)
 
 
 def test_every_text_is_escaped() -> None:
-    html = str(chat_html(detail(), "en"))
+    html = str(chat_html(record(), "en"))
     assert "<script>" not in html
     assert html.count("&lt;script&gt;") >= 8
 
 
 def test_evidence_is_at_its_message_and_in_the_language_of_the_page() -> None:
-    html = str(chat_html(detail(), "ru"))
+    html = str(chat_html(record(), "ru"))
     first, second = html.index('class="turn user decides"'), html.index('class="turn agent"')
     assert first < html.index("назвал факт, которого ему не давали") < second
     assert "вина имитируемого пользователя" in html
-    assert "told a fact" in chat_markdown(detail(), "en")
+    assert "told a fact" in chat_markdown(record(), "en")
 
 
 def test_reports_show_the_chat_and_both_rates(tmp_path: Path) -> None:

@@ -56,7 +56,11 @@ class JudgeConfiguration:
             dimensions=object_in(stored["dimensions"]) if "dimensions" in stored else None,
             measures=object_in(stored.get("measures")),
             checks=objects_in(stored.get("checks")),
-            steps=tuple(cls.of({**common, **step}) for step in objects_in(stored.get("steps"))),
+            # a step has no steps: deeper ones are not adjudge's, and could be nested without end
+            steps=tuple(
+                cls.of({**common, **step, "steps": None})
+                for step in objects_in(stored.get("steps"))
+            ),
         )
 
     @property
@@ -151,12 +155,18 @@ def criteria_from_json(said: JsonObject) -> Criteria:
         objects_in(said.get("options")),
         objects_in(said.get("examples")),
     )
-    options = tuple(CriteriaOption(**entry) for entry in stored_options)  # type: ignore[arg-type]
-    examples = tuple(CriteriaExample(**entry) for entry in stored_examples)  # type: ignore[arg-type]
     other_fields = {
         name: value for name, value in said.items() if name not in ("options", "examples")
     }
     try:
+        options = tuple(
+            CriteriaOption(**entry)  # type: ignore[arg-type]
+            for entry in stored_options
+        )
+        examples = tuple(
+            CriteriaExample(**entry)  # type: ignore[arg-type]
+            for entry in stored_examples
+        )
         return Criteria(**other_fields, options=options, examples=examples)  # type: ignore[arg-type]
     except TypeError as error:
         raise RunError(

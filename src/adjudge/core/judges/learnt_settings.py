@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from adjudge.stats.threshold import Threshold
 
 FORMAT = "adjudge calibration 1"
+UNKNOWN_DAY = Message("an unknown day")
+"""Stands for the date of labels without a time; files keep its English words."""
+
+
+def day_of(date: object) -> object:
+    """Return a stored date, with the words for an unknown one as a message."""
+    return UNKNOWN_DAY if date == str(UNKNOWN_DAY) else date
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -40,7 +47,7 @@ class FromLabels:
     @property
     def source(self) -> str:
         """Describe the labels that it comes from."""
-        return Message("{labels} labels of {date}", labels=self.labels, date=self.date)
+        return Message("{labels} labels of {date}", labels=self.labels, date=day_of(self.date))
 
 
 @light_dataclass(frozen=True, kw_only=True)

@@ -51,7 +51,6 @@ _MOST_PARTS = 50
 _DEEPEST = 6
 _SHORT = 300
 """Characters of a result that need no click."""
-"""Joiners belong to some scripts and to emoji, and to nothing behind a Latin letter."""
 _NAMES_STEP = re.compile(r"(\b(?:steps?|шаг(?:а|у|ом|е|и|ов)?)\s+№?\s*)(\d{1,7})\b", re.IGNORECASE)
 _KINDS: Mapping[str, Message] = {
     "said": term("step", "said"),

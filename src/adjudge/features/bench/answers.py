@@ -146,14 +146,21 @@ def _options(
         ", …" if len(wrong) > _MOST_NAMED else ""
     )
     raise SetupError(
-        "{source}: the {labels} no option of criterion {name!r} ({option_names}): say what "
-        "is meant with --map {wrong}={option_names2}; --map {wrong}= leaves such labels out",
-        source=source,
-        labels=f"label {wrong_names} is" if len(wrong) == 1 else f"labels {wrong_names} are",
-        name=criteria.name,
-        option_names=", ".join(criteria.option_names),
-        wrong=wrong[0],
-        option_names2=criteria.option_names[0],
+        plural(
+            "{source}: the label {labels} is no option of criterion {name!r} ({option_names}): "
+            "say what is meant with --map {wrong}={option_names2}; --map {wrong}= leaves such "
+            "labels out",
+            "{source}: the labels {labels} are no options of criterion {name!r} ({option_names}): "
+            "say what is meant with --map {wrong}={option_names2}; --map {wrong}= leaves such "
+            "labels out",
+            len(wrong),
+            source=source,
+            labels=wrong_names,
+            name=criteria.name,
+            option_names=", ".join(criteria.option_names),
+            wrong=wrong[0],
+            option_names2=criteria.option_names[0],
+        )
     )
 
 

@@ -311,7 +311,7 @@ def _measure(
         figure=figure,
         agreement=report.figures[figure],
         kappa=report.figures.get("kappa")
-        or undefined("kappa", 0, "of numbers there is none", level=level),
+        or undefined("kappa", 0, Message("it is not defined for numbers"), level=level),
         single_vote=vote_agreement([] if measure.is_number else judgments, level),
         consistency=consistency(judgments, level),
         order_effect=order_effect(judgments, level),

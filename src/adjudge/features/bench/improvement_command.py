@@ -209,12 +209,17 @@ def _rows(options: ImproveOptions, criteria: Criteria, *, compares: bool) -> Lab
         options.source(options.labels, ["pairwise" if compares else "direct"], needed, bad_rows)
     )
     if rows.compares != compares:
-        does = "compare responses" if compares else "judge one text"
+        if compares:
+            raise RunError(
+                "the criteria of {file} compare responses, and the rows of {labels} hold one text "
+                "each: choose other criteria",
+                file=options.file,
+                labels=options.labels,
+            )
         raise RunError(
-            "the criteria of {file} {does}, and the rows of {labels} do not fit: choose "
-            "other criteria",
+            "the criteria of {file} judge one text, and the rows of {labels} compare responses: "
+            "choose other criteria",
             file=options.file,
-            does=does,
             labels=options.labels,
         )
     return rows.with_fields(needed)

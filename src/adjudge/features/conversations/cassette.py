@@ -16,7 +16,7 @@ from adjudge.core.reading.typed_json import WrongType, read_as
 from adjudge.core.reading.values import text_in
 from adjudge.errors import RunError
 from adjudge.features.conversations.conversation import Conversation, Turn
-from adjudge.features.conversations.record import OUTCOME, ConversationDetail
+from adjudge.features.conversations.record import ConversationDetail, outcome_detail
 from adjudge.features.conversations.scenario import Scenario
 from adjudge.features.conversations.stored_conversation import StoredConversation
 from adjudge.messages import Message
@@ -46,10 +46,8 @@ def write_cassettes(run: Path, folder: Path) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     count = 0
     for record in records_of(run):
-        detail = record.detail
-        if not isinstance(detail, ConversationDetail) or detail.measure != OUTCOME:
-            continue
-        if detail.conversation is None or detail.scenario is None:
+        detail = outcome_detail(record)
+        if detail is None or detail.conversation is None or detail.scenario is None:
             continue
         trial = record.input.get("trial")
         name = re.sub(r"[^\w.-]+", "_", f"{record.id}")

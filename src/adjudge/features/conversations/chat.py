@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from adjudge.core.domain.record import Detail
+from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.conversations.attribution import FAULT_TITLES
 from adjudge.features.conversations.conversation import END_WORDS, Conversation, End, Turn
-from adjudge.features.conversations.record import ConversationDetail
+from adjudge.features.conversations.record import ConversationDetail, conversation_detail
 from adjudge.features.conversations.scenario import Scenario
 from adjudge.features.conversations.user_checks import FAULT_WORDS, UserFault
 from adjudge.messages import Message, render
@@ -20,9 +20,10 @@ _LONGEST = 2000
 """Characters of a result of a tool that are shown."""
 
 
-def chat_html(detail: Detail, language: str) -> Markup:
+def chat_html(record: JudgmentRecord, language: str) -> Markup:
     """Render a conversation; every text in it is escaped."""
-    if not isinstance(detail, ConversationDetail) or detail.conversation is None:
+    detail = conversation_detail(record)
+    if detail is None or detail.conversation is None:
         return Markup("")
     conversation = detail.conversation
     faults_by_turn: dict[int, list[UserFault]] = {}
@@ -126,9 +127,10 @@ def _about(detail: ConversationDetail, language: str) -> Iterator[tuple[Message,
         yield Message("simulated by"), detail.user
 
 
-def chat_markdown(detail: Detail, language: str) -> str:
+def chat_markdown(record: JudgmentRecord, language: str) -> str:
     """Write a conversation as Markdown text; the template escapes it."""
-    if not isinstance(detail, ConversationDetail) or detail.conversation is None:
+    detail = conversation_detail(record)
+    if detail is None or detail.conversation is None:
         return ""
     lines = [detail.conversation.text, render(_end_text(detail.conversation), language)]
     lines += [

@@ -27,7 +27,8 @@ from adjudge.features.conversations.record import (
     FAILED,
     OUTCOME,
     PASSED,
-    ConversationDetail,
+    conversation_detail,
+    outcome_detail,
 )
 from adjudge.features.conversations.report import trial_of
 from adjudge.features.conversations.scenario import read_scenarios
@@ -142,9 +143,8 @@ def compare(runs: tuple[Path, ...]) -> int:
                 name = f"{place}: {name}"
             trial = trial_of(record)
             agents.setdefault(name, {}).setdefault(trial.scenario, []).append(trial)
-            users.setdefault(name, set()).add(
-                record.detail.user if isinstance(record.detail, ConversationDetail) else ""
-            )
+            detail = conversation_detail(record)
+            users.setdefault(name, set()).add(detail.user if detail else "")
     if len(agents) < 2:
         raise SetupError("there are the conversations of one agent only")
     for agent_a, agent_b in combinations(agents, 2):
@@ -249,8 +249,8 @@ def correct(run: Path) -> int:
 
 
 def _with_label(record: JudgmentRecord, answers: dict[str, bool | None]) -> LabelledTrial:
-    detail, trial = record.detail, trial_of(record)
-    is_flagged = isinstance(detail, ConversationDetail) and detail.fault == "user"
+    detail, trial = conversation_detail(record), trial_of(record)
+    is_flagged = detail is not None and detail.fault == "user"
     answer = answers.get(record.identity)
     skipped = record.identity in answers and answer is None
     return LabelledTrial(trial.scenario, trial.passed, is_flagged, answer, skipped)
@@ -258,5 +258,5 @@ def _with_label(record: JudgmentRecord, answers: dict[str, bool | None]) -> Labe
 
 def _outcomes(run: Path) -> Iterator[JudgmentRecord]:
     for record in records_of(run):
-        if isinstance(record.detail, ConversationDetail) and record.detail.measure == OUTCOME:
+        if outcome_detail(record):
             yield record

@@ -8,7 +8,7 @@ from importlib.resources import files
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.conversations.chat import chat_html
-from adjudge.features.conversations.record import ConversationDetail
+from adjudge.features.conversations.record import conversation_detail
 from adjudge.web.page import Page, RowContext, RowPart
 
 _SHOWN = ("fault", "validity", "reason_of_fault", "fault_turn", "user_faults", "ended")
@@ -22,16 +22,14 @@ def _style() -> str:
 
 def _row_data(row: RowContext) -> JsonDict:
     """Return whose fault the conversation is; its messages are in the record itself."""
-    detail = row.record.detail
-    if not isinstance(detail, ConversationDetail):
+    if conversation_detail(row.record) is None:
         return {"chat": None}
     return {"chat": {name: row.data.get(name) for name in _SHOWN}}
 
 
 def _hidden(record: JudgmentRecord) -> Collection[str]:
-    detail = record.detail
-    is_drawn = isinstance(detail, ConversationDetail) and detail.conversation is not None
-    return _FIELDS if is_drawn else ()
+    detail = conversation_detail(record)
+    return _FIELDS if detail and detail.conversation is not None else ()
 
 
 PAGE = Page(
@@ -41,7 +39,7 @@ PAGE = Page(
     row=RowPart(
         data=_row_data,
         findings="conversations/chat.html.jinja",
-        functions={"chat": lambda record, language: chat_html(record.detail, language)},
+        functions={"chat": chat_html},
         apart=("conversation", "scenario", "user_faults"),
         hidden_fields=_hidden,
     ),

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.light_dataclass import light_dataclass
-from adjudge.core.domain.record import Detail
+from adjudge.core.domain.record import Detail, JudgmentRecord
 from adjudge.core.domain.results import Result
 from adjudge.features.conversations.attribution import Fault, Validity
 from adjudge.features.conversations.conversation import Conversation
@@ -64,3 +64,14 @@ class ConversationResult(Result):
 
     def detail(self) -> ConversationDetail:
         return self.details
+
+
+def conversation_detail(record: JudgmentRecord) -> ConversationDetail | None:
+    """Return the conversation part of a judgment; None if it is of another kind."""
+    return record.detail if isinstance(record.detail, ConversationDetail) else None
+
+
+def outcome_detail(record: JudgmentRecord) -> ConversationDetail | None:
+    """Return the outcome of a conversation; None for its other measures and other judgments."""
+    detail = conversation_detail(record)
+    return detail if detail and detail.measure == OUTCOME else None

@@ -14,9 +14,8 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.conversations.attribution import FAULT_TITLES, Fault
 from adjudge.features.conversations.chat import chat_html, chat_markdown
-from adjudge.features.conversations.conversation import Conversation
 from adjudge.features.conversations.rates import Between, Rates, Trial, rates_of
-from adjudge.features.conversations.record import ATTRIBUTION, OUTCOME, ConversationDetail
+from adjudge.features.conversations.record import ATTRIBUTION, OUTCOME, conversation_detail
 from adjudge.features.conversations.user_checks import FAULT_WORDS, FaultKind
 from adjudge.messages import Message, plural
 from adjudge.runs.numbers import percent, percent_range
@@ -217,7 +216,8 @@ class ConversationPart(SectionPart):
             yield FigureRow(Message("attempts that broke off"), str(self.restarts))
 
     def hidden_fields(self, record: JudgmentRecord) -> Collection[str]:
-        is_shown = _conversation(record) is not None
+        detail = conversation_detail(record)
+        is_shown = detail is not None and detail.conversation is not None
         return ("response", "steps", "scenario", "user_input") if is_shown else ()
 
     def page_state(self, language: str) -> object:
@@ -232,11 +232,11 @@ class ChatState:
 
     def html(self, record: JudgmentRecord) -> str:
         """Render a conversation with its scenario; empty if the record has none."""
-        return chat_html(record.detail, self._language) if _conversation(record) else ""
+        return chat_html(record, self._language)
 
     def markdown(self, record: JudgmentRecord) -> str:
         """Write a conversation as Markdown."""
-        return chat_markdown(record.detail, self._language) if _conversation(record) else ""
+        return chat_markdown(record, self._language)
 
 
 class ConversationTally(SectionTally):
@@ -258,8 +258,8 @@ class ConversationTally(SectionTally):
         self._measures: set[str] = set()
 
     def add(self, record: JudgmentRecord) -> None:
-        detail = record.detail
-        if not isinstance(detail, ConversationDetail):
+        detail = conversation_detail(record)
+        if detail is None:
             return
         self._measures.add(detail.measure)
         if detail.measure != OUTCOME:
@@ -298,16 +298,11 @@ class ConversationTally(SectionTally):
 
 def trial_of(record: JudgmentRecord) -> Trial:
     """Return the part of an outcome's record that rates are computed from."""
-    detail = record.detail
-    if not isinstance(detail, ConversationDetail):
+    detail = conversation_detail(record)
+    if detail is None:
         raise TypeError(f"{record.id} is no conversation")
     scenario = str(record.input.get("task_id", record.id))
     return Trial(scenario, None if record.score is None else record.score == 1.0, detail.validity)
-
-
-def _conversation(record: JudgmentRecord) -> Conversation | None:
-    detail = record.detail
-    return detail.conversation if isinstance(detail, ConversationDetail) else None
 
 
 def _interval(interval: Interval | None) -> JsonDict | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from adjudge.features.conversations.record import OUTCOME, ConversationDetail
+from adjudge.features.conversations.record import outcome_detail
 from adjudge.features.conversations.scenario import Scenario
 from adjudge.features.conversations.stored_conversation import StoredConversation
 from adjudge.runs.folder import records_of
@@ -14,10 +14,8 @@ from adjudge.runs.folder import records_of
 def conversations_of_run(folder: Path) -> Iterator[StoredConversation]:
     """Yield the conversations of a run, with their scenarios."""
     for record in records_of(folder):
-        detail = record.detail
-        if not isinstance(detail, ConversationDetail) or detail.measure != OUTCOME:
-            continue
-        if detail.conversation is None or detail.scenario is None:
+        detail = outcome_detail(record)
+        if detail is None or detail.conversation is None or detail.scenario is None:
             continue
         trial = record.input.get("trial")
         yield StoredConversation(

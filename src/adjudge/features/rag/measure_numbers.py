@@ -14,8 +14,7 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.repetition import Unit
-from adjudge.features.rag.record import BLAMED, MeasureRecord, PartRecord
-from adjudge.features.rag.report_row import rag_detail
+from adjudge.features.rag.record import BLAMED, MeasureRecord, PartRecord, rag_detail
 from adjudge.messages import abridge
 from adjudge.runs.results.summary import (
     NONE_OPEN,

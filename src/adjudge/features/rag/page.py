@@ -11,8 +11,9 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.rag.dimensions import kept_dimensions
+from adjudge.features.rag.record import rag_detail
 from adjudge.features.rag.report_functions import FUNCTIONS
-from adjudge.features.rag.report_row import explanation_of, rag_detail, rule_of, score_of
+from adjudge.features.rag.report_row import explanation_of, rule_of, score_of
 from adjudge.features.rag.rows import MAY_BE_ABSENT
 from adjudge.messages import Message
 from adjudge.runs.view.template import environment

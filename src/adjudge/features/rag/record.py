@@ -171,3 +171,8 @@ class RagDetail(SearchedDetail):
             cells[f"{name}_reason"] = measure.reason or None
         cells |= {"blame": self.blamed} if self.measures else {}
         return evidence_columns(cells)
+
+
+def rag_detail(record: JudgmentRecord) -> RagDetail | None:
+    """Return the RAG part of a judgment; None if it is of another kind."""
+    return record.detail if isinstance(record.detail, RagDetail) else None

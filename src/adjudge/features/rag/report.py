@@ -22,9 +22,9 @@ from adjudge.features.rag.measure_numbers import (
     open_scores,
 )
 from adjudge.features.rag.measures import kept_measures
-from adjudge.features.rag.record import RagDetail
+from adjudge.features.rag.record import RagDetail, rag_detail
 from adjudge.features.rag.report_functions import BINS, FUNCTIONS, is_barred, rank_of
-from adjudge.features.rag.report_row import explanation_of, rag_detail, rule_of, score_of
+from adjudge.features.rag.report_row import explanation_of, rule_of, score_of
 from adjudge.messages import Message, join, plural, term
 from adjudge.runs.numbers import figure
 from adjudge.runs.results.setup import NamedFigure, Setup

@@ -20,7 +20,8 @@ from adjudge.features.rag.measure_numbers import (
 )
 from adjudge.features.rag.measure_titles import measure_title, yes_or_no
 from adjudge.features.rag.measures import chosen_measures, measure_name
-from adjudge.features.rag.report_row import explanation_of, rag_detail, rule_of, score_of
+from adjudge.features.rag.record import rag_detail
+from adjudge.features.rag.report_row import explanation_of, rule_of, score_of
 from adjudge.messages import Message, join, render, term
 from adjudge.runs.numbers import figure
 from adjudge.runs.sections import Rank

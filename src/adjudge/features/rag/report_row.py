@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.features.rag.record import RagDetail
-
-
-def rag_detail(record: JudgmentRecord) -> RagDetail | None:
-    """Return the RAG part of a judgment; None if it is of another kind."""
-    return record.detail if isinstance(record.detail, RagDetail) else None
+from adjudge.features.rag.record import rag_detail
 
 
 def rule_of(record: JudgmentRecord) -> str:

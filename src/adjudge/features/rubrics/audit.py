@@ -13,7 +13,7 @@ from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.rubrics.labels import PointLabels
-from adjudge.features.rubrics.record import RubricDetail, RubricPointRecord
+from adjudge.features.rubrics.record import RubricDetail, RubricPointRecord, rubric_detail
 from adjudge.messages import Message
 from adjudge.stats.intervals import share_limits
 
@@ -137,10 +137,11 @@ def audit(records: Iterable[JudgmentRecord], labels: PointLabels | None = None) 
     figures: dict[str, PointFigures] = {}
     rows = 0
     for number, record in enumerate(records):
-        if not isinstance(record.detail, RubricDetail):
+        detail = rubric_detail(record)
+        if detail is None:
             continue
         rows += 1
-        _add(figures, record.detail, number, labels.of_row(record.id) if labels else FrozenDict())
+        _add(figures, detail, number, labels.of_row(record.id) if labels else FrozenDict())
     points = tuple(figures.values())
     frequent = [point for point in points if len(point.verdicts) >= FEWEST_ROWS]
     paired = sorted(frequent, key=lambda point: -len(point.verdicts))[:_MOST_PAIRED]

@@ -25,7 +25,7 @@ from adjudge.features.rubrics.kind import RubricEntry
 from adjudge.features.rubrics.labels import read_labels
 from adjudge.features.rubrics.layouts import parse_rubric
 from adjudge.features.rubrics.lint import Finding, lint_rubric
-from adjudge.features.rubrics.record import RubricDetail
+from adjudge.features.rubrics.record import rubric_detail
 from adjudge.features.rubrics.review import SUFFIX, ReviewRow, write_reviews
 from adjudge.features.rubrics.rubric import Rubric
 from adjudge.features.rubrics.settings import EVIDENCE, RUBRIC_FIELDS, Evidence
@@ -265,7 +265,7 @@ def _check_run(path: Path, labels: Path | None, *, as_json: bool) -> int:
 def _records(path: Path) -> list[JudgmentRecord]:
     if not holds_run(path):
         raise RunError("{path} is not a run folder (no ledger.sqlite).", path=path)
-    records = [record for record in records_of(path) if isinstance(record.detail, RubricDetail)]
+    records = [record for record in records_of(path) if rubric_detail(record)]
     if not records:
         raise RunError("{path} has no judgments by rubric", path=path)
     return records

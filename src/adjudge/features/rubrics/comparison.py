@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.features.rubrics.record import RubricDetail
+from adjudge.features.rubrics.record import RubricDetail, rubric_detail
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,9 @@ def compare(
 
 def _by_row(records: Iterable[JudgmentRecord]) -> dict[str, RubricDetail]:
     return {
-        record.id or str(record.row): record.detail
+        record.id or str(record.row): detail
         for record in records
-        if isinstance(record.detail, RubricDetail)
+        if (detail := rubric_detail(record))
     }
 
 

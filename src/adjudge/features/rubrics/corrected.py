@@ -11,7 +11,7 @@ from statistics import fmean, variance
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.rubrics.labels import PointLabels
-from adjudge.features.rubrics.record import RubricDetail, RubricPointRecord
+from adjudge.features.rubrics.record import RubricDetail, RubricPointRecord, rubric_detail
 from adjudge.features.rubrics.rubric import MET, NOT_MET
 from adjudge.messages import Message
 from adjudge.stats.correction import corrected_mean
@@ -69,8 +69,8 @@ def corrected_rates(
     verdicts = [
         _Verdict(record.id or str(number), point, _number(labels.of_row(record.id).get(point.id)))
         for number, record in enumerate(records)
-        if isinstance(record.detail, RubricDetail)
-        for point in record.detail.points
+        if (detail := rubric_detail(record))
+        for point in detail.points
         if point.kind == "met"
     ]
     groups: dict[str, list[_Verdict]] = {"": verdicts} if verdicts else {}
@@ -119,9 +119,9 @@ def corrected_score(
     """
     name = "score"
     rows = [
-        (record.detail, labels.of_row(record.id))
+        (detail, labels.of_row(record.id))
         for record in records
-        if isinstance(record.detail, RubricDetail)
+        if (detail := rubric_detail(record))
     ]
     judge_scores = [detail.lower for detail, _ in rows if detail.lower == detail.upper]
     plain = fmean(judge_scores) if judge_scores else None

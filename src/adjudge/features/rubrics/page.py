@@ -6,11 +6,11 @@ from pathlib import Path
 
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
+from adjudge.features.rubrics.record import rubric_detail
 from adjudge.features.rubrics.report import (
     answer_title,
     between,
     class_of,
-    rubric_detail,
     sign_of,
     worth_of,
 )

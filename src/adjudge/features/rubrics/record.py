@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light_dataclass import light_dataclass
-from adjudge.core.domain.record import Detail
+from adjudge.core.domain.record import Detail, JudgmentRecord
 from adjudge.core.domain.verdict import KeptQuote
 
 
@@ -93,3 +93,8 @@ class RubricDetail(Detail):
             "rubric_categories": dumps(categories, ensure_ascii=False),
             "rubric_points": dumps(points, ensure_ascii=False),
         }
+
+
+def rubric_detail(record: JudgmentRecord) -> RubricDetail | None:
+    """Return the points of a judgment; None if it is of another kind."""
+    return record.detail if isinstance(record.detail, RubricDetail) else None

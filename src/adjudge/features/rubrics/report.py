@@ -11,7 +11,7 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.repetition import Unit, clusters_of, unit_of
 from adjudge.features.rubrics.formulas import clipped_mean, macro_mean, mean
-from adjudge.features.rubrics.record import RubricDetail, RubricPointRecord
+from adjudge.features.rubrics.record import RubricPointRecord, rubric_detail
 from adjudge.features.rubrics.rubric import CANNOT_TELL, MET, NOT_MET
 from adjudge.features.rubrics.settings import RUBRIC_FIELDS
 from adjudge.messages import Message
@@ -38,11 +38,6 @@ class RubricShape(TypedDict):
             "gates, categories and themes",
         ]
     ]
-
-
-def rubric_detail(record: JudgmentRecord) -> RubricDetail | None:
-    """Return a record's detail if it was judged by a rubric, else None."""
-    return record.detail if isinstance(record.detail, RubricDetail) else None
 
 
 def sign_of(point: RubricPointRecord) -> str:

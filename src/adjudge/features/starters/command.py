@@ -67,7 +67,11 @@ _PARTS = {"github": ("chat", "github")}
     default="chat",
 )
 @click.option("--folder", type=PATH, default=Path(), help="Where to put the files.")
-@click.option("--force", is_flag=True, help="Write what is there already beside it, as FILE.new.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="If a file exists already, write the new one beside it, as FILE.new.",
+)
 def init(kind: str, folder: Path, force: bool) -> int:
     """Write an eval file with criteria and example rows, tests for pytest, a GitHub workflow, or
     the examples that the documentation names. No file is overwritten.

@@ -53,7 +53,6 @@ from adjudge.runs.exporters.table import write_judgments
 from adjudge.runs.partitions import kept_facts
 from adjudge.runs.plan import Plan, resolve
 from adjudge.runs.results.exit_code import INTERRUPTED, ExitCode
-from adjudge.runs.results.notes import polarity_notes
 from adjudge.runs.results.outcome import RunOutcome
 from adjudge.runs.results.report import ENTRIES, Report
 from adjudge.runs.view.ending import RunEnding, resume_command, show_ending
@@ -245,7 +244,15 @@ def outcome_for(
         )
     plan = full_plan
     with as_usage_error() if typed_settings(flags, Gates) else nullcontext():
-        notes = () if is_good_known else tuple(polarity_notes(plan.file))
+        notes = (
+            ()
+            if is_good_known
+            else tuple(
+                note
+                for entry in plan.file.judges
+                for note in entry.polarity_notes(typed=plan.file.typed)
+            )
+        )
         outcome = RunOutcome(plan, flags.fail_under, flags.baseline, shown, notes)
         outcome.gates.check()
     return outcome

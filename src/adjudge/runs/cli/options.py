@@ -278,7 +278,7 @@ trust = click.option(
     callback=use_trust,
     help="Trust the folder's files for this one command, as in CI; see 'adjudge trust'.",
 )
-yes = click.option("--yes", is_flag=True, callback=use_trust, help="The same as --trust.")
+yes = click.option("--yes", is_flag=True, callback=use_trust, help="Another name of --trust.")
 """The older name of ``--trust`` on commands that take eval files."""
 
 

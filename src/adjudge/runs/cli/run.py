@@ -168,7 +168,7 @@ class RunOptions(RowFlags):
     watch: bool = option(
         "--watch",
         is_flag=True,
-        help="Carry it out again whenever the file, its criteria or its rows change.",
+        help="Run again whenever the file, its criteria or its rows change.",
     )
     show_schema: bool = option(
         "--schema", is_flag=True, help="Print the JSON schema of eval files, for editors."

@@ -12,6 +12,7 @@ from adjudge.core.domain.message import Usage
 from adjudge.core.domain.numbers import number_of
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.judges.learnt_settings import day_of
 from adjudge.messages import Message, join, plural
 from adjudge.runs.counts import count_calls, count_labels
 from adjudge.runs.numbers import figure
@@ -168,7 +169,7 @@ def learnt_by(name: str, configuration: JudgeConfiguration) -> Iterator[Message]
             judge=name,
             weights=", ".join(f"{model} {weight:g}" for model, weight in weights.items()),
             labels=count_labels(int(number_of(source.get("labels")) or 0)),
-            date=source.get("date"),
+            date=day_of(source.get("date")),
             identity=source.get("identity"),
         )
 

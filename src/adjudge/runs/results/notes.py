@@ -7,20 +7,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adjudge.core.catalog.criteria import ready_made_name
-from adjudge.core.catalog.polarity import find_bad_word
-from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.gateway.layers.account import Spent
 from adjudge.core.gateway.prices import dollars
 from adjudge.core.ledger.file import READERS
 from adjudge.messages import Message
 from adjudge.runs.counts import count_tokens
-from adjudge.runs.criteria_entry import CRITERIA_FILES, Aspect, CriteriaEntry
-from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile
 from adjudge.runs.numbers import percent
 
 if TYPE_CHECKING:
@@ -126,78 +120,6 @@ def lost_in(facts: JsonObject) -> Spent:
         case {"lost": [int(calls), int(tokens), int() | float() as usd, int(unpriced)]}:
             return Spent(calls, tokens, usd, unpriced)
     return Spent()
-
-
-def polarity_notes(file: EvalFile) -> Iterator[Message]:
-    """Yield a sentence for each plain question whose good answer is yes, but seems to be bad.
-
-    Criteria that are written out with scores are not questioned: their author has decided.
-    """
-    for entry in file.judges:
-        if isinstance(entry, AspectEntry):
-            for criterion in entry.criteria:
-                text = _aspect_text(criterion)
-                if word := find_bad_word(text):
-                    yield _aspect_note(text, word, typed=file.typed)
-        elif isinstance(entry, DirectEntry):
-            for criterion in entry.criteria:
-                text = _question_text(criterion)
-                if word := find_bad_word(text):
-                    yield _question_note(text, word, typed=file.typed)
-
-
-def _aspect_text(criterion: CriteriaEntry) -> str:
-    match criterion.what:
-        case Aspect(_, definition):
-            return definition
-        case {"description": description}:
-            return str(description)
-    return str(criterion.what)
-
-
-def _question_text(criterion: CriteriaEntry) -> str:
-    """Return a plain question with Yes as the good answer; empty for other criteria."""
-    if isinstance(criterion.what, Criteria):
-        return (
-            criterion.what.definition
-            if criterion.what.is_yes_good and not criterion.what.title
-            else ""
-        )
-    text = criterion.what if isinstance(criterion.what, str) else ""
-    names_criteria = Path(text).suffix in CRITERIA_FILES or ready_made_name(text) is not None
-    return "" if names_criteria or len(text.split()) < 2 else text
-
-
-def _aspect_note(text: str, word: str, *, typed: bool) -> Message:
-    if typed:
-        return Message(
-            "{text!r}: a text passes if this is so, but {word!r} sounds bad. If it should pass "
-            "when this is not so, add --good no.",
-            text=text,
-            word=word,
-        )
-    return Message(
-        "{text!r}: a text passes if this is so, but {word!r} sounds bad. If it should pass when "
-        "this is not so, say what a good text meets, or use kind: direct with 'good: No'.",
-        text=text,
-        word=word,
-    )
-
-
-def _question_note(text: str, word: str, *, typed: bool) -> Message:
-    if typed:
-        return Message(
-            "{text!r}: Yes counts as good, but {word!r} sounds bad. If No is the good answer, add "
-            "--good no.",
-            text=text,
-            word=word,
-        )
-    return Message(
-        "{text!r}: Yes counts as good, but {word!r} sounds bad. If No is the good answer, write "
-        "the criterion out with 'options: [Yes, No]' and 'good: No'.",
-        text=text,
-        word=word,
-    )
 
 
 def reader_notes(facts: JsonObject) -> tuple[Message, ...]:

@@ -57,15 +57,17 @@ class LabelDefaults:
         (),
         option="--annotator",
     )
-    criteria: str | None = key(Text(), "Only this criteria, where the run has several.", None)
+    criteria: str | None = key(
+        Text(), "The criterion that the labels are for, if the run has several.", None
+    )
     kind: Kind = key(Word[Kind](KINDS), "What the annotator is.", "human")
     design: Design = key(
         Word[Design](DESIGNS),
-        "How the rows of a file of labels were chosen, where it is not said.",
+        "How the rows were chosen, for labels that do not say it.",
         "chosen",
     )
     judge_visible: bool = key(
-        Flag(), "At --import: whoever labelled saw the judge's verdict.", False
+        Flag(), "With --import: the annotators saw the judge's verdicts.", False
     )
     id: str | None = key(
         Text(), "At --import: the column that names the rows; by default id.", None

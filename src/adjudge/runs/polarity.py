@@ -1,0 +1,85 @@
+"""Notes on plain questions that may be scored upside down: yes is good, but sounds bad.
+
+Criteria that are written out with scores are not questioned: their author has decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from adjudge.core.catalog.criteria import ready_made_name
+from adjudge.core.catalog.polarity import find_bad_word
+from adjudge.core.domain.criteria import Criteria
+from adjudge.messages import Message
+from adjudge.runs.criteria_entry import CRITERIA_FILES, Aspect, CriteriaEntry
+
+
+def aspect_polarity_notes(criteria: Iterable[CriteriaEntry], *, typed: bool) -> Iterator[Message]:
+    """Yield a note for each aspect that texts pass by being bad. ``typed``: on a command line."""
+    for criterion in criteria:
+        text = _aspect_text(criterion)
+        if word := find_bad_word(text):
+            yield _aspect_note(text, word, typed=typed)
+
+
+def question_polarity_notes(criteria: Iterable[CriteriaEntry], *, typed: bool) -> Iterator[Message]:
+    """Yield a note for each question whose good answer is yes to something bad."""
+    for criterion in criteria:
+        text = _question_text(criterion)
+        if word := find_bad_word(text):
+            yield _question_note(text, word, typed=typed)
+
+
+def _aspect_text(criterion: CriteriaEntry) -> str:
+    match criterion.what:
+        case Aspect(_, definition):
+            return definition
+        case {"description": description}:
+            return str(description)
+    return str(criterion.what)
+
+
+def _question_text(criterion: CriteriaEntry) -> str:
+    """Return a plain question with Yes as the good answer; empty for other criteria."""
+    if isinstance(criterion.what, Criteria):
+        return (
+            criterion.what.definition
+            if criterion.what.is_yes_good and not criterion.what.title
+            else ""
+        )
+    text = criterion.what if isinstance(criterion.what, str) else ""
+    names_criteria = Path(text).suffix in CRITERIA_FILES or ready_made_name(text) is not None
+    return "" if names_criteria or len(text.split()) < 2 else text
+
+
+def _aspect_note(text: str, word: str, *, typed: bool) -> Message:
+    if typed:
+        return Message(
+            "{text!r}: a text passes if this is so, but {word!r} sounds bad. If it should pass "
+            "when this is not so, add --good no.",
+            text=text,
+            word=word,
+        )
+    return Message(
+        "{text!r}: a text passes if this is so, but {word!r} sounds bad. If it should pass when "
+        "this is not so, say what a good text meets, or use kind: direct with 'good: No'.",
+        text=text,
+        word=word,
+    )
+
+
+def _question_note(text: str, word: str, *, typed: bool) -> Message:
+    if typed:
+        return Message(
+            "{text!r}: Yes counts as good, but {word!r} sounds bad. If No is the good answer, add "
+            "--good no.",
+            text=text,
+            word=word,
+        )
+    return Message(
+        "{text!r}: Yes counts as good, but {word!r} sounds bad. If No is the good answer, write "
+        "the criterion out with 'options: [Yes, No]' and 'good: No'.",
+        text=text,
+        word=word,
+    )
