@@ -331,3 +331,41 @@ def test_messages_files_and_lists_of_them(tmp_path: Path) -> None:
         (result,) = judge.evaluate(given)  # type: ignore[arg-type]
         assert result.scores == {"steps": 4.0, "ended": 1.0}
     assert len(list(instances_of([payment(), payment()]))) == 2
+
+
+CALL = {"id": "1", "type": "function", "function": {"name": "pay", "arguments": "{}"}}
+TRIP: dict[str, Any] = {
+    "id": "trip",
+    "messages": [
+        {"role": "user", "content": "Pay."},
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "1", "content": "paid"},
+        {"role": "assistant", "content": "Done."},
+    ],
+}
+
+
+def test_one_row_of_a_program_has_one_result() -> None:
+    result = AgentEvaluator(measures=["calls_f1"]).evaluate({**TRIP, "reference_calls": ["pay"]})
+    assert (result.id, result.scores) == ("trip", {"calls_f1": 1.0})
+
+
+def test_rows_of_a_program_keep_their_columns() -> None:
+    rows = [{**TRIP, "reference_calls": ["pay"]}, {**TRIP, "id": "b", "reference_calls": ["fly"]}]
+    results = AgentEvaluator(measures=["calls_f1"]).evaluate(rows)
+    assert [(result.id, result.scores["calls_f1"]) for result in results] == [
+        ("trip", 1.0),
+        ("b", 0.0),
+    ]
+    (result,) = AgentEvaluator(measures=["calls_f1"]).evaluate([TRIP["messages"]])
+    assert result.scores == {"calls_f1": None}
+
+
+def test_expected_calls_are_found_by_the_id_of_a_row() -> None:
+    judge = AgentEvaluator(measures=["calls_f1"], expect={"trip": ["pay", "pay", "pay"]})
+    assert judge.evaluate(TRIP).scores == {"calls_f1": 0.5}
+
+
+def test_a_text_in_a_list_is_no_trajectory() -> None:
+    with pytest.raises(SetupError, match="is not a trajectory"):
+        AgentEvaluator(measures=["steps"]).evaluate(["runs.jsonl"])

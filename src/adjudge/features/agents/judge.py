@@ -23,6 +23,7 @@ from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.judges.judge import Judge, Progress
 from adjudge.core.judges.settings import NO_MODELS, ModelPanel, check_mode
 from adjudge.core.prompts.renderer import ABOUT_STEPS
+from adjudge.errors import SetupError
 from adjudge.features.agents.item import AgentItem, RowWork, as_instance, trajectory_in
 from adjudge.features.agents.measure_plan import Measuring
 from adjudge.features.agents.measures import REPORTED
@@ -37,7 +38,16 @@ from adjudge.features.evidence.judge import with_wording
 
 _WITHOUT_MODELS = 64
 """Rows under way at once where nobody is asked."""
-Given = str | Path | Trajectory | Instance | Sequence[Trajectory | Instance | Sequence[object]]
+Row = Mapping[str, object]
+"""A run from a program, with its columns: ``{"messages": [...], "reference_calls": [...]}``."""
+Given = (
+    str
+    | Path
+    | Trajectory
+    | Instance
+    | Row
+    | Sequence[Trajectory | Instance | Sequence[object] | Row]
+)
 
 
 @dataclass(frozen=True)
@@ -103,7 +113,7 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
     @overload
     async def aevaluate(
         self,
-        trajectories: Trajectory | Instance,
+        trajectories: Trajectory | Instance | Row,
         *,
         format: str | None = ...,
         run: RunLike | None = ...,
@@ -113,7 +123,7 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
     @overload
     async def aevaluate(
         self,
-        trajectories: str | Path | Sequence[Trajectory | Instance | Sequence[object]],
+        trajectories: str | Path | Rows,
         *,
         format: str | None = ...,
         run: RunLike | None = ...,
@@ -131,7 +141,9 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
     ) -> TrajectoryResult | list[TrajectoryResult]:
         """Measure one Trajectory (→ one result), or many (→ a list).
 
-        Many are a file or a folder of traces, or a list of trajectories, Instances or messages.
+        One may also be a row: a mapping with ``messages`` and columns such as ``id`` and
+        ``reference_calls``. Many are a file or a folder of traces, or a list of trajectories,
+        Instances, rows or messages.
         With ``per`` "turn" or "step" one trajectory has a list of results, too. ``format``: of the
         traces, if their structure does not show it.
 
@@ -150,7 +162,9 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
             )
             for start in range(0, len(items), width)
         ]
-        is_one = isinstance(trajectories, Trajectory | Instance) and self.per == "trajectory"
+        is_one = (
+            isinstance(trajectories, Trajectory | Instance | Mapping) and self.per == "trajectory"
+        )
         return (
             trajectory_results[0] if is_one and len(trajectory_results) == 1 else trajectory_results
         )
@@ -262,18 +276,30 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
 def instances_of(source: Given, format: str | None = None) -> Iterator[Instance]:
     """Yield trajectories from a file, a folder or a program as rows."""
     from adjudge.features.agents.traces.files import placed_traces
+    from adjudge.features.agents.traces.reader import read_rows
+    from adjudge.features.agents.traces.row import TraceRow
 
     if isinstance(source, str | Path):
         yield from (row.instance(place) for place, row in placed_traces(source, format))
         return
-    if isinstance(source, Trajectory | Instance):
+    if isinstance(source, Trajectory | Instance | Mapping):
         source = [source]
-    # a list of mappings is one chat, a list of lists several
+    # a list of mappings is one chat, or several rows, which its structure shows
     if source and all(isinstance(entry, Mapping) for entry in source):
-        source = [Trajectory.of(source)]
-    for number, entry in enumerate(source, 1):
+        source = [source]
+    number = 0
+    for entry in source:
         if isinstance(entry, Instance):
+            number += 1
             yield entry
-        else:
-            run = entry if isinstance(entry, Trajectory) else Trajectory.of(entry)
-            yield as_instance(run, number, {})
+            continue
+        if isinstance(entry, str):
+            raise SetupError(
+                "{text!r} is not a trajectory: give messages, a Trajectory, or the path of a file "
+                "alone",
+                text=entry[:80],
+            )
+        rows = [TraceRow(entry)] if isinstance(entry, Trajectory) else read_rows(entry, format)
+        for row in rows:
+            number += 1
+            yield as_instance(row.trajectory, number, row.columns)
