@@ -40,14 +40,8 @@ _WITHOUT_MODELS = 64
 """Rows under way at once where nobody is asked."""
 Row = Mapping[str, object]
 """A run from a program, with its columns: ``{"messages": [...], "reference_calls": [...]}``."""
-Given = (
-    str
-    | Path
-    | Trajectory
-    | Instance
-    | Row
-    | Sequence[Trajectory | Instance | Sequence[object] | Row]
-)
+Rows = Sequence[Trajectory | Instance | Sequence[object] | Row]
+Given = str | Path | Trajectory | Instance | Row | Rows
 
 
 @dataclass(frozen=True)
