@@ -328,7 +328,7 @@ def test_messages_files_and_lists_of_them(tmp_path: Path) -> None:
     assert listed.verdict is None
     assert judge.evaluate(Trajectory.of(MESSAGES)) == listed
     for given in (MESSAGES, path, str(path), [MESSAGES]):
-        (result,) = judge.evaluate(given)  # type: ignore[arg-type]
+        (result,) = judge.evaluate(given)
         assert result.scores == {"steps": 4.0, "ended": 1.0}
     assert len(list(instances_of([payment(), payment()]))) == 2
 
@@ -347,6 +347,7 @@ TRIP: dict[str, Any] = {
 
 def test_one_row_of_a_program_has_one_result() -> None:
     result = AgentEvaluator(measures=["calls_f1"]).evaluate({**TRIP, "reference_calls": ["pay"]})
+    assert isinstance(result, TrajectoryResult)
     assert (result.id, result.scores) == ("trip", {"calls_f1": 1.0})
 
 
@@ -363,7 +364,9 @@ def test_rows_of_a_program_keep_their_columns() -> None:
 
 def test_expected_calls_are_found_by_the_id_of_a_row() -> None:
     judge = AgentEvaluator(measures=["calls_f1"], expect={"trip": ["pay", "pay", "pay"]})
-    assert judge.evaluate(TRIP).scores == {"calls_f1": 0.5}
+    result = judge.evaluate(TRIP)
+    assert isinstance(result, TrajectoryResult)
+    assert result.scores == {"calls_f1": 0.5}
 
 
 def test_a_text_in_a_list_is_no_trajectory() -> None:

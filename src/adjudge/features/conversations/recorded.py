@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -103,7 +104,8 @@ def _read_json(path: Path) -> JsonValue:
         content: JsonValue = json.loads(text)
     except ValueError:
         return [json.loads(line) for line in text.splitlines() if line.strip()]
-    return content
+    # older versions of ADK write a JSON text of the JSON text
+    return json.loads(content) if isinstance(content, str) else content
 
 
 # -- traces of agents: tau2-bench, tau-bench, ADK sessions, chats ------------------------
@@ -116,13 +118,14 @@ def _of_trace(place: str, row: TraceRow) -> StoredConversation | BadRow:
     if not conversation.spoken_by("user"):
         return BadRow(place, Message("nobody speaks as the user"))
     task = columns.get("task")
-    goal = task if isinstance(task, str) and task.strip() else row.trajectory.goal
+    has_task = isinstance(task, str) and bool(task.strip())
+    goal = str(task) if has_task else row.trajectory.goal
     reward = columns.get("reward")
     passed = reward >= 1 if isinstance(reward, int | float) else None
     trial = columns.get("trial")
     more: JsonDict = {} if reward is None else {"reward": reward}
     return StoredConversation(
-        _scenario(str(id) if id is not None else place, goal or "–", place),
+        _scenario(str(id) if id is not None else place, goal or "–", place, is_complete=has_task),
         conversation,
         int(trial) + 1 if isinstance(trial, int) else 1,
         "",
@@ -131,10 +134,16 @@ def _of_trace(place: str, row: TraceRow) -> StoredConversation | BadRow:
     )
 
 
-def _scenario(id: str, goal: str, place: str) -> Scenario:
-    """Return a scenario whose prose is its goal. It is not split into facts."""
+def _scenario(
+    id: str, goal: str, place: str, *, is_complete: bool = True, **more: JsonValue
+) -> Scenario:
+    """Return a scenario whose prose is its goal. It is not split into facts.
+
+    Not complete: the file does not say what the user knew, so that their facts are not checked.
+    """
     language = "ru" if language_of(goal) == "ru" else "en"
-    return Scenario.of({"id": id, "goal": goal, "tells_all": True, "language": language}, place)
+    row: JsonDict = {"id": id, "goal": goal, "tells_all": True, "language": language, **more}
+    return Scenario.of(row if is_complete else {**row, "open_facts": True}, place)
 
 
 def of_trajectory(run: Trajectory) -> Conversation:
@@ -200,21 +209,24 @@ def _of_scenario(content: JsonValue) -> Iterator[StoredConversation]:
         status = str(finished.get("status", "")).casefold()
         messages = objects_in(events_by_kind.get("SCENARIO_MESSAGE_SNAPSHOT", {}).get("messages"))
         conversation = (
-            of_trajectory(trajectory_of([dict(message) for message in messages]))
+            of_trajectory(trajectory_of([_as_chat(message) for message in messages]))
             if messages
             else _EMPTY
         )
-        if status in ("error", "cancelled", ""):
+        passed: bool | None = None
+        if status not in ("success", "failed"):
             end: End = "application failed" if status == "error" else "unknown"
             detail = str(results.get("error") or results.get("reasoning") or "")
             conversation = replace(conversation, ended=end, detail=detail)
-            passed = None
         else:
             verdict = str(results.get("verdict") or status).casefold()
-            passed = _PASSED.get(verdict)
-            # the judge ends it, also at the limit of turns
-            limit = "max" in str(results.get("reasoning", "")).casefold() and not passed
-            conversation = replace(conversation, ended="turn limit" if limit else "state reached")
+            if not _is_undecided(results):
+                passed = _PASSED.get(verdict)
+            reason = str(results.get("reasoning", ""))
+            is_limit = not passed and _TURN_LIMIT.match(reason) is not None
+            conversation = replace(
+                conversation, ended="turn limit" if is_limit else "state reached"
+            )
         yield StoredConversation(
             _scenario(id, str(about.get("description") or id), name),
             conversation,
@@ -223,6 +235,46 @@ def _of_scenario(content: JsonValue) -> Iterator[StoredConversation]:
             passed,
             {"status": status} if status else {},
         )
+
+
+_TURN_LIMIT = re.compile(r"Reached maximum turns \(\d+\)")
+"""Scenario's own reason; a judge may write "maximum" too."""
+
+
+def _as_chat(message: JsonObject) -> JsonDict:
+    """Return a message of a snapshot by the names of chats. Parts are stored as JSON text."""
+    chat: JsonDict = dict(message)
+    for name, chat_name in (("toolCalls", "tool_calls"), ("toolCallId", "tool_call_id")):
+        if value := chat.pop(name, None):
+            chat[chat_name] = value
+    content = chat.get("content")
+    if chat.get("role") != "tool" and isinstance(content, str) and content.startswith("[{"):
+        try:
+            parts = json.loads(content)
+        except ValueError:
+            return chat
+        if isinstance(parts, list) and all(isinstance(part, dict) for part in parts):
+            texts = [str(part["text"]) for part in parts if isinstance(part.get("text"), str)]
+            if texts:
+                chat["content"] = "\n".join(texts)
+    return chat
+
+
+def _is_undecided(results: JsonObject) -> bool:
+    """Return True if the judge could decide none of the criteria that are not met.
+
+    Scenario writes "failure" for these, too.
+    """
+    unmet, undecided = (
+        _either(results, *names) or []
+        for names in (
+            ("unmetCriteria", "unmet_criteria"),
+            ("inconclusiveCriteria", "inconclusive_criteria"),
+        )
+    )
+    if not isinstance(unmet, list) or not isinstance(undecided, list):
+        return False
+    return bool(undecided) and all(criterion in undecided for criterion in unmet)
 
 
 def _either(row: JsonObject, *names: str) -> JsonValue:
@@ -235,36 +287,87 @@ _EMPTY = Conversation(turns=(), ended="unknown", user="recorded")
 # -- deepeval ----------------------------------------------------------------------------
 
 
+_CASES = (
+    "conversationalTestCases",
+    "conversational_test_cases",
+    "testCases",
+    "test_results",
+    "testResults",
+)
+
+
+def _deepeval_rows(document: JsonValue) -> JsonValue:
+    """Return the cases of a file: test cases, a test run, or the result of ``evaluate``."""
+    if not isinstance(document, Mapping):
+        return document
+    content = object_in(document.get("testRunData") or document)
+    if "turns" in content:
+        return [dict(content)]
+    return next((content[name] for name in _CASES if content.get(name)), None)
+
+
 def _of_deepeval(document: JsonValue) -> Iterator[StoredConversation]:
-    content = object_in(document) if isinstance(document, Mapping) else {}
-    rows = _either(content, "conversational_test_cases", "conversationalTestCases", "testCases")
+    rows = objects_in(_deepeval_rows(document))
+    if not any(_has_turns(case) for case in rows):
+        return
     trials: dict[str, int] = {}
-    for number, case in enumerate(objects_in(rows if content else document), 1):
-        turns = objects_in(case.get("turns"))
-        if not turns or not all("role" in turn_read for turn_read in turns):
-            return
+    for number, case in enumerate(rows, 1):
         id = str(case.get("name") or case.get("id") or f"case {number}")
         trials[id] = trials.get(id, 0) + 1
         converted: list[Turn] = []
-        for turn in turns:
+        for turn in objects_in(case.get("turns")):
             converted.append(
                 Turn(
                     number=len(converted) + 1,
-                    speaker="user" if turn["role"] == "user" else "agent",
+                    speaker="user" if turn.get("role") == "user" else "agent",
                     text=str(turn.get("content") or ""),
                     calls=tuple(_deepeval_calls(turn)),
                 )
             )
-        goal = str(case.get("scenario") or case.get("expected_outcome") or id)
-        success = case.get("success")
+        prose = case.get("scenario")
+        persona = _either(case, "userDescription", "user_description")
+        if persona is None:
+            persona = object_in(case.get("metadata")).get("Persona")
+        stop = _either(case, "expectedOutcome", "expected_outcome")
+        context = case.get("context")
+        more: JsonDict = {
+            **({"persona": persona} if isinstance(persona, str) and persona.strip() else {}),
+            **({"stop": stop} if isinstance(stop, str) and stop.strip() else {}),
+            **({"context": {"context": context}} if context else {}),
+        }
+        opening = next((turn.text for turn in converted if turn.speaker == "user"), None)
+        goal = str(prose or opening or id)
         yield StoredConversation(
-            _scenario(id, goal, id),
+            _scenario(id, goal, id, is_complete=isinstance(prose, str), **more),
             Conversation(turns=tuple(converted), ended="unknown", user="deepeval"),
             trials[id],
             "",
-            success if isinstance(success, bool) else None,
+            _deepeval_outcome(case),
             {},
         )
+
+
+def _has_turns(case: JsonObject) -> bool:
+    turns = objects_in(case.get("turns"))
+    return bool(turns) and all("role" in turn for turn in turns)
+
+
+def _deepeval_outcome(case: JsonObject) -> bool | None:
+    """Return the outcome; None if no metric was measured, or if the metrics that failed have an
+    error instead of a score.
+    """
+    success = case.get("success")
+    metrics = objects_in(_either(case, "metricsData", "metrics_data"))
+    if not isinstance(success, bool) or not metrics:
+        return None
+    failed = [
+        metric
+        for metric in metrics
+        if metric.get("success") is not True and metric.get("flaky") is not True
+    ]
+    if not success and failed and all(metric.get("error") for metric in failed):
+        return None
+    return success
 
 
 def _deepeval_calls(turn: JsonObject) -> Iterator[ToolCall]:
@@ -295,8 +398,10 @@ def _of_adk_results(document: JsonValue) -> Iterator[StoredConversation]:
             conversation = _EMPTY  # a case without events failed before anybody spoke
         if not conversation.turns:
             conversation = replace(conversation, ended="application failed")
+        # the plan of the simulated user is not in the file
+        opening = next((turn.text for turn in conversation.spoken_by("user")), "")
         yield StoredConversation(
-            _scenario(id, conversation.text or id, id),
+            _scenario(id, opening or id, id, is_complete=False),
             conversation,
             trials[id],
             "",

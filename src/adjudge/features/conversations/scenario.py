@@ -166,6 +166,12 @@ class Scenario:
     tells_all: bool = key(
         Flag(), "True if the user may tell everything in the first message.", False
     )
+    open_facts: bool = key(
+        Flag(),
+        "True if the user may know facts that are not listed: facts that they tell are then not "
+        "checked.",
+        False,
+    )
     today: str | None = key(
         Text(), "The date that user and application are told: 2026-11-18.", None
     )

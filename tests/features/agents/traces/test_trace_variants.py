@@ -19,6 +19,7 @@ from adjudge.features.agents.traces.reader import read_rows, read_trajectories
 from support.records import PUBLIC
 
 FIXTURES = PUBLIC / "agents" / "fixtures"
+DUMPS = Path(__file__).parents[2] / "conversations" / "dumps"
 with_fixtures = pytest.mark.skipif(not FIXTURES.is_dir(), reason="the shared fixtures are not here")
 PNG = "iVBORw0KGgo" + "A" * 60_000
 
@@ -630,9 +631,8 @@ def test_langfuse_as_a_trace_with_observations() -> None:
     assert [name for name, *_ in calls_of(listed)] == ["get_weather", "get_weather"]
 
 
-@with_fixtures
 def test_adk_in_snake_case_with_parts_and_a_transfer() -> None:
-    session = load("adk-session.json")
+    session = json.loads((DUMPS / "adk.session.json").read_text())
     for event in session["events"]:
         event["invocation_id"] = event.pop("invocationId")
         event["usage_metadata"] = event.pop("usageMetadata", None)
@@ -647,8 +647,9 @@ def test_adk_in_snake_case_with_parts_and_a_transfer() -> None:
     }
     session["events"] = [*session["events"][:-1], part, hand, session["events"][-1]]
     (found,) = read_trajectories(session)
-    assert [step.kind for step in found.steps] == ["said", "called", "handed over", "said"]
-    assert found.steps[2].text == "writer"
+    kinds = [step.kind for step in found.steps]
+    assert kinds == ["said", "said", "said", "called", "handed over", "said"]
+    assert found.steps[4].text == "writer"
 
 
 def claude(kind: str, content: object, **more: Any) -> dict[str, Any]:
