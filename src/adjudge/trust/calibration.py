@@ -351,11 +351,15 @@ def _calibrate_judge(
 
         by_system: defaultdict[str, Rows] = defaultdict(new_rows)
         in_votes = used.weighting is not None and used.weighting.reads_votes
-        left_out_count = number = 0
+        left_out_count = learned_count = number = 0
+        learned_rows = labelled_judge.configuration.learned_rows
         for record in records(ledger, judge=labelled_judge.judge, votes=in_votes):
             if verdict_of(record, labelled_judge.scale.name) is None:
                 continue
-            if is_of_sample(record):
+            # It is more often right about these rows than about others.
+            if record.identity in learned_rows:
+                learned_count += 1
+            elif is_of_sample(record):
                 by_system[record.answered_by].add(record, number)
             else:
                 left_out_count += 1
@@ -381,7 +385,12 @@ def _calibrate_judge(
             "{count} rows of the traffic were taken for sure and are left out: the number is that "
             "of all events alike",
             left_out_count,
-        )
+        ),
+        plural(
+            "{count} row that the judge learned from is left out: the number is about the others",
+            "{count} rows that the judge learned from are left out: the number is about the others",
+            learned_count,
+        ),
     )
     return [
         replace(

@@ -320,9 +320,10 @@ class _Line:
         self._labels = [run_labels for run_labels in labels_of_sides if run_labels]
         self._older = list(
             dict.fromkeys(
-                run_labels.older
+                note
                 for run_labels in labels_of_sides
-                if run_labels is not None and run_labels.older
+                if run_labels is not None
+                for note in run_labels.left_out
             )
         )
         self._is_count = sides[1].counts(self._judge, self._criteria)

@@ -53,17 +53,9 @@ class LabelledJudge:
     def _without_learned_rows(self, used: LabelsUsed) -> tuple[LabelsUsed, list[Message]]:
         """Leave out labels that the judge learned from: it would measure itself."""
         learned = self.configuration.learned_rows
-        # learned rows are prefixes of identities
-        length = max(map(len, learned), default=0)
-        rows = {label.row for label in used.labels if length and label.row[:length] in learned}
+        rows = {label.row for label in used.labels if label.row in learned}
         count = sum(label.row in rows for label in used.labels)
-        return used.without(rows), nonzero(
-            plural(
-                "{count} label is of a row that the judge learned from, and does not count",
-                "{count} labels are of rows that the judge learned from, and do not count",
-                count,
-            )
-        )
+        return used.without(rows), learned_labels_note(count)
 
     def _of_an_earlier_run(self, labels: Sequence[Label]) -> list[Message]:
         """Warn about labels of rows that were drawn by the verdicts of an earlier run: the judge
@@ -87,6 +79,17 @@ class LabelledJudge:
                 count,
             )
         )
+
+
+def learned_labels_note(count: int) -> list[Message]:
+    """Say how many labels do not measure a judge because it learned from their rows."""
+    return nonzero(
+        plural(
+            "{count} label is of a row that the judge learned from, and does not count",
+            "{count} labels are of rows that the judge learned from, and do not count",
+            count,
+        )
+    )
 
 
 def latest_change(

@@ -10,11 +10,11 @@ from statistics import fmean
 from adjudge.core.ledger.file import holds_labels
 from adjudge.core.ledger.records import records
 from adjudge.errors import RunError
-from adjudge.messages import Message
+from adjudge.messages import Message, plural
 from adjudge.runs.folder import reading, records_of
 from adjudge.stats.bias import verbosity_slope
 from adjudge.trust.answer_leanings import halo_text, padding_text
-from adjudge.trust.labelled_rows import labelled_rows
+from adjudge.trust.labelled_rows import labelled_rows, learned_row_count
 from adjudge.trust.pair_leanings import better_first_text, first_place_text, longer_text
 from adjudge.trust.self_preference import self_preference_text
 
@@ -49,6 +49,14 @@ def leanings_of(folder: str | Path, judge: str) -> Iterator[Leaning]:
     except RunError:  # custom judges need not declare their criteria
         own_family = Message("not measured: the run does not say what was asked")
     yield Leaning(Message("self-preference"), own_family)
+    if count := learned_row_count(folder, judge):
+        text = plural(
+            "{count} labelled row that the judge learned from is in none of the leanings by labels",
+            "{count} labelled rows that the judge learned from are in none of the leanings by "
+            "labels",
+            count,
+        )
+        yield Leaning(Message("rows it learned from"), text)
 
 
 def _halo(folder: str | Path, judge: str) -> Iterator[Leaning]:

@@ -14,10 +14,11 @@ from adjudge.core.domain.label import Label
 from adjudge.core.domain.verdict import TIE
 from adjudge.core.engine.identity import judge_identity
 from adjudge.errors import RunError
+from adjudge.messages import Message
 from adjudge.runs.diff import JudgmentSummary, LoneRow, OutcomeCount, Pair
 from adjudge.runs.folder import run_facts
 from adjudge.stats.difference import PairedScores, PairOfScores
-from adjudge.trust.labelled_judges import latest_change
+from adjudge.trust.labelled_judges import latest_change, learned_labels_note
 from adjudge.trust.labels.scales import label_scales
 from adjudge.trust.labels.store import LabelStore
 from adjudge.trust.large_texts import least_apart
@@ -96,13 +97,17 @@ class ComparedRun:
         if measure is None:
             return None
         all_labels = LabelStore(self.folder).of_each_copy(criteria)
-        return RunLabels(measure, sort_labels(all_labels, None, since=self.changed(judge)))
+        learned = self._judge(judge).learned_rows
+        used = sort_labels(all_labels, None, since=self.changed(judge))
+        learned_rows = {label.row for label in used.labels if label.row in learned}
+        count = sum(label.row in learned_rows for label in used.labels)
+        return RunLabels(measure, used.without(learned_rows), learned_labels_note(count))
 
 
 class RunLabels:
     """Labels of a run by one criterion, of rows that were drawn among all rows."""
 
-    def __init__(self, measure: Measure, used: LabelsUsed) -> None:
+    def __init__(self, measure: Measure, used: LabelsUsed, learned: Sequence[Message] = ()) -> None:
         self._measure = measure
         self._by_row = {
             row: labels
@@ -115,8 +120,10 @@ class RunLabels:
             used_label.is_of_text for used_label in used.labels if used_label.is_random
         )
         """True if labels count for all copies of a text, which was drawn once."""
-        self.older = used.older
-        """A note about labels that are older than a change of the judge, which are left out."""
+        self.left_out = (*([] if used.older is None else [used.older]), *learned)
+        """Notes about labels that are left out: they are older than a change of the judge, or the
+        judge learned from their rows.
+        """
 
     def __bool__(self) -> bool:
         return bool(self._by_row)

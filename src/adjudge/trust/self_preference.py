@@ -20,6 +20,7 @@ from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.runs.folder import records_of, run_info
 from adjudge.stats.bias import preference_among_equals, self_preference
+from adjudge.trust.labelled_judges import configurations
 from adjudge.trust.labels.queue import verdict_of
 from adjudge.trust.labels.scales import JudgedScale, label_scales
 from adjudge.trust.labels.store import LabelStore
@@ -91,7 +92,7 @@ def _measure(
             cases=len(cases),
             own=", ".join(sorted(families)),
         )
-    truth = _truth(folder, scale.name)
+    truth = _truth(folder, judge, scale.name)
     if any(case.identity in truth for case in cases):
         return _by_labels(cases, truth, scale.scale, families)
     if not scale.scale.compares:
@@ -156,11 +157,14 @@ def _writers(record: JudgmentRecord, scale: LabelScale) -> tuple[str, ...]:
         return tuple(map(family, record.systems)) if scale.compares else ()
 
 
-def _truth(folder: str | Path, criteria: str) -> dict[str, str]:
-    """Return the answer of most people per row; rows without a majority are left out."""
+def _truth(folder: str | Path, judge: str, criteria: str) -> dict[str, str]:
+    """Return the answer of most people per row; rows without a majority, and rows that the judge
+    learned from, are left out.
+    """
+    learned = configurations(folder)[judge].learned_rows
     answers: dict[str, Counter[str]] = defaultdict(Counter)
     for label in LabelStore(folder).current(criteria):
-        if label.is_by_person:
+        if label.is_by_person and label.row not in learned:
             answers[label.row][str(label.answer)] += 1
     best = {row: counts.most_common(2) for row, counts in answers.items()}
     return {row: top[0][0] for row, top in best.items() if len(top) == 1 or top[0][1] > top[1][1]}

@@ -4,8 +4,9 @@ pooled.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
 
 from adjudge.core.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.core.domain.frozen_mapping import NOTHING
@@ -17,6 +18,24 @@ from adjudge.messages import Message
 
 OptionScores = Mapping[str, float | None]
 """Option → its score; empty if no options are known."""
+
+
+class LearnedRows:
+    """Rows that a judge learned from, by prefixes of their identities.
+
+    Example:
+        if record.identity in configuration.learned_rows: ...
+    """
+
+    def __init__(self, prefixes: Iterable[str] = ()) -> None:
+        self._prefixes = frozenset(filter(None, prefixes))
+        self._lengths = sorted({len(prefix) for prefix in self._prefixes})
+
+    def __contains__(self, identity: str) -> bool:
+        return any(identity[:length] in self._prefixes for length in self._lengths)
+
+    def __len__(self) -> int:
+        return len(self._prefixes)
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -63,10 +82,10 @@ class JudgeConfiguration:
             ),
         )
 
-    @property
-    def learned_rows(self) -> frozenset[str]:
-        """Prefixes of the identities of all rows that its models, or those of its steps, learned
-        from.
+    @cached_property
+    def learned_rows(self) -> LearnedRows:
+        """Return the rows that its models, or those of its steps, learned from. They cannot measure
+        it.
         """
         identities: set[str] = set()
         for model in (
@@ -78,7 +97,7 @@ class JudgeConfiguration:
             identities |= (
                 {row for row in rows if isinstance(row, str)} if isinstance(rows, list) else set()
             )
-        return frozenset(identities)
+        return LearnedRows(identities)
 
     @property
     def language(self) -> str:

@@ -16,6 +16,7 @@ from adjudge.core.engine.ask import prompt_for
 from adjudge.core.engine.likelihood import likelihood_requests
 from adjudge.core.engine.schedule import Plans
 from adjudge.core.gateway.prices import PriceTable
+from adjudge.messages import Message
 
 I = TypeVar("I")  # noqa: E741
 Ends = tuple[int, int]
@@ -79,6 +80,25 @@ class _Share:
 
 
 @light_dataclass(frozen=True)
+class ExpectedSaving:
+    """Rows that the learned first step of a cascade is expected to decide."""
+
+    step: str
+    last: str
+    """The model that is not asked about them."""
+    rows: int
+    share: float
+    """The share of rows that the step decided where its threshold was set."""
+    set_by: int
+    """Rows that set the threshold."""
+    promise: tuple[Message, ...] = field(default=())
+
+    @property
+    def spared(self) -> int:
+        return round(self.share * self.rows)
+
+
+@light_dataclass(frozen=True)
 class CostEstimate:
     """Calls, tokens and money, each as (low, high).
 
@@ -102,6 +122,8 @@ class CostEstimate:
     """Ballots in the run's open batches: in neither calls, tokens nor money."""
     refused: Mapping[str, int] = field(default_factory=dict)
     """Reason → votes that will fail before any model is asked; not counted above."""
+    savings: tuple[ExpectedSaving, ...] = field(default=())
+    """Expected savings of cascades. The upper ends are without them."""
 
     def __add__(self, other: CostEstimate) -> CostEstimate:
         return CostEstimate(
@@ -115,6 +137,7 @@ class CostEstimate:
             max(self.rounds, other.rounds),
             self.in_batches + other.in_batches,
             Counter(self.refused) + Counter(other.refused),
+            (*self.savings, *other.savings),
         )
 
 

@@ -109,6 +109,12 @@ class Accepting(NamedTuple):
     """The model that the promise compares with; empty if it holds for any."""
     lines: tuple[Message, ...]
     """The promised accuracy, for people to read."""
+    rows: int = 0
+    """Rows that set the confidence and the share."""
+    risk: float | None = None
+    """Most errors per row that it adds to those of the reference; None if unknown."""
+    delta: float | None = None
+    """How often that may fail; None if nothing is proven."""
 
 
 @runtime_checkable

@@ -11,7 +11,7 @@ from typing import Generic, NamedTuple, cast, overload
 
 from adjudge.core.aio.event_loop import sync_edge
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.frozen_mapping import plain
+from adjudge.core.domain.frozen_mapping import plain, some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.message import Usage
@@ -23,11 +23,13 @@ from adjudge.core.domain.results import (
     StepTaken,
 )
 from adjudge.core.domain.vote import Ballot, Vote
+from adjudge.core.engine.estimate import CostEstimate, ExpectedSaving, Known
 from adjudge.core.engine.identity import step_identities
 from adjudge.core.engine.run import RunLike
 from adjudge.core.engine.session import Companion
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.model import Accepting, Learned
+from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.judges.aspect import AspectCritic
 from adjudge.core.judges.case import Case, InstancesLike, ManyLike, OneLike
 from adjudge.core.judges.direct import DirectJudge
@@ -283,13 +285,28 @@ class Cascade(Judge[I, R]):
                 return []
         return []
 
+    def estimate(
+        self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None
+    ) -> CostEstimate:
+        """Like ``Judge.estimate``, with the rows that a learned first step is expected to spare the
+        last one.
+        """
+        cost = super().estimate(items, known, prices)
+        promise = self.promise
+        if promise is None or promise.confidence is None or not cost.rows:
+            return cost
+        first, last = self.panel
+        saving = ExpectedSaving(first, last, cost.rows, promise.share, promise.rows, promise.lines)
+        return replace(cost, savings=(saving,))
+
     def companion(self, criteria: Criteria) -> Companion | None:
         """Return the ballots asked in any case: of every step without a calibration, else of the
         first.
         """
         criterion = self._own_criteria[0] if self._own_criteria else criteria
         all_steps = self._steps_for(criterion)
-        certain_steps = all_steps if self.calibration is None else all_steps[:1]
+        asks_all = self.calibration is None and self.promise is None
+        certain_steps = all_steps if asks_all else all_steps[:1]
         steps = {step.name: step.judge.companion(criteria) for step in certain_steps}
 
         def companion_ballot(ballot: Ballot) -> Ballot | None:
@@ -351,7 +368,12 @@ class Cascade(Judge[I, R]):
     def recorded_settings(self) -> dict[str, object]:
         """Return the settings other than the steps."""
         learnt = plain(cast(Learnt, self.calibration).cascades) if self.calibration else None
-        promise = {"promised": self.promise.confidence} if self.promise else {}
+        promise: dict[str, object] = {}
+        if self.promise:
+            promise = {
+                "promised": self.promise.confidence,
+                "promise": some_of(self.promise, "risk", "delta", "reference"),
+            }
         return {
             "otherwise": self.otherwise,
             "language": self.language,

@@ -24,7 +24,7 @@ from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.ledger.file import read_meta
 from adjudge.core.ledger.records import records, votes_of
 from adjudge.errors import RunError
-from adjudge.messages import Message, plural
+from adjudge.messages import Message, join, plural
 from adjudge.runs.folder import reading
 from adjudge.stats.agreement import TwoRaters
 from adjudge.stats.difference import ComparisonOutcome, Difference, compare
@@ -47,7 +47,7 @@ from adjudge.trust.labels.scales import judge_scales
 from adjudge.trust.labels.store import LabelStore
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import Answer, LabelledRow, Rows, Votes, by_row
-from adjudge.trust.usable_labels import draw_sizes
+from adjudge.trust.usable_labels import draw_sizes, nonzero
 
 FACT = "bench"
 """What a run folder that a benchmark made keeps about it."""
@@ -247,13 +247,24 @@ def benchmark_of(folder: str | Path, settings: BenchSettings | None = None) -> B
             folder=folder,
         )
     configurations = judges_of(meta.get("configuration"))
-    results = [
-        result
-        for judge, scale, identity in judge_scales(folder)
-        if (models := configurations[judge].models)
-        and (result := _measure(folder, judge, scale, identity, labels, settings, tuple(models)))
-    ]
+    results, learned_notes = [], []
+    for judge, scale, identity in judge_scales(folder):
+        configuration = configurations[judge]
+        if not configuration.models:
+            continue
+        # Rows that the judge learned from would flatter it.
+        unlearned = [label for label in labels if label.row not in configuration.learned_rows]
+        result = _measure(
+            folder, judge, scale, identity, unlearned, settings, tuple(configuration.models)
+        )
+        results += [result] if result else []
+        learned_rows = {label.row for label in labels if label.criteria == scale.name} - {
+            label.row for label in unlearned
+        }
+        learned_notes += nonzero(_learned_note(judge, len(learned_rows), is_ranked=bool(result)))
     if not results:
+        if learned_notes:
+            raise RunError("{folder}: {why}", folder=folder, why=join("; ", learned_notes))
         raise RunError(
             "{folder} has labels, and no judge that judged those rows: name models with -m, "
             "and criteria with -c",
@@ -270,7 +281,24 @@ def benchmark_of(folder: str | Path, settings: BenchSettings | None = None) -> B
         str(facts.get("data") or folder),
         rankings,
         settings,
-        (*recorded_notes, *_notes(results, settings)),
+        (*recorded_notes, *learned_notes, *_notes(results, settings)),
+    )
+
+
+def _learned_note(judge: str, count: int, *, is_ranked: bool) -> Message:
+    """Count the labelled rows that do not measure a judge because it learned from them."""
+    if is_ranked:
+        return plural(
+            "{judge} learned from {count} of the labelled rows: its figures are about the others",
+            "{judge} learned from {count} of the labelled rows: its figures are about the others",
+            count,
+            judge=judge,
+        )
+    return plural(
+        "{judge} learned from {count} of the labelled rows and has no others: it is not ranked",
+        "{judge} learned from {count} of the labelled rows and has no others: it is not ranked",
+        count,
+        judge=judge,
     )
 
 

@@ -75,7 +75,13 @@ class LearnedModel:
         if acceptance is None:
             return None
         return Accepting(
-            acceptance.confidence, acceptance.share, acceptance.reference, tuple(acceptance.lines())
+            acceptance.confidence,
+            acceptance.share,
+            acceptance.reference,
+            tuple(acceptance.lines()),
+            acceptance.rows,
+            acceptance.risk,
+            acceptance.delta if acceptance.proven else None,
         )
 
     async def complete(self, request: Request) -> Reply:

@@ -15,6 +15,7 @@ from adjudge.features.stress.attacks.report import (
 from adjudge.messages import Message, plural
 from adjudge.runs.numbers import figure, limits, p_value
 from adjudge.runs.view.document import Document, DocumentPart
+from adjudge.trust.usable_labels import nonzero
 
 _SHOWN = 10
 """Texts that are listed of each judge."""
@@ -34,7 +35,16 @@ def attack_document(report: AttackReport, language: str) -> Document:
                 "asking of the same rows moves; "
                 "intervals at {level:.0f}%, p-values held for all families together (Holm).",
                 level=100 * report.level,
-            )
+            ),
+            *nonzero(
+                plural(
+                    "{count} of the attacked rows is one that the judge learned from: such a row "
+                    "may be harder to move than others.",
+                    "{count} of the attacked rows are rows that the judge learned from: such rows "
+                    "may be harder to move than others.",
+                    report.learned_rows,
+                )
+            ),
         ],
     )
 

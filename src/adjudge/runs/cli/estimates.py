@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.engine.estimate import CostEstimate
+from adjudge.core.engine.estimate import CostEstimate, ExpectedSaving
 from adjudge.core.gateway.prices import PriceTable
-from adjudge.messages import Message, join
+from adjudge.messages import Message, join, plural
 from adjudge.runs.cli.execute import RunDisplay, skipped_rows
 from adjudge.runs.cli.json_text import print_results
 from adjudge.runs.cli.output import echo
@@ -72,6 +73,8 @@ def show_estimate(
     echo(Message("calls: {span}", span=_span(*found.calls)))
     echo(Message("tokens: {span}", span=_span(*found.tokens)))
     echo(Message("cost: {cost}", cost=_cost(found)))
+    for saving in found.savings:
+        _show_saving(saving)
     if in_batches and found.rounds:
         _show_batches(found)
     echo(
@@ -87,6 +90,28 @@ def show_estimate(
             "asked again."
         )
     )
+
+
+def _show_saving(saving: ExpectedSaving) -> None:
+    """Print how many rows a learned first step is expected to decide, and what that risks."""
+    echo(
+        plural(
+            "cascade: {step} is expected to decide about {spared} of {count} row without {last} "
+            "({share:.0%} of the {set_by} rows that set its threshold); the upper ends are without "
+            "this saving",
+            "cascade: {step} is expected to decide about {spared} of {count} rows without {last} "
+            "({share:.0%} of the {set_by} rows that set its threshold); the upper ends are without "
+            "this saving",
+            saving.rows,
+            step=saving.step,
+            spared=saving.spared,
+            last=saving.last,
+            share=saving.share,
+            set_by=saving.set_by,
+        )
+    )
+    for line in saving.promise[1:]:
+        echo(line)
 
 
 def _show_batches(found: CostEstimate) -> None:
@@ -128,6 +153,18 @@ def _json(found: CostEstimate) -> JsonDict:
         },
         "cost_usd": {"lower": found.usd[0], "upper": found.usd[1]},
         "unpriced_models": list(found.unpriced),
+        **(
+            {"expected_savings": [_saving_json(saving) for saving in found.savings]}
+            if found.savings
+            else {}
+        ),
+    }
+
+
+def _saving_json(saving: ExpectedSaving) -> JsonDict:
+    return {
+        **some_of(saving, "step", "last", "rows", "share", "spared", "set_by"),
+        "promise": [str(line) for line in saving.promise],
     }
 
 

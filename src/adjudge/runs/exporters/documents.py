@@ -210,6 +210,18 @@ class EndsShape(TypedDict):
     upper: float
 
 
+class ExpectedSavingShape(TypedDict):
+    """The rows that a learned first step of a cascade is expected to decide."""
+
+    step: str
+    last: Annotated[str, "the model that is not asked about them"]
+    rows: int
+    share: Annotated[float, "of the rows that set the step's threshold"]
+    spared: int
+    set_by: Annotated[int, "rows that set the threshold"]
+    promise: Annotated[Sequence[str], "what it risks"]
+
+
 class EstimateShape(TypedDict):
     """The estimated cost of judging. Candidates of ``generate`` count as judgments."""
 
@@ -228,6 +240,9 @@ class EstimateShape(TypedDict):
     tokens: EndsShape
     cost_usd: EndsShape
     unpriced_models: Annotated[Sequence[str], "not in the cost"]
+    expected_savings: NotRequired[
+        Annotated[Sequence[ExpectedSavingShape], "of cascades; the upper ends are without them"]
+    ]
 
 
 class SystemDifferenceShape(TypedDict):

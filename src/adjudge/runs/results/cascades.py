@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, objects_in
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, object_in, objects_in
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Usage
@@ -152,7 +152,17 @@ def learnt_by(name: str, configuration: JudgeConfiguration) -> Iterator[Message]
     """
     settings, steps = configuration.settings, configuration.step_names
     learnt = settings.get("calibration")
-    if steps and not learnt:
+    if len(configuration.learned_rows):
+        yield plural(
+            "{judge}: learned from {count} row; it is in no figure by labels",
+            "{judge}: learned from {count} rows; they are in no figure by labels",
+            len(configuration.learned_rows),
+            judge=name,
+        )
+    promised = number_of(settings.get("promised"))
+    if steps and "promised" in settings:
+        yield _promised(name, steps, promised, object_in(settings.get("promise")))
+    elif steps and not learnt:
         yield Message(
             "{judge}: the cascade has no calibration: every step is asked about every row, and "
             "{last} decides; label rows, then 'adjudge calibrate RUN --cascade -o FILE'",
@@ -172,6 +182,46 @@ def learnt_by(name: str, configuration: JudgeConfiguration) -> Iterator[Message]
             date=day_of(source.get("date")),
             identity=source.get("identity"),
         )
+
+
+def _promised(
+    judge: str, steps: Sequence[str], confidence: float | None, promise: JsonObject
+) -> Message:
+    """Say from which confidence on the verdicts of a learned first step are taken, and what that
+    risks.
+    """
+    if confidence is None:
+        return Message(
+            "{judge}: {step} is never accepted: its labels did not show that it may be",
+            judge=judge,
+            step=steps[0],
+        )
+    decides = Message(
+        "{judge}: {step} decides from a confidence of {confidence:.3f} on, as it learned",
+        judge=judge,
+        step=steps[0],
+        confidence=confidence,
+    )
+    risk, delta = number_of(promise.get("risk")), number_of(promise.get("delta"))
+    if risk is None:
+        return decides
+    if delta is None:
+        risked = Message("what that risks is not proven")
+    elif promise.get("reference"):
+        risked = Message(
+            "at most {risk:.1%} more errors than {reference} alone, except with probability "
+            "{delta:g}",
+            risk=risk,
+            reference=promise.get("reference"),
+            delta=delta,
+        )
+    else:
+        risked = Message(
+            "at most {risk:.1%} errors per row, except with probability {delta:g}",
+            risk=risk,
+            delta=delta,
+        )
+    return join("; ", (decides, risked))
 
 
 def _thresholds(calibration: JsonObject, otherwise: JsonValue) -> Message:

@@ -180,6 +180,8 @@ class AttackReport:
     language: str
     level: float
     judges: tuple[JudgeFinding, ...]
+    learned_rows: int = 0
+    """Attacked rows that a judge learned from."""
 
 
 def attack_fact(
@@ -197,7 +199,8 @@ def attack_fact(
 
 def attack_report(folder: str | Path, level: float = 0.95) -> AttackReport:
     """Compute the effects of an attack from its run."""
-    fact = object_in(run_info(folder).facts.get(FACT))
+    info = run_info(folder)
+    fact = object_in(info.facts.get(FACT))
     if not fact:
         raise RunError(
             "{folder} is not the run of an attack: make one with 'adjudge attack'", folder=folder
@@ -206,10 +209,14 @@ def attack_report(folder: str | Path, level: float = 0.95) -> AttackReport:
     answers: dict[str, dict[str, dict[AttackMark, _Answer]]] = defaultdict(
         lambda: defaultdict(dict)
     )
+    learned: set[str] = set()
     for record in records_of(folder):
         # texts cannot change what a rule computes
         if (mark := mark_in(record.input)) is not None and not _is_by_rule(record):
             answers[record.judge][record.criterion][mark] = _Answer.of(record)
+            configuration = info.judge_configurations[record.judge]
+            if not mark.family and record.identity in configuration.learned_rows:
+                learned.add(record.identity)
     listed = fact.get("controls")
     controls = list(map(str, listed)) if isinstance(listed, list) else []
     together = sum(
@@ -240,6 +247,7 @@ def attack_report(folder: str | Path, level: float = 0.95) -> AttackReport:
         language=str(fact.get("language")),
         level=level,
         judges=tuple(_hold_errors(findings)),
+        learned_rows=len(learned),
     )
 
 
