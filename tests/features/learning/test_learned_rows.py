@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.commands import adjudge
 
 from adjudge import Cascade, DirectJudge
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
@@ -24,6 +23,7 @@ from adjudge.trust.cascades import calibrate_cascades
 from adjudge.trust.comparison import compare_runs
 from adjudge.trust.labels.store import LabelStore
 from adjudge.trust.probabilities import calibrate_probabilities
+from support.commands import adjudge
 
 CRITERIA = Criteria("sea", "Is it about the sea?", [CriteriaOption("Yes"), CriteriaOption("No")])
 SEA, LAND = ("ship", "wave", "harbour", "tide"), ("desk", "train", "garden", "clock")
