@@ -19,6 +19,7 @@ from adjudge.core.ledger.file import FILE
 from adjudge.core.ledger.records import records, votes_of
 from adjudge.core.ledger.rows import verify_row
 from adjudge.errors import RunError
+from adjudge.runs.diff import run_diff
 from adjudge.runs.exporters.table import write_csv
 from adjudge.runs.folder import reading, records_of, run_facts, run_info
 from adjudge.runs.results.run_report import report_of_run
@@ -123,6 +124,47 @@ def test_a_report_names_the_damaged_judgment_and_prints_nothing_of_the_run(
     assert shown.returncode != 0
     assert not shown.stdout
     assert "checksum mismatch in table judgments (judge 'clear', number 7)" in shown.stderr
+
+
+@pytest.mark.parametrize("shift", [0, 1])
+def test_a_comparison_makes_no_records_and_gives_what_records_give(
+    folders: list[Path], monkeypatch: pytest.MonkeyPatch, shift: int
+) -> None:
+    """Rows of unique ids are compared by their outcome. Records took most of the time."""
+    one, two = (folders[0] / "runs" / name for name in ("a", "b" if shift else "a"))
+
+    def everything() -> list[object]:
+        with run_diff(one, two) as diff:
+            (line,) = diff.lines()
+            return [
+                [*diff.changes()],
+                [*diff.pairs()],
+                [*diff.outcomes(line)],
+                diff.pairing(line),
+                [[*diff.only_in(side)] for side in (0, 1)],  # type: ignore[arg-type]
+            ]
+
+    with monkeypatch.context() as patch:
+        patch.setattr("adjudge.core.ledger.records.judgment_of", None)
+        from_outcomes = everything()
+    monkeypatch.setattr("adjudge.runs.diff.outcomes_of", lambda folder, _: records_of(folder))
+    assert from_outcomes == everything()
+
+
+def test_a_damaged_row_is_named_by_a_comparison(folders: list[Path], tmp_path: Path) -> None:
+    source = folders[0] / "runs" / "a"
+    with (
+        closing(sqlite3.connect(source / FILE)) as whole,
+        closing(sqlite3.connect(tmp_path / FILE)) as copy,
+    ):
+        whole.backup(copy)
+        copy.execute("UPDATE judgments SET id = 'other' WHERE number = 7")
+        copy.commit()
+    with (
+        pytest.raises(RunError, match=r"table judgments \(judge 'clear', number 7"),
+        run_diff(source, tmp_path),
+    ):
+        pass
 
 
 def test_a_csv_cell_of_any_length_may_stand_before_a_column_that_comes_later() -> None:

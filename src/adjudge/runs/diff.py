@@ -26,11 +26,12 @@ from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.pairing import WAYS, Pairing, Way
 from adjudge.core.domain.record import Fields, JudgmentRecord, StatusName
-from adjudge.core.domain.repetition import JoinedUnits, Unit, unit_of
+from adjudge.core.domain.repetition import ROW, TRIAL, JoinedUnits, Unit, unit_of
 from adjudge.core.domain.slices import value_in
 from adjudge.core.ledger.changes import change_lines, differences, renamed_judges
+from adjudge.core.ledger.codec import StoredOutcome
 from adjudge.errors import SetupError
-from adjudge.runs.folder import records_of, run_facts
+from adjudge.runs.folder import outcomes_of, records_of, run_facts
 
 Side = Literal[0, 1]
 SKIPPED: StatusName = "skipped"
@@ -42,6 +43,8 @@ _ALONE = "\x01"
 """Begins what a row alone belongs to; no column's value and no id does."""
 _ANSWER = "response"
 _QUESTION = "user_input"
+_SHORT = 60
+"""Characters of a question that is kept instead of a digest."""
 _TABLE = (
     "CREATE TABLE judged (place INTEGER PRIMARY KEY, side INTEGER, judge TEXT, criteria "
     "TEXT, line TEXT, row INTEGER, name TEXT, "
@@ -405,17 +408,7 @@ def run_diff(
         table.execute("PRAGMA journal_mode = OFF")  # nothing of it outlives the process
         table.execute(_TABLE)
         for side, folder in enumerate((one, two)):
-            # `next` gives a judgment's number within its judge and criterion
-            row_numbers = defaultdict[tuple[str, str], Iterator[int]](count)
-            rows = (
-                (
-                    *_values(side, systems.as_in_the_first_run(row), systems, units.add(row), id),
-                    value_in(row, by) if by else "",
-                    row.id,
-                    next(row_numbers[row.judge, row.criterion]),
-                )
-                for row in records_of(folder)
-            )
+            rows = _rows_of(folder, side, systems, units, id, by)
             marks = ",".join("?" * 22)
             table.executemany(
                 f"INSERT INTO judged VALUES (NULL,{marks},NULL,NULL,NULL)",  # noqa: S608
@@ -437,17 +430,17 @@ class _Units:
     """Collects the groups that the rows of both runs belong to."""
 
     def __init__(self, column: str) -> None:
-        self._column, self._joined = column, JoinedUnits()
+        self.column, self._joined = column, JoinedUnits()
         self._empty: set[int] = set()
         self.without = 0
         """The most rows of a run that have nothing in the column."""
 
     def add(self, row: JudgmentRecord) -> Unit:
-        if self._column and row.group(self._column) is None:
+        if self.column and row.group(self.column) is None:
             if row.index == 0:
-                row.cell(self._column)  # a column that the first row does not have is a mistake
+                row.cell(self.column)  # a column that the first row does not have is a mistake
             self._empty.add(row.index)
-        unit = unit_of(row, self._column)
+        unit = unit_of(row, self.column)
         self._joined.add(unit)
         return unit
 
@@ -531,44 +524,120 @@ def _in_the_order_of(order: list[str], systems: list[str]) -> list[str]:
     return systems[::-1] if moved else systems
 
 
+def _rows_of(
+    folder: str | Path,
+    side: int,
+    systems: _Systems,
+    units: _Units,
+    id: str | None,
+    by: str | None,
+) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of the table that a run fills.
+
+    Rows of which no column is read need no record. They are most rows of most runs.
+    """
+    needs_records = bool(units.column or id or by)
+    rows = records_of(folder) if needs_records else outcomes_of(folder, _is_plain)
+    # `next` gives a judgment's number within its judge and criterion
+    numbers = defaultdict[tuple[str, str], Iterator[int]](count)
+    for row in rows:
+        number = next(numbers[row.judge, row.criterion])
+        if isinstance(row, JudgmentRecord):
+            values = _values(side, systems.as_in_the_first_run(row), systems, units.add(row), id)
+            yield *values, value_in(row, by) if by else "", row.id, number
+        else:
+            yield _plain_values(side, row, systems, number)
+
+
+def _is_plain(row: StoredOutcome) -> bool:
+    """Return True if a row is independent of others and its id is no position in a file."""
+    id = row.id or ""
+    may_be_place = ":" in id or id.startswith("row ")
+    return not may_be_place and TRIAL not in row.input and ROW not in row.input
+
+
+def _plain_values(
+    side: int, row: StoredOutcome, systems: _Systems, number: int
+) -> tuple[object, ...]:
+    """Return all values of a plain row."""
+    judge, index, id, fields, _, criterion, status, score, verdict = row
+    identity = identity_of(fields)
+    return (
+        side,
+        judge,
+        criterion,
+        _json_text((judge, criterion, "")),
+        index + 1,
+        id or "",
+        1 if id else 0,
+        *_keys(fields, systems.judged_field((judge, criterion)), identity),
+        status,
+        score,
+        _json_text(verdict),
+        identity,
+        None,
+        "[]",
+        *_NOTHING_LOST,
+        "",
+        id,
+        number,
+    )
+
+
 def _values(
     side: int, row: JudgmentRecord, systems: _Systems, unit: Unit, id: str | None
 ) -> tuple[object, ...]:
-    criterion, fields = row.criterion, row.fields
-    judged_fields = {_ANSWER, systems.judged_field((row.judge, criterion))}
-    other_fields = {name: value for name, value in fields.items() if name not in judged_fields}
+    criterion, identity = row.criterion, row.identity
     name, name_rank = _name(row, id)
-    identity = row.identity
-    question_text = other_fields.get(_QUESTION)
-    question = _digest({_QUESTION: question_text}) if question_text else None
-    keys = (
-        question,
-        (question if [*other_fields] == [_QUESTION] and question else _digest(other_fields))
-        if other_fields
-        else None,
-        # a digest of sorted fields, so that of two runs with another order of fields is the same
-        (bytes.fromhex(identity) if [*fields] == sorted(fields) else _digest(fields))
-        if fields
-        else None,
-    )
-    outcome = (row.status, row.score, _json_text(row.choice))
-    line = _json_text((row.judge, criterion, row.answered_by))
-    compared = row.detail.named_systems
     return (
         side,
         row.judge,
         criterion,
-        line,
+        _json_text((row.judge, criterion, row.answered_by)),
         row.row,
         name,
         name_rank,
-        *keys,
-        *outcome,
+        *_keys(row.fields, systems.judged_field((row.judge, criterion)), identity),
+        row.status,
+        row.score,
+        _json_text(row.choice),
         identity,
         unit[0] if unit else None,
-        _json_text(compared),
+        _json_text(row.detail.named_systems),
         *_possible(row, systems.score_range((row.judge, criterion))),
     )
+
+
+def _keys(
+    fields: Fields, judged_field: str, identity: str
+) -> tuple[bytes | None, bytes | None, bytes | None]:
+    """Return what a row is paired by if not by its id: its question, its fields that are not
+    judged, and all its fields.
+    """
+    if not fields:
+        return None, None, None
+    names = [*fields]
+    other_names = [name for name in names if name not in (_ANSWER, judged_field)]
+    question_text = fields[_QUESTION] if _QUESTION in other_names else None
+    question = _question_key(question_text) if question_text else None
+    if other_names == [_QUESTION] and question:
+        beside: bytes | None = question
+    else:
+        beside = _digest({name: fields[name] for name in other_names}) if other_names else None
+    # a digest of sorted fields, so that of two runs with another order of fields is the same
+    content = bytes.fromhex(identity) if names == sorted(names) else _digest(fields)
+    return question, beside, content
+
+
+def _question_key(text: str | tuple[str, ...]) -> bytes:
+    """Return a text that only this question has: a short one itself, which takes no time."""
+    if isinstance(text, str) and len(text) <= _SHORT:
+        return b"=" + text.encode("utf-8", "surrogatepass")
+    return _digest({_QUESTION: text})
+
+
+_NOTHING_LOST = (None, None, "[]")
+"""What lost votes allow if there are none."""
 
 
 def _possible(
@@ -578,7 +647,7 @@ def _possible(
     lost.
     """
     if not row.excluded_models:
-        return None, None, "[]"
+        return _NOTHING_LOST
     ends = (0.0, 1.0) if row.possible_win_rates else row.possible_scores(scale)
     return *(ends or (None, None)), _json_text(tuple(sorted(row.left_out)))
 
@@ -633,11 +702,17 @@ def _of_system(name: str, row: JudgmentRecord) -> str:
 
 def _join_single_systems(table: sqlite3.Connection) -> None:
     """Ignore the systems' names if each run has only one."""
-    count = "SELECT count(DISTINCT json_extract(line, '$[2]')) AS number FROM judged"
-    query = f"SELECT max(number) FROM ({count} GROUP BY side, judge, criteria)"  # noqa: S608
-    (most,) = table.execute(query).fetchone()
-    if (most or 0) < 2:
-        table.execute("UPDATE judged SET line = json_array(judge, criteria, '')")
+    query = "SELECT DISTINCT side, judge, criteria, line FROM judged"
+    lines = table.execute(query).fetchall()
+    systems = Counter(tuple(judged_by) for *judged_by, _ in lines)
+    if max(systems.values(), default=0) < 2:
+        for _, judge, criterion, line in lines:
+            _rename_line(table, line, json.dumps([judge, criterion, ""]))
+
+
+def _rename_line(table: sqlite3.Connection, old: str, new: str) -> None:
+    if new != old:
+        table.execute("UPDATE judged SET line = ? WHERE line = ?", (new, old))
 
 
 def _join_renamed_judges(table: sqlite3.Connection, renamed: Mapping[str, str]) -> None:
@@ -652,8 +727,7 @@ def _join_renamed_judges(table: sqlite3.Connection, renamed: Mapping[str, str]) 
             (old, new, old, new),
         )
     for (line,) in table.execute("SELECT DISTINCT line FROM judged").fetchall():
-        normal_text = json.dumps(json.loads(line))  # as it is written elsewhere
-        table.execute("UPDATE judged SET line = ? WHERE line = ?", (normal_text, line))
+        _rename_line(table, line, json.dumps(json.loads(line)))  # as it is written elsewhere
     query = "SELECT DISTINCT side, criteria, json_extract(line, '$[2]'), line FROM judged"
     lines = table.execute(query).fetchall()
     common_lines = {line_row[3] for line_row in lines if line_row[0] == 0} & {
@@ -694,6 +768,8 @@ def _pair(table: sqlite3.Connection) -> None:
             "(SELECT side, line, name FROM judged WHERE named "
             "GROUP BY side, line, name HAVING count(*) > 1)"
         )
+    if not table.execute("SELECT 1 FROM judged WHERE partner IS NULL LIMIT 1").fetchone():
+        return
     by_id = "line IN (SELECT line FROM judged WHERE way = 'id' GROUP BY line)"
     unnamed = f"NOT (named AND {by_id})"  # ids of which none is in both runs name no rows
     _join(

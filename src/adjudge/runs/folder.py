@@ -7,7 +7,7 @@ import os
 import shutil
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,7 +25,7 @@ from adjudge.core.engine.identity import judge_identity
 from adjudge.core.gateway.layers.account import Account, Spent
 from adjudge.core.gateway.layers.budget import OpenBudget
 from adjudge.core.gateway.prices import PriceTable
-from adjudge.core.ledger.codec import ANSWERS
+from adjudge.core.ledger.codec import ANSWERS, StoredOutcome
 from adjudge.core.ledger.file import (
     FILE,
     LABEL_FILES,
@@ -47,7 +47,7 @@ from adjudge.core.ledger.file import (
     used_in,
 )
 from adjudge.core.ledger.pending import BATCHES, Batch, batches_in, collectable
-from adjudge.core.ledger.records import VotesSeen, records
+from adjudge.core.ledger.records import VotesSeen, outcomes, records
 from adjudge.core.ledger.rows import COLUMNS, KEY_BYTES
 from adjudge.errors import RunError, SetupError
 from adjudge.messages import Message
@@ -498,6 +498,14 @@ def records_of(
     """
     with reading(folder) as connection:
         yield from records(connection, votes=votes, judge=judge)
+
+
+def outcomes_of(
+    folder: str | Path, is_enough: Callable[[StoredOutcome], bool]
+) -> Iterator[StoredOutcome | JudgmentRecord]:
+    """Like ``records_of``, but yield the bare outcome of judgments for which it ``is_enough``."""
+    with reading(folder) as connection:
+        yield from outcomes(connection, is_enough)
 
 
 def checked_records(folder: str | Path) -> Iterator[JudgmentRecord]:

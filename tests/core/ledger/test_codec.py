@@ -64,6 +64,46 @@ def test_a_result_comes_back_from_the_ledger_as_its_record(
     assert record.row == index + 1
 
 
+VALUES = st.one_of(
+    st.none(),
+    st.text(st.characters(exclude_categories=("Cs",))),
+    st.sampled_from(['\x7f\x00\x1f\b\f\n\r\t"\\/', "é", "\u2028"]),
+    st.integers(-(2**63), 2**63 - 1),
+    st.sampled_from([float("inf"), -float("inf"), 0.0, -0.0, 1e16, 1e-7, 5e-324, 0.1]),
+    st.floats(allow_nan=False),
+    st.binary(),
+)
+
+
+@given(data=st.data(), table=st.sampled_from(["votes", "judgments"]))
+def test_a_row_is_read_if_and_only_if_its_checksum_is_that_of_its_values(
+    data: st.DataObject, table: str
+) -> None:
+    """Checksums are computed in a quicker way first, which must accept nothing else."""
+    values = [data.draw(VALUES) for _ in rows.COLUMNS[table]]
+    place = data.draw(st.integers(0, len(values) - 1))
+    assert verify_row(table, (*values, rows.checksum(*values))) == tuple(values)
+    changed = [*values]
+    changed[place] = data.draw(VALUES)
+    if rows.checksum(*changed) != (old := rows.checksum(*values)):
+        with pytest.raises(sqlite3.DatabaseError, match="checksum mismatch"):
+            verify_row(table, (*changed, old))
+
+
+@pytest.mark.parametrize(("table", "place"), [("votes", 14), ("judgments", 6)])
+def test_infinity_is_not_taken_for_a_missing_number(table: str, place: int) -> None:
+    """The quick checksum writes both as null."""
+    values: list[object] = [b"k" if "ballot" in name else "a" for name in rows.COLUMNS[table]]
+    values[place] = None
+    if table == "votes":
+        values[15] = 1.0
+    sound = rows.checksum(*values)
+    verify_row(table, (*values, sound))
+    values[place] = float("inf")
+    with pytest.raises(sqlite3.DatabaseError, match="checksum mismatch"):
+        verify_row(table, (*values, sound))
+
+
 @pytest.mark.parametrize("kind", RESULTS)
 @SLOW
 @given(data=st.data())

@@ -164,7 +164,15 @@ class PairwiseInstance(Instance):
 
 def identity_of(fields: GivenFields) -> str:
     """Return ``Instance.identity`` for the fields of one, as a ledger stores them."""
-    content = "".join([_encode_field(name, value) for name, value in fields.items()])
+    content = "".join(
+        [
+            # as _encode_field does it: most fields of most rows are a text
+            f"{len(name)},{len(value)}:{name}{value}"
+            if type(value) is str
+            else _encode_field(name, value)
+            for name, value in fields.items()
+        ]
+    )
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import cache, lru_cache
 from operator import attrgetter
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, NamedTuple, TypeVar, cast, get_args
 
 from adjudge.core.domain.frozen_mapping import NOTHING, json_copy, json_text
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
@@ -26,10 +26,12 @@ from adjudge.core.domain.record import (
     KIND,
     UNKNOWN_KIND,
     Detail,
+    Fields,
     Flag,
     JudgmentRecord,
     OtherDetail,
     OutcomeName,
+    StatusName,
     UnknownDetail,
     VoteRecord,
     json_ready,
@@ -173,6 +175,25 @@ def judgment_of(
         ) from error
 
 
+class StoredOutcome(NamedTuple):
+    """The part of a judgment that comparisons of runs read. No model of its panel was left out."""
+
+    judge: str
+    index: int
+    id: str | None
+    fields: Fields
+    input: JsonObject
+    """The input row as it is stored: its columns, but not the texts that are fields."""
+    criterion: str
+    status: StatusName
+    score: float | None
+    verdict: str | None
+
+
+_VERDICT_KEYS = {"aspect": "verdict", "direct": "option"}
+"""Kinds with one text and one verdict → the key of the verdict."""
+
+
 class _StoredJudgment:
     """Decodes the judgments of one kind in one step."""
 
@@ -194,6 +215,30 @@ class _StoredJudgment:
         ).decode
         self._fields_in = text_decoder(Mapping[str, str | tuple[str, ...]])
         self._kind = kind
+        self._verdict_key = _VERDICT_KEYS.get(kind.kind)
+
+    def outcome(self, row: Sequence[object]) -> StoredOutcome | None:
+        """Return the outcome of a row with one text and one verdict; None for other rows."""
+        judge, index, _, instance, *_, result = row
+        if self._verdict_key is None or type(judge) is not str or type(index) is not int:
+            return None
+        fields, decoded = self._fields_in(instance), self._decode(result)
+        if decoded is None or fields is None or decoded.excluded_models:
+            return None
+        columns = decoded.input or NOTHING
+        if not isinstance(columns, Mapping):
+            return None
+        return StoredOutcome(
+            judge,
+            index,
+            decoded.id,
+            fields,
+            columns,
+            decoded.criteria,
+            decoded.status,
+            decoded.score,
+            getattr(decoded, self._verdict_key),
+        )
 
     def record(
         self, row: Sequence[object], votes: tuple[VoteRecord, ...] | None
@@ -260,9 +305,21 @@ def _decode_judgment(
     row: Sequence[object], votes: tuple[VoteRecord, ...] | None
 ) -> JudgmentRecord | None:
     """Return the record of a row in the usual form of adjudge; None for any other row."""
-    match = _KIND_IN_TEXT.search(result) if isinstance(result := row[-1], str) else None
-    stored = _stored_judgment(match[1]) if match else None
+    stored = _decoder_of(row)
     return stored.record(row, votes) if stored else None
+
+
+def outcome_of(row: Sequence[object]) -> StoredOutcome | None:
+    """Return the outcome of a row whose checksum was checked, without making its record; None for
+    rows of which the record must be read.
+    """
+    stored = _decoder_of(row)
+    return stored.outcome(row) if stored else None
+
+
+def _decoder_of(row: Sequence[object]) -> _StoredJudgment | None:
+    match = _KIND_IN_TEXT.search(result) if isinstance(result := row[-1], str) else None
+    return _stored_judgment(match[1]) if match else None
 
 
 def record_of(found: JsonObject, votes: tuple[VoteRecord, ...] | None = None) -> JudgmentRecord:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any, cast
 
 from adjudge.core.domain.record import JudgmentRecord, VoteRecord
-from adjudge.core.ledger.codec import judgment_of, vote_of
+from adjudge.core.ledger.codec import StoredOutcome, judgment_of, outcome_of, vote_of
 from adjudge.core.ledger.rows import KEY_BYTES, LARGEST, select, verify_row
 from adjudge.messages import Message
 
@@ -50,6 +50,18 @@ def records(
         for row, keys in zip(some, ballots, strict=True):
             row_votes = tuple(vote_of(newest[key]) for key in keys if key in newest)
             yield _record(ledger, row, row_votes, trajectory)
+
+
+def outcomes(
+    ledger: sqlite3.Connection, is_enough: Callable[[StoredOutcome], bool]
+) -> Iterator[StoredOutcome | JudgmentRecord]:
+    """Yield the outcome of every judgment, by judge and row; its whole record if it has no bare
+    outcome, or that is not enough.
+    """
+    for row in judgment_rows(ledger):
+        outcome = outcome_of(row)
+        is_bare = outcome is not None and is_enough(outcome)
+        yield outcome if outcome and is_bare else _record(ledger, row, None, True)
 
 
 class VotesSeen:
