@@ -141,7 +141,7 @@ def test_a_comparison_makes_no_records_and_gives_what_records_give(
                 [*diff.pairs()],
                 [*diff.outcomes(line)],
                 diff.pairing(line),
-                [[*diff.only_in(side)] for side in (0, 1)],  # type: ignore[arg-type]
+                [[*diff.only_in(side)] for side in (0, 1)],
             ]
 
     with monkeypatch.context() as patch:

@@ -560,14 +560,14 @@ def _plain_values(
     side: int, row: StoredOutcome, systems: _Systems, number: int
 ) -> tuple[object, ...]:
     """Return all values of a plain row."""
-    judge, index, id, fields, _, criterion, status, score, verdict = row
+    judge, place, id, fields, _, criterion, status, score, verdict = row
     identity = identity_of(fields)
     return (
         side,
         judge,
         criterion,
         _json_text((judge, criterion, "")),
-        index + 1,
+        place + 1,
         id or "",
         1 if id else 0,
         *_keys(fields, systems.judged_field((judge, criterion)), identity),

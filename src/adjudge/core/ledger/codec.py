@@ -179,7 +179,8 @@ class StoredOutcome(NamedTuple):
     """The part of a judgment that comparisons of runs read. No model of its panel was left out."""
 
     judge: str
-    index: int
+    number: int
+    """Its place among the judge's judgments, from 0."""
     id: str | None
     fields: Fields
     input: JsonObject
