@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from adjudge.core.reading.types import (
+    ColumnNames,
     FilePath,
     Flag,
     Json,
@@ -129,6 +130,7 @@ _LOOKS: dict[type, str] = {
     Kinds: "keys",
     LazyType: "keys",
     Names: "name: text",
+    ColumnNames: "name: text",
     NumberOrNamed: "number, or name: number",
     Numbers: "name: number",
     ParametersType: "name: any",

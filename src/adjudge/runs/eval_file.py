@@ -21,13 +21,13 @@ from adjudge.core.domain.vote import Mode
 from adjudge.core.prompts.renderer import LANGUAGES
 from adjudge.core.reading.objects import ObjectFile, location_of
 from adjudge.core.reading.types import (
+    ColumnNames,
     FilePath,
     Flag,
     JsonNames,
     Kinds,
     LazyType,
     Many,
-    Names,
     Number,
     NumberOrNamed,
     Numbers,
@@ -99,9 +99,9 @@ class DataEntry:
         Word(FORMATS), "What the file is, where its name does not show it.", None
     )
     columns: tuple[tuple[str, str], ...] = key(
-        Names(),
+        ColumnNames(),
         "Field: column, or a path into one (input.query, messages[-1].content). The usual names "
-        "are found without.",
+        "are found without. An empty one leaves the field out: {reference: ''}.",
         (),
     )
     responses: tuple[str, ...] = key(
@@ -284,6 +284,10 @@ class JudgeEntry:
         """Return the fields that the rows of ``file`` need for this judge."""
         return FieldsRead(needed=("response",))
 
+    def shows_whole_rows(self, file: EvalFile) -> bool:  # noqa: ARG002
+        """Return True if a model sees every field of a row, and not only named ones."""
+        return False
+
     def named_models(self) -> Iterator[tuple[str, Sequence[ModelEntry]]]:
         """Yield each setting that names models, with the models. ``--model`` replaces those of
         ``models`` and ``cascade``.
@@ -397,6 +401,9 @@ class AspectEntry(CascadeEntry):
         (),
     )
 
+    def shows_whole_rows(self, file: EvalFile) -> bool:  # noqa: ARG002
+        return True
+
     def check_calibration(self) -> None:
         if self.weights != FROM_LABELS or self.cascade:
             super().check_calibration()
@@ -441,6 +448,10 @@ class DirectEntry(CascadeEntry):
 
     def polarity_notes(self, *, typed: bool) -> Iterator[Message]:
         return question_polarity_notes(self.criteria, typed=typed)
+
+    def shows_whole_rows(self, file: EvalFile) -> bool:
+        criteria = criteria_said(self.criteria, "direct", file.language, file.beside)
+        return any(criterion.context_fields is None for criterion in criteria)
 
 
 @light_dataclass(frozen=True, kw_only=True)

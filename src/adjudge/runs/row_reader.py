@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
+from adjudge.core.data.columns import ALIASES
 from adjudge.core.data.dataset import OddRows, Source, read_comparisons, read_instances
-from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.instance import UNSEEN, Instance
 from adjudge.core.ledger.file import holds_run
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.core.reading.values import Place
-from adjudge.runs.eval_file import EvalFile, FieldsRead, JudgeEntry
+from adjudge.runs.eval_file import CheckEntry, EvalFile, FieldsRead, JudgeEntry
 from adjudge.runs.row_source import RowSource, source_of
 
 _ANSWERED = ("response", "contexts", "tool_call")
@@ -46,6 +47,8 @@ class RowReader:
             rows = self._of_agents.read_traces(file, tell, limit)
         else:
             rows = self._read(tell, limit, self._source(tell) if source is None else source)
+        if unseen := self._unseen:
+            rows = (replace(row, metadata={**row.metadata, UNSEEN: unseen}) for row in rows)
         if not file.given:
             return rows
         # the fields of a row go before those given for all rows
@@ -94,6 +97,34 @@ class RowReader:
             may_be_empty=tuple(filter(self._is_of_row, read.may_be_empty)),
         )
 
+    @cached_property
+    def _unseen(self) -> tuple[str, ...]:
+        """Columns that checks alone compare with. A model that saw them would see the answers."""
+        entries = self.file.judges
+        compared = {
+            name
+            for entry in entries
+            if isinstance(entry, CheckEntry)
+            for name in entry.fields_read(self.file).also
+        }
+        others = {
+            name
+            for entry in entries
+            if not isinstance(entry, CheckEntry)
+            for names in entry.fields_read(self.file)
+            for name in names
+        }
+        named = dict(self.file.data.columns)
+        return tuple(sorted(compared - others - ALIASES.keys() - named.keys()))
+
+    @property
+    def _shows_whole_rows(self) -> bool:
+        """True if a judge sees every field of a row, and so a reference that it does not need."""
+        entries = self.file.judges
+        return "reference" not in self.fields.needed and any(
+            entry.shows_whole_rows(self.file) for entry in entries
+        )
+
     def _is_of_row(self, name: str) -> bool:
         is_answered = self.file.target and name in _ANSWERED
         return name not in self.file.given and not is_answered
@@ -139,6 +170,7 @@ class RowReader:
                 also=fields.also,
                 may_be_empty=fields.may_be_empty,
                 filled=fields.filled,
+                on_labels_shown=tell if self._shows_whole_rows else None,
             )
         return read(
             source,

@@ -19,6 +19,7 @@ from adjudge.features.rag import RagEvaluator
 from adjudge.runs.numbers import p_value
 from adjudge.runs.results.cost import cost_message
 from adjudge.runs.results.report import report_of
+from adjudge.runs.view import ending
 from adjudge.runs.view.ending import RunEnding, show_ending
 from adjudge.runs.view.terminal import Screen
 from support.asking import marked, truth
@@ -264,3 +265,12 @@ def test_reused_answers_name_the_cache_and_how_to_do_without_it(rows: Path, tmp_
     assert reused in " ".join(again.stdout.split()), again.stdout + again.stderr
     assert "reused" not in first.stdout
     assert "reused" not in without.stdout
+
+
+@pytest.mark.parametrize("missing", ["", "starlette", "uvicorn"])
+def test_the_page_is_suggested_only_where_it_can_be_served(
+    missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ending, "find_spec", lambda name: None if name == missing else object())
+    served, written = "adjudge view 'a run'", "adjudge report 'a run' --to html"
+    assert ending.page_command("a run") == (written if missing else served)

@@ -233,7 +233,9 @@ class Columns:
         filled: Sequence[str] = (),
     ) -> None:
         wanted, id = names_apart(wanted, id)
-        self._wanted = dict(wanted)
+        self._left_out = frozenset(field for field, column in wanted.items() if not column)
+        """Optional fields that are not read, even if a column has their name."""
+        self._wanted = {field: column for field, column in wanted.items() if column}
         self._needed = tuple(needed)
         self._also = tuple(also)
         """Optional fields."""
@@ -248,7 +250,12 @@ class Columns:
         """The column whose chat holds the answer."""
         self._log: str | None = None
         """The column whose chat holds the call of a tool."""
-        self.chosen: dict[str, str] = dict(wanted)
+        self.chosen: dict[str, str] = dict(self._wanted)
+
+    def guessed(self, field: str) -> str | None:
+        """Return the column of a field that was found by another name of it."""
+        column = self.chosen.get(field)
+        return None if field in self._wanted or column == field else column
 
     def see(self, found: Iterable[str]) -> None:
         """Match new columns to fields that have none yet."""
@@ -258,6 +265,7 @@ class Columns:
         for field in (*ALIASES, *self._needed, *self._also):
             if (
                 field not in self.chosen
+                and field not in self._left_out
                 and (match := column_in(self._seen, *_NAMES.get(field, (field,)))) is not None
             ):
                 self.chosen[field] = match

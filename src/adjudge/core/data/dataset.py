@@ -27,6 +27,7 @@ from adjudge.core.data.sources.row import (
     Cells,
     EmptyAnswers,
     FileFormat,
+    LabelsShown,
     Origin,
     OtherSheets,
     Row,
@@ -46,6 +47,7 @@ __all__ = [
     "BadRow",
     "BlankRows",
     "EmptyAnswers",
+    "LabelsShown",
     "OddRows",
     "OnBadRow",
     "OnBlankRows",
@@ -61,7 +63,7 @@ __all__ = [
 ]
 
 N = TypeVar("N", BlankRows, EmptyAnswers)
-OddRows = BadRow | BlankRows | EmptyAnswers | OtherSheets
+OddRows = BadRow | BlankRows | EmptyAnswers | LabelsShown | OtherSheets
 """Reports of a row reader."""
 OnBadRow = Callable[[BadRow], None]
 OnBlankRows = Callable[[BlankRows], None]
@@ -72,6 +74,10 @@ _LOOKED_AT_FIRST = 100
 row.
 """
 _ROWS_NAMED = 5
+_MOST_LABELS, _LONGEST_LABEL, _REPEATED = 5, 24, 4
+"""References are taken for labels if so few, so short ones each stand in so many rows on
+average.
+"""
 _LISTS = ("response", "responses")
 """Columns that may hold a list of responses to compare."""
 
@@ -83,6 +89,7 @@ class RowHandlers(TypedDict, total=False):
     on_blank_rows: OnBlankRows | None
     on_empty_answers: OnEmptyAnswers | None
     on_other_sheets: Callable[[OtherSheets], None] | None
+    on_labels_shown: Callable[[LabelsShown], None] | None
 
 
 class ReadOptions(RowHandlers, total=False):
@@ -120,7 +127,8 @@ def read_instances(
     raises a WrongData. Errors of the whole source always raise. Blank rows are skipped;
     ``on_blank_rows`` is called once, at the end, and without it a warning is logged. Likewise
     ``on_empty_answers`` for rows whose judged text, the first of the ``needed``, is empty (they are
-    judged), and ``on_other_sheets`` for a workbook with several sheets if none was named.
+    judged), ``on_other_sheets`` for a workbook with several sheets if none was named, and
+    ``on_labels_shown`` if the reference seems to hold labels.
     ``format`` and ``encoding`` are for files that do not show them; ``sheet`` and ``header_row``
     (from 1) are for Excel workbooks.
 
@@ -229,6 +237,35 @@ class _RowCounter(Generic[N]):
             )
 
 
+class _ReferenceValues:
+    """Counts the different references, to notice labels. ``column``: None if a person named it."""
+
+    def __init__(self, column: str | None) -> None:
+        self._column = column
+        self._count = 0
+        self._values: dict[str, str] = {}
+        """Folded → as it was first written. None is added after ``_MOST_LABELS``."""
+
+    def add(self, value: str | Sequence[str] | None) -> None:
+        """Count the reference of a row, unless it is empty."""
+        if self._column is None or not isinstance(value, str) or is_blank(value):
+            return
+        self._count += 1
+        if len(self._values) <= _MOST_LABELS:
+            self._values.setdefault(value.strip().casefold(), value.strip())
+
+    def labels(self, source: str) -> LabelsShown | None:
+        """Return the values if there are few, short and often repeated ones."""
+        if (
+            self._column is None
+            or not 1 < len(self._values) <= _MOST_LABELS
+            or self._count < _REPEATED * len(self._values)
+            or any(len(value) > _LONGEST_LABEL for value in self._values)
+        ):
+            return None
+        return LabelsShown(source, self._column, tuple(self._values.values()))
+
+
 def _skip_blank(rows: Rows, blank: _RowCounter[BlankRows]) -> Iterator[Row | BadRow]:
     """Yield the rows that are not blank."""
     for row in rows:
@@ -284,6 +321,7 @@ def _read_rows(
     on_blank_rows: OnBlankRows | None = None,
     on_empty_answers: OnEmptyAnswers | None = None,
     on_other_sheets: Callable[[OtherSheets], None] | None = None,
+    on_labels_shown: Callable[[LabelsShown], None] | None = None,
 ) -> Iterator[Instance]:
     if reading.limit is not None and reading.limit < 1:
         return
@@ -297,6 +335,7 @@ def _read_rows(
     filled = _skip_blank(rows, blank)
     first_rows = list(islice(filled, _LOOKED_AT_FIRST))
     _check_columns(origin, first_rows, reading.columns)
+    references = _ReferenceValues(reading.columns.guessed("reference"))
     count, trouble = 0, ""
     for row in chain(first_rows, filled):
         instance = _instance(origin, reading, row)
@@ -307,11 +346,14 @@ def _read_rows(
         count += 1
         if isinstance(row, Row) and _is_empty(instance, reading.judged):
             empty.add(row.number)
+        references.add(instance.fields.get("reference"))
         yield instance
         if count == reading.limit:
             break
     blank.tell()
     empty.tell()
+    if on_labels_shown and (labels := references.labels(origin.name)):
+        on_labels_shown(labels)
     if not count:
         raise NothingToJudge(_nothing(origin, blank.count, trouble))
 
@@ -365,10 +407,14 @@ def comparison_of(
     usual_columns = {
         field: column
         for field in ALIASES
-        if field != "response" and (column := column_for(field, cells)) is not None
+        if field != "response"
+        and (columns or {}).get(field) != ""
+        and (column := column_for(field, cells)) is not None
     }
     named_columns = {
-        field: find_column(cells, column) or column for field, column in (columns or {}).items()
+        field: find_column(cells, column) or column
+        for field, column in (columns or {}).items()
+        if column
     }
     field_of = {column: field for field, column in {**usual_columns, **named_columns}.items()}
     responses = [find_column(cells, column) or column for column in responses]

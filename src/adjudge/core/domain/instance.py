@@ -30,6 +30,8 @@ STEPS = "steps"
 """The field that holds the steps of an agent, each with its number on the first line."""
 TRAJECTORY = "trajectory"
 """The metadata key of an instance's trajectory; for rules, the field with its identity."""
+UNSEEN = "unseen"
+"""The metadata key of fields for checks. A model sees them only if its criterion names them."""
 NAMED_ONLY: Mapping[str, str] = {"texts": "not in the file"}
 """Mark of an imported row whose texts are elsewhere: its fields hold names, which no model may
 judge.

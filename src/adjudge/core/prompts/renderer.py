@@ -15,7 +15,7 @@ import jinja2
 
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.frozen_mapping import text_hash
-from adjudge.core.domain.instance import STEPS, Instance
+from adjudge.core.domain.instance import STEPS, UNSEEN, Instance
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import ChatMessage, Prompt, Role
 from adjudge.core.domain.question import Comparison, Question, Rating
@@ -352,7 +352,12 @@ def shown_fields(criteria: Criteria, instance: Instance) -> Shown:
     missing.
     """
     judged_name = judged_field(criteria, instance)
-    readable = instance.fields if criteria.context_fields is None else criteria.context_fields
+    readable = criteria.context_fields
+    if readable is None:
+        unseen = instance.metadata.get(UNSEEN)
+        readable = [
+            name for name in instance.fields if not (isinstance(unseen, tuple) and name in unseen)
+        ]
     context = [name for name in readable if name not in (judged_name, criteria.to_evaluate_field)]
     fields = instance.fields
     try:

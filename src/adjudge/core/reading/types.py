@@ -267,6 +267,24 @@ class Names:
 
 
 @light_dataclass(frozen=True)
+class ColumnNames:
+    """Columns by field. An empty one leaves the field out."""
+
+    def read(self, value: object, place: Place) -> tuple[tuple[str, str], ...]:
+        entries = mapping(value, place)
+        return tuple(
+            (
+                name,
+                "" if column in (None, "") else read_value(Text(), column, place.at(name)),
+            )
+            for name, column in entries.items()
+        )
+
+    def schema(self) -> Schema:
+        return {"type": "object", "additionalProperties": {"type": ["string", "number", "null"]}}
+
+
+@light_dataclass(frozen=True)
 class Numbers:
     """Numbers by name."""
 

@@ -87,7 +87,7 @@ from adjudge.runs.project import ServerEntry
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.outcome import RunOutcome
 from adjudge.runs.trusted_folders import own_folder
-from adjudge.runs.view.ending import show_next
+from adjudge.runs.view.ending import page_command, show_next
 from adjudge.runs.view.terminal import Screen
 from adjudge.stats.agreement import Missing
 from adjudge.stats.bootstrap import Draws
@@ -572,7 +572,7 @@ def _report(folder: Path, options: BenchOptions, *, skipped: int) -> int:
         screen.show("")
         run = shlex.quote(str(folder))
         show_next(
-            f"adjudge view {run}"
+            page_command(folder)
             if options.show_disagreements
             else f"adjudge bench {run} --show-disagreements 5",
             screen,

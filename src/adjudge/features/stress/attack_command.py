@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -59,7 +58,7 @@ from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.row_reader import RowReader
 from adjudge.runs.trusted_folders import own_folder
 from adjudge.runs.view.document import show_document
-from adjudge.runs.view.ending import show_next
+from adjudge.runs.view.ending import page_command, show_next
 from adjudge.runs.view.terminal import Screen
 
 
@@ -186,7 +185,7 @@ def _tell(report: AttackReport, options: AttackOptions, folder: Path, skipped: i
         for line in gates:
             echo(line)
         screen.show("")
-        show_next(f"adjudge view {shlex.quote(str(folder))}", screen, folder, options.output)
+        show_next(page_command(folder), screen, folder, options.output)
     if code != ExitCode.OK:
         return code
     unscored = any(

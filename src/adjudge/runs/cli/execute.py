@@ -19,7 +19,13 @@ from weakref import finalize
 import click
 from click import UsageError
 
-from adjudge.core.data.dataset import BadRow, BlankRows, EmptyAnswers, OtherSheets
+from adjudge.core.data.dataset import (
+    BadRow,
+    BlankRows,
+    EmptyAnswers,
+    LabelsShown,
+    OtherSheets,
+)
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
@@ -387,7 +393,7 @@ class RunDisplay:
                 self.judged.add(event)
         elif isinstance(event, BadRow) and self.outcome.skipped <= _MOST_TOLD:
             echo(Message("skipped {row}", row=str(event)), err=True)
-        elif isinstance(event, BlankRows | EmptyAnswers | OtherSheets):
+        elif isinstance(event, BlankRows | EmptyAnswers | LabelsShown | OtherSheets):
             echo(str(event), err=True)
         elif isinstance(event, BackendNews) and (event.is_always_told or not self.quiet):
             echo(event.message, err=True)

@@ -8,6 +8,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,8 @@ from adjudge.runs.view.terminal_rows import few_rows, rows_table, show_single, w
 if TYPE_CHECKING:
     from adjudge.runs.results.report import Report
 
+PAGE_PACKAGES = ("starlette", "uvicorn")
+"""What ``adjudge view`` needs; adjudge[ui] brings it."""
 _SIGNS = {"holds": "✓", "failed": "✗", "inconclusive": "?"}
 _STYLES = {"holds": "green", "failed": "red", "inconclusive": "yellow"}
 _LIMIT = re.compile(r"\bmax_(usd|calls|tokens)=([\d.]+)")
@@ -240,6 +243,13 @@ def _twice(number: str) -> str:
     return str(int(number) * 2) if number.isdecimal() else f"{float(number) * 2:g}"
 
 
+def page_command(folder: str | Path) -> str:
+    """Return the command that shows a run as a page: served, or as a file without that extra."""
+    run = shlex.quote(str(folder))
+    is_served = all(find_spec(name) for name in PAGE_PACKAGES)
+    return f"adjudge view {run}" if is_served else f"adjudge report {run} --to html"
+
+
 def _next_commands(ending: RunEnding) -> Iterator[str]:
     """Yield the commands that are useful now."""
     if ending.folder is None:
@@ -249,7 +259,7 @@ def _next_commands(ending: RunEnding) -> Iterator[str]:
         yield f"adjudge runs diff {shlex.quote(str(ending.earlier))} {folder}"
     if ending.unfinished or (ending.report.unanswered and not ending.imported):
         yield resume_command(ending.folder, ending.limit)
-    yield f"adjudge view {folder}"
+    yield page_command(ending.folder)
     if not ending.report.calibrations:
         from adjudge.trust.labels.scales import (
             label_command,  # loaded only if a run is kept

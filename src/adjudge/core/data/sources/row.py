@@ -100,6 +100,27 @@ class EmptyAnswers(SomeRows):
 
 
 @light_dataclass(frozen=True)
+class LabelsShown:
+    """A column that was taken for the reference holds a few words again and again, as labels do.
+    A judge that sees them repeats them.
+    """
+
+    source: str
+    column: str
+    values: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return Message(
+            "{source}: judges see the column {column!r} as the reference answer, and it holds only "
+            "{values}. If these are labels, the judge copies them: leave them out with --column "
+            "reference= (columns: {{reference: ''}})",
+            source=self.source,
+            column=self.column,
+            values=", ".join(map(repr, self.values)),
+        )
+
+
+@light_dataclass(frozen=True)
 class OtherSheets:
     """A workbook has several sheets, and none was named."""
 
