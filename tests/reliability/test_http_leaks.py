@@ -21,6 +21,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
@@ -82,7 +83,25 @@ def head(line: str = "HTTP/1.1 200 OK", *headers: str, body: bytes | str = b"") 
 
 
 def _with_key(id: str, url: str) -> OpenModel:
+    if id.startswith("vertex/"):
+        return _with_refresh_token(id, url)
     return open_model(id, base_url=url, api_key=KEY, **HOW)
+
+
+def _with_refresh_token(id: str, url: str) -> OpenModel:
+    """Open a model of Vertex, whose key is in a file and goes to the token service."""
+    login = {
+        "type": "authorized_user",
+        "client_id": "c",
+        "client_secret": KEY,
+        "refresh_token": KEY,
+        "quota_project_id": "p",
+        "token_uri": f"{url}/identity/token",
+    }
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "login.json")
+        file.write_text(json.dumps(login))
+        return open_model(id, base_url=url, api_key=str(file), **HOW)
 
 
 CHUNKED = "Transfer-Encoding: chunked"

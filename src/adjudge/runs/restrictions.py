@@ -276,6 +276,15 @@ def _needs_of_model(entry: ModelEntry, folder: Path, root: Path) -> Iterator[tup
     address = model.partition("#")[0] if is_url(model) else entry.base_url
     for header in entry.headers:
         yield SENDS, _header_text(header, address or (spec.name if spec else model))
+    if entry.parameters:  # a provider's own tools can send rows anywhere
+        yield (
+            SENDS,
+            Message(
+                "parameters to {model}: {names}",
+                names=", ".join(entry.parameters),
+                model=harmless_address(model),
+            ),
+        )
     if address is not None and not (spec and _same_address(address, spec.base_url)):
         keys = [entry.api_key_env] if entry.api_key_env else _key_names(model)
         if keys or not _is_loopback(address):

@@ -280,11 +280,17 @@ def test_a_file_that_cannot_be_used_is_refused_before_any_call(
 
 def test_a_file_that_is_missing_or_is_no_json_is_named(server: Server, file: Path) -> None:
     file.write_text("[")
-    with pytest.raises(SetupError, match=r"account\.json is not a credentials file"):
+    with pytest.raises(SetupError, match=r"CREDENTIALS is not a credentials file"):
         at(server)
     file.unlink()
-    with pytest.raises(SetupError, match=r"account\.json does not exist"):
+    with pytest.raises(SetupError, match=r"no such file: \$GOOGLE_APPLICATION"):
         at(server)
+
+
+def test_a_key_in_the_place_of_a_path_is_not_shown() -> None:
+    with pytest.raises(SetupError, match="no such file") as failure:
+        open_model("vertex/gemini-2.5-flash", api_key="sk-MARKED")
+    assert "MARKED" not in f"{failure.value!r} {failure.value}"
 
 
 def test_a_token_that_is_refused_shows_no_secret(server: Server, file: Path) -> None:

@@ -29,29 +29,32 @@ _INTEGER, _OCTETS, _SEQUENCE = 0x02, 0x04, 0x30
 
 
 def read_credentials(path: str) -> JsonObject:
-    """Read a credentials file of Google; an empty path means the one that gcloud writes."""
-    file = Path(path or _default_file()).expanduser()
+    """Read a credentials file of Google; an empty path means the one that gcloud writes.
+
+    Errors do not show ``path``: it travels in the place of a key, and may be one by mistake.
+    """
+    shown = "$GOOGLE_APPLICATION_CREDENTIALS" if path else _default_file()
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        data = json.loads(Path(path or _default_file()).expanduser().read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise SetupError(
             "vertex needs credentials: set GOOGLE_APPLICATION_CREDENTIALS to the file of a service "
-            "account, or run 'gcloud auth application-default login' ({file} does not exist)",
-            file=file,
+            "account, or run 'gcloud auth application-default login' (no such file: {file})",
+            file=shown,
         ) from None
     except (OSError, ValueError):
-        raise SetupError("{file} is not a credentials file of Google", file=file) from None
+        raise SetupError("{file} is not a credentials file of Google", file=shown) from None
     kind = data.get("type") if isinstance(data, dict) else None
     if kind not in _NEEDED:
         raise SetupError(
             "{file}: credentials of type {kind} cannot be used, only {kinds}",
-            file=file,
+            file=shown,
             kind=repr(kind),
             kinds=", ".join(_NEEDED),
         )
     missing = [name for name in _NEEDED[kind] if not isinstance(data.get(name), str)]
     if missing:
-        raise SetupError("{file} has no {names}", file=file, names=", ".join(missing))
+        raise SetupError("{file} has no {names}", file=shown, names=", ".join(missing))
     if kind == _SERVICE_ACCOUNT:
         _read_key(str(data["private_key"]))  # raises now if it is damaged
     return dict(data)
