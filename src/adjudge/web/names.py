@@ -81,6 +81,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "random-disagreement": Message("at random, divided votes oftener"),
         "random-stratified": Message("at random, by verdict and column"),
         "disagreement": Message("disagreement first"),
+        "learn": Message("to teach a judge"),
         "low-confidence": Message("low confidence first"),
         "failed": term("queue", "failed"),
         "suspicious": Message("suspicious ones"),

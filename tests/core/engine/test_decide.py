@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -408,3 +409,15 @@ def test_the_key_of_a_request_in_writing_is_what_it_was() -> None:
     assert Request(Prompt(())).key == (
         "314bf93d86cdacc321cf9c9bb852e3b9bb6c0e901ff09cb4ae8dca2fb19a1cee"
     )
+
+
+def test_a_key_twice_is_a_failed_vote_and_not_the_last_value(server: DecisionServer) -> None:
+    # JSON parsers take the last of two equal keys without a word.
+    server.change = lambda body: (
+        json.dumps(body).encode().replace(b'"noul":', b'"noul": 0.001, "noul":')
+    )
+    (result,) = DirectJudge(model_at(server)).evaluate(["one"], "Is it thing 1?")
+    (vote,) = result.votes
+    assert vote.outcome is Outcome.UNREADABLE
+    assert "a key twice" in str(vote)
+    assert result.option is None

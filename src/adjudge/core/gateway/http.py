@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from adjudge.core.aio.event_loop import before_leaving
-from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.core.domain.json_writer import json_writer
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.gateway import redaction as redact
@@ -139,6 +139,8 @@ class Endpoint:
     """Other parts of the headers that must not be shown."""
     hints: Mapping[int, Message] = field(default_factory=lambda: _HINTS, repr=False)
     """Status → advice for the user."""
+    notes_repeated_keys: bool = False
+    """Parse an object that has a key twice as ``RepeatedKeys``."""
     any_json: bool = False
     """Accept any JSON value: a list or a text is wrapped into an object."""
 
@@ -381,11 +383,29 @@ def failure_for(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
     return endpoint.lost_reply(Unavailable, message)
 
 
+class RepeatedKeys(dict[str, JsonValue]):
+    """A JSON object that had a key twice: which of its values is meant, cannot be told."""
+
+
+def repeats_keys(value: JsonValue) -> bool:
+    """Return True if an object in the value had a key twice."""
+    if isinstance(value, dict):
+        return isinstance(value, RepeatedKeys) or any(map(repeats_keys, value.values()))
+    return isinstance(value, list) and any(map(repeats_keys, value))
+
+
+def _object_of(pairs: list[tuple[str, JsonValue]]) -> JsonDict:
+    values = dict(pairs)
+    return values if len(values) == len(pairs) else RepeatedKeys(values)
+
+
 def _object(endpoint: Endpoint, raw: bytes) -> JsonDict:
     if len(raw) > _LARGE:
         _check_large(endpoint, raw)
     try:
-        data = json.loads(raw)
+        data = json.loads(
+            raw, object_pairs_hook=_object_of if endpoint.notes_repeated_keys else None
+        )
     except (ValueError, RecursionError):
         raise endpoint.lost_reply(
             Unavailable,

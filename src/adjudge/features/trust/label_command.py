@@ -79,7 +79,8 @@ class LabelOptions:
         default="random",
         help=(
             "Which rows; only those of a random queue count in a corrected rate. random-… draw "
-            "some oftener, with chances that are known."
+            "some oftener, with chances that are known. learn mixes random rows with rows that "
+            "teach a judge most."
         ),
     )
     by: str | None = option(
@@ -277,6 +278,8 @@ def _label_rows(run: Path, who: Annotator, criteria: str | None) -> int:
     # only labels of rows drawn at random correct a rate
     if work.progress().done and is_drawn(who.queue):
         show_next(f"adjudge calibrate {shlex.quote(str(run))}", Screen(language(), stderr=True))
+    if work.progress().done and who.queue == "learn":
+        show_next(f"adjudge learn {shlex.quote(str(run))}", Screen(language(), stderr=True))
     return ExitCode.OK
 
 
@@ -298,6 +301,12 @@ def _intro(work: Labelling, who: Annotator) -> Message:
             "Rows drawn at random, some kinds oftener than others ({queue}, seed {seed}): each "
             "label keeps its chance, and they count. You do not see what the judge said.",
             queue=who.queue,
+            seed=work.draw.seed,
+        )
+    if who.queue == "learn":
+        return Message(
+            "Rows in random order (seed {seed}), mixed with as many that teach a judge most. Only "
+            "the random ones count in a corrected rate. You do not see what the judge said.",
             seed=work.draw.seed,
         )
     return Message(

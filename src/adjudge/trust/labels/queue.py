@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -40,8 +41,8 @@ from adjudge.trust.labels.weighting import (
 
 LookedFor = Literal["disagreement", "low-confidence", "failed", "suspicious", "conflicts"]
 ChosenQueue = LookedFor | Literal["listed"]
-Queue = Literal["random"] | WeightedQueue | ChosenQueue
-QUEUES: tuple[Queue, ...] = ("random", *get_args(WeightedQueue), *get_args(LookedFor))
+Queue = Literal["random", "learn"] | WeightedQueue | ChosenQueue
+QUEUES: tuple[Queue, ...] = ("random", *get_args(WeightedQueue), "learn", *get_args(LookedFor))
 """Those that a run has of itself; the rows of ``listed`` somebody names."""
 FIRST = 50
 """Rows that are drawn among all of them before any verdict is topped up."""
@@ -95,7 +96,7 @@ class QueuedRow(NamedTuple):
 
 def is_drawn(queue: Queue) -> bool:
     """Return True if a queue draws its rows at random, so that their labels count."""
-    return queue not in (*get_args(LookedFor), "listed")
+    return queue not in (*get_args(LookedFor), "learn", "listed")
 
 
 class RowIndex:
@@ -113,6 +114,8 @@ class RowIndex:
 
     def plan(self, queue: Queue, count: int) -> list[QueuedRow]:
         """Return about ``count`` rows to label, in order."""
+        if queue == "learn":
+            return self._plan_learning(count)
         if queue != "random":
             which, order = _CHOSEN[queue]
             return self._rows("chosen", f"WHERE {which} ORDER BY {order} LIMIT ?", (count,))
@@ -134,6 +137,30 @@ class RowIndex:
             if row.identity not in identities
         ]
         return [*first_rows, *tail, *further[:missing]]
+
+    def _plan_learning(self, count: int) -> list[QueuedRow]:
+        """Return as many rows drawn at random as rows that teach most, in pairs.
+
+        The drawn rows are the first of the permutation, so that those labelled so far are a random
+        sample. The others are chosen, and marked so: they teach and correct nothing. They come from
+        each verdict in turn, those with the greatest doubt first.
+        """
+        drawn = self._draw_random((count + 1) // 2)
+        identities = {row.identity for row in drawn}
+        ranked = (
+            "WHERE verdict <> '' ORDER BY row_number() OVER "
+            "(PARTITION BY verdict ORDER BY doubt DESC, lot), lot LIMIT ?"
+        )
+        teaching = [
+            row for row in self._rows("chosen", ranked, (count,)) if row.identity not in identities
+        ][: count - len(drawn)]
+        pairs = zip_longest(drawn, teaching)
+        # Either may come first, so that a row's place does not tell whether it was drawn.
+        mixed = (
+            sorted(filter(None, pair), key=lambda row: _lot(f"{self._seed} pair", row.identity))
+            for pair in pairs
+        )
+        return [row for pair in mixed for row in pair]
 
     def weighting(self, queue: WeightedQueue, by: str) -> Weighting:
         """Return the basis of chances for a first draw: the doubt that a third of the rows exceed,
@@ -291,7 +318,7 @@ def _full_rows(
     queue: Queue,
     by: str,
 ) -> Iterator[_Row]:
-    votes = queue in ("low-confidence", "suspicious", "random-uncertain")
+    votes = queue in ("learn", "low-confidence", "suspicious", "random-uncertain")
     for record in records(
         ledger, judge=judge, votes=votes, criterion=own_criterion, trajectory=False
     ):

@@ -252,6 +252,9 @@ class Labelling:
         label = self._store.last(
             self.judged.name, self._who.name, chosen=not is_drawn(self._who.queue)
         )
+        if self._who.queue == "learn":  # has rows of both kinds
+            drawn = self._store.last(self.judged.name, self._who.name)
+            label = max(filter(None, (label, drawn)), key=lambda last: last.at, default=None)
         if label is not None:
             row = self._plan.get(label.row)
             self._choose([label.row])  # before others can have it
@@ -358,10 +361,16 @@ class Labelling:
         labels = [
             label
             for label in self.labels()
-            if label.is_done and (label.is_random or not is_drawn(self._who.queue))
+            if label.is_done and (label.is_random or not self._needs_drawn_label(label.row))
         ]
         own_rows = {label.row for label in labels if label.annotator == self._who.name}
         return own_rows, {label.row for label in labels if label.annotator != self._who.name}
+
+    def _needs_drawn_label(self, row: str) -> bool:
+        """Return True if this queue drew the row at random."""
+        if self._who.queue == "learn" and row in self._plan:
+            return self._plan[row].design != "chosen"
+        return is_drawn(self._who.queue)
 
     def _open_rows(self, own_rows: set[str], rows_of_others: set[str]) -> list[str]:
         """Return the rows left to this annotator."""

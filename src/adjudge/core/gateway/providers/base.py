@@ -90,6 +90,8 @@ class HttpProvider(ABC):
     have it.
     """
     probe_path: ClassVar[str] = "/models"
+    notes_repeated_keys: ClassVar[bool] = False
+    """True if an answer's object with a key twice is told from others: ``repeats_keys``."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -246,6 +248,7 @@ class HttpProvider(ABC):
                 headers,
                 connection.key,
                 connection.headers.secrets,
+                notes_repeated_keys=self.notes_repeated_keys,
             )
         return self._endpoints[path]
 

@@ -19,6 +19,7 @@ from adjudge.core.gateway.decisions.format import DecisionFormat, fail_all, fail
 from adjudge.core.gateway.decisions.gemini import GeminiDecisions
 from adjudge.core.gateway.decisions.openai import OpenAIDecisions
 from adjudge.core.gateway.decisions.systemone import SystemOne
+from adjudge.core.gateway.http import repeats_keys
 from adjudge.core.gateway.model import Presence
 from adjudge.core.gateway.providers.base import Connection, HttpProvider, shown_address
 from adjudge.errors import ModelError, SetupError, Unavailable
@@ -34,6 +35,7 @@ class DecisionProvider(HttpProvider):
 
     capabilities = _CAPABLE
     format: ClassVar[DecisionFormat]
+    notes_repeated_keys = True
     endpoint_path: ClassVar[str]
     """Path of decisions below the base URL."""
 
@@ -68,6 +70,9 @@ class DecisionProvider(HttpProvider):
                 error=error,
             )
             raise self.endpoint.lost_reply(Unavailable, message) from None
+        if repeats_keys(data):
+            answer = failed_answer(Message("the server's answer has a key twice"))
+            return replace(reply, answers=fail_all(request, answer))
         if _is_cut(request, reply.usage.prompt_tokens):
             answer = failed_answer(
                 Message(
