@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 
@@ -68,12 +69,14 @@ def test_our_own_parts_are_what_their_kind_wants(kind: str) -> None:
             assert getattr(found, "kind" if kind == "details" else "name", None) == name
             continue
         assert isinstance(found, wanted), target
+        if kind == "documents":
+            assert get_args(get_type_hints(found)["kind"]) == (name,)
         if kind in ("models", "importers", "commands"):
             assert getattr(found, "name", None) == name
 
 
 def test_every_part_of_the_page_is_short() -> None:
-    assert len(FILES) == 18
+    assert len(FILES) == 19
     head = len(FILES["pyproject.toml"].splitlines())
     assert all(len(text.splitlines()) + head < 72 for text in FILES.values())
     parts = ("pyproject", "judges", "records", "sections", "commands", "pages", ".jinja")
@@ -86,13 +89,30 @@ def test_the_package_of_the_page_is_listed(site: Path, tmp_path: Path) -> None:
     done = adjudge(site, "plugins", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["summary"] == {"plugins": 14, "broken": 0}
+    assert found["summary"] == {"plugins": 15, "broken": 0}
     assert {one["kind"] for one in found["results"]} == set(KINDS)
     assert {(one["package"], one["version"], one["state"]) for one in found["results"]} == {
         ("adjudge-acme", "1.0.0", "works")
     }
     russian = adjudge(site, "plugins", "--language", "ru", cwd=tmp_path).stdout
     assert russian.split()[:5] == ["имя", "вид", "пакет", "версия", "состояние"]
+
+
+def test_the_schema_has_documents_of_packages(site: Path, tmp_path: Path) -> None:
+    done = adjudge(site, "schema", "results", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    schema = json.loads(done.stdout)
+    assert {"$ref": "#/$defs/Counts"} in schema["oneOf"]
+    assert schema["$defs"]["Counts"]["properties"]["kind"] == {"enum": ["counts"]}
+
+
+def test_a_document_that_cannot_be_described_is_one_warning(tmp_path: Path) -> None:
+    code = "from typing import TypedDict\n\nclass Bad(TypedDict):\n    kind: 'Missing'\n"
+    bring(tmp_path, "bad-documents", "documents", "bad = bad_documents:Bad", code)
+    done = adjudge(tmp_path, "schema", "results", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Bad" not in json.loads(done.stdout)["$defs"]
+    assert "bad-documents 1.0" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_each_part_of_the_page_works(site: Path, tmp_path: Path) -> None:

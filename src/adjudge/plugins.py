@@ -37,6 +37,7 @@ KINDS: Mapping[str, str] = {
     "clusters": "collections.abc:Callable",  # adjudge.core.engine.cluster:JudgeOn
     "details": "adjudge.core.domain.record:Detail",  # a subclass, named by its ``kind``
     "sections": "adjudge.runs.sections:SectionTally",  # a subclass, named by its ``name``
+    "documents": "builtins:type",  # a TypedDict, based on adjudge.runs.exporters.documents:Envelope
     "pages": "adjudge.web.page:Page",
 }
 """Kind → what each of its parts is."""
@@ -231,6 +232,26 @@ OURS: Mapping[str, Mapping[str, str]] = {
         rubric="features.rubrics.report:RubricTally",
         steps="features.agents.section:StepsTally",
         conversation="features.conversations.report:ConversationTally",
+    ),
+    "documents": _below(  # by the ``kind`` in the output of ``--json``
+        "",
+        doctor="features.doctor.json_documents:Doctor",
+        models="features.local.json_documents:Models",
+        selection="features.generate.json_documents:Selections",
+        conflicts="features.trust.json_documents:Conflicts",
+        assigned="features.trust.json_documents:Assigned",
+        calibrations="features.trust.json_documents:Calibrations",
+        cascades="features.trust.json_documents:Cascades",
+        probabilities="features.trust.json_documents:Probabilities",
+        leaderboards="features.trust.json_documents:Leaderboards",
+        plans="features.trust.json_documents:PlansDocument",
+        imports="features.importers.json_documents:Imports",
+        bench="features.bench.json_documents:Bench",
+        published="features.bench.json_documents:PublishedDocument",
+        improvement="features.bench.json_documents:Improvements",
+        attack="features.stress.json_documents:Attacks",
+        drift="features.stress.json_documents:Drifts",
+        traffic="features.traffic.json_documents:Traffic",
     ),
     "pages": _below(  # in the order of the top bar and of the help
         "",

@@ -646,17 +646,8 @@ def _numbers(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSett
     )
 
 
-def _sequential_estimates(
-    estimates: _Estimates,
-    rows: Rows,
-    drawn: Sequence[LabelledRow],
-    settings: CalibrationSettings,
-) -> _Estimates:
-    """Return estimates with limits that hold at every look.
-
-    Numbers count as one verdict. Texts were drawn, each once, so the limits are of the first row of
-    each text. Its copies have its label; without a label they may be anything.
-    """
+def _check_sequential(rows: Rows, settings: CalibrationSettings) -> None:
+    """Raise a SetupError for settings and rows whose limits would not hold at every look."""
     if settings.cluster:
         raise SetupError("--sequential does not work with --cluster: leave one of them out")
     if settings.by:
@@ -669,6 +660,20 @@ def _sequential_estimates(
             "--sequential does not work with rows that count as one (trials of a task, answers to "
             "one row): leave it out"
         )
+
+
+def _sequential_estimates(
+    estimates: _Estimates,
+    rows: Rows,
+    drawn: Sequence[LabelledRow],
+    settings: CalibrationSettings,
+) -> _Estimates:
+    """Return estimates with limits that hold at every look.
+
+    Numbers count as one verdict. Texts were drawn, each once, so the limits are of the first row of
+    each text. Its copies have its label; without a label they may be anything.
+    """
+    _check_sequential(rows, settings)
     labels, repeated_places = rows.label_values(drawn), rows.repeated_places
     keys, order = rows.strata
     first_rows = [place for place in range(len(keys)) if place not in repeated_places]

@@ -452,14 +452,7 @@ class _Line:
             notes=(*notes, ONE_ORDER) if one_order else tuple(notes),
         )
         if self._is_count:
-            comparison = replace(comparison, notes=(*comparison.notes, FEWER))
-            if comparison.largest_count_change and comparison.changed:
-                limit_note = Message(
-                    "a count has no most: the interval holds if no row changes by more than "
-                    "{largest:g}",
-                    largest=comparison.largest_count_change,
-                )
-                comparison = replace(comparison, notes=(*comparison.notes, limit_note))
+            comparison = replace(comparison, notes=(*comparison.notes, *_count_notes(comparison)))
         limits = comparison.shown
         if limits.lower is None or limits.upper is None:
             return comparison
@@ -776,6 +769,16 @@ def _why_uncorrected(series: PairedSeries) -> Message | None:
     if labels == texts:
         return shortage
     return Message("{shortage} (the label of copies counts once)", shortage=shortage)
+
+
+def _count_notes(comparison: RunComparison) -> Iterator[Message]:
+    """Yield notes for counts: fewer are better, and the interval knows no greatest one."""
+    yield FEWER
+    if comparison.largest_count_change and comparison.changed:
+        yield Message(
+            "a count has no most: the interval holds if no row changes by more than {largest:g}",
+            largest=comparison.largest_count_change,
+        )
 
 
 def _correction_notes(series: PairedSeries) -> list[Message]:

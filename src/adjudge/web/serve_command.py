@@ -37,7 +37,7 @@ from adjudge.runs.cli.options import (
     server,
     shared,
 )
-from adjudge.runs.project import ModelEntry, ServerEntry
+from adjudge.runs.project import ServerEntry
 from adjudge.runs.results.exit_code import ExitCode
 
 if TYPE_CHECKING:
@@ -118,40 +118,11 @@ def serve(options: ServeOptions) -> int:
 
         click.echo(json.dumps(openapi(), ensure_ascii=False, indent=2))
         return ExitCode.OK
-    prices = price_table(options.prices)
-    key = _key(options.host)
-    entries = model_entries(options.model, options.at, options.max_concurrency)
-    budget = Budget(options.max_usd, options.max_calls, options.max_tokens)
-    _serve(
-        options.folder,
-        entries,
-        budget,
-        prices,
-        key,
-        (options.host, options.port, options.name),
-        options.judgments_at_once,
-        cache=not options.no_cache,
-        language=options.language,
-        decide_by=options.decide_by,
-        text_first=options.text_first,
-    )
+    _serve(options)
     return ExitCode.OK
 
 
-def _serve(
-    folder: Path,
-    models: tuple[ModelEntry, ...],
-    budget: Budget,
-    prices: PriceTable,
-    key: str,
-    place: tuple[str, int, tuple[str, ...]],
-    at_once: int,
-    *,
-    cache: bool,
-    language: str,
-    decide_by: Path | None,
-    text_first: bool,
-) -> None:
+def _serve(options: ServeOptions) -> None:
     from adjudge.runs.service.deciding import DecisionService
     from adjudge.runs.service.judging import JudgingService
     from adjudge.runs.service.known_questions import KnownQuestions
@@ -160,21 +131,30 @@ def _serve(
     from adjudge.web.api_guard import ApiAccess, host_names
     from adjudge.web.loopback import Listening
 
-    service, index = (
-        JudgingService(models, budget=budget, prices=prices, cache=cache, language=language),
-        RunIndex(folder),
+    prices, cache = price_table(options.prices), not options.no_cache
+    key = _key(options.host)
+    service = JudgingService(
+        model_entries(options.model, options.at, options.max_concurrency),
+        budget=Budget(options.max_usd, options.max_calls, options.max_tokens),
+        prices=prices,
+        cache=cache,
+        language=options.language,
     )
+    index = RunIndex(options.folder)
     questions = (
-        _open_known_questions(decide_by, prices, cache=cache) if decide_by else KnownQuestions()
-    )
-    deciding_models = (
-        text_first_models(service, prices, cache=cache) if text_first else service.models
+        _open_known_questions(options.decide_by, prices, cache=cache)
+        if options.decide_by
+        else KnownQuestions()
     )
     deciding = DecisionService(
-        deciding_models, service.open_budget, language, text_first, questions
+        text_first_models(service, prices, cache=cache) if options.text_first else service.models,
+        service.open_budget,
+        options.language,
+        options.text_first,
+        questions,
     )
-    host, port, names = place
-    listening = Listening(port, host)
+    host, names = options.host, options.name
+    listening = Listening(options.port, host)
     further_names = host_names(names if host in _LOOPBACK else (host, *names))
     access = (
         ApiAccess(listening.port, key, further_names)
@@ -188,7 +168,9 @@ def _serve(
             click.echo(f"key: {access.token}")
 
     with suppress(KeyboardInterrupt):  # that is how it ends
-        listening.serve(api_application(service, index, access, at_once, deciding), tell)
+        listening.serve(
+            api_application(service, index, access, options.judgments_at_once, deciding), tell
+        )
 
 
 def text_first_models(

@@ -40,7 +40,7 @@ def without_secrets(text: str) -> str:
 
 
 def harmless_address(address: str) -> str:
-    """Return the harmless part of an address that cannot be used, perhaps without its ``http://``."""
+    """Return the harmless part of an unusable address, perhaps without its ``http://``."""
     if "://" in address:
         return (
             without_secrets(address)

@@ -496,7 +496,7 @@ def _is_line(connection: sqlite3.Connection, search: _Search, number: int) -> bo
         return True
     by = filters.key.order if filters.key else "number"
     query = (
-        f"SELECT number, status, score, criterion FROM judgments WHERE judge = :judge "  # noqa: S608 - ours
+        f"SELECT number, status, score, criterion FROM judgments WHERE judge = :judge "  # noqa: S608
         f"AND number BETWEEN :first AND :last AND {_row_conditions(filters)} ORDER BY {by}"
     )
     values = {**_values(filters), "first": group[0].index, "last": group[-1].index}

@@ -36,7 +36,8 @@ _ONLY_WINS = phrase("only_wins", re.NOFLAG)
 _OPENS_SECTION, _RANKS, _COUNTS = phrase("opens_section"), phrase("ranks"), phrase("counts")
 _REASON_LABEL, _FOREIGN_LEAD = phrase("reason_label"), phrase("foreign_lead")
 _MARK = re.compile(
-    r"\[\[(?P<inner>[^\[\]\n]{1,40})\]\]|\[RESULT\](?:\W*score\s*[:=])?(?P<rest>(?:(?!\[RESULT\]).)*+)",
+    r"\[\[(?P<inner>[^\[\]\n]{1,40})\]\]"
+    r"|\[RESULT\](?:\W*score\s*[:=])?(?P<rest>(?:(?!\[RESULT\]).)*+)",
     re.IGNORECASE | re.DOTALL,
 )
 _CALL = re.compile(r"[\[`\s]*+(?P<name>[\w.]{1,60})\((?P<arguments>.*)\)[\]`;\s]*", re.DOTALL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from adjudge.core.ledger.pending import Batch, BatchState
 from adjudge.errors import BudgetSpent, ModelError, ModelUnusable, RunError
@@ -72,7 +72,10 @@ class Watcher:
         if remote is None:
             return not candidates_of(batch)
         batch = replace(
-            batch, remote_id=remote.id, counts=remote.counts, more=_news_of(batch, remote)
+            batch,
+            remote_id=remote.id,
+            counts=remote.counts,
+            more={**batch.more, "said": remote.said, "done": remote.done},
         )
         if remote.phase is Phase.WAITING:
             await self._book.table.keep(batch)
@@ -259,7 +262,3 @@ def _remove(paths: list[Path]) -> None:
 def _count_once_more(batch: Batch, what: str) -> Batch:
     """Count an event of a batch once more."""
     return replace(batch, more={**batch.more, what: int(batch.more.get(what, 0)) + 1})
-
-
-def _news_of(batch: Batch, remote: Remote) -> dict[str, Any]:
-    return {**batch.more, "said": remote.said, "done": remote.done}

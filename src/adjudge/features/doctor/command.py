@@ -98,7 +98,12 @@ def doctor(
     screen.show(_extras_table(screen))
     weights = embedded_weights()
     screen.say(Message("embedded model: {state}", state=weights.message), soft_wrap=True)
-    screen.show(_keys_table(screen))
+    screen.show(
+        screen.table(
+            (Message("provider"), Message("key")),
+            ((spec.name, key_state(spec)) for spec in load_providers()),
+        )
+    )
     for part, state in broken_plugins().items():
         screen.say(part.error(state).message, "red", soft_wrap=True)
     is_model_named = model or project.model or at.says_anything or project.base_url
@@ -246,13 +251,6 @@ def _there(module: str) -> bool:
         return find_spec(module) is not None
     except ModuleNotFoundError:
         return False
-
-
-def _keys_table(screen: Screen) -> Table:
-    return screen.table(
-        (Message("provider"), Message("key")),
-        ((spec.name, key_state(spec)) for spec in load_providers()),
-    )
 
 
 class State(NamedTuple):

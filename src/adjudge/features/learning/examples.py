@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from sqlite3 import Connection
 from typing import Literal
 
 from adjudge.core.domain.criteria import Criteria
@@ -121,44 +122,14 @@ class _Reading:
             if label.design == "random_weighted" and label.chance is not None
         }
         verdicts: Counter[str] = Counter()
-        rows: list[Example] = []
-        split_rows = 0
         with reading(judge.folder) as ledger:
             run_rows = Rows(
                 scale, labels, self.cluster, contestants=Contestants.of_judge(ledger, judge.judge)
             )
-            identities: set[str] = set()
-            for record in records(ledger, judge=judge.judge, votes=self.model is not None):
-                verdict = verdict_of(record, scale.name)
-                if verdict is None:
-                    continue
-                verdicts[verdict] += 1
-                # The row is labelled if adding the record made the list longer.
-                count, place = len(run_rows.labelled), len(run_rows.units)
-                run_rows.add(record)
-                labelled_row = run_rows.labelled[-1] if len(run_rows.labelled) > count else None
-                voted = self._majority_vote(record)
-                answer = labelled_row.truth if labelled_row is not None else voted
-                if labelled_row is not None and labelled_row.truth is None:
-                    split_rows += 1  # annotators are evenly split
-                if answer is None or record.identity in identities:
-                    continue
-                identities.add(record.identity)
-                rows.append(
-                    Example(
-                        record.identity,
-                        record.name,
-                        _ballot(scale.criteria, record, configuration),
-                        str(answer),
-                        str(place),
-                        weight=chances.get(record.identity, 1.0),
-                        measures=labelled_row is None or labelled_row.counts,
-                        is_random=labelled_row is None or labelled_row.random,
-                        verdict=str(answer)
-                        if labelled_row is None
-                        else (None if verdict == FAILED else verdict),
-                    )
-                )
+            rows = [
+                replace(example, weight=chances.get(example.identity, 1.0))
+                for example in self._examples_in(ledger, run_rows, verdicts)
+            ]
         clusters = run_rows.clusters
         rows = [
             replace(example, group=_group(clusters[int(example.group)], example))
@@ -178,7 +149,7 @@ class _Reading:
                 plural(
                     "{count} row has annotators that are evenly split, and is left out",
                     "{count} rows have annotators that are evenly split, and are left out",
-                    split_rows,
+                    sum(row.truth is None for row in run_rows.labelled),
                 ),
                 plural(
                     "{count} further row is left out: more than enough teach the judge",
@@ -201,6 +172,42 @@ class _Reading:
             "votes_of": self.model,
         }
         return Examples(scale.criteria, kept_rows, own_model, learned_from, notes)
+
+    def _examples_in(
+        self, ledger: Connection, run_rows: Rows, verdicts: Counter[str]
+    ) -> Iterator[Example]:
+        """Yield an example for each text with an answer; its group is the place of its unit.
+
+        Every judgment is added to ``run_rows`` and counted in ``verdicts``.
+        """
+        judge, scale = self.judged, self.judged.scale.scale
+        identities: set[str] = set()
+        for record in records(ledger, judge=judge.judge, votes=self.model is not None):
+            verdict = verdict_of(record, scale.name)
+            if verdict is None:
+                continue
+            verdicts[verdict] += 1
+            # The row is labelled if adding the record made the list longer.
+            count, place = len(run_rows.labelled), len(run_rows.units)
+            run_rows.add(record)
+            labelled_row = run_rows.labelled[-1] if len(run_rows.labelled) > count else None
+            # people who are evenly split leave a row without an answer, whatever the votes are
+            answer = self._majority_vote(record) if labelled_row is None else labelled_row.truth
+            if answer is None or record.identity in identities:
+                continue
+            identities.add(record.identity)
+            yield Example(
+                record.identity,
+                record.name,
+                _ballot(scale.criteria, record, judge.configuration),
+                str(answer),
+                str(place),
+                measures=labelled_row is None or labelled_row.counts,
+                is_random=labelled_row is None or labelled_row.random,
+                verdict=str(answer)
+                if labelled_row is None
+                else (None if verdict == FAILED else verdict),
+            )
 
     def _majority_vote(self, record: JudgmentRecord) -> str | None:
         """Return the answer of most votes of the model; None if they are evenly split."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -270,12 +271,10 @@ async def _read(
     prompts = [likelihood_prompt(row.ballot) for row in rows]
     fitting: list[tuple[Example, int]] = []
     for place, (row, prompt) in enumerate(zip(rows, prompts, strict=True)):
-        try:
+        with suppress(OtherPrompt):  # such rows are counted in a note
             form.order_of(prompt)
             form.texts(prompt)
-        except OtherPrompt:
-            continue
-        fitting.append((row, place))
+            fitting.append((row, place))
     other_fields = len(rows) - len(fitting)
     inside: list[Inside] | None = None
     too_long = 0

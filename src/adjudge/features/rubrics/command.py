@@ -28,7 +28,7 @@ from adjudge.features.rubrics.lint import Finding, lint_rubric
 from adjudge.features.rubrics.record import rubric_detail
 from adjudge.features.rubrics.review import SUFFIX, ReviewRow, write_reviews
 from adjudge.features.rubrics.rubric import Rubric
-from adjudge.features.rubrics.settings import EVIDENCE, RUBRIC_FIELDS, Evidence
+from adjudge.features.rubrics.settings import RUBRIC_FIELDS
 from adjudge.messages import Message, plural
 from adjudge.runs.builder import open_entry
 from adjudge.runs.cli.estimates import estimated, show_estimate
@@ -66,7 +66,7 @@ from adjudge.runs.cli.options import (
 )
 from adjudge.runs.cli.output import echo
 from adjudge.runs.cli.output import language as output_language
-from adjudge.runs.cli.settings import typed_for_judges
+from adjudge.runs.cli.settings import Settings, settings, typed_for_judges
 from adjudge.runs.exporters.table import check_writable
 from adjudge.runs.folder import records_of
 from adjudge.runs.project import ServerEntry
@@ -89,26 +89,12 @@ class JudgeOptions:
     """Options of ``adjudge rubric judge``."""
 
     file: Path = positional("Rows: .csv, .jsonl, .json, .parquet, .xlsx.", type=PATH)
-    rubric: Path | None = option(
-        "--rubric",
-        type=PATH,
-        help="A file with the points for all rows, or a rubric per row. Default: a column.",
-    )
+    settings: Settings = shared(settings(RubricEntry, "rubric", "votes", "evidence", "show_points"))
     per: str = option(
         "--per",
         type=click.Choice(["row", "point"]),
         default="row",
         help="All points of a row in one request, or a request per point.",
-    )
-    votes: int = option("--votes", type=click.IntRange(1), default=1, help="Votes per point.")
-    evidence: Evidence = option(
-        "--evidence",
-        type=click.Choice(EVIDENCE),
-        default="asked",
-        help="required: a point is met only with a quote that is found in the answer.",
-    )
-    show_points: bool = option(
-        "--show-points", is_flag=True, help="Show the model what each point is worth."
     )
     column: tuple[str, ...] = shared(columns)
     output: Path | None = shared(output)
@@ -123,11 +109,8 @@ def judge(options: JudgeOptions, flags: Flags) -> int:
     check_writable(options.output)
     entry = RubricEntry(
         kind="rubric",
-        rubric=None if options.rubric is None else str(options.rubric.absolute()),
-        evidence=options.evidence,
-        show_points=options.show_points,
+        **options.settings,
         per="point" if options.per == "point" else "row",
-        votes=options.votes,
         **typed_for_judges(flags),
     )
     data = data_entry(flags, options.file, columns_from(options.column))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from adjudge.core.reading.types import FilePath, Flag, Many, Text, Word, key
+from adjudge.core.reading.types import FilePath, Flag, Many, Text, WholeNumber, Word, key
 from adjudge.errors import SetupError
 from adjudge.features.rubrics.settings import (
     CONTEXT_FIELDS,
@@ -23,6 +23,7 @@ from adjudge.runs.ready_judge import ReadyJudge
 class RubricEntry(JudgeEntry):
     """Rows judged by the weighted points that they bring."""
 
+    votes: int = key(WholeNumber(least=1), "Votes per point and model.", 1, aliases=("strictness",))
     rubric: str | None = key(
         FilePath(),
         "A file with the points for all rows, or with a rubric per row. Default: a column of "

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
 
@@ -235,13 +236,12 @@ def exact(value: object, where: Message) -> Fraction:
     """
     text = str(value).strip().replace("−", "-")
     is_number = isinstance(value, int | float | str) and not isinstance(value, bool)
-    try:
+    # whatever fails here, the error below says what was written
+    with suppress(ValueError, ZeroDivisionError, OverflowError):
         if is_number and len(text) <= _MOST_DIGITS and math.isfinite(float(text)):
             number = Fraction(text)
             if abs(number) <= 10**9 and (not number or abs(number) >= Fraction(1, 10**9)):
                 return number
-    except (ValueError, ZeroDivisionError, OverflowError):
-        pass  # the error below says what was written
     raise SetupError(
         "{where}: its points must be a finite number, not {value!r}", where=where, value=value
     )

@@ -129,23 +129,7 @@ def calibrate(options: CalibrateOptions) -> int:
     if options.cascade and options.probabilities:
         raise SetupError("--cascade and --probabilities are two questions: give one")
     if options.cascade or options.probabilities:
-        of_labels = ("cluster", "labels_are_model_made", "labels_before_change")
-        cascade_settings = CascadeSettings(
-            **options.risks,
-            **{name: options.calibration[name] for name in of_labels},
-            changes=_changes(options),
-        )
-        if options.probabilities:
-            reports = calibrate_probabilities(
-                run, labels, criteria=criteria, settings=cascade_settings
-            )
-            return _probabilities(run, reports, options.output, as_json=options.as_json)
-        return _cascades(
-            run,
-            calibrate_cascades(run, labels, criteria=criteria, settings=cascade_settings),
-            options.output,
-            as_json=options.as_json,
-        )
+        return _calibrate_thresholds(options, labels)
     calibrations = calibrate_run(
         run, labels, criteria=criteria, judge=options.judge, settings=_settings(options)
     )
@@ -214,6 +198,22 @@ def _settings(options: CalibrateOptions) -> CalibrationSettings:
     return CalibrationSettings(
         **{**options.calibration, "agreement": agreement}, changes=_changes(options)
     )
+
+
+def _calibrate_thresholds(options: CalibrateOptions, labels: list[Label] | None) -> int:
+    """Learn from when on a step of a cascade, or a model's probability, is sure enough."""
+    of_labels = ("cluster", "labels_are_model_made", "labels_before_change")
+    settings = CascadeSettings(
+        **options.risks,
+        **{name: options.calibration[name] for name in of_labels},
+        changes=_changes(options),
+    )
+    run, criteria = options.run, options.labels["criteria"]
+    if options.probabilities:
+        probabilities = calibrate_probabilities(run, labels, criteria=criteria, settings=settings)
+        return _probabilities(run, probabilities, options.output, as_json=options.as_json)
+    cascades = calibrate_cascades(run, labels, criteria=criteria, settings=settings)
+    return _cascades(run, cascades, options.output, as_json=options.as_json)
 
 
 def _changes(options: CalibrateOptions) -> dict[str, float]:

@@ -7,12 +7,15 @@ import json
 import types
 import typing
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import fields, is_dataclass
 from typing import Annotated, Any, cast, get_args, get_origin, is_typeddict
 
 from adjudge.core.domain.record import JudgmentRecord, VoteRecord
 from adjudge.core.ledger.codec import DETAILS
 from adjudge.core.reading.typed_json import type_hints
+from adjudge.errors import SetupError
+from adjudge.plugins import Parts, warn
 from adjudge.runs.exporters.documents import DOCUMENTS, CriteriaShape
 from adjudge.runs.exporters.json_version import SCHEMA
 from adjudge.runs.sections import SECTIONS
@@ -35,6 +38,8 @@ _PLAIN: dict[object, str] = {
     type(None): "null",
 }
 
+FEATURES: Parts[type] = Parts("documents")
+"""The documents of commands that features and packages bring."""
 _CLASSES: dict[str, type] = {}
 """Name in the schema → the class that it is made of."""
 
@@ -43,8 +48,25 @@ def results_schema() -> Schema:
     """Return the schema of every ``--json`` output."""
     defined: dict[str, Schema] = {}
     documents = [_of(document, defined) for document in DOCUMENTS]
+    for name in FEATURES:
+        try:
+            documents.append(_document_of_feature(name, defined))
+        except SetupError as error:
+            if name in FEATURES.ours:
+                raise
+            warn(str(error))
     about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA}
     return {**about, "oneOf": documents, "$defs": dict(sorted(defined.items()))}
+
+
+def _document_of_feature(name: str, defined: dict[str, Schema]) -> Schema:
+    """Return the schema of one feature's document; a package that brings a bad one is blamed."""
+    part = FEATURES.find(name)
+    with part.blame_package() if part else nullcontext():
+        added = dict(defined)  # of a document that cannot be described, nothing is left behind
+        document = _of(FEATURES[name], added)
+        defined |= added
+        return document
 
 
 def openapi_schemas() -> dict[str, Schema]:

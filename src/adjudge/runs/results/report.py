@@ -389,6 +389,47 @@ class Report(HtmlRepr):
             for section in self.sections
             for repeats in section.repeats
         ]
+        tied = [
+            plural(
+                "{name}: the votes are tied on {tied} of {count} row",
+                "{name}: the votes are tied on {tied} of {count} rows",
+                section.summary.scored,
+                name=section.name,
+                tied=section.summary.tied,
+            )
+            for section in self.sections
+            if section.summary.tied
+        ]
+        steady = [
+            join(": ", (section.name, section.option_order.sentence()))
+            for section in self.sections
+            if section.option_order and not section.option_order.is_worth_a_warning
+        ]
+        differences = (section.sentence for section in self.differences)
+        incomparable = [
+            Message(
+                "{name}: not compared with {run}: {reason}",
+                name=section.name,
+                run=self.setup.baseline.run,
+                reason=reason,
+            )
+            for section in self.sections
+            if not self.compared and (reason := self._no_baseline_because(section))
+        ]
+        return [
+            *self._skipped_remarks,
+            *tied,
+            *sentences,
+            *repeated,
+            *steady,
+            *differences,
+            *incomparable,
+            *self.setup.learnt,
+        ]
+
+    @property
+    def _skipped_remarks(self) -> list[Message]:
+        """Remarks on rows without a judgment, and on those without a value, with the reasons."""
         skipped = [
             plural(
                 "{name}: {count} row was not judged, since its checks do not pass",
@@ -420,43 +461,7 @@ class Report(HtmlRepr):
             for section in self.sections
             if (other_rows := sum(list(section.summary.unmeasured.values())[_MOST_REASONS:]))
         ]
-        tied = [
-            plural(
-                "{name}: the votes are tied on {tied} of {count} row",
-                "{name}: the votes are tied on {tied} of {count} rows",
-                section.summary.scored,
-                name=section.name,
-                tied=section.summary.tied,
-            )
-            for section in self.sections
-            if section.summary.tied
-        ]
-        steady = [
-            join(": ", (section.name, section.option_order.sentence()))
-            for section in self.sections
-            if section.option_order and not section.option_order.is_worth_a_warning
-        ]
-        differences = (section.sentence for section in self.differences)
-        incomparable = [
-            Message(
-                "{name}: not compared with {run}: {reason}",
-                name=section.name,
-                run=self.setup.baseline.run,
-                reason=reason,
-            )
-            for section in self.sections
-            if not self.compared and (reason := self._no_baseline_because(section))
-        ]
-        return [
-            *skipped,
-            *tied,
-            *sentences,
-            *repeated,
-            *steady,
-            *differences,
-            *incomparable,
-            *self.setup.learnt,
-        ]
+        return skipped
 
     @property
     def compared_told(self) -> list[str]:

@@ -207,7 +207,8 @@ class DecisionService:
         return _Answered(answer, usage, is_low=True)
 
     async def _vote(self, criteria: Criteria, fields: Mapping[str, str], model: OpenModel) -> Vote:
-        criteria = replace(criteria, to_evaluate_field=_judged_field(fields))
+        judged_field = _FIELD if _FIELD in fields else list(fields)[-1]
+        criteria = replace(criteria, to_evaluate_field=judged_field)
         ballot = Ballot(
             criteria,
             Instance(fields),
@@ -229,10 +230,6 @@ def fields_of(state: JsonValue) -> dict[str, str]:
 
 def _text(value: JsonValue) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _judged_field(fields: Mapping[str, str]) -> str:
-    return _FIELD if _FIELD in fields else list(fields)[-1]
 
 
 def _check(request: DecisionRequest) -> None:

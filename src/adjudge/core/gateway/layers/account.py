@@ -275,6 +275,9 @@ class Account:
     def of(cls, data: JsonValue) -> Account:
         """Read what ``to_dict`` wrote."""
         record = read_as(_KeptAccount, data)
-        used = {model: Usage(*amount) for model, amount in record.used.items()}  # type: ignore[arg-type]
+        used = {
+            model: Usage(*amount)  # type: ignore[arg-type]
+            for model, amount in record.used.items()
+        }
         lost, amount = Spent(*record.lost), Spent(*record.each)  # type: ignore[arg-type]
         return cls(used, record.failed, lost, record.leased, amount)

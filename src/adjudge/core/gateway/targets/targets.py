@@ -168,8 +168,8 @@ def _kill(process: asyncio.subprocess.Process) -> None:
 async def _end(process: asyncio.subprocess.Process) -> None:
     """Kill the program and its children: nothing goes on after its answer, or its time."""
     _kill(process)
-    # Nothing else closes the pipes.
-    process._transport.close()  # type: ignore[attr-defined]  # nothing else closes the pipes
+    # nothing else closes the pipes
+    process._transport.close()  # type: ignore[attr-defined]
     await process.wait()
 
 
