@@ -78,6 +78,7 @@ _SUBJECT = re.compile(r"\W*\s(?:is|was|it is)\b|\W*\Z")
 """Follows an option that is the subject of its sentence: "Rude is the right option"."""
 _LEADING_LETTER = re.compile(r"\W*[A-Z]\s*[:–—]|\W*[A-Z] - ")
 _ENDS_IN_NO = re.compile(r"(?<!\bor )(?<!\bsays )(?<!\bsaid )\b(?:no|not)[\s.!]*\Z", re.IGNORECASE)
+_ENDS_IN_ANSWER = phrase("ends_in_answer")
 _YES_WORDS, _NO_WORDS = words("yes_words"), words("no_words")
 _GRADE = re.compile(
     r"(?<![\w.,/])(\d{1,3})\s*(?:/|out of|of|из)\s*(\d{1,3})(?=\s*(?:[.,;:!)–—-]|\Z))",
@@ -258,7 +259,11 @@ def _takes_back(sentence: str, verdict: Verdict, question: Question) -> bool:
         return True
     if question.numeric and _SCALES.search(sentence):
         return True
-    return _mentions_other(sentence, verdict, question) or states_other(sentence, verdict, question)
+    return (
+        _ends_in_other_answer(sentence, verdict)
+        or _mentions_other(sentence, verdict, question)
+        or states_other(sentence, verdict, question)
+    )
 
 
 def _mentions_other(sentence: str, verdict: Verdict, question: Question) -> bool:
@@ -393,7 +398,16 @@ def _answers_otherwise(sentence: str, verdict: Verdict) -> bool:
         and not _CONTRASTS.search(sentence[:-4])
     ):
         return True
-    return any(_polarity(answer) not in (None, verdict_polarity) for answer in answers)
+    return _ends_in_other_answer(sentence, verdict) or any(
+        _polarity(answer) not in (None, verdict_polarity) for answer in answers
+    )
+
+
+def _ends_in_other_answer(sentence: str, verdict: Verdict) -> bool:
+    """Return True for "It is polite, so yes." and "Er ist höflich, also ja." if No was chosen."""
+    verdict_polarity = polarity(verdict.option)
+    ending = _ENDS_IN_ANSWER.search(sentence) if verdict_polarity else None
+    return ending is not None and _polarity(ending["said"]) not in (None, verdict_polarity)
 
 
 def _polarity(answer: str) -> str | None:

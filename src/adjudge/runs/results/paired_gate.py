@@ -173,16 +173,21 @@ def _gate(
     )
     if gate.verdict != "inconclusive":
         return gate
-    return replace(gate, rows_to_decide=_rows_to_decide(comparison, -margin))
+    return replace(gate, rows_to_decide=_rows_to_decide(comparison, -margin, among))
 
 
-def _rows_to_decide(comparison: RunComparison, bar: float) -> int | None:
-    """Return about how many rows would decide. None if rows lack a number, or labels decide."""
+def _rows_to_decide(comparison: RunComparison, bar: float, among: int) -> int | None:
+    """Return about how many rows would decide. None if rows lack a number, or labels decide.
+
+    A drop must be shown at the level that holds for all ``among`` criteria together (Holm's first
+    step), as the gate demands.
+    """
     limits, value = comparison.difference.limits, comparison.shown.value
     unknown = comparison.without or comparison.open_votes
     if limits is None or comparison.corrected or unknown or value is None or equal(value, bar):
         return None
-    return limits.rows_to_decide(bar, comparison.level)
+    risk = (1 - comparison.level) / (among if value < bar else 1)
+    return limits.rows_to_decide(bar, 1 - risk)
 
 
 def _undecided_gate(setup: Setup, level: float, judge: str, criteria: str) -> GateResult:
