@@ -56,6 +56,11 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "repaired": Message("asked again"),
         "shortened": Message("shortened"),
     },
+    "gate": {
+        "holds": Message("gate passed"),
+        "failed": Message("gate failed"),
+        "inconclusive": Message("gate undecided"),
+    },
     "group": {
         "question": Message("by benchmark and question"),
         "model": Message("by model"),

@@ -43,6 +43,7 @@ from adjudge.core.ledger.row_groups import RowJudgment, are_in_turn, count_rows_
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.runs.folder import reading
+from adjudge.web.gates import line_with_gates
 from adjudge.web.library import Library, RunPlace
 from adjudge.web.page_registry import dimensions_of, row_parts
 from adjudge.web.pages.row import criteria_names, row_data, row_record, several_criteria
@@ -268,7 +269,8 @@ def copy_files(
             for file in _judge_files(library, judge, settings):
                 pages += [file.name] if file.is_page else []
                 yield file
-        listed.append({**library.glance(place, wait=True), "copied": copied})
+        line = line_with_gates(library, place, library.glance(place, wait=True), wait=True)
+        listed.append({**line, "copied": copied})
     yield CopyFile(INDEX, _page("copy_index.html.jinja", settings, runs=listed))
 
 

@@ -128,10 +128,13 @@ class Range(NamedTuple):
     upper: float | None = None
 
 
-def interval(range_: Range, label: str, low: float = 0.0, high: float = 1.0) -> Markup:
+def interval(
+    range_: Range, label: str, low: float = 0.0, high: float = 1.0, gate: float | None = None
+) -> Markup:
     """Draw a dot for the number and a bar for its interval, on a line from ``low`` to ``high``.
 
-    Lines of one scale are below each other in a table, whose cells contain the numbers.
+    Lines of one scale are below each other in a table, whose cells contain the numbers. ``gate``:
+    the value that a gate asks for, drawn as a tick across the line.
     """
     parts = [Markup('<line class="axis" x1="0%" x2="100%" y1="9" y2="9"/>')]
     if low < 0 < high:
@@ -150,6 +153,12 @@ def interval(range_: Range, label: str, low: float = 0.0, high: float = 1.0) -> 
         parts.append(
             Markup('<circle class="bar" cx="{:.2f}%" cy="9" r="4.5"/>').format(
                 _percent(range_.value, low, high)
+            )
+        )
+    if gate is not None and low <= gate <= high:
+        parts.append(
+            Markup('<line class="gate" x1="{0:.2f}%" x2="{0:.2f}%" y1="1" y2="17"/>').format(
+                _percent(gate, low, high)
             )
         )
     return Markup(

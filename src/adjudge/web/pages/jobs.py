@@ -15,6 +15,7 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.ledger.file import holds_run
 from adjudge.runs.folder import spent_in
 from adjudge.web.forms import with_form
+from adjudge.web.gates import gates_data
 from adjudge.web.jobs import Job
 from adjudge.web.library import RunPlace
 from adjudge.web.page import Page
@@ -78,6 +79,7 @@ def job_data(site: Site, job: Job) -> JsonDict:
         "usd": max(0.0, spent - job.spent_before),
         "budget": job.share.usd,
         "left": site.spending.remaining,
+        "gates": gates_data(site.library, place) if place and not is_running and job.is_fine else [],
     }
 
 

@@ -54,6 +54,7 @@ from adjudge.runs.counts import exclusion
 from adjudge.runs.folder import excluded_models, reading
 from adjudge.runs.service.run_index import find_judge
 from adjudge.web.forms import rows_in, rows_text, whole
+from adjudge.web.gates import gates_data, gates_would_wait, with_bars
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.page import Page
 from adjudge.web.page_registry import dimensions_of, list_parts, merge_data
@@ -153,7 +154,7 @@ def show(request: Request) -> Response:
     record = None if row_number is None else row_record(place, judge, int(row_number))
     if record is not None:
         site.sessions.mark_seen(place, record.row - 1)
-    is_counted = not part and not is_large(place)
+    is_counted = not part and not is_large(place) and not gates_would_wait(site.library, place)
     data: JsonDict = {
         **_state_data(site, place, listed.facts),
         **_page_data(query, list_page.filters, list_page.page),
@@ -543,12 +544,17 @@ def figures_data(library: Library, place: RunPlace, judge: str) -> JsonDict:
         place, f"figures {judge}", lambda: _figures(place, judge)
     )
     attempted = sum(figures.statuses.values())
+    gates = gates_data(library, place)
+    of_all = {"": mean_data(figures.mean)} if figures.mean else {}
     return {
+        "gates": gates,
         "statuses": dict(figures.statuses),
         "attempted": attempted,
         "excluded": [exclusion(model, lost, attempted) for model, lost in excluded.items()],
-        "mean": mean_data(figures.mean) if figures.mean else None,
-        "means": {name: mean_data(value) for name, value in figures.means.items()},
+        "mean": with_bars(of_all, gates, judge).get(""),
+        "means": with_bars(
+            {name: mean_data(value) for name, value in figures.means.items()}, gates, judge
+        ),
         "order": figures.order._asdict() if figures.order else None,
         "usd": library.about(place).usd,
         "identity": identity,

@@ -11,6 +11,7 @@ from starlette.routing import Route
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.messages import Message
 from adjudge.runs.folder import NoSuchRun
+from adjudge.web.gates import line_with_gates
 from adjudge.web.home import data_files
 from adjudge.web.library import Library, RunPlace
 from adjudge.web.page import NavigationLink, Page
@@ -50,7 +51,8 @@ def show_one(request: Request) -> Response:
 
 
 def _line(library: Library, place: RunPlace, *, wait: bool = False) -> JsonDict:
-    return {**library.glance(place, wait=wait), "live": library.is_live(place)}
+    line = line_with_gates(library, place, library.glance(place, wait=wait), wait=wait)
+    return {**line, "live": library.is_live(place)}
 
 
 PAGE = Page(
