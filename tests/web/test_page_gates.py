@@ -1,5 +1,5 @@
-"""Gates on the page: the terminal's words, the rows that cost a gate, the bar, the list of runs, the
-job's page and copies.
+"""Gates on the page: the terminal's words, the rows that cost a gate, the bar, the list of runs,
+the page of a job, and copies.
 """
 
 from __future__ import annotations
@@ -89,8 +89,14 @@ def test_a_gate_against_another_run_leads_to_the_comparison(page: Page) -> None:
     run = page.run("worse")
     (gate,) = page.data(run)["figures"]["gates"]
     assert f"/run/{gate['against_run']}" == page.run("good")
-    (link,) = re.findall(r'href="[^"]*(/compare\?[^"]*)"[^>]*>Rows that changed', page.get(run).text)
-    assert page.get(link.replace("&amp;", "&")).headers["location"].startswith(f"{page.access.place}/compare")
+    (link,) = re.findall(
+        r'href="[^"]*(/compare\?[^"]*)"[^>]*>Rows that changed', page.get(run).text
+    )
+    assert (
+        page.get(link.replace("&amp;", "&"))
+        .headers["location"]
+        .startswith(f"{page.access.place}/compare")
+    )
 
 
 def test_the_bar_is_a_tick_on_the_interval(page: Page) -> None:

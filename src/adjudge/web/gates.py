@@ -9,7 +9,8 @@ from typing import cast
 
 from adjudge.core.domain.json_types import JsonDict, object_in
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
-from adjudge.core.ledger.columns import DIMENSION
+from adjudge.core.ledger.columns import COLUMN, DIMENSION
+from adjudge.core.ledger.conditions import equals, quoted
 from adjudge.core.ledger.file import read_judges, read_meta
 from adjudge.errors import AdjudgeError
 from adjudge.runs.folder import reading
@@ -125,7 +126,10 @@ def _gates(library: Library, place: RunPlace) -> list[JsonDict]:
 
 
 def _gate_data(
-    gate: GateResult, criteria: Sequence[str], configuration: JudgeConfiguration, against: str | None
+    gate: GateResult,
+    criteria: Sequence[str],
+    configuration: JudgeConfiguration,
+    against: str | None,
 ) -> JsonDict:
     is_mean = gate.measure in ("mean", "composite") and gate.name in criteria
     names = {*criteria}
@@ -135,7 +139,8 @@ def _gate_data(
     if any(dimension["name"] == gate.name for dimension in dimensions_of(configuration)):
         query["sort"] = f"{DIMENSION}{gate.name}"
     elif condition := _costing_rows(gate, is_mean=is_mean):
-        query["where"] = condition
+        of_system = f"{equals(f'{COLUMN}system', gate.system)} and " if gate.system else ""
+        query["where"] = f"{of_system}({condition})" if of_system else condition
     else:
         query = {}
     return {
@@ -154,14 +159,10 @@ def _costing_rows(gate: GateResult, *, is_mean: bool) -> str:
     if gate.measure == "missing":
         return unscored
     if gate.measure == "win rate":
-        return f"verdict != {_quoted(gate.name)}"
+        return f"verdict != {quoted(gate.name)}"
     if gate.measure == "most":
-        return f"score > {gate.bar:g}"
+        return f"score > {gate.bar!r}"
     if is_mean:
-        below = f"score < {gate.bar:g}"
+        below = f"score < {gate.bar!r}"
         return f"{below} or {unscored}" if gate.missing else below
     return ""
-
-
-def _quoted(text: str) -> str:
-    return '"{}"'.format(text.replace("\\", "\\\\").replace('"', '\\"'))

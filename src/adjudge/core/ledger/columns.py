@@ -9,7 +9,7 @@ import json
 import math
 import re
 import sqlite3
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
@@ -30,10 +30,13 @@ _NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?\s*", re.IGNOR
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
 """Numbers such as 1,000, which some read as a thousand and others as one."""
 Kind = Literal["text", "number", "yes"]
-FIELD, CRITERION, DIMENSION = "field:", "criterion:", "dimension:"
-"""Prefixes of texts of the row, criteria and RAG dimensions whose bare name means something
-else.
+COLUMN_TEXT = "column_text"
+"""The SQL function that reads a cell of the data from a stored judgment."""
+FIELD, CRITERION, DIMENSION, COLUMN = "field:", "criterion:", "dimension:", "column:"
+"""Prefixes of texts of the row, criteria, RAG dimensions and columns of the data whose bare name
+means something else.
 """
+_PREFIXES = (DIMENSION, CRITERION, FIELD, COLUMN)
 LABELLED = "labelled"
 PEOPLE = "people"
 WORDS = "text"
@@ -55,27 +58,53 @@ class KnownColumns:
     """People's agreement with the judge → rows, from 1; None if unknown."""
     find_fields: Callable[[], tuple[str, ...]] = tuple
     """Reads every row for the texts that it has."""
+    columns: tuple[str, ...] = ()
+    """Columns of the data that are not texts of the row under the same name."""
+    find_columns: Callable[[], tuple[str, ...]] = tuple
+    """Reads every row for the columns of its data."""
 
     def with_every_field(self) -> KnownColumns:
-        """Return the columns including texts that only some rows have."""
-        return replace(self, fields=tuple(dict.fromkeys((*self.fields, *self.find_fields()))))
+        """Return the columns including texts and data that only some rows have."""
+        return replace(
+            self,
+            fields=tuple(dict.fromkeys((*self.fields, *self.find_fields()))),
+            columns=tuple(dict.fromkeys((*self.columns, *self.find_columns()))),
+        )
 
     def names(self) -> list[str]:
         """Return all names that a user may write."""
-        prefixed = [
-            *((DIMENSION, name) for name in self.dimensions),
-            *((CRITERION, name) for name in self.criteria),
-            *((FIELD, name) for name in self.fields),
-        ]
+        return [*self._spellings()]
+
+    def written(self, prefix: str, name: str) -> str:
+        """Return how a user writes a name: with its prefix if the bare name means something
+        else.
+        """
+        return (self._spellings().get(name, "") == prefix and name) or f"{prefix}{name}"
+
+    def means_other(self, name: str) -> bool:
+        """Return True if the bare name of a column of the data means something else."""
+        return name in self.columns and self._spellings().get(name, "") != COLUMN
+
+    def _spellings(self) -> dict[str, str]:
+        """Map all names that a user may write to their prefix, which built-in names do not have."""
         common = ["row", *_COMMON, *((LABELLED, PEOPLE) if self.people is not None else ())]
-        spellings = dict.fromkeys([*common, *FLAGS])
-        for prefix, name in prefixed:
-            spellings[f"{prefix}{name}" if name in spellings else name] = None
-        return [*spellings]
+        spellings = dict.fromkeys([*common, *FLAGS], "")
+        for prefix, names in zip(
+            _PREFIXES, (self.dimensions, self.criteria, self.fields, self.columns), strict=True
+        ):
+            for name in names:
+                # people's names are reserved although they may be unknown for now
+                is_taken = name in spellings or name in (LABELLED, PEOPLE)
+                spellings[f"{prefix}{name}" if is_taken or name.startswith(_PREFIXES) else name] = (
+                    prefix
+                )
+        return spellings
 
     def spelling_of(self, name: str) -> str:
         """Return the stored spelling of a name written in another case."""
-        all_names = [*self.names(), *self.fields, *self.criteria, *self.dimensions]
+        all_names = [
+            *(*self.names(), *self.fields, *self.criteria, *self.dimensions, *self.columns),
+        ]
         matches = {candidate for candidate in all_names if candidate.casefold() == name.casefold()}
         return next(iter(matches)) if len(matches) == 1 else name
 
@@ -163,6 +192,7 @@ def resolve_column(name: str, known: KnownColumns, binder: Binder) -> Column | N
         (DIMENSION, known.dimensions, lambda stem: _dimension(stem, binder)),
         (CRITERION, known.criteria, lambda stem: _criterion(stem, known, binder)),
         (FIELD, known.fields, lambda stem: _field(stem, binder)),
+        (COLUMN, known.columns, lambda stem: _data_column(stem, binder)),
     )
     candidates = ((name.removeprefix(prefix), names, make) for prefix, names, make in finders)
     return next((make(stem) for stem, names, make in candidates if stem in names), None)
@@ -192,6 +222,16 @@ def _field(name: str, binder: Binder) -> Column:
     return Column(f"json_extract(instance, {path})", "text", f"instance, {binder.bind(name)}")
 
 
+def _data_column(name: str, binder: Binder) -> Column:
+    """Return a column of the data. A cell that is also a text of the row is stored once, there."""
+    is_text = f"json_type(result, {binder.bind(_path('input', name, 'field'))}) IS NOT NULL"
+    return Column(
+        f"{COLUMN_TEXT}(json_extract(result, '$.input'), "
+        f"CASE WHEN {is_text} THEN instance END, {binder.bind(name)})",
+        "text",
+    )
+
+
 def _criterion(name: str, known: KnownColumns, binder: Binder) -> Column:
     """Return the column of another criterion's judgment of the same row: its verdict, or its score
     if it has none.
@@ -219,6 +259,8 @@ class SortKey:
     """The name as in the address; with a leading "-" the highest come first."""
     sql: str
     values: Mapping[str, object]
+    sort: str = ""
+    """The order that it stands for, if it is not that of a column."""
 
     @property
     def order(self) -> str:
@@ -254,6 +296,35 @@ def sort_key(name: str, known: KnownColumns) -> SortKey:
     return SortKey(name, f"({column.sql})", binder.values)
 
 
+def rows_key(
+    sort: Literal["worst", "best"], measures: Mapping[str, float], counts: Sequence[str]
+) -> SortKey:
+    """Return the key of rows that are judged by several criteria, some of which count.
+
+    Failed rows come first, then abstained ones, then the others by the share of their measures that
+    failed: with a score below the middle of the scale, or a count above 0. A count that is never 0,
+    such as steps, thus places no row, and no row is first because its count is 0. ``measures``:
+    criterion → the middle of its scale.
+    """
+    binder = Binder("k")
+    below = " ".join(
+        f"WHEN {binder.bind(name)} THEN score < {binder.bind(middle)}"
+        for name, middle in measures.items()
+    )
+    failed = f"CASE WHEN score IS NOT NULL THEN CASE criterion {below} ELSE score > 0 END END"
+    counted = binder.bind(json.dumps([*counts]))
+    is_measure = f"criterion NOT IN (SELECT value FROM json_each({counted}))"  # noqa: S608 - bound
+    # rows without an id are their texts; equal rows are placed alike
+    rows = "OVER (PARTITION BY coalesce(id, instance))"
+    worst = (
+        f"(-20.0 * max(status = 'failed') {rows} - 10.0 * max(status = 'abstained') {rows}"
+        f" - coalesce(avg({failed}) {rows}, 0)"
+        f" + 0.001 * coalesce(avg(CASE WHEN {is_measure} THEN score END) {rows}, 1))"
+    )
+    name = "rows" if sort == "worst" else "-rows"
+    return SortKey(name, worst, binder.values, sort)
+
+
 NUMBERS = ("agreement", "probability", "tokens", "seconds")
 """Columns that a list shows on request."""
 
@@ -277,3 +348,22 @@ def known_fields(
     return tuple(
         name for name in field_names if '"' not in name
     )  # SQLite cannot name those in a path
+
+
+def known_data_columns(
+    connection: sqlite3.Connection, judge: str, rows: int = _FIRST_ROWS
+) -> tuple[str, ...]:
+    """Return the columns of the data in a judge's first rows, or in all rows if ``rows`` is -1,
+    without those that are texts of the row under the same name.
+    """
+    query = "SELECT id, result FROM judgments WHERE judge = ? ORDER BY number LIMIT ?"
+    # a column that names the rows is the built-in id; a cell that is also a text is an object
+    names = (
+        f"SELECT DISTINCT cell.key FROM ({query}) AS row, "  # noqa: S608 - texts of ours
+        "json_each(row.result, '$.input') AS cell WHERE (cell.type <> 'object' "
+        "OR json_extract(cell.value, '$.field') IS NOT cell.key) "
+        "AND NOT (cell.key = 'id' AND '' || cell.value IS row.id) "
+        f"LIMIT {_MOST_FIELDS}"
+    )
+    keys = connection.execute(names, (judge, rows))
+    return tuple(name for (name,) in keys if isinstance(name, str) and '"' not in name)

@@ -35,6 +35,7 @@ from adjudge.core.ledger.columns import (
     resolve_column,
 )
 from adjudge.core.reading.patterns import CannotMatch, WrongPattern, check_pattern
+from adjudge.core.reading.values import nearest
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 
@@ -66,6 +67,8 @@ class Condition:
     values: Mapping[str, object]
     patterns: Mapping[str, tuple[int, int]] = NOTHING
     """Its regular expressions → their positions in the text."""
+    other_meanings: tuple[str, ...] = ()
+    """Names in it that are also columns of the data, but mean something else without a prefix."""
 
 
 class WrongCondition(SetupError):
@@ -104,7 +107,13 @@ def read_condition(text: str, known: KnownColumns) -> Condition:
     remaining = reader.now
     if remaining.kind != "end":
         raise remaining.wrong(Message("expected and, or, or the end"))
-    return Condition(text, sql, reader.binder.values, reader.patterns)
+    return Condition(
+        text,
+        sql,
+        reader.binder.values,
+        reader.patterns,
+        tuple(dict.fromkeys(reader.other_meanings)),
+    )
 
 
 def _tokens(text: str) -> Iterator[_Token]:
@@ -131,6 +140,7 @@ class _Reader:
         self._tokens, self._known, self._at, self._tests = tokens, known, 0, 0
         self.binder = Binder("w")
         self.patterns: dict[str, tuple[int, int]] = {}
+        self.other_meanings: list[str] = []
 
     @property
     def now(self) -> _Token:
@@ -178,13 +188,9 @@ class _Reader:
             raise name.wrong(Message("expected the name of a column"))
         name, column = self._column(name)
         if column is None:
-            raise name.wrong(
-                Message(
-                    "no column is called {name!r}; the columns are {known}",
-                    name=name.text,
-                    known=", ".join(written_names(self._known)),
-                ),
-            )
+            raise name.wrong(self._no_column(name.text))
+        if self._known.means_other(name.text):
+            self.other_meanings.append(name.text)
         if self.now.kind != "sign" or self.now.text in "()":
             return self._bare(name, column)
         sign = self._take()
@@ -194,6 +200,22 @@ class _Reader:
         if value.kind == "pattern" and sign.text not in ("~", "!~"):
             raise value.wrong(Message("a regular expression can only follow ~ or !~"))
         return self._comparison(name, column, sign, value)
+
+    def _no_column(self, name: str) -> Message:
+        names = written_names(self._known)
+        # the spellings that a user may have meant, with and without prefix
+        hint = nearest(name, names)
+        known = ", ".join(names)
+        if hint.startswith("did"):
+            return Message(
+                "no column is called {name!r}; {hint} The columns are {known}",
+                name=name,
+                hint=hint,
+                known=known,
+            )
+        return Message(
+            "no column is called {name!r}; the columns are {known}", name=name, known=known
+        )
 
     def _column(self, name: _Token) -> tuple[_Token, Column | None]:
         """Return the column of a name, in its stored spelling; if the first rows do not have it,
@@ -301,9 +323,21 @@ def _fits(column: Column, sign: str, value: str) -> str:
 
 def written_names(known: KnownColumns) -> list[str]:
     """Return all names that a condition may use, quoted if they are not a single word."""
-    names = []
-    for name in known.names():
-        match = _TOKEN.fullmatch(name)
-        is_word = match and match["word"] and name.casefold() not in _IN_WORDS
-        names.append(name if is_word else '"{}"'.format(re.sub(r'(["\\])', r"\\\1", name)))
-    return names
+    return [written_name(name) for name in known.names()]
+
+
+def written_name(name: str) -> str:
+    """Return a name as an expression needs it: in quotation marks if it is not a single word."""
+    match = _TOKEN.fullmatch(name)
+    is_word = match and match["word"] and name.casefold() not in _IN_WORDS
+    return name if is_word else quoted(name)
+
+
+def quoted(text: str) -> str:
+    """Return a text in quotation marks, as a value of an expression."""
+    return '"{}"'.format(re.sub(r'(["\\])', r"\\\1", text))
+
+
+def equals(name: str, value: str) -> str:
+    """Return the expression for rows with this value; ``name`` is spelled for users."""
+    return f"{written_name(name)} = {quoted(value)}"

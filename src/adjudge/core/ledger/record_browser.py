@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 from adjudge.core.domain.frozen_mapping import NOTHING
-from adjudge.core.domain.json_types import JsonDict, JsonValue, object_in
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.core.domain.numbers import number_of
 from adjudge.core.domain.record import FLAGS, Flag
 from adjudge.core.domain.vote_counts import count_agreeing
@@ -37,8 +37,8 @@ from adjudge.core.ledger.columns import (
 from adjudge.core.ledger.conditions import Condition
 from adjudge.core.ledger.file import read_judge
 from adjudge.core.ledger.row_groups import RowJudgment, row_group
-from adjudge.core.ledger.row_texts import add_text_functions
-from adjudge.core.ledger.rows import LARGEST
+from adjudge.core.ledger.row_texts import add_text_functions, cell_text
+from adjudge.core.ledger.rows import INPUT, LARGEST, input_from
 from adjudge.core.ledger.text_matcher import TextMatcher
 from adjudge.core.reading.json_begin import begin_object
 from adjudge.errors import SetupError
@@ -152,6 +152,8 @@ class JudgmentLine(NamedTuple):
     """Further columns that were asked for."""
     votes_agreeing: int = 0
     """The votes that agree with the verdict."""
+    columns: Mapping[str, str] = NOTHING
+    """The beginning of each cell of the data that is not a text of the row under the same name."""
 
 
 @dataclass(frozen=True)
@@ -643,7 +645,19 @@ def _line(
         else (),
         dict(zip((name for name in NUMBERS if name in numbers), more, strict=True)),
         count_agreeing(valid, number_of(result.get("agreement"))),
+        _data_columns(object_in(result.get(INPUT)), fields),
     )
+
+
+def _data_columns(stored: JsonObject, fields: Mapping[str, str]) -> dict[str, str]:
+    apart = {
+        name: cell
+        for name, cell in stored.items()
+        if not (isinstance(cell, dict) and cell.get("field") == name)
+    }
+    return {
+        name: (cell_text(cell) or "")[:_PREVIEW] for name, cell in input_from(apart, fields).items()
+    }
 
 
 def _preview(value: JsonValue) -> str:

@@ -79,7 +79,9 @@ def job_data(site: Site, job: Job) -> JsonDict:
         "usd": max(0.0, spent - job.spent_before),
         "budget": job.share.usd,
         "left": site.spending.remaining,
-        "gates": gates_data(site.library, place) if place and not is_running and job.is_fine else [],
+        "gates": gates_data(site.library, place)
+        if place and not is_running and job.is_fine
+        else [],
     }
 
 

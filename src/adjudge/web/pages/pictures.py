@@ -16,24 +16,28 @@ from starlette.routing import Route
 from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.core.domain.slices import MISSING, OTHERS
 from adjudge.core.engine.identity import judge_identity
+from adjudge.core.ledger.columns import COLUMN, FIELD
+from adjudge.core.ledger.conditions import equals, written_name
 from adjudge.core.ledger.course import course_of
 from adjudge.core.ledger.file import holds_labels, read_judge, read_judges, read_meta
 from adjudge.core.ledger.record_browser import judges_in
 from adjudge.core.ledger.records import records
 from adjudge.errors import AdjudgeError
+from adjudge.messages import Message
 from adjudge.runs.folder import prices_of, reading
 from adjudge.runs.results.cost import cost_of
 from adjudge.runs.results.leaderboard import leaderboards
 from adjudge.runs.results.order_rates import OrderRates, order_rates
-from adjudge.runs.results.score_slices import score_slices, slice_columns
+from adjudge.runs.results.score_slices import ScoreSlices, score_slices, slice_columns
 from adjudge.runs.view.order_effect import order_html
 from adjudge.runs.view.slices import slice_title
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.page import Page
 from adjudge.web.pages.row import criteria_names
-from adjudge.web.pages.run import judge_from_query
+from adjudge.web.pages.run import judge_from_query, known_columns
 from adjudge.web.site import place_of, site_of, wants_json
 
 _MOST_RUNS = 40
@@ -156,16 +160,52 @@ def _slices(library: Library, place: RunPlace, judge: str, by: str) -> list[Json
     def find(run: sqlite3.Connection) -> list[JsonDict]:
         judgments = list(records(run, judge=judge, trajectory=False))
         corrected = _correct_slices(place, judge, by) if holds_labels(place.folder) else {}
+        configuration = read_judge(run, judge)
+        known = known_columns(run, library, place, judge, configuration, {})
+        name = known.written(FIELD if by in known.fields else COLUMN, by)
         return [
             {
                 **slice_score.to_dict(),
                 "title": slice_title(slice_score),
+                "queries": _slice_queries(
+                    slice_score, name, several=len(configuration.criteria) > 1
+                )
+                if by in (*known.fields, *known.columns)
+                else {},
                 "corrected": corrected.get((slice_score.criterion, slice_score.system)),
             }
-            for slice_score in score_slices(judgments, by, read_judge(run, judge))
+            for slice_score in score_slices(judgments, by, configuration)
         ]
 
     return library.read(place, f"slices {judge} {by}", find)
+
+
+def _slice_queries(slices: ScoreSlices, name: str, *, several: bool) -> dict[str, JsonDict]:
+    """Map each slice to the query of the list of its rows; without those of rarer values together,
+    which no expression names. ``name``: the column as users write it.
+    """
+    queries: dict[str, JsonDict] = {}
+    for part in slices.slices:
+        if part.name == OTHERS:
+            continue
+        where = _slice_condition(part.name, name)
+        if slices.answered_by:
+            where = f"{where} and {equals(f'{COLUMN}system', slices.answered_by)}"
+        queries[part.name] = {
+            "where": where,
+            **({"criteria": slices.criterion} if several else {}),
+        }
+    return queries
+
+
+def _slice_condition(slice_name: str, column: str) -> str:
+    written = written_name(column)
+    if slice_name == MISSING:
+        return f"not {written}"
+    if isinstance(slice_name, Message) and {"low", "high"} <= slice_name.values.keys():
+        low, high = slice_name.values["low"], slice_name.values["high"]
+        return f"{written} >= {low!r} and {written} <= {high!r}"
+    return equals(column, slice_name)
 
 
 def _correct_slices(place: RunPlace, judge: str, by: str) -> dict[tuple[str, str], JsonDict]:

@@ -18,10 +18,13 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.record import Fields, JudgmentRecord, VoteRecord
 from adjudge.core.domain.vote import DECIDED
+from adjudge.core.ledger.columns import COLUMN, KnownColumns
+from adjudge.core.ledger.conditions import equals
 from adjudge.core.ledger.file import FILE, read_judge
 from adjudge.core.ledger.record_browser import judges_in, neighbours, same_text
 from adjudge.core.ledger.records import records
 from adjudge.core.ledger.row_groups import RowJudgment, are_in_turn, row_group
+from adjudge.core.ledger.row_texts import cell_text
 from adjudge.errors import RunError
 from adjudge.runs.folder import reading
 from adjudge.runs.results.prompts import ShownPrompt, shown_prompts
@@ -51,6 +54,10 @@ _MOST_BARS = 12
 """Options whose probabilities are drawn: of many, the likeliest."""
 _MOST_PARTS = 4_000
 """Parts of one text, marked and unmarked; after so many nothing more is marked."""
+_LONGEST_CHIP = 60
+"""Characters of a cell that is a link to the rows with the same one."""
+_LONGEST_CELL = 2_000
+_MOST_CELLS = 50
 _FIRST, _LAST = ("user_input", "history", "contexts"), "response"
 _QUOTES = re.compile(r'"([^"\n]{4,300})"|“([^”\n]{4,300})”|«([^»\n]{4,300})»|`([^`\n]{4,300})`')
 _OF_A_VOTE = ("model", "outcome", "option", "explanation", "reason", "persona")
@@ -159,6 +166,7 @@ def row_data(
         "explanation": begins(record.explanation),
         "reason": begins(record.reason),
         "fields": _fields(record, in_full=in_full),
+        "columns": _columns(record, configuration, several),
         "more": {
             name: value
             for name, value in record_data.items()
@@ -203,6 +211,33 @@ def _fields(record: JudgmentRecord, *, in_full: bool) -> list[JsonDict]:
         if name not in hidden
         for text_part in _texts(name, record.fields[name], quotes, record.systems, in_full=in_full)
     ]
+
+
+def _columns(
+    record: JudgmentRecord, configuration: JudgeConfiguration, several: Sequence[str]
+) -> list[JsonDict]:
+    """Return the cells of the data that are not among the texts, each with an expression for the
+    rows that have the same value if it is short enough for one.
+    """
+    known = KnownColumns(
+        fields=tuple(record.fields),
+        criteria=tuple(several),
+        dimensions=tuple(str(dimension["name"]) for dimension in dimensions_of(configuration)),
+        columns=tuple(record.input),
+    )
+    texts = {value for value in record.fields.values() if isinstance(value, str)}
+    cells = ((name, cell_text(value)) for name, value in record.input.items())
+    return [
+        {
+            "name": name,
+            "value": text[:_LONGEST_CELL],
+            "where": equals(known.written(COLUMN, name), text)
+            if len(text) <= _LONGEST_CHIP and '"' not in name
+            else None,
+        }
+        for name, text in cells
+        if text and text not in texts and text != record.id
+    ][:_MOST_CELLS]
 
 
 def several_criteria(configuration: JudgeConfiguration) -> tuple[str, ...]:

@@ -21,12 +21,15 @@ from adjudge.core.domain.record import FLAGS, Flag
 from adjudge.core.engine.identity import judge_identity
 from adjudge.core.judges.settings import one_of
 from adjudge.core.ledger.columns import (
+    COLUMN,
     FIELD,
     NUMBERS,
     KnownColumns,
     SortKey,
+    known_data_columns,
     known_fields,
     read_number,
+    rows_key,
     sort_key,
 )
 from adjudge.core.ledger.conditions import WrongCondition, read_condition, written_names
@@ -224,7 +227,7 @@ def _read_list(
             # raised only if the address really uses a name that is not in the first rows
             raise _ReadsEveryRow
 
-        columns = replace(columns, find_fields=wait)
+        columns = replace(columns, find_fields=wait, find_columns=wait)
     problem = None
     try:
         filters = filters_of(query, judge, people, columns)
@@ -234,6 +237,7 @@ def _read_list(
     several = several_criteria(configuration)
     if several and not filters.criteria and come_together(connection, judge, several):
         filters = replace(filters, together=several)
+        filters = in_order_of_rows(filters, configuration)
     filters = _in_good_order(filters, is_large=is_large(place))
     return _Listed(judge, facts, configuration, people, columns, query, filters, problem)
 
@@ -275,6 +279,12 @@ def known_columns(
         lambda: library.read(
             place, _every_field(judge), lambda run: known_fields(run, judge, rows=-1)
         ),
+        library.get_or_compute(
+            place, f"columns of data {judge}", lambda: known_data_columns(connection, judge)
+        ),
+        lambda: library.read(
+            place, f"every column {judge}", lambda run: known_data_columns(run, judge, rows=-1)
+        ),
     )
 
 
@@ -311,7 +321,12 @@ def _condition_data(query: QueryParams, listed: _Listed) -> JsonDict:
     if problem:
         parts = text[: problem.start], text[problem.start : problem.end], text[problem.end :]
         wrong = {"why": problem.why, "parts": [*parts], "at": problem.start}
-    return {"words": [*written_names(listed.columns)], "wrong": wrong}
+    meanings = listed.filters.where.other_meanings if listed.filters.where else ()
+    return {
+        "words": [*written_names(listed.columns)],
+        "wrong": wrong,
+        "other_meanings": [[name, f"{COLUMN}{name}"] for name in meanings],
+    }
 
 
 def _state_data(site: Site, place: RunPlace, facts: JsonObject) -> JsonDict:
@@ -335,7 +350,7 @@ def _page_data(query: QueryParams, filters: Filters, page: ListPage) -> JsonDict
         "next": page.next,
         "looked_at": page.looked_at,
         "searched": page.looked_at + (whole(query.get("searched", "")) or 0),
-        "sort": filters.key.name if filters.key else filters.sort,
+        "sort": (filters.key.sort or filters.key.name) if filters.key else filters.sort,
         "together": list(filters.together),
         "columns": columns_of(query, page.lines, is_together=bool(filters.together)),
         "filtered": filters != plain or bool(query.get("after") or query.get("where")),
@@ -456,11 +471,25 @@ def columns_of(
         dict.fromkeys(name for line in lines for name in line.fields if not {",", '"'} & {*name})
     )
     fixed = ("text", "verdict", "score") if is_together else (*COLUMNS, *NUMBERS)
-    fields = [f"field:{name}" for name in texts[:_MOST_COLUMNS]]
-    names = [*fixed, *fields]
+    fields = [f"{FIELD}{name}" for name in texts[:_MOST_COLUMNS]]
+    # a column that only repeats a text of the row, or its id, is shown as that
+    cells = dict.fromkeys(
+        name
+        for line in lines
+        for name, cell in line.columns.items()
+        if not {",", '"'} & {*name} and cell and cell not in (line.id, *line.fields.values())
+    )
     selected = _columns_from_query(query)
+    # a column may be empty in all rows of a page
+    columns = [f"{COLUMN}{name}" for name in [*cells][:_MOST_COLUMNS]]
+    columns += [
+        name
+        for name in selected
+        if name.startswith(COLUMN) and name not in columns and '"' not in name
+    ][:_MOST_COLUMNS]
+    names = [*fixed, *fields, *columns]
     visible = [name for name in names if name in selected]
-    return {"known": names, "shown": visible, "texts": fields}
+    return {"known": names, "shown": visible, "texts": [*fields, *columns]}
 
 
 def _columns_from_query(query: Mapping[str, str]) -> list[str]:
@@ -501,6 +530,22 @@ def _in_good_order(filters: Filters, *, is_large: bool) -> Filters:
     )
     # in any other order, each row that is looked at would be a jump on the disk
     return replace(filters, sort="row", key=None) if is_large and looked_for else filters
+
+
+def in_order_of_rows(filters: Filters, configuration: JudgeConfiguration) -> Filters:
+    """Place rows by their measures if some criteria count, since counts have no common scale with
+    them.
+    """
+    if filters.key or not configuration.counts or filters.sort not in ("worst", "best"):
+        return filters
+    measures = {
+        name: sum(configuration.score_range(name)) / 2
+        for name in filters.together
+        if name not in configuration.counts
+    }
+    if not measures:
+        return filters
+    return replace(filters, key=rows_key(filters.sort, measures, configuration.counts))
 
 
 def filters_of(
