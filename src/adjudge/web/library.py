@@ -194,7 +194,11 @@ class Library:
         """Return True if computing this takes longer than a page should stay blank."""
         cached = self._kept.get((place.id, what))
         is_known = cached is not None and cached[0] == run_version(place.folder)
-        return not is_known and (place.folder / FILE).stat().st_size >= SLOW
+        return not is_known and self.is_slow(place)
+
+    def is_slow(self, place: RunPlace) -> bool:
+        """Return True if reading all its judgments takes longer than a page should stay blank."""
+        return (place.folder / FILE).stat().st_size >= SLOW
 
     def _matters(self, place: RunPlace, at_once: bool | None) -> bool:
         return not self.is_live(place) if at_once is None else at_once

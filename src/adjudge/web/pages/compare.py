@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 import math
+import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappush, heapreplace
 from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from adjudge.core.domain.frozen_mapping import plain, some_of
+from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
+from adjudge.core.domain.slices import value_in
 from adjudge.core.judges.settings import one_of
+from adjudge.core.ledger.file import read_judge
+from adjudge.core.ledger.records import records
 from adjudge.errors import SetupError
 from adjudge.runs.diff import JudgedRow, Pair, RunDiff, run_diff
+from adjudge.runs.folder import reading
 from adjudge.runs.results.comparison_words import comparison_lines
+from adjudge.runs.results.score_slices import slice_columns
 from adjudge.stats.difference import ComparisonOutcome
 from adjudge.trust.comparison import RunComparison, compare_runs
 from adjudge.trust.contestants import system_at
 from adjudge.trust.labels.store import LabelStore
 from adjudge.trust.paired_series import number_of
 from adjudge.web.forms import whole
-from adjudge.web.library import RunPlace
+from adjudge.web.library import Library, RunPlace, is_large
+from adjudge.web.page_registry import hidden_fields
+from adjudge.web.pages.row_details import text_of
+from adjudge.web.pages.run import judged_field
 from adjudge.web.site import Site, asked_for, site_of
 
 TABS = (
@@ -36,8 +47,13 @@ TABS = (
     "only_a",
     "only_b",
 )
+_BY_SIZE = ("changed", "higher", "lower")
+"""Tabs whose rows can be sorted by the size of the change."""
+ORDERS = ("row", "size")
 SHOWN = 200
 """Rows of a page of a tab."""
+_BEGINNING = 240
+"""Characters of a text in the list of rows."""
 _HELD = 5_000
 """Rows of each tab that are kept; for those behind them the runs are read again."""
 _MOST_MOVES = 30
@@ -63,6 +79,11 @@ def show(request: Request) -> Response:
         return site.answer_first(request, {"title": f"A: {run_a.name} → B: {run_b.name}"})
     comparison = site.library.get_or_compute(run_a, what, lambda: _compare(run_a, run_b))
     start = whole(query.get("from", "")) or 0
+    order = ORDERS[1] if query.get("order") == ORDERS[1] and tab in _BY_SIZE else ORDERS[0]
+    columns = columns_in(site.library, run_a, run_b)
+    # reading both runs again for a column takes time, so only short runs are divided unasked
+    is_short = not (site.library.is_slow(run_a) or site.library.is_slow(run_b))
+    by = query.get("by", "").strip() or (columns[0] if columns and is_short else "")
     held_back = not comparison.same_judges and query.get("anyway") != "1"
     data = {
         "a": run_a.link,
@@ -77,9 +98,22 @@ def show(request: Request) -> Response:
         "other_moves": {} if held_back else comparison.other_moves,
         "first": start,
         "shown": SHOWN,
+        "order": order,
+        "by_size": tab in _BY_SIZE,
+        "listed": len(comparison.largest[tab]) if order == "size" else comparison.counts[tab],
+        "columns": columns,
+        "by": by,
+        "slices": by_column(site.library, run_a, run_b, by) if by and not held_back else [],
         "rows": []
         if held_back
-        else list(map(plain, _page(site, run_a, run_b, comparison, tab, start))),
+        else [
+            _row_data(pair, texts, start + place)
+            for place, (pair, texts) in enumerate(
+                _with_texts(
+                    run_a, run_b, _page(site, run_a, run_b, comparison, tab, start, order), by
+                )
+            )
+        ],
         "differences": [] if held_back else list(map(plain, comparison.differences)),
         "axis": axis_share(comparison.differences),
         "worth": comparison.worth,
@@ -89,13 +123,147 @@ def show(request: Request) -> Response:
 
 
 def _page(
-    site: Site, run_a: RunPlace, run_b: RunPlace, comparison: _Compared, tab: str, start: int
+    site: Site,
+    run_a: RunPlace,
+    run_b: RunPlace,
+    comparison: _Compared,
+    tab: str,
+    start: int,
+    order: str,
 ) -> list[_Rows]:
-    """Return the rows of a tab from ``first`` on."""
+    """Return the rows of a tab from ``start`` on."""
+    if order == "size":
+        return comparison.largest[tab][start : start + SHOWN]
     if start + SHOWN <= _HELD or comparison.counts[tab] <= _HELD:
         return comparison.rows[tab][start : start + SHOWN]
     what = f"compare {run_b.id} {site.library.version(run_b)} {tab} {start}"
     return site.library.get_or_compute(run_a, what, lambda: _further(run_a, run_b, tab, start))
+
+
+def rows_around(
+    site: Site, run_a: RunPlace, run_b: RunPlace, *, tab: str, place: int, order: str
+) -> Iterator[tuple[str, int, _Rows]]:
+    """Yield the rows before and after a place of a tab, with the direction of each."""
+    what = f"compare {run_b.id} {site.library.version(run_b)}"
+    comparison = site.library.get_or_compute(run_a, what, lambda: _compare(run_a, run_b))
+    for name, step in (("before", -1), ("after", 1)):
+        # beyond the rows that are kept, each place would read both runs again
+        if not 0 <= place + step < _HELD:
+            continue
+        order_of_tab = order if tab in _BY_SIZE else "row"
+        found = _page(site, run_a, run_b, comparison, tab, place + step, order_of_tab)
+        if found:
+            yield name, step, found[0]
+
+
+def columns_in(library: Library, run_a: RunPlace, run_b: RunPlace) -> list[str]:
+    """Return the columns that divide the rows of both runs; none if one is too large to be read for
+    that.
+    """
+    if is_large(run_a) or is_large(run_b):
+        return []
+    columns_a, columns_b = (
+        library.read(place, "columns", lambda run: slice_columns(records(run, trajectory=False)))
+        for place in (run_a, run_b)
+    )
+    return [column for column in columns_b if column in columns_a]
+
+
+def by_column(library: Library, run_a: RunPlace, run_b: RunPlace, by: str) -> list[JsonDict]:
+    """Return the paired differences of each slice of a column, the worst first; the intervals of
+    all slices hold together.
+    """
+
+    def compare() -> list[JsonDict]:
+        with run_diff(run_a.folder, run_b.folder, by=by) as diff:
+            comparisons = compare_runs(run_a.folder, run_b.folder, diff)
+        judges = {comparison.judge for comparison in comparisons}
+        return [
+            {
+                "name": drawn_difference(comparison, judges).name,
+                "judge": comparison.judge,
+                "criteria": comparison.criteria,
+                "slices": sorted(
+                    (
+                        {**plain(drawn_difference(part, judges)), "slice": part.slice}
+                        for part in comparison.slices
+                    ),
+                    key=lambda part: (part["value"] is None, part["value"] or 0.0),
+                ),
+                "notes": list(comparison.slicing),
+            }
+            for comparison in comparisons
+        ]
+
+    what = f"compare {run_b.id} {library.version(run_b)} by {by}"
+    return library.get_or_compute(run_a, what, compare)
+
+
+class _RowTexts(NamedTuple):
+    """The texts of a row in one run: the beginnings that a list shows."""
+
+    question: str
+    answer: str
+    reason: str | None
+    slice: str
+
+
+def _with_texts(
+    run_a: RunPlace, run_b: RunPlace, rows: Sequence[_Rows], by: str
+) -> Iterator[tuple[_Rows, tuple[_RowTexts | None, _RowTexts | None]]]:
+    """Yield rows with what they ask, answer, and why they were judged so."""
+    with reading(run_a.folder) as ledger_a, reading(run_b.folder) as ledger_b:
+        judged: dict[str, str] = {}
+        for pair in rows:
+            a, b = (
+                None if row is None else _row_texts(ledger, row, by, judged)
+                for ledger, row in ((ledger_a, pair.a), (ledger_b, pair.b))
+            )
+            yield pair, (a, b)
+
+
+def _row_texts(
+    ledger: sqlite3.Connection, row: ComparedRow, by: str, judged: dict[str, str]
+) -> _RowTexts | None:
+    record = next(records(ledger, judge=row.judge, index=row.row - 1, trajectory=False), None)
+    if record is None:
+        return None
+    if row.judge not in judged:
+        judged[row.judge] = judged_field(read_judge(ledger, row.judge))
+    name = judged[row.judge]
+    others = [field for field in record.fields if field not in (name, *hidden_fields(record))]
+    question = "user_input" if "user_input" in others else next(iter(others), "")
+    try:
+        slice_of_row = value_in(record, by) if by else ""
+    except SetupError:  # it holds several values
+        slice_of_row = ""
+    return _RowTexts(
+        text_of(record, question)[:_BEGINNING] if question else "",
+        text_of(record, name)[:_BEGINNING] if name in record.fields else "",
+        record.reason or (record.explanation and record.explanation[:_BEGINNING]),
+        slice_of_row,
+    )
+
+
+def _row_data(
+    pair: _Rows, texts: tuple[_RowTexts | None, _RowTexts | None], place: int
+) -> JsonDict:
+    a, b = texts
+    first = a or b
+    return {
+        **plain(pair),
+        "place": place,
+        "change": _change(pair),
+        "question": first.question if first else "",
+        "slice": (b or a or _RowTexts("", "", None, "")).slice,
+        "same_answer": bool(a and b and a.answer == b.answer),
+        "texts": [text and text._asdict() for text in texts],
+    }
+
+
+def _change(pair: _Rows) -> float | None:
+    scores = [row and row.score for row in (pair.a, pair.b)]
+    return None if None in scores else float(scores[1] or 0.0) - float(scores[0] or 0.0)
 
 
 def _further(run_a: RunPlace, run_b: RunPlace, tab: str, start: int) -> list[_Rows]:
@@ -119,6 +287,8 @@ class _Compared:
     """Criterion → rows that went a rarer way."""
     rows: dict[str, list[_Rows]]
     """Name of the tab → its first rows."""
+    largest: dict[str, list[_Rows]]
+    """Name of the tab → its rows with the largest changes, these first."""
     differences: list[DrawnDifference]
     worth: dict[str, dict[str, float]]
     """Criterion → verdict → the mean of its scores, if they are from 0 to 1."""
@@ -225,6 +395,7 @@ def _compare(comparison: RunPlace, run_b: RunPlace) -> _Compared:
             moves,
             other_moves,
             tabs.rows,
+            tabs.by_size(),
             [drawn_difference(comparison, judges) for comparison in comparisons],
             tabs.worth(),
             list(tabs.pairs_of_scores()),
@@ -319,6 +490,8 @@ class _Tabs:
         self.counts: Counter[str] = Counter()
         self._moves: Counter[tuple[str, _Outcome, _Outcome]] = Counter()
         self.rows: dict[str, list[_Rows]] = {tab: [] for tab in TABS}
+        self._largest: dict[str, list[tuple[float, int, _Rows]]] = {tab: [] for tab in _BY_SIZE}
+        """Heaps: the smallest of the largest changes first; of equal ones, the last row."""
 
     def fill(self, diff: RunDiff) -> None:
         judges = diff.judges()
@@ -400,11 +573,27 @@ class _Tabs:
         ):
             yield "only_a_right" if right[0] else "only_b_right"
 
+    def by_size(self) -> dict[str, list[_Rows]]:
+        """Return the rows with the largest changes of each tab, these first."""
+        return {
+            tab: [rows for _, _, rows in sorted(heap, key=lambda entry: (-entry[0], -entry[1]))]
+            for tab, heap in self._largest.items()
+        }
+
     def _add(self, tab: str, row_a: JudgedRow | None, row_b: JudgedRow | None) -> None:
         self.counts[tab] += 1
         if self.counts[tab] > self._first.get(tab, 0) and len(self.rows[tab]) < self._most:
             both = (None if row is None else compared_row(row) for row in (row_a, row_b))
             self.rows[tab].append(_Rows(*both))
+        if tab in self._largest and row_a and row_b:
+            rows = _Rows(compared_row(row_a), compared_row(row_b))
+            size, heap = abs(_change(rows) or 0.0), self._largest[tab]
+            # counted down, so that no two entries are equal and rows are never compared
+            entry = (size, -self.counts[tab], rows)
+            if len(heap) < _HELD:
+                heappush(heap, entry)
+            elif entry > heap[0]:
+                heapreplace(heap, entry)
 
 
 def labels_in(*places: RunPlace) -> Labels:
