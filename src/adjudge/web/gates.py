@@ -95,7 +95,7 @@ def with_bars(
     the mean of all.
     """
     bars = {
-        gate["name"]: gate["bar"]
+        gate["name"]: cast(float, gate["bar"])
         for gate in gates
         # a bar on one system, or on one dimension of an answer, is not about the mean of all
         if gate["judge"] == judge and gate["is_about_mean"]

@@ -227,7 +227,7 @@ def _columns(
     )
     texts = {value for value in record.fields.values() if isinstance(value, str)}
     cells = ((name, cell_text(value)) for name, value in record.input.items())
-    return [
+    found: list[JsonDict] = [
         {
             "name": name,
             "value": text[:_LONGEST_CELL],
@@ -237,7 +237,8 @@ def _columns(
         }
         for name, text in cells
         if text and text not in texts and text != record.id
-    ][:_MOST_CELLS]
+    ]
+    return found[:_MOST_CELLS]
 
 
 def several_criteria(configuration: JudgeConfiguration) -> tuple[str, ...]:
