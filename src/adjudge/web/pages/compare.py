@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from adjudge.core.domain.frozen_mapping import plain, some_of
-from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.json_types import JsonDict, object_in
 from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.core.domain.slices import value_in
 from adjudge.core.judges.settings import one_of
@@ -183,13 +183,13 @@ def by_column(library: Library, run_a: RunPlace, run_b: RunPlace, by: str) -> li
                 "name": drawn_difference(comparison, judges).name,
                 "judge": comparison.judge,
                 "criteria": comparison.criteria,
-                "slices": sorted(
-                    (
-                        {**plain(drawn_difference(part, judges)), "slice": part.slice}
-                        for part in comparison.slices
-                    ),
-                    key=lambda part: (part["value"] is None, part["value"] or 0.0),
-                ),
+                "slices": [
+                    {**object_in(plain(drawn_difference(part, judges))), "slice": part.slice}
+                    for part in sorted(
+                        comparison.slices,
+                        key=lambda part: (part.shown.value is None, part.shown.value or 0.0),
+                    )
+                ],
                 "notes": list(comparison.slicing),
             }
             for comparison in comparisons
@@ -251,7 +251,7 @@ def _row_data(
     a, b = texts
     first = a or b
     return {
-        **plain(pair),
+        **object_in(plain(pair)),
         "place": place,
         "change": _change(pair),
         "question": first.question if first else "",

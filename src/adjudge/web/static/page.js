@@ -32,6 +32,8 @@ function countTicked() {
   whole.hidden = count > 0;
   ticked.hidden = count === 0;
   ticked.querySelector("b").textContent = count;
+  const actions = document.querySelector("#actions");
+  if (count > 0 && actions) actions.open = true; // what can be done with them
 }
 
 function tickChosen() {
@@ -40,6 +42,9 @@ function tickChosen() {
 }
 document.addEventListener("change", countTicked);
 addEventListener("pageshow", countTicked); // a browser that goes back remembers them
+
+// Beside the list there is room for all figures.
+if (matchMedia("(min-width: 120rem)").matches) for (const one of document.querySelectorAll(".figures-more")) one.open = true;
 
 // The name at the end of an expression is completed: a suggestion is the whole text with that name behind it.
 const where = document.querySelector("input[name=where]");
