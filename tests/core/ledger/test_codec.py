@@ -30,6 +30,7 @@ from adjudge.core.ledger.codec import (
     exported_judgment,
     judgment_of,
     judgment_row,
+    outcomes_in,
     record_of,
     vote_of,
     vote_row,
@@ -343,3 +344,32 @@ def test_a_column_of_another_type_is_damage(column: int, value: object) -> None:
     row[column] = value
     with pytest.raises(sqlite3.DatabaseError, match="where adjudge writes"):
         judgment_of(row)
+
+
+@SLOW
+@given(data=st.data())
+def test_the_outcome_of_a_row_is_that_of_its_record_whatever_kind_came_before(
+    data: st.DataObject,
+) -> None:
+    kinds = data.draw(st.lists(st.sampled_from([*RESULTS]), min_size=1, max_size=6))
+    records = [data.draw(RESULTS[kind]).record("judge", 3) for kind in kinds]
+    stored_rows = [verify_row("judgments", stored(judgment_row(record, b""))) for record in records]
+    for (row, outcome), record in zip(outcomes_in(stored_rows), records, strict=True):
+        assert judgment_of(row) == record
+        if outcome is None:
+            continue
+        assert not record.excluded_models
+        assert not record.detail.named_systems
+        assert (outcome.judge, outcome.number, outcome.id, outcome.fields, outcome.criterion) == (
+            record.judge,
+            record.index,
+            record.id,
+            record.fields,
+            record.criterion,
+        )
+        assert (outcome.status, outcome.score, outcome.verdict) == (
+            record.status,
+            record.score,
+            record.choice,
+        )
+        assert outcome.input.keys() == record.input.keys()

@@ -11,7 +11,7 @@ import json
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import cache, lru_cache
 from operator import attrgetter
@@ -310,12 +310,19 @@ def _decode_judgment(
     return stored.record(row, votes) if stored else None
 
 
-def outcome_of(row: Sequence[object]) -> StoredOutcome | None:
-    """Return the outcome of a row whose checksum was checked, without making its record; None for
-    rows of which the record must be read.
+def outcomes_in(
+    rows: Iterable[tuple[Any, ...]],
+) -> Iterator[tuple[tuple[Any, ...], StoredOutcome | None]]:
+    """Yield each row whose checksum was checked with its outcome; None for rows of which the record
+    must be read.
     """
-    stored = _decoder_of(row)
-    return stored.outcome(row) if stored else None
+    stored: _StoredJudgment | None = None
+    for row in rows:
+        # most rows have the kind of the row before
+        outcome = stored.outcome(row) if stored else None
+        if outcome is None and (stored := _decoder_of(row)):
+            outcome = stored.outcome(row)
+        yield row, outcome
 
 
 def _decoder_of(row: Sequence[object]) -> _StoredJudgment | None:

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, cast
 
 from adjudge.core.domain.record import JudgmentRecord, VoteRecord
-from adjudge.core.ledger.codec import StoredOutcome, judgment_of, outcome_of, vote_of
+from adjudge.core.ledger.codec import StoredOutcome, judgment_of, outcomes_in, vote_of
 from adjudge.core.ledger.rows import KEY_BYTES, LARGEST, select, verify_row
 from adjudge.messages import Message
 
@@ -58,10 +58,11 @@ def outcomes(
     """Yield the outcome of every judgment, by judge and row; its whole record if it has no bare
     outcome, or that is not enough.
     """
-    for row in judgment_rows(ledger):
-        outcome = outcome_of(row)
-        is_bare = outcome is not None and is_enough(outcome)
-        yield outcome if outcome and is_bare else _record(ledger, row, None, True)
+    for row, outcome in outcomes_in(judgment_rows(ledger)):
+        if outcome is not None and is_enough(outcome):
+            yield outcome
+        else:
+            yield _record(ledger, row, None, True)
 
 
 class VotesSeen:
