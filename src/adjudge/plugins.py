@@ -276,6 +276,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "measures": "features.rag.page:MEASURES",
             "agents": "features.agents.page:PAGE",
             "conversations": "features.conversations.page:PAGE",
+            "learning": "features.learning.page:PAGE",
             "label": "web.pages.label:PAGE",
             "assign": "web.pages.assign:PAGE",
             "trust": "web.pages.trust:PAGE",
