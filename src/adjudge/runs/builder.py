@@ -82,7 +82,7 @@ def make_judges(file: EvalFile, opened: OpenEntry, prices: PriceTable) -> list[R
         (entry, ready) for entry in file.judges for ready in _ready(file, entry, model)
     ]
     judges = [
-        _after_checks(file, entry, ready, judges_by_entry) if entry.after else ready
+        _limited(file, entry, ready, judges_by_entry) if entry.after or entry.rows_with else ready
         for entry, ready in judges_by_entry
     ]
     talking = next((entry for entry in file.judges if entry.talks_to_target), None)
@@ -102,18 +102,18 @@ def make_judges(file: EvalFile, opened: OpenEntry, prices: PriceTable) -> list[R
     return judges
 
 
-def _after_checks(
+def _limited(
     file: EvalFile,
     entry: JudgeEntry,
     ready: ReadyJudge,
     judges_by_entry: Sequence[tuple[JudgeEntry, ReadyJudge]],
 ) -> ReadyJudge:
-    from adjudge.runs.check_filter import after_checks
+    """Return the judge, asked only about the rows that its entry allows."""
+    from adjudge.runs.check_filter import limited
 
+    checks = [judge for other_entry, judge in judges_by_entry if other_entry.after is None]
     try:
-        return after_checks(
-            ready, [judge for other_entry, judge in judges_by_entry if other_entry.after is None]
-        )
+        return limited(ready, checks if entry.after else None, entry.rows_with or "")
     except SetupError as error:
         raise Place(str(file.path), line=entry.line).wrong("{error}", error=error) from error
 

@@ -1,4 +1,4 @@
-"""``after: checks``: a judge is asked only about rows that pass the checks of a program."""
+"""``after: checks`` and ``rows_with``: a judge is asked only about some of the rows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from adjudge.core.checks.check import texts_in
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonDict
@@ -26,6 +27,8 @@ class CheckedRow:
     instance: Instance
     item: Any
     checks: Sequence[CheckJudge] = field(repr=False)
+    rows_with: str = ""
+    """The field that the row must have."""
 
     @property
     def id(self) -> str | None:
@@ -33,7 +36,9 @@ class CheckedRow:
 
     @cached_property
     def refusal(self) -> str | None:
-        """The check that fails, and its reason; None if all required checks pass."""
+        """The missing field, or the check that fails and its reason; None if the row is judged."""
+        if self.rows_with and not texts_in(self.instance, self.rows_with):
+            return Message("the row has no {field}", field=self.rows_with)
         return next(
             (
                 reason
@@ -46,15 +51,17 @@ class CheckedRow:
 
 @dataclass(frozen=True)
 class AfterChecks(JudgeAround[CheckedRow]):
-    """A judge of the rows whose required checks pass. Other rows are skipped, which costs
-    nothing.
+    """A judge of the rows that have a field and whose required checks pass. Other rows are
+    skipped, which costs nothing.
     """
 
     checks: tuple[CheckJudge, ...] = ()
+    rows_with: str = ""
 
     def rows(self, instance: Instance) -> list[CheckedRow]:
         """Return the judge's items of a row, each with its checks."""
-        return [CheckedRow(instance, item, self.checks) for item in self.ready.items(instance)]
+        items = self.ready.items(instance)
+        return [CheckedRow(instance, item, self.checks, self.rows_with) for item in items]
 
     def check(self, item: CheckedRow) -> None:
         if item.refusal is None:
@@ -81,19 +88,30 @@ class AfterChecks(JudgeAround[CheckedRow]):
         )
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
-        """Return the judge's configuration with the checks that come first."""
-        own = self.judge.configuration(criteria)
-        return {**own, "after": [check.configuration(check.criteria) for check in self.checks]}
+        """Return the judge's configuration with the limits of its rows."""
+        limits: JsonDict = {}
+        if self.checks:
+            limits["after"] = [check.configuration(check.criteria) for check in self.checks]
+        if self.rows_with:
+            limits["rows_with"] = self.rows_with
+        return {**self.judge.configuration(criteria), **limits}
 
 
-def after_checks(ready: ReadyJudge, checks: Sequence[ReadyJudge]) -> ReadyJudge:
-    """Return the judge, asked only if the checks of the file pass."""
-    check_judges = [check.judge for check in checks if isinstance(check.judge, CheckJudge)]
-    if not check_judges:
+def limited(
+    ready: ReadyJudge, checks: Sequence[ReadyJudge] | None, rows_with: str = ""
+) -> ReadyJudge:
+    """Return the judge, asked only about rows that have the field ``rows_with`` and pass
+    ``checks``; None if no checks come first.
+    """
+    check_judges = [check.judge for check in checks or () if isinstance(check.judge, CheckJudge)]
+    if checks is not None and not check_judges:
         raise SetupError("after: checks needs checks: add checks to the file")
     if ready.compares:
         raise SetupError(
-            "a judge that compares responses reads several at once: leave after: checks out"
+            "a judge that compares responses reads several at once: leave {name} out",
+            name="after: checks" if checks is not None else "rows_with",
         )
-    judge = AfterChecks(replace(ready, per="row"), checks=tuple(check_judges))
+    judge = AfterChecks(
+        replace(ready, per="row"), checks=tuple(check_judges), rows_with=rows_with
+    )
     return replace(ready, judge=judge, first_step=None, columns=None, each_row=judge.rows)

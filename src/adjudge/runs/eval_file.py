@@ -214,6 +214,9 @@ class JudgeEntry:
         "checks: ask only about rows whose required checks pass; without required ones, all.",
         None,
     )
+    rows_with: str | None = key(
+        Text(), "Judge only rows that have this field; the others are skipped and counted.", None
+    )
     fail_under: FailUnder | None = key(
         _BARS,
         "The gate of this judge: its mean score by each criterion; or by name, also of a "
@@ -287,6 +290,15 @@ class JudgeEntry:
     def shows_whole_rows(self, file: EvalFile) -> bool:  # noqa: ARG002
         """Return True if a model sees every field of a row, and not only named ones."""
         return False
+
+    def fields_of_rows(self, file: EvalFile) -> FieldsRead:
+        """Return the fields to read. With ``rows_with``, a row may lack all but the response."""
+        read = self.fields_read(file)
+        if not self.rows_with:
+            return read
+        needed = tuple(name for name in read.needed if name == "response")
+        also = (*(name for name in read.needed if name not in needed), *read.also, self.rows_with)
+        return FieldsRead(needed=needed, also=also, may_be_empty=read.may_be_empty)
 
     def named_models(self) -> Iterator[tuple[str, Sequence[ModelEntry]]]:
         """Yield each setting that names models, with the models. ``--model`` replaces those of
@@ -847,8 +859,9 @@ def _refuse_promptfoo(place: Place) -> None:
     ):
         raise place.wrong(
             "this is a configuration of promptfoo (prompts, providers, tests), not an eval file. "
-            "Bring in what it answered: promptfoo eval -o results.json, then adjudge import "
-            "results.json --run RUN; or begin an eval file with adjudge init"
+            "Convert it: adjudge init --from {name}. Or bring in what it answered: promptfoo eval "
+            "-o results.json, then adjudge import results.json --run RUN",
+            name=Path(place.file).name,
         )
 
 

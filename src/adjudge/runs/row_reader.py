@@ -85,7 +85,7 @@ class RowReader:
         """The fields that the judges read. Fields that are given for all rows, or answered by a
         target, are not needed in a row.
         """
-        parts = [entry.fields_read(self.file) for entry in self.file.judges]
+        parts = [entry.fields_of_rows(self.file) for entry in self.file.judges]
         read = FieldsRead(
             *(
                 tuple(dict.fromkeys(name for part in parts for name in part[place]))

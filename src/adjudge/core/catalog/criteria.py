@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -16,6 +16,33 @@ from adjudge.messages import Message, join
 
 _DATA = Path(__file__).parent / "data" / "criteria"
 _SUFFIX = ".yaml"
+NAMES_ELSEWHERE: Mapping[str, str] = {
+    "faithfulness": "groundedness",
+    "faithful": "groundedness",
+    "grounding": "groundedness",
+    "context_faithfulness": "groundedness",
+    "factual_consistency": "groundedness",
+    "hallucinations": "hallucination",
+    "answer_relevancy": "answer_relevance",
+    "response_relevancy": "answer_relevance",
+    "relevancy": "answer_relevance",
+    "relevance": "answer_relevance",
+    "answer_correctness": "factual_correctness",
+    "correctness": "factual_correctness",
+    "factuality": "factual_correctness",
+    "qa_correctness": "factual_correctness",
+    "contextual_relevancy": "context_relevance",
+    "context_relevancy": "context_relevance",
+    "summarization": "summary_quality",
+    "bias": "social_bias",
+    "pii": "privacy_leak",
+    "pii_leakage": "privacy_leak",
+    "humor": "humour",
+    "task_completion": "goal_completion",
+}
+"""Name in other tools → the ready-made criterion that means the same, or comes nearest."""
+_OWN_WORDS = ("g_eval", "geval", "llm_rubric", "rubric", "custom")
+"""Names of other tools for a question in the user's words."""
 
 
 def criteria(name: str, language: str = "en") -> Criteria:
@@ -77,7 +104,15 @@ def refuse_misspelt(text: str, known: Iterable[str]) -> None:
     question.
     """
     word = text.strip(" \t\n?!.").casefold()
-    near = get_close_matches(word, list(known), n=1, cutoff=0.8) if word.isidentifier() else ()
+    known = list(known)
+    if (elsewhere := _name_here(word)) in known and elsewhere != word:
+        raise SetupError(
+            "no ready-made criterion is called {text!r}: here it is {near!r}. A question of your "
+            "own is a sentence",
+            text=text,
+            near=elsewhere,
+        )
+    near = get_close_matches(word, known, n=1, cutoff=0.8) if word.isidentifier() else ()
     if near and near[0] != word:
         raise SetupError(
             "no ready-made criterion is called {text!r}; did you mean {near!r}? A question of your "
@@ -159,7 +194,21 @@ def languages_of(name: str) -> list[str]:
     return [language for language in languages() if name in all_names(language)]
 
 
+def _name_here(name: str) -> str | None:
+    """Return the ready-made criterion for a name of another tool, in any spelling."""
+    return NAMES_ELSEWHERE.get(_folded(name))
+
+
+def _folded(name: str) -> str:
+    return "_".join(name.casefold().replace("-", " ").replace("_", " ").split())
+
+
 def _near(name: str, known: tuple[str, ...]) -> str:
+    elsewhere = _name_here(name)
+    if elsewhere in known:
+        return Message("here it is {near}", near=elsewhere)
+    if _folded(name) in _OWN_WORDS:
+        return Message("write the question out with --criterion, or criteria in a file")
     near = get_close_matches(name, known, n=3, cutoff=0.5)
     return (
         Message("did you mean {near}?", near=join(Message(" or "), near))

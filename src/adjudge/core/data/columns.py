@@ -370,6 +370,13 @@ class Columns:
                     field=field,
                     cells=", ".join(cells),
                 )
+        if not texts and not self._needed:
+            # a target answers the row, whose columns may have any names
+            return {
+                column: text
+                for column in cells
+                if column not in self._ids and (text := text_of(cells[column], column))
+            }
         return texts
 
     def _text(self, cell: object, column: str, field: str) -> str | list[str] | None:

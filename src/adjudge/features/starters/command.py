@@ -66,20 +66,31 @@ _PARTS = {"github": ("chat", "github")}
     required=False,
     default="chat",
 )
+@click.option(
+    "--from",
+    "source",
+    type=PATH,
+    help="Convert this file instead: a promptfooconfig.yaml, a test file of DeepEval (.py), or a "
+    "script with Ragas (.py). It is read, not run.",
+)
 @click.option("--folder", type=PATH, default=Path(), help="Where to put the files.")
 @click.option(
     "--force",
     is_flag=True,
     help="If a file exists already, write the new one beside it, as FILE.new.",
 )
-def init(kind: str, folder: Path, force: bool) -> int:
+def init(kind: str, source: Path | None, folder: Path, force: bool) -> int:
     """Write an eval file with criteria and example rows, tests for pytest, a GitHub workflow, or
     the examples that the documentation names. No file is overwritten.
+
+    With --from, the eval file of another tool becomes an eval file here.
 
     They run at once on the embedded model; put your own rows and criteria in their place.
     """
     from adjudge.runs.trusted_folders import own_folder
 
+    if source is not None:
+        return _migrate(source, folder, force)
     new_files, files = [], list(starters(kind, language()))
     for path, _ in files:  # before anything is written
         own_folder((folder / path).parent, folder)
@@ -95,6 +106,40 @@ def init(kind: str, folder: Path, force: bool) -> int:
     echo(Message("Now:"))
     for line in _NEXT[kind]:
         click.echo(f"  {line}")
+    return 0
+
+
+def _migrate(source: Path, folder: Path, force: bool) -> int:
+    """Convert a file of another tool. What is written is not trusted: it may come from others."""
+    from adjudge.features.migration.conversion import EVAL
+    from adjudge.features.migration.files import convert
+    from adjudge.runs.trusted_folders import own_folder
+
+    conversion = convert(source, folder)
+    files = conversion.written(language())
+    for path, _ in files:
+        own_folder((folder / path).parent, folder)
+    names: dict[str, Path | None] = {}
+    for path, content in files:
+        target, message = _write(folder / path, content, force=force)
+        names[str(path)] = target
+        echo(message)
+    click.echo()
+    echo(conversion.summary())
+    for heading, lines in conversion.remarks():
+        echo(heading)
+        for line in lines:
+            echo(Message("  {line}", line=line))
+    if None in names.values():
+        echo(Message("Some files were there already: compare them before you run the eval file."))
+    click.echo()
+    eval_file = names[EVAL] or folder / EVAL
+    if not conversion.can_run:
+        echo(Message("{file} needs answers before it can run: see above.", file=eval_file))
+        return 0
+    echo(Message("Now:"))
+    click.echo(f"  adjudge run {eval_file} --dry-run")
+    click.echo(f"  adjudge run {eval_file}")
     return 0
 
 

@@ -1,0 +1,57 @@
+"""The files that ``adjudge init --from`` writes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from adjudge.errors import SetupError
+from adjudge.features.migration.conversion import Conversion
+
+_YAML = (".yaml", ".yml", ".json")
+
+
+def convert(source: Path, folder: Path = Path()) -> Conversion:
+    """Read a configuration of promptfoo, a test file of DeepEval or a script with Ragas.
+
+    ``folder``: where the eval file will be written; the paths in it are relative to that.
+    Nothing in the file is executed.
+    """
+    try:
+        conversion = _read(source)
+    except RecursionError as error:
+        raise SetupError("{path}: is nested too deep", path=source) from error
+    path = conversion.data.get("path")
+    if path:
+        conversion.data["path"] = Path(os.path.relpath(path, folder.absolute())).as_posix()
+    if not conversion.judges and not conversion.checks:
+        lines = [str(remark.message) for remark in conversion.unmapped[:5]]
+        raise SetupError(
+            "{path}: nothing in it has a counterpart, and no file is written. {lines}",
+            path=source,
+            lines="; ".join(lines),
+        )
+    return conversion
+
+
+def _read(source: Path) -> Conversion:
+    if source.suffix.lower() in _YAML:
+        from adjudge.features.migration.promptfoo import convert_promptfoo
+
+        return convert_promptfoo(source)
+    if source.suffix.lower() == ".py":
+        from adjudge.features.migration.deepeval import convert_deepeval, is_deepeval
+        from adjudge.features.migration.python_source import parse_python
+        from adjudge.features.migration.ragas import convert_ragas, is_ragas
+
+        module = parse_python(source)
+        if is_deepeval(module):
+            return convert_deepeval(source)
+        if is_ragas(module):
+            return convert_ragas(source)
+        raise SetupError("{path} imports neither deepeval nor ragas", path=source)
+    raise SetupError(
+        "{path}: --from takes a promptfooconfig.yaml, a test file of DeepEval or a script with "
+        "Ragas (.py)",
+        path=source,
+    )

@@ -1,0 +1,981 @@
+"""promptfooconfig.yaml → eval file: prompts and providers become targets, vars rows, and asserts
+checks and judges.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import itertools
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from adjudge.core.data.columns import ALIASES, column_for, fold_name
+from adjudge.core.domain.json_types import JsonValue
+from adjudge.core.reading.values import Items, Place, Scalar, YamlMapping, load_yaml, text_in, unfolded_size
+from adjudge.errors import SetupError
+from adjudge.features.migration.conversion import Conversion, slug
+from adjudge.features.migration.providers import model_of_promptfoo
+from adjudge.messages import Message
+
+_TEMPLATE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
+_LOGIC = re.compile(r"\{\{|\{%|\{#")
+_FILE = "file://"
+_NOT = "not-"
+_OURS = {"id", "test", "requirement", "reference", "user_input", "contexts"}
+_KEYS = ("description", "prompts", "providers", "targets", "tests", "defaultTest")
+_QUIET = ("$schema", "tags", "assertionTemplates", "evaluateOptions", "commandLineOptions", "sharing")
+"""Keys that do not change what is judged."""
+_TEST_KEYS = ("vars", "assert", "description", "options", "threshold", "metadata")
+_ASSERT_KEYS = ("type", "value", "threshold", "weight", "metric", "provider", "$ref")
+_MOST_ROWS = 100_000
+_MOST_VALUES = 1_000_000
+_ROWS_OF_TEXTS = {"equals": "text", "contains": "text", "icontains": "text", "starts-with": "text"}
+"""Asserts whose text may differ from row to row: a column holds it."""
+_GRADED = ("llm-rubric", "model-graded-closedqa", "g-eval", "factuality", "model-graded-factuality")
+_RAG = {
+    "context-faithfulness": ("dimensions", "groundedness"),
+    "context-recall": ("measures", "context_recall"),
+}
+_NO_MODEL_HERE = Message("it calls an embedding model; judges and checks here have none")
+_REASONS: Mapping[str, str] = {
+    "javascript": Message("JavaScript is not run: write it as a python check"),
+    "similar": _NO_MODEL_HERE,
+    "classifier": Message("classifiers are not called: use a ready-made criterion"),
+    "moderation": Message("moderation services are not called: use a ready-made criterion"),
+    "contains-json": Message("JSON inside other text is not looked for; json checks all of it"),
+    "contains-any-json": Message("JSON inside other text is not looked for"),
+    "is-sql": Message("promptfoo and adjudge parse other dialects: add the check sql yourself"),
+    "is-refusal": Message("promptfoo and adjudge know other phrases: add the check refusal yourself"),
+    "select-best": Message("comparisons of outputs are a judge of kind: pairwise"),
+    "assert-set": Message("sets with thresholds of their own are not mapped: write the asserts out"),
+    "context-relevance": Message("no measure here computes the same: see context_noise of rag"),
+    "rouge-n": Message("similarity here knows rouge-l, which gives other numbers"),
+    "bleu": Message("the BLEU of promptfoo gives other numbers than similarity by bleu"),
+    "levenshtein": Message("it counts edits; similarity by edit is a share"),
+    "perplexity": Message("there is no check of perplexity"),
+    "webhook": Message("no address is called by checks: use a python check"),
+}
+
+
+@dataclass(frozen=True)
+class _Assert:
+    """One assert of one test."""
+
+    line: int
+    kind: str
+    value: Any
+    negated: bool = False
+    threshold: float | None = None
+    weight: float | None = None
+    metric: str = ""
+    provider: object = None
+
+    @property
+    def what(self) -> str:
+        return f"{_NOT if self.negated else ''}{self.kind}"
+
+
+@dataclass
+class _Test:
+    line: int
+    fields: dict[str, JsonValue]
+    """The variables by their names in promptfoo."""
+    asserts: list[_Assert]
+    description: str = ""
+    threshold: float | None = None
+
+
+def matches(value: object) -> bool:
+    """Return True for the content of a configuration of promptfoo."""
+    return isinstance(value, Mapping) and bool({"prompts", "tests", "defaultTest"} & {*value})
+
+
+def convert_promptfoo(path: Path) -> Conversion:
+    """Read a configuration of promptfoo. Nothing in it is executed."""
+    return _Reader(path, Conversion(path.name)).read()
+
+
+@dataclass
+class _Reader:
+    path: Path
+    made: Conversion
+    tests: list[_Test] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+    """Variable → column."""
+    graders: dict[str, int] = field(default_factory=dict)
+    """Grader → line."""
+
+    def read(self) -> Conversion:
+        place = load_yaml(text_in(self.path), Place(str(self.path)))
+        config = place.value
+        if not matches(config) or not isinstance(config, YamlMapping):
+            raise place.wrong("is not a configuration of promptfoo: it has no prompts and no tests")
+        if unfolded_size(config) > _MOST_VALUES:
+            raise place.wrong("its aliases unfold to more than {most:,} values", most=_MOST_VALUES)
+        for name in config:
+            if name not in (*_KEYS, *_QUIET):
+                self._leave(config, name, Message("has no counterpart in an eval file"))
+        self._read_repeat(config)
+        self._read_tests(config)
+        self._name_columns()
+        prompts = self._read_prompts(config)
+        targets = self._read_providers(config)
+        self._add_targets(config, prompts, targets)
+        self._add_rows()
+        self._add_asserts()
+        self._add_graders()
+        if self.made.checks or all(each["kind"] != "check" for each in self.made.judges):
+            self.made.keys["gates"] = {"fail_under": 1.0}
+            self.made.note(
+                1, "gates", Message("promptfoo eval fails if any test fails: so does fail_under: 1.0")
+            )
+        return self.made
+
+    def _leave(self, above: YamlMapping, name: str, reason: str) -> None:
+        self.made.leave(above.key_lines.get(name, 1), name, reason)
+
+    # -- tests ---------------------------------------------------------------------------
+
+    def _read_repeat(self, config: YamlMapping) -> None:
+        options = config.get("evaluateOptions")
+        repeat = _number(options.get("repeat")) if isinstance(options, Mapping) else None
+        if repeat and repeat > 1:
+            self.made.keys["repeat"] = int(repeat)
+
+    def _read_tests(self, config: YamlMapping) -> None:
+        default = config.get("defaultTest")
+        default = default if isinstance(default, YamlMapping) else YamlMapping()
+        templates = config.get("assertionTemplates")
+        templates = templates if isinstance(templates, Mapping) else {}
+        tests = config.get("tests")
+        if isinstance(tests, str):
+            tests = self._tests_of_file(str(tests), config.lines.get("tests", 1))
+        for line, test in _items(tests, config.lines.get("tests", 1)):
+            if isinstance(test, str):
+                for inner_line, inner in _items(self._tests_of_file(str(test), line), line):
+                    self._read_test(inner_line, inner, default, templates)
+            else:
+                self._read_test(line, test, default, templates)
+        if not _items(tests, 1) and (default.get("vars") or default.get("assert")):
+            self._read_test(config.key_lines.get("defaultTest", 1), YamlMapping(), default, templates)
+
+    def _tests_of_file(self, name: str, line: int) -> JsonValue:
+        """Return the tests of another file; None if it is not a table or YAML beside this one."""
+        target = self._beside(name)
+        suffix = target.suffix.lower() if target else ""
+        if target is None or suffix not in (".yaml", ".yml", ".json", ".csv", ".jsonl"):
+            reason = Message("only CSV, JSON, JSONL and YAML files in the folder of the file are read")
+            self.made.leave(line, f"tests: {name}", reason)
+            return None
+        text = text_in(target)
+        if suffix == ".csv":
+            return self._tests_of_table(text, line)
+        if suffix == ".jsonl":
+            try:
+                content = [json.loads(each) for each in text.splitlines() if each.strip()]
+            except ValueError:
+                self.made.leave(line, f"tests: {name}", Message("it is not JSON"))
+                return None
+            return Items(_with_lines(each) for each in content)
+        return load_yaml(text, Place(str(target))).value
+
+    def _tests_of_table(self, text: str, line: int) -> JsonValue:
+        tests = Items()
+        for row in csv.DictReader(io.StringIO(text)):
+            cells = {str(name): str(cell or "") for name, cell in row.items() if name}
+            special = [name for name in cells if name.startswith("__") and cells[name]]
+            test = YamlMapping(
+                {"vars": YamlMapping({n: c for n, c in cells.items() if not n.startswith("__")})}
+            )
+            asserts = Items()
+            for name in special:
+                if name == "__description":
+                    test["description"] = cells[name]
+                elif re.fullmatch(r"__expected\d*", name):
+                    asserts.append(_expected_cell(cells[name]))
+                else:
+                    self.made.leave(line, f"column {name}", Message("has no counterpart"))
+            test["assert"] = asserts
+            tests.append(test)
+        return tests
+
+    def _beside(self, name: str) -> Path | None:
+        """Return a file below the folder of the configuration; None for any other."""
+        folder = self.path.parent.resolve()
+        try:
+            target = (folder / name.removeprefix(_FILE)).resolve()
+            inside = target.is_relative_to(folder) and target.is_file()
+        except (OSError, ValueError):
+            return None
+        return target if inside else None
+
+    def _read_test(
+        self, line: int, test: object, default: YamlMapping, templates: Mapping[str, JsonValue]
+    ) -> None:
+        if not isinstance(test, YamlMapping):
+            self.made.leave(line, "tests", Message("is not a test with vars and assert"))
+            return
+        for part in (default, test):
+            for name in part:
+                if name not in _TEST_KEYS:
+                    self._leave(part, name, Message("has no counterpart in an eval file"))
+        asserts = [
+            one
+            for part in (default, test)
+            for one in self._asserts_of(part, templates, line)
+        ]
+        if transform := self._transform(default) or self._transform(test):
+            reason = Message("its output is transformed before the assert; adjudge judges all of it")
+            for one in asserts:
+                self.made.leave(one.line, one.what, reason)
+            self.made.leave(transform, "transform", Message("outputs are not transformed"))
+            asserts = []
+        variables: dict[str, JsonValue] = {}
+        for part in (default, test):
+            given = part.get("vars")
+            if isinstance(given, str):
+                self._leave(part, "vars", Message("files of vars are not read"))
+            if isinstance(given, YamlMapping):
+                variables |= {name: self._var(given, name) for name in given}
+        threshold = _number(test.get("threshold", default.get("threshold")))
+        for combination in _combinations(variables):
+            if len(self.tests) >= _MOST_ROWS:
+                raise SetupError("{path}: more than {most:,} tests", path=self.path, most=_MOST_ROWS)
+            self.tests.append(
+                _Test(line, combination, asserts, str(test.get("description") or ""), threshold)
+            )
+
+    def _transform(self, part: YamlMapping) -> int:
+        """Return the line of a transform of outputs; 0 without one."""
+        options = part.get("options")
+        if not isinstance(options, YamlMapping):
+            return 0
+        for name in options:
+            if name == "provider":
+                continue
+            if name in ("transform", "postprocess"):
+                return options.key_lines.get(name, 1)
+            self._leave(options, name, Message("has no counterpart in an eval file"))
+        if "provider" in options:
+            self._see_grader(options["provider"], options.key_lines.get("provider", 1))
+        return 0
+
+    def _var(self, variables: YamlMapping, name: str) -> JsonValue:
+        value = variables[name]
+        if isinstance(value, str) and value.startswith(_FILE):
+            target = self._beside(value)
+            if target is None or target.suffix.lower() not in (".txt", ".md", ".json", ".csv"):
+                self._leave(variables, name, Message("the file of this variable cannot be read"))
+                return ""
+            return text_in(target)
+        if isinstance(value, Mapping):
+            self._leave(variables, name, Message("an object as a variable is written as JSON"))
+            return json.dumps(_plain(value), ensure_ascii=False)
+        return value
+
+    def _asserts_of(
+        self, part: YamlMapping, templates: Mapping[str, JsonValue], test_line: int
+    ) -> Iterator[_Assert]:
+        given = part.get("assert")
+        for line, value in _items(given, part.lines.get("assert", test_line)):
+            one = value
+            if isinstance(one, Mapping) and isinstance(one.get("$ref"), str):
+                one = templates.get(str(one["$ref"]).rpartition("/")[2])
+            if not isinstance(one, Mapping) or not isinstance(one.get("type"), str):
+                self.made.leave(line, "assert", Message("is not an assert with a type"))
+                continue
+            for name in one:
+                if name not in _ASSERT_KEYS:
+                    where = getattr(one, "key_lines", {}).get(name, line)
+                    reason = Message("has no counterpart; the assert is left out")
+                    self.made.leave(where, f"{one['type']}.{name}", reason)
+            if {*one} - {*_ASSERT_KEYS}:
+                self.made.asserted += 1
+                continue
+            kind = str(one["type"])
+            yield _Assert(
+                line,
+                kind.removeprefix(_NOT),
+                one.get("value"),
+                kind.startswith(_NOT),
+                _number(one.get("threshold")),
+                _number(one.get("weight")),
+                str(one.get("metric") or ""),
+                one.get("provider"),
+            )
+
+    # -- rows ----------------------------------------------------------------------------
+
+    def _name_columns(self) -> None:
+        """Choose a column per variable. A variable called text or output must not be taken for
+        the answer.
+        """
+        taken = {
+            fold_name(alias)
+            for field_name, aliases in ALIASES.items()
+            if field_name != "user_input"
+            for alias in (field_name, *aliases)
+        }
+        for name in dict.fromkeys(name for test in self.tests for name in test.fields):
+            reserved = fold_name(name) in taken or name in _OURS or name.startswith("expected_")
+            self.names[name] = f"var_{name}" if reserved else name
+
+    def _add_rows(self) -> None:
+        for number, test in enumerate(self.tests, 1):
+            row: dict[str, JsonValue] = {"id": f"test-{number}"}
+            if test.description:
+                row["test"] = str(test.description)
+            for name, column in self.names.items():
+                value = test.fields.get(name)
+                row[column] = "" if value is None else str(value)
+            self.made.rows.append(row)
+
+    # -- prompts and providers -----------------------------------------------------------
+
+    def _read_prompts(self, config: YamlMapping) -> list[str]:
+        """Write the prompts as files with {column}, and return their paths."""
+        prompts = config.get("prompts")
+        line = config.lines.get("prompts", 1)
+        items = [(line, prompts)] if isinstance(prompts, str) else _items(prompts, line)
+        paths: list[str] = []
+        for number, (at, prompt) in enumerate(items, 1):
+            name, text = f"prompt_{number}", prompt
+            if isinstance(prompt, Mapping):
+                name = slug(str(prompt.get("label") or name))
+                text = prompt.get("raw") or prompt.get("id")
+            if not isinstance(text, str) or not text.strip():
+                self.made.leave(at, "prompts", Message("is not a text or a text file"))
+                continue
+            looks_like_file = "\n" not in text and re.fullmatch(r"\S+\.\w{1,5}(:\w+)?", text)
+            if text.startswith(_FILE) or looks_like_file:
+                target = self._beside(text)
+                if target is None or target.suffix.lower() not in (".txt", ".md", ""):
+                    reason = Message("only text files in the folder of the file are read")
+                    self.made.leave(at, f"prompts: {text}", reason)
+                    continue
+                name, text = slug(target.stem), text_in(target)
+            for part_number, part in enumerate(re.split(r"(?m)^---\s*$", str(text)), 1):
+                part_name = name if part_number == 1 else f"{name}_{part_number}"
+                converted = self._prompt(at, part.strip())
+                if converted:
+                    paths.append(self.made.add_file("prompts", part_name, ".txt", converted))
+        return paths
+
+    def _prompt(self, line: int, text: str) -> str | None:
+        """Return a prompt with {column} in place of {{variable}}; None if it has no counterpart."""
+        rest = _TEMPLATE.sub("", text)
+        if _LOGIC.search(rest):
+            reason = Message("templates with logic or filters are not mapped: only {{variable}}")
+            self.made.leave(line, "prompts", reason)
+            return None
+        if re.match(r"\s*(\[\s*\{|- role:)", text):
+            reason = Message("a target here is asked with one message, not with a list of them")
+            self.made.leave(line, "prompts", reason)
+            return None
+        unknown = [name for name in _TEMPLATE.findall(text) if name not in self.names]
+        if unknown:
+            reason = Message("no test has the variable {name}", name=unknown[0])
+            self.made.leave(line, "prompts", reason)
+            return None
+        parts, end = [], 0
+        for match in _TEMPLATE.finditer(text):
+            parts += [_braces(text[end : match.start()]), f"{{{self.names[match[1]]}}}"]
+            end = match.end()
+        return "".join([*parts, _braces(text[end:])]) + "\n"
+
+    def _read_providers(self, config: YamlMapping) -> list[dict[str, Any]]:
+        name = "providers" if "providers" in config else "targets"
+        providers = config.get(name)
+        line = config.lines.get(name, 1)
+        items = [(line, providers)] if isinstance(providers, str) else _items(providers, line)
+        targets: list[dict[str, Any]] = []
+        for at, provider in items:
+            settings: Mapping[str, JsonValue] = {}
+            label, title = "", provider
+            if isinstance(provider, YamlMapping):
+                title = provider.get("id")
+                if title is None and len(provider) == 1:  # {openai:gpt-4o: {config: …}}
+                    title, inner = next(iter(provider.items()))
+                    provider = inner if isinstance(inner, YamlMapping) else YamlMapping()
+                label = str(provider.get("label") or "")
+                config_of = provider.get("config")
+                settings = config_of if isinstance(config_of, Mapping) else {}
+                for key in provider:
+                    if key not in ("id", "label", "config"):
+                        self._leave(provider, key, Message("has no counterpart in a target"))
+            model = model_of_promptfoo(str(title)) if isinstance(title, str) else None
+            if model is None:
+                reason = Message("no target is made of it: name a model, command, url or function")
+                self.made.leave(at, f"provider {title}", reason)
+                continue
+            target: dict[str, Any] = {"model": model}
+            if label:
+                target["name"] = label
+            temperature = _number(settings.get("temperature"))
+            if temperature is not None:
+                target["temperature"] = temperature
+            for key in settings:
+                if key != "temperature":
+                    where = getattr(settings, "key_lines", {}).get(key, at)
+                    reason = Message("is not a setting of a target; set it where the model runs")
+                    self.made.leave(where, f"{title}: {key}", reason)
+            targets.append(target)
+        return targets
+
+    def _add_targets(
+        self, config: YamlMapping, prompts: list[str], targets: list[dict[str, Any]]
+    ) -> None:
+        if not targets or not prompts:
+            reason = Message(
+                "without a model and a prompt nothing answers the rows: add target and prompts, or "
+                "rows with a column response"
+            )
+            self.made.leave(config.key_lines.get("providers", 1), "target", reason)
+            return
+        self.made.keys["target"] = targets
+        self.made.keys["prompts"] = prompts
+
+    # -- asserts -------------------------------------------------------------------------
+
+    def _add_asserts(self) -> None:
+        uses: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+        first: dict[tuple[Any, ...], _Assert] = {}
+        for number, test in enumerate(self.tests):
+            seen: dict[tuple[Any, ...], int] = defaultdict(int)
+            for one in test.asserts:
+                key = _key(one)
+                turn = seen[key]
+                seen[key] += 1
+                if turn == 0:
+                    uses[key].append(number)
+                    first.setdefault(key, one)
+        self.made.asserted += len(first)
+        thresholds = {test.threshold for test in self.tests if test.asserts}
+        columns: dict[tuple[Any, ...], list[set[int]]] = defaultdict(list)
+        for key, numbers in uses.items():
+            one = first[key]
+            if self._add(one, numbers, columns):
+                self.made.mapped += 1
+        self._add_threshold(thresholds)
+        self._name_checks()
+
+    def _add(
+        self, one: _Assert, numbers: list[int], columns: dict[tuple[Any, ...], list[set[int]]]
+    ) -> bool:
+        everywhere = len(numbers) == len(self.tests)
+        if one.weight == 0:
+            self.made.leave(one.line, one.what, Message("weight 0 never fails a test"))
+            return False
+        if one.kind in _GRADED or one.kind in _RAG or one.kind == "answer-relevance":
+            return not self._refuse_negated(one) and self._add_judge(one, numbers, everywhere)
+        if reason := _REASONS.get(one.kind):
+            self.made.leave(one.line, one.what, reason)
+            return False
+        if one.kind in _ROWS_OF_TEXTS:
+            return self._add_text_check(one, numbers, everywhere, columns)
+        check = self._check(one)
+        if check is None:
+            return False
+        self._append_check(one, check, "" if everywhere else self._mark(one, numbers))
+        return True
+
+    def _refuse_negated(self, one: _Assert) -> bool:
+        if one.negated:
+            reason = Message("a negated verdict of a model has no counterpart: turn the text round")
+            self.made.leave(one.line, one.what, reason)
+        return one.negated
+
+    def _append_check(self, one: _Assert, check: dict[str, Any], rows_with: str) -> None:
+        entry: dict[str, Any] = {"not": check} if one.negated else dict(check)
+        if one.metric:
+            entry["name"] = str(one.metric)
+        if one.weight not in (None, 1.0):
+            entry["weight"] = one.weight
+        if rows_with:
+            entry["rows_with"] = rows_with
+        self.made.checks.append(entry)
+
+    def _mark(self, one: _Assert, numbers: Sequence[int]) -> str:
+        """Add a column that says which rows have this assert, and return its name."""
+        base = f"only_{slug(one.kind)}"
+        name, number = base, 1
+        while any(name in row for row in self.made.rows):
+            number += 1
+            name = f"{base}_{number}"
+        marked = {*numbers}
+        for row_number, row in enumerate(self.made.rows):
+            row[name] = "yes" if row_number in marked else ""
+        return name
+
+    def _rendered(self, one: _Assert, text: str, number: int) -> str | None:
+        """Return a text with the variables of a row; None if its template has no counterpart."""
+        fields = self.tests[number].fields
+        names = _TEMPLATE.findall(text)
+        if _LOGIC.search(_TEMPLATE.sub("", text)) or not {*names} <= {*fields}:
+            reason = Message("its template has logic, or a variable that a test lacks")
+            self.made.leave(one.line, one.what, reason)
+            return None
+        return _TEMPLATE.sub(lambda match: str(fields[match[1]]), text)
+
+    def _add_text_check(
+        self,
+        one: _Assert,
+        numbers: list[int],
+        everywhere: bool,
+        columns: dict[tuple[Any, ...], list[set[int]]],
+    ) -> bool:
+        """Add a check for a text: the same for all rows, or in a column."""
+        if not isinstance(one.value, str) or not str(one.value).strip():
+            reason = Message("only a text can be compared; an object or an empty text cannot")
+            self.made.leave(one.line, one.what, reason)
+            return False
+        text = str(one.value)
+        if text.startswith(_FILE):
+            self.made.leave(one.line, one.what, Message("values in other files are not read"))
+            return False
+        name = one.kind.replace("icontains", "contains").replace("-", "_")
+        case: dict[str, Any] = {"case": True} if one.kind == "contains" else {}
+        if one.kind in ("equals", "starts-with"):
+            self.made.note(one.line, one.what, Message("adjudge ignores space around the answer"))
+        fixed = "{{" not in text and "{%" not in text
+        if fixed and (everywhere or one.kind == "starts-with"):
+            check: dict[str, Any] = {name: {"text": text, **case}} if case else {name: text}
+            self._append_check(one, check, "" if everywhere else self._mark(one, numbers))
+            return True
+        if one.kind == "starts-with":
+            self.made.leave(one.line, one.what, Message("starts_with compares with no column"))
+            return False
+        texts = {number: self._rendered(one, text, number) for number in numbers}
+        if None in texts.values():
+            return False
+        if not all(str(each).strip() for each in texts.values()):
+            self.made.leave(one.line, one.what, Message("its text is empty in a row"))
+            return False
+        group = (one.what, one.weight, one.metric)
+        turns = columns[group]
+        turn = next(
+            (index for index, rows in enumerate(turns) if not rows & {*numbers}), len(turns)
+        )
+        column = f"expected_{slug(one.what)}{'' if turn == 0 else f'_{turn + 1}'}"
+        if one.metric:
+            column = f"{column}_{slug(one.metric)}"
+        if turn == len(turns):
+            turns.append(set())
+            for row in self.made.rows:
+                row[column] = ""
+            self._append_check(one, {name: {"field": column, **case}}, column)
+        turns[turn] |= {*numbers}
+        for number, each in texts.items():
+            self.made.rows[number][column] = each
+        return True
+
+    def _check(self, one: _Assert) -> dict[str, Any] | None:
+        """Return a check that does not compare with one text; None if there is no counterpart."""
+        value = one.value
+        case: dict[str, Any] = {} if one.kind.startswith("i") else {"case": True}
+        if isinstance(value, str) and ("{{" in value or "{%" in value):
+            self.made.leave(one.line, one.what, Message("its value has variables: not mapped"))
+            return None
+        if one.kind.removeprefix("i") in ("contains-any", "contains-all"):
+            texts = [str(each) for _, each in _items(value, 1)] or [
+                part.strip() for part in str(value or "").split(",") if part.strip()
+            ]
+            if texts:
+                return {"contains": {one.kind.rpartition("-")[2]: texts, **case}}
+        elif one.kind == "regex" and isinstance(value, str):
+            return self._regex(one, str(value))
+        elif one.kind == "is-json":
+            return self._is_json(one)
+        elif one.kind == "cost" and one.threshold is not None:
+            return {"cost": one.threshold}
+        elif one.kind == "latency" and one.threshold is not None:
+            return {"latency": one.threshold / 1000}
+        elif one.kind == "word-count":
+            return self._word_count(one)
+        elif one.kind == "python" and isinstance(value, str):
+            return self._python(one, str(value))
+        self.made.leave(one.line, one.what, Message("has no counterpart"))
+        return None
+
+    def _regex(self, one: _Assert, pattern: str) -> dict[str, Any] | None:
+        try:
+            re.compile(pattern)
+        except (re.error, OverflowError, RecursionError):
+            reason = Message("Python cannot read this regular expression of JavaScript")
+            self.made.leave(one.line, one.what, reason)
+            return None
+        if re.search(r"\\[dwbsDWBS]|\$", pattern):
+            reason = Message(
+                "in Python \\d, \\w and \\b know all alphabets, and $ also matches before a last "
+                "line break"
+            )
+            self.made.note(one.line, one.what, reason)
+        return {"regex": pattern}
+
+    def _is_json(self, one: _Assert) -> dict[str, Any] | None:
+        schema = one.value
+        if isinstance(schema, str) and str(schema).startswith(_FILE):
+            target = self._beside(str(schema))
+            if target is None or target.suffix.lower() != ".json":
+                reason = Message("only JSON files in the folder of the file are read")
+                self.made.leave(one.line, one.what, reason)
+                return None
+            schema = text_in(target)
+        if isinstance(schema, str):
+            try:
+                schema = json.loads(str(schema))
+            except ValueError:
+                self.made.leave(one.line, one.what, Message("its schema is not JSON"))
+                return None
+        if schema is None:
+            return {"json": {"fenced": False}}
+        content = json.dumps(_plain(schema), ensure_ascii=False, indent=2) + "\n"
+        path = self.made.add_file("schemas", "schema", ".json", content)
+        self.made.note(one.line, one.what, Message("a schema needs pip install 'adjudge[schema]'"))
+        return {"json": {"schema": path, "fenced": False}}
+
+    def _word_count(self, one: _Assert) -> dict[str, Any] | None:
+        exact = _number(one.value)
+        if exact is not None:
+            limits = {"least": int(exact), "most": int(exact)}
+        elif isinstance(one.value, Mapping):
+            given = {"least": _number(one.value.get("min")), "most": _number(one.value.get("max"))}
+            limits = {name: int(number) for name, number in given.items() if number is not None}
+        else:
+            limits = {}
+        if not limits:
+            self.made.leave(one.line, one.what, Message("has no number of words"))
+            return None
+        return {"words": limits}
+
+    def _python(self, one: _Assert, code: str) -> dict[str, Any] | None:
+        expression = _boolean_expression(code)
+        if expression is None or one.threshold is not None:
+            reason = Message(
+                "only an expression over output that is True or False is mapped: write a python "
+                "check"
+            )
+            self.made.leave(one.line, one.what, reason)
+            return None
+        return {"python": expression}
+
+    # -- judges --------------------------------------------------------------------------
+
+    def _add_judge(self, one: _Assert, numbers: list[int], everywhere: bool) -> bool:
+        if one.provider is not None:
+            self._see_grader(one.provider, one.line)
+        if one.weight not in (None, 1.0):
+            self.made.note(one.line, one.what, Message("its weight is not kept: judges have none"))
+        if one.kind in _RAG:
+            return self._add_rag(one, numbers, everywhere)
+        if one.kind == "answer-relevance":
+            return self._add_relevance(one, numbers, everywhere)
+        texts = one.value if isinstance(one.value, list) else [one.value]
+        text = "\n".join(str(each) for each in texts if isinstance(each, str))
+        if not text.strip() or text.startswith(_FILE):
+            self.made.leave(one.line, one.what, Message("only a text in this file is mapped"))
+            return False
+        if one.threshold is not None or one.kind == "g-eval":
+            reason = Message("promptfoo compares a score with a threshold; here the answer is Yes or No")
+            self.made.note(one.line, one.what, reason)
+        if one.kind.endswith("factuality"):
+            return self._add_factuality(one, text, numbers, everywhere)
+        templated = "{{" in text or "{%" in text
+        if templated or (len(numbers) == 1 and len(self.tests) > 1):
+            return self._add_requirement(one, text, numbers)
+        path, name = self.made.add_criterion(
+            str(one.metric) or text,
+            f"Does the response meet this requirement?\n{text.strip()}",
+            (),
+        )
+        judge: dict[str, Any] = {"kind": "direct", "name": name, "criteria": path}
+        if not everywhere:
+            judge["rows_with"] = self._mark(one, numbers)
+        self.made.judges.append(judge)
+        return True
+
+    def _add_requirement(self, one: _Assert, text: str, numbers: list[int]) -> bool:
+        """Add the text to a column of requirements, which one criterion reads."""
+        texts = {number: self._rendered(one, text, number) for number in numbers}
+        if not all(each and each.strip() for each in texts.values()):
+            return False
+        turn = 1
+        while True:
+            column = "requirement" if turn == 1 else f"requirement_{turn}"
+            if not any(self.made.rows[number].get(column) for number in numbers):
+                break
+            turn += 1
+        if not any(column in row for row in self.made.rows):
+            for row in self.made.rows:
+                row[column] = ""
+            path, name = self.made.add_criterion(
+                column, f"Does the response meet the requirement in the field {column}?", (column,)
+            )
+            self.made.judges.append(
+                {"kind": "direct", "name": name, "criteria": path, "rows_with": column}
+            )
+        for number, each in texts.items():
+            self.made.rows[number][column] = each
+        return True
+
+    def _add_factuality(
+        self, one: _Assert, text: str, numbers: list[int], everywhere: bool
+    ) -> bool:
+        texts = {number: self._rendered(one, text, number) for number in numbers}
+        if None in texts.values():
+            return False
+        if any(self.made.rows[number].get("reference") for number in numbers):
+            self.made.leave(one.line, one.what, Message("a row has one reference, and this is a second"))
+            return False
+        if not self._has_question(one):
+            return False
+        reason = Message(
+            "promptfoo sorts the answer into five categories; factual_correctness has the options "
+            "Correct, Mixed and Wrong"
+        )
+        self.made.note(one.line, one.what, reason)
+        for row in self.made.rows:
+            row.setdefault("reference", "")
+        for number, each in texts.items():
+            self.made.rows[number]["reference"] = each
+        judge: dict[str, Any] = {"kind": "direct", "criteria": "factual_correctness"}
+        if not any(each.get("criteria") == "factual_correctness" for each in self.made.judges):
+            self.made.judges.append(judge | ({} if everywhere else {"rows_with": "reference"}))
+        return True
+
+    def _add_relevance(self, one: _Assert, numbers: list[int], everywhere: bool) -> bool:
+        if not self._has_question(one):
+            return False
+        reason = Message(
+            "promptfoo compares embeddings with a threshold; answer_relevance has the options "
+            "Direct, Partial and Off-topic"
+        )
+        self.made.note(one.line, one.what, reason)
+        judge: dict[str, Any] = {"kind": "direct", "criteria": "answer_relevance"}
+        if not everywhere:
+            judge["rows_with"] = self._mark(one, numbers)
+        if not any(each.get("criteria") == "answer_relevance" for each in self.made.judges):
+            self.made.judges.append(judge)
+        return True
+
+    def _add_rag(self, one: _Assert, numbers: list[int], everywhere: bool) -> bool:
+        if "context" not in self.names or not self._has_question(one):
+            reason = Message("it needs the variables context and query (or question)")
+            self.made.leave(one.line, one.what, reason)
+            return False
+        setting, name = _RAG[one.kind]
+        reason = Message(
+            "promptfoo compares a share with a threshold; {name} of rag is scored another way",
+            name=name,
+        )
+        self.made.note(one.line, one.what, reason)
+        for number, row in enumerate(self.made.rows):
+            row["contexts"] = [str(self.tests[number].fields.get("context") or "")]
+        if one.kind == "context-recall":
+            if not isinstance(one.value, str):
+                self.made.leave(one.line, one.what, Message("it needs a text to look for"))
+                return False
+            for number in numbers:
+                rendered = self._rendered(one, str(one.value), number)
+                if rendered is None:
+                    return False
+                self.made.rows[number]["reference"] = rendered
+        judge: dict[str, Any] = {"kind": "rag", "name": slug(one.kind), "dimensions": "none"}
+        judge[setting] = [name]
+        if not everywhere:
+            judge["rows_with"] = self._mark(one, numbers)
+        self.made.judges.append(judge)
+        return True
+
+    def _has_question(self, one: _Assert) -> bool:
+        """Return True if a variable of every row is read as the question."""
+        if column_for("user_input", self.names.values()):
+            return True
+        reason = Message(
+            "it needs a variable with the question, called question, query, input or prompt"
+        )
+        self.made.leave(one.line, one.what, reason)
+        return False
+
+    # -- what all asserts share ----------------------------------------------------------
+
+    def _see_grader(self, provider: object, line: int) -> None:
+        title = provider.get("id") if isinstance(provider, Mapping) else provider
+        model = model_of_promptfoo(str(title)) if isinstance(title, str) else None
+        if model is None:
+            reason = Message("the grader has no counterpart: name models in the file")
+            self.made.leave(line, f"provider {title}", reason)
+        else:
+            self.graders.setdefault(model, line)
+
+    def _add_graders(self) -> None:
+        if not self.made.judges:
+            return
+        models = [*self.graders]
+        if models:
+            self.made.keys["models"] = models[:1]
+        else:
+            reason = Message(
+                "no grader is named; promptfoo would ask its default model, and adjudge asks the "
+                "embedded one: name models"
+            )
+            self.made.note(1, "models", reason)
+        for model in models[1:]:
+            reason = Message("the file has one grader, {model}", model=models[0])
+            self.made.leave(self.graders[model], f"provider {model}", reason)
+
+    def _add_threshold(self, thresholds: set[float | None]) -> None:
+        if not thresholds - {None}:
+            return
+        line = next(test.line for test in self.tests if test.threshold is not None)
+        if len(thresholds) > 1 or self.made.judges or not self.made.checks:
+            reason = Message(
+                "the threshold of a test is only mapped if all tests have the same one and all "
+                "asserts are checks; all asserts must hold now"
+            )
+            self.made.leave(line, "threshold", reason)
+            return
+        (threshold,) = thresholds
+        reason = Message(
+            "asserts passes from this share on; no gate is written, since it would also hold for "
+            "each single check"
+        )
+        self.made.note(line, "threshold", reason)
+        self.made.judges.append(
+            {"kind": "check", "name": "asserts", "checks": self.made.checks, "threshold": threshold}
+        )
+        self.made.checks = []
+
+    def _name_checks(self) -> None:
+        """Give checks that share a name names of their own."""
+        count: dict[str, int] = defaultdict(int)
+        for check in self.made.checks:
+            name = check.get("name")
+            if name:
+                count[name] += 1
+                if count[name] > 1:
+                    check["name"] = f"{name} {count[name]}"
+
+
+def _key(one: _Assert) -> tuple[Any, ...]:
+    """Return a key that is equal for asserts that mean the same."""
+    value = json.dumps(_plain(one.value), sort_keys=True, ensure_ascii=False)
+    provider = json.dumps(_plain(one.provider), sort_keys=True)
+    bare = replace(one, line=0, value=None, provider=None)
+    return (bare.kind, bare.negated, value, bare.threshold, bare.weight, bare.metric, provider)
+
+
+def _items(value: object, line: int) -> list[tuple[int, JsonValue]]:
+    """Return the items of a list with their lines; nothing for any other value."""
+    if not isinstance(value, list):
+        return []
+    lines = getattr(value, "lines", ()) or [line] * len(value)
+    return list(zip(lines, value, strict=False))
+
+
+def _with_lines(value: JsonValue) -> JsonValue:
+    """Return JSON as if it was read from YAML, without lines."""
+    if isinstance(value, dict):
+        return YamlMapping({name: _with_lines(each) for name, each in value.items()})
+    return Items(map(_with_lines, value)) if isinstance(value, list) else value
+
+
+def _number(value: object) -> float | None:
+    meant = getattr(value, "meant", value)
+    if isinstance(meant, bool) or not isinstance(meant, int | float):
+        return None
+    return int(meant) if float(meant).is_integer() and abs(meant) < 1e15 else float(meant)
+
+
+def _plain(value: object) -> JsonValue:
+    """Return a value of the file as JSON: 1 as a number, not as the text that was written."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, Scalar):
+        return value.meant if isinstance(value.meant, bool | int | float) else str(value)
+    return value  # type: ignore[return-value]  # null, or of JSON
+
+
+def _combinations(variables: Mapping[str, JsonValue]) -> Iterator[dict[str, JsonValue]]:
+    """Yield a row for every combination of variables that are lists, as promptfoo does."""
+    choices = [value if isinstance(value, list) else [value] for value in variables.values()]
+    for values in itertools.product(*choices):
+        yield dict(zip(variables, values, strict=True))
+
+
+def _expected_cell(cell: str) -> YamlMapping:
+    """Return the assert of a cell __expected of a table: ``contains: refund``, or a text."""
+    kind, colon, value = cell.partition(":")
+    name = kind.strip().partition("(")
+    if colon and re.fullmatch(r"[a-z][a-z-]*", name[0]):
+        kinds = {"grade": "llm-rubric", "fn": "javascript", "eval": "javascript"}
+        entry: dict[str, JsonValue] = {
+            "type": kinds.get(name[0], name[0]),
+            "value": value.strip(),
+        }
+        if name[2]:
+            entry["threshold"] = Scalar(name[2].rstrip(")"), _float(name[2].rstrip(")")))
+        return YamlMapping(entry)
+    if re.fullmatch(r"is-[a-z]+", cell.strip()):
+        return YamlMapping({"type": cell.strip()})
+    return YamlMapping({"type": "equals", "value": cell})
+
+
+def _float(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _braces(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+_BOOLEAN_METHODS = ("startswith", "endswith", "isdigit", "isalpha", "isupper", "islower")
+_BOOLEAN_FUNCTIONS = ("all", "any", "bool", "isinstance")
+
+
+def _boolean_expression(code: str) -> str | None:
+    """Return the expression with ``text`` in place of ``output``; None if it may be more than
+    True or False, or reads more than the output.
+    """
+    try:
+        tree = ast.parse(code.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    if not _is_boolean(tree.body) or "output" not in names or names & {"context", "text", "row"}:
+        return None
+    renamed = _Rename().visit(tree)
+    return ast.unparse(renamed)
+
+
+def _is_boolean(node: ast.expr) -> bool:
+    if isinstance(node, ast.Compare) or (isinstance(node, ast.Constant) and node.value in (True, False)):
+        return True
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.Not)
+    if isinstance(node, ast.BoolOp):
+        return all(map(_is_boolean, node.values))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr in _BOOLEAN_METHODS
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id in _BOOLEAN_FUNCTIONS
+    return False
+
+
+class _Rename(ast.NodeTransformer):
+    """Renames ``output`` to ``text``."""
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:  # noqa: N802 - the name of ast
+        return ast.Name("text", node.ctx) if node.id == "output" else node

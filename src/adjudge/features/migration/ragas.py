@@ -1,0 +1,316 @@
+"""A script with Ragas → eval file: the data set becomes rows, metrics judges."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from adjudge.core.domain.json_types import JsonValue
+from adjudge.features.migration.conversion import Conversion, slug
+from adjudge.features.migration.python_source import (
+    NotLiteralError,
+    Scope,
+    argument,
+    called,
+    parse_python,
+    scopes_in,
+)
+from adjudge.messages import Message
+
+_COLUMNS: Mapping[str, str] = {
+    "question": "user_input",
+    "user_input": "user_input",
+    "answer": "response",
+    "response": "response",
+    "contexts": "contexts",
+    "retrieved_contexts": "contexts",
+    "ground_truth": "reference",
+    "ground_truths": "reference",
+    "reference": "reference",
+    "retrieved_context_ids": "retrieved_ids",
+    "reference_context_ids": "relevant_ids",
+}
+"""Column of Ragas → field here."""
+_SHARE = Message("both are a share of claims or sentences, asked in other words")
+_METRICS: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
+    "faithfulness": (
+        "dimensions",
+        "groundedness",
+        ("user_input", "contexts"),
+        Message("Ragas counts claims; groundedness has three scores"),
+    ),
+    "answer_relevancy": (
+        "dimensions",
+        "answer_relevance",
+        ("user_input",),
+        Message("Ragas compares embeddings; answer_relevance has four scores"),
+    ),
+    "context_precision": (
+        "measures",
+        "context_precision",
+        ("user_input", "contexts"),
+        Message("both are average precision, asked in other words"),
+    ),
+    "context_recall": (
+        "measures",
+        "context_recall",
+        ("user_input", "contexts", "reference"),
+        _SHARE,
+    ),
+    "factual_correctness": ("measures", "correctness", ("user_input", "reference"), _SHARE),
+    "answer_correctness": (
+        "measures",
+        "correctness",
+        ("user_input", "reference"),
+        Message("Ragas adds a similarity of embeddings to the share of claims; correctness does not"),
+    ),
+}
+"""Metric → (setting of rag, its value, the columns that it reads, what differs)."""
+_CLASSES: Mapping[str, str] = {
+    "Faithfulness": "faithfulness",
+    "AnswerRelevancy": "answer_relevancy",
+    "ResponseRelevancy": "answer_relevancy",
+    "ContextPrecision": "context_precision",
+    "LLMContextPrecisionWithReference": "context_precision",
+    "ContextRecall": "context_recall",
+    "LLMContextRecall": "context_recall",
+    "FactualCorrectness": "factual_correctness",
+    "AnswerCorrectness": "answer_correctness",
+}
+_ASPECT = ("AspectCritic", "AspectCritique")
+_WITHOUT_NAMES = ("faithfulness", "answer_relevancy", "context_precision", "context_recall")
+"""The metrics of ``evaluate`` without metrics."""
+_FROM_FILE = ("from_csv", "from_json", "read_csv", "read_json", "from_jsonl", "load_dataset")
+_FROM_ROWS = ("from_dict", "from_list", "from_pandas", "EvaluationDataset", "DataFrame")
+_SUFFIXES = (".csv", ".json", ".jsonl", ".parquet")
+
+
+def is_ragas(module: ast.Module) -> bool:
+    """Return True for a file that imports Ragas."""
+    return any(
+        (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "ragas")
+        or (isinstance(node, ast.Import) and any(n.name.split(".")[0] == "ragas" for n in node.names))
+        for node in ast.walk(module)
+    )
+
+
+def convert_ragas(path: Path) -> Conversion:
+    """Read a script that calls ``evaluate`` of Ragas. Nothing in it is imported or executed."""
+    return _Reader(path, parse_python(path), Conversion(path.name)).read()
+
+
+@dataclass
+class _Reader:
+    path: Path
+    module: ast.Module
+    made: Conversion
+    columns: set[str] = field(default_factory=set)
+    """The fields of the rows, if they are known."""
+    knows_columns: bool = False
+
+    def read(self) -> Conversion:
+        calls = [
+            (node, scope)
+            for scope, nodes in scopes_in(self.module)
+            for node in nodes
+            if isinstance(node, ast.Call) and called(node) in ("evaluate", "aevaluate")
+        ]
+        for number, (call, scope) in enumerate(calls):
+            if number:
+                reason = Message("an eval file has one data set: convert the other calls on their own")
+                self.made.leave(call.lineno, called(call), reason)
+                continue
+            self._read_data(call, scope)
+            self._read_metrics(call, scope)
+            self._leave_settings(call)
+        if not calls:
+            self.made.leave(1, "evaluate", Message("the script does not call evaluate of Ragas"))
+        if self.made.judges and "models" not in self.made.keys:
+            reason = Message(
+                "models of Ragas are objects in code: name models here; without, the embedded "
+                "model judges"
+            )
+            self.made.note(1, "models", reason)
+        return self.made
+
+    def _leave_settings(self, call: ast.Call) -> None:
+        for each in call.keywords:
+            if each.arg in ("llm", "embeddings", "run_config", "column_map") and not (
+                isinstance(each.value, ast.Constant) and each.value.value is None
+            ):
+                reason = Message("is made by code: set it in the eval file")
+                self.made.leave(each.value.lineno, f"evaluate.{each.arg}", reason)
+
+    # -- data ----------------------------------------------------------------------------
+
+    def _read_data(self, call: ast.Call, scope: Scope) -> None:
+        node = argument(call, "dataset", 0)
+        if node is None or not self._rows_of(scope.resolve(node), scope):
+            line = call.lineno if node is None else node.lineno
+            reason = Message("the data set is made by code: name a file with rows as data")
+            self.made.leave(line, "dataset", reason)
+
+    def _rows_of(self, node: ast.expr, scope: Scope, depth: int = 0) -> bool:
+        """Read the rows that an expression makes; False if only the running code knows them."""
+        node = scope.resolve(node)
+        if isinstance(node, ast.Subscript):  # load_dataset(…)["train"]
+            return self._rows_of(node.value, scope, depth + 1)
+        if not isinstance(node, ast.Call) or depth > 5:
+            return False
+        name = called(node)
+        if name in _FROM_FILE:
+            return self._file_of(node, scope)
+        if name not in _FROM_ROWS:
+            return False
+        given = argument(node, "samples", 0) or argument(node, "data")
+        if given is None:
+            return False
+        target = scope.resolve(given)
+        if isinstance(target, ast.Call):
+            return self._rows_of(target, scope, depth + 1)
+        items = scope.elements(target)
+        if items and all(called(each) == "SingleTurnSample" for each in items):
+            return self._add_samples(items, scope)
+        try:
+            value = scope.literal(target)
+        except NotLiteralError:
+            return False
+        return self._add_rows(value)
+
+    def _add_samples(self, items: list[ast.expr], scope: Scope) -> bool:
+        rows: list[object] = []
+        for each in items:
+            assert isinstance(each, ast.Call)
+            row: dict[str, object] = {}
+            for keyword in each.keywords:
+                try:
+                    row[str(keyword.arg)] = scope.literal(keyword.value)
+                except NotLiteralError:
+                    reason = Message("is computed when the script runs")
+                    self.made.leave(each.lineno, f"SingleTurnSample.{keyword.arg}", reason)
+            rows.append(row)
+        return self._add_rows(rows)
+
+    def _add_rows(self, value: object) -> bool:
+        """Add rows from a list of rows, or from a mapping of columns."""
+        if isinstance(value, dict):
+            columns = [each for each in value.values() if isinstance(each, list)]
+            lengths = {len(each) for each in columns}
+            if len(columns) < len(value) or len(lengths) != 1:
+                return False
+            rows = [
+                {str(name): column[place] for name, column in value.items()}
+                for place in range(lengths.pop())
+            ]
+        elif isinstance(value, list) and all(isinstance(each, dict) for each in value):
+            rows = [{str(name): each for name, each in row.items()} for row in value]
+        else:
+            return False
+        for number, row in enumerate(rows, 1):
+            made: dict[str, JsonValue] = {"id": f"row-{number}"}
+            for name, cell in row.items():
+                column = _COLUMNS.get(name, name)
+                made[column] = _cell(cell, column)
+                self.columns.add(column)
+            self.made.rows.append(made)
+        self.knows_columns = True
+        return bool(rows)
+
+    def _file_of(self, node: ast.Call, scope: Scope) -> bool:
+        """Use the file that a call reads, if it is beside the script."""
+        given = argument(node, "data_files") or argument(node, "path_or_paths") or argument(
+            node, "path", 0
+        )
+        try:
+            name = scope.literal(given) if given is not None else None
+        except NotLiteralError:
+            return False
+        if isinstance(name, dict | list) and len(name) == 1:
+            name = next(iter(name.values() if isinstance(name, dict) else name))
+        if not isinstance(name, str):
+            return False
+        target = self.path.parent / name
+        if target.suffix.lower() not in _SUFFIXES or not target.is_file():
+            return False
+        # the eval file may be written elsewhere: the command makes the path relative to it
+        self.made.data["path"] = os.path.abspath(target)  # noqa: PTH100 - links stay links
+        return True
+
+    # -- metrics -------------------------------------------------------------------------
+
+    def _read_metrics(self, call: ast.Call, scope: Scope) -> None:
+        node = argument(call, "metrics", 1)
+        if node is None:
+            names = [(call, name) for name in _WITHOUT_NAMES]
+            self.made.note(call.lineno, "metrics", Message("none is named: the four of Ragas"))
+        else:
+            metrics = scope.elements(node)
+            if metrics is None:
+                reason = Message("the metrics are made by code: only a list in the script is read")
+                self.made.leave(node.lineno, "metrics", reason)
+                return
+            names = [(each, _name(each)) for each in metrics]
+        rag: dict[str, list[str]] = {"dimensions": [], "measures": []}
+        for metric, name in names:
+            self.made.asserted += 1
+            if called(metric) in _ASPECT and isinstance(metric, ast.Call):
+                self._add_aspect(metric, scope)
+            elif name in _METRICS:
+                self._add_metric(metric.lineno, name, rag)
+            else:
+                self.made.leave(metric.lineno, name or "metric", Message("has no counterpart"))
+        if any(rag.values()):
+            judge: dict[str, Any] = {"kind": "rag", "name": "rag"}
+            judge["dimensions"] = rag["dimensions"] or "none"
+            if rag["measures"]:
+                judge["measures"] = rag["measures"]
+            self.made.judges.append(judge)
+
+    def _add_metric(self, line: int, name: str, rag: dict[str, list[str]]) -> None:
+        setting, value, needed, difference = _METRICS[name]
+        missing = [column for column in needed if column not in self.columns]
+        if self.knows_columns and missing:
+            reason = Message("the data set has no {column}, which it needs", column=missing[0])
+            self.made.leave(line, name, reason)
+            return
+        if value not in rag[setting]:
+            rag[setting].append(value)
+        self.made.note(line, name, difference)
+        self.made.mapped += 1
+
+    def _add_aspect(self, metric: ast.Call, scope: Scope) -> None:
+        """AspectCritic asks what adjudge's aspect asks: does the response meet the definition?"""
+        try:
+            name_node, node = argument(metric, "name", 0), argument(metric, "definition", 1)
+            name = scope.literal(name_node) if name_node is not None else None
+            definition = scope.literal(node) if node is not None else None
+        except NotLiteralError:
+            name = definition = None
+        if not isinstance(name, str) or not isinstance(definition, str) or not definition.strip():
+            reason = Message("its name and definition are not literals")
+            self.made.leave(metric.lineno, called(metric), reason)
+            return
+        criterion = {"name": slug(name), "description": definition.strip()}
+        self.made.judges.append({"kind": "aspect", "name": slug(name), "criteria": [criterion]})
+        self.made.mapped += 1
+
+
+def _name(node: ast.expr) -> str:
+    """Return the name of a metric: of an instance, or of the class that is called."""
+    if isinstance(node, ast.Call):
+        return _CLASSES.get(called(node), called(node))
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _cell(value: object, column: str) -> JsonValue:
+    if isinstance(value, list):
+        if column in ("contexts", "retrieved_ids", "relevant_ids"):
+            return [str(each) for each in value]
+        return "\n".join(str(each) for each in value)
+    return "" if value is None else str(value)
