@@ -111,7 +111,5 @@ def limited(
             "a judge that compares responses reads several at once: leave {name} out",
             name="after: checks" if checks is not None else "rows_with",
         )
-    judge = AfterChecks(
-        replace(ready, per="row"), checks=tuple(check_judges), rows_with=rows_with
-    )
+    judge = AfterChecks(replace(ready, per="row"), checks=tuple(check_judges), rows_with=rows_with)
     return replace(ready, judge=judge, first_step=None, columns=None, each_row=judge.rows)

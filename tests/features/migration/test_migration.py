@@ -44,9 +44,7 @@ def run(folder: Path, *more: str) -> tuple[int, dict[str, set[str]]]:
     """Run the eval file with the scripted model; return the exit code, and criterion → rows with a
     verdict.
     """
-    done = adjudge(
-        "run", "eval.yaml", "-m", "scripted", "--no-cache", "--trust", *more, cwd=folder
-    )
+    done = adjudge("run", "eval.yaml", "-m", "scripted", "--no-cache", "--trust", *more, cwd=folder)
     assert done.returncode in (0, 4), done.stderr
     adjudge("export", "runs/eval", "--to", "jsonl", "-o", "out.jsonl", cwd=folder)
     judged: dict[str, set[str]] = {}
@@ -101,7 +99,7 @@ def test_what_has_no_counterpart_is_listed_with_its_line(
 ) -> None:
     done = migrate("hotel.yaml", tmp_path)
     text = (DATA / "hotel.yaml").read_text(encoding="utf-8").splitlines()[line - 1]
-    assert what.split(":")[0].split()[-1] in text
+    assert what.split(":", maxsplit=1)[0].rsplit(maxsplit=1)[-1] in text
     assert f"  line {line}: {what}" in done.stdout
     comments = (tmp_path / "eval.yaml").read_text(encoding="utf-8").replace("\n#     ", " ")
     assert f"#   line {line}: {what}" in comments

@@ -104,8 +104,10 @@ class Conversion:
     @property
     def can_run(self) -> bool:
         """True if there is something to judge, and rows with answers or a target for them."""
-        has_answers = bool(self.keys.get("target")) or "path" in self.data or any(
-            "response" in row for row in self.rows
+        has_answers = (
+            bool(self.keys.get("target"))
+            or "path" in self.data
+            or any("response" in row for row in self.rows)
         )
         return bool(self.judges or self.checks) and has_answers
 
@@ -143,9 +145,7 @@ class Conversion:
         files = dict(self.files)
         data: dict[str, Any] = {"path": ROWS, "id": "id", **self.data}
         if "path" not in self.data:
-            files[ROWS] = "".join(
-                f"{json.dumps(row, ensure_ascii=False)}\n" for row in self.rows
-            )
+            files[ROWS] = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in self.rows)
         if "path" in self.data and "id" not in self.data:
             del data["id"]
         document = {"data": data, **self.keys}

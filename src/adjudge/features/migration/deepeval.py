@@ -51,22 +51,28 @@ _METRICS: Mapping[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
     "BiasMetric": ({"kind": "direct", "criteria": "social_bias"}, ("response",), _SCORE),
     "ToxicityMetric": ({"kind": "direct", "criteria": "toxicity"}, ("response",), _SCORE),
     "ContextualPrecisionMetric": (
-        {"kind": "rag", "name": "context_precision", "dimensions": "none",
-         "measures": ["context_precision"]},
+        {
+            "kind": "rag",
+            "name": "context_precision",
+            "dimensions": "none",
+            "measures": ["context_precision"],
+        },
         ("user_input", "response", "contexts"),
         Message("both are average precision, asked in other words; the threshold is not kept"),
     ),
     "ContextualRecallMetric": (
-        {"kind": "rag", "name": "context_recall", "dimensions": "none",
-         "measures": ["context_recall"]},
+        {
+            "kind": "rag",
+            "name": "context_recall",
+            "dimensions": "none",
+            "measures": ["context_recall"],
+        },
         ("user_input", "response", "contexts", "reference"),
         Message("both are a share of the reference's sentences; the threshold is not kept"),
     ),
 }
 """Metric → (judge, the columns that it reads, what differs)."""
-_HALLUCINATION = (
-    "Does the response contradict none of the facts in the field ground_context?"
-)
+_HALLUCINATION = "Does the response contradict none of the facts in the field ground_context?"
 _LEFT_OUT = -1
 """The row of a test case that is not read."""
 _UNANSWERED = "data/unanswered.jsonl"
@@ -87,7 +93,10 @@ def is_deepeval(module: ast.Module) -> bool:
     """Return True for a file that imports DeepEval."""
     return any(
         (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "deepeval")
-        or (isinstance(node, ast.Import) and any(n.name.split(".")[0] == "deepeval" for n in node.names))
+        or (
+            isinstance(node, ast.Import)
+            and any(n.name.split(".")[0] == "deepeval" for n in node.names)
+        )
         for node in ast.walk(module)
     )
 
@@ -260,7 +269,9 @@ class _Reader:
     def _have(self, use: _Use, name: str, needed: tuple[str, ...]) -> bool:
         """Return True if every row of the metric has the columns; a computed answer may follow."""
         for column in needed:
-            if column != "response" and not all(self.made.rows[row].get(column) for row in use.rows):
+            if column != "response" and not all(
+                self.made.rows[row].get(column) for row in use.rows
+            ):
                 reason = Message("a test case has no {column}, which it needs", column=column)
                 self.made.leave(use.call.lineno, name, reason)
                 return False
@@ -269,7 +280,9 @@ class _Reader:
     def _hallucination(self, use: _Use) -> dict[str, Any] | None:
         if not self._have(use, called(use.call), ("ground_context",)):
             return None
-        path, name = self.made.add_criterion("no_contradiction", _HALLUCINATION, ("ground_context",))
+        path, name = self.made.add_criterion(
+            "no_contradiction", _HALLUCINATION, ("ground_context",)
+        )
         reason = Message(
             "DeepEval counts the contexts that the answer contradicts; here one contradiction is No"
         )

@@ -11,14 +11,22 @@ import itertools
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from adjudge.core.data.columns import ALIASES, column_for, fold_name
 from adjudge.core.domain.json_types import JsonValue
-from adjudge.core.reading.values import Items, Place, Scalar, YamlMapping, load_yaml, text_in, unfolded_size
+from adjudge.core.reading.values import (
+    Items,
+    Place,
+    Scalar,
+    YamlMapping,
+    load_yaml,
+    text_in,
+    unfolded_size,
+)
 from adjudge.errors import SetupError
 from adjudge.features.migration.conversion import Conversion, slug
 from adjudge.features.migration.providers import model_of_promptfoo
@@ -30,7 +38,14 @@ _FILE = "file://"
 _NOT = "not-"
 _OURS = {"id", "test", "requirement", "reference", "user_input", "contexts"}
 _KEYS = ("description", "prompts", "providers", "targets", "tests", "defaultTest")
-_QUIET = ("$schema", "tags", "assertionTemplates", "evaluateOptions", "commandLineOptions", "sharing")
+_QUIET = (
+    "$schema",
+    "tags",
+    "assertionTemplates",
+    "evaluateOptions",
+    "commandLineOptions",
+    "sharing",
+)
 """Keys that do not change what is judged."""
 _TEST_KEYS = ("vars", "assert", "description", "options", "threshold", "metadata")
 _ASSERT_KEYS = ("type", "value", "threshold", "weight", "metric", "provider", "$ref")
@@ -52,9 +67,13 @@ _REASONS: Mapping[str, str] = {
     "contains-json": Message("JSON inside other text is not looked for; json checks all of it"),
     "contains-any-json": Message("JSON inside other text is not looked for"),
     "is-sql": Message("promptfoo and adjudge parse other dialects: add the check sql yourself"),
-    "is-refusal": Message("promptfoo and adjudge know other phrases: add the check refusal yourself"),
+    "is-refusal": Message(
+        "promptfoo and adjudge know other phrases: add the check refusal yourself"
+    ),
     "select-best": Message("comparisons of outputs are a judge of kind: pairwise"),
-    "assert-set": Message("sets with thresholds of their own are not mapped: write the asserts out"),
+    "assert-set": Message(
+        "sets with thresholds of their own are not mapped: write the asserts out"
+    ),
     "context-relevance": Message("no measure here computes the same: see context_noise of rag"),
     "rouge-n": Message("similarity here knows rouge-l, which gives other numbers"),
     "bleu": Message("the BLEU of promptfoo gives other numbers than similarity by bleu"),
@@ -134,7 +153,9 @@ class _Reader:
         if self.made.checks or all(each["kind"] != "check" for each in self.made.judges):
             self.made.keys["gates"] = {"fail_under": 1.0}
             self.made.note(
-                1, "gates", Message("promptfoo eval fails if any test fails: so does fail_under: 1.0")
+                1,
+                "gates",
+                Message("promptfoo eval fails if any test fails: so does fail_under: 1.0"),
             )
         return self.made
 
@@ -164,14 +185,18 @@ class _Reader:
             else:
                 self._read_test(line, test, default, templates)
         if not _items(tests, 1) and (default.get("vars") or default.get("assert")):
-            self._read_test(config.key_lines.get("defaultTest", 1), YamlMapping(), default, templates)
+            self._read_test(
+                config.key_lines.get("defaultTest", 1), YamlMapping(), default, templates
+            )
 
     def _tests_of_file(self, name: str, line: int) -> JsonValue:
         """Return the tests of another file; None if it is not a table or YAML beside this one."""
         target = self._beside(name)
         suffix = target.suffix.lower() if target else ""
         if target is None or suffix not in (".yaml", ".yml", ".json", ".csv", ".jsonl"):
-            reason = Message("only CSV, JSON, JSONL and YAML files in the folder of the file are read")
+            reason = Message(
+                "only CSV, JSON, JSONL and YAML files in the folder of the file are read"
+            )
             self.made.leave(line, f"tests: {name}", reason)
             return None
         text = text_in(target)
@@ -191,9 +216,8 @@ class _Reader:
         for row in csv.DictReader(io.StringIO(text)):
             cells = {str(name): str(cell or "") for name, cell in row.items() if name}
             special = [name for name in cells if name.startswith("__") and cells[name]]
-            test = YamlMapping(
-                {"vars": YamlMapping({n: c for n, c in cells.items() if not n.startswith("__")})}
-            )
+            plain = {name: cell for name, cell in cells.items() if not name.startswith("__")}
+            test = _mapping({"vars": _mapping(plain)})
             asserts = Items()
             for name in special:
                 if name == "__description":
@@ -227,12 +251,12 @@ class _Reader:
                 if name not in _TEST_KEYS:
                     self._leave(part, name, Message("has no counterpart in an eval file"))
         asserts = [
-            one
-            for part in (default, test)
-            for one in self._asserts_of(part, templates, line)
+            one for part in (default, test) for one in self._asserts_of(part, templates, line)
         ]
         if transform := self._transform(default) or self._transform(test):
-            reason = Message("its output is transformed before the assert; adjudge judges all of it")
+            reason = Message(
+                "its output is transformed before the assert; adjudge judges all of it"
+            )
             for one in asserts:
                 self.made.leave(one.line, one.what, reason)
             self.made.leave(transform, "transform", Message("outputs are not transformed"))
@@ -247,7 +271,9 @@ class _Reader:
         threshold = _number(test.get("threshold", default.get("threshold")))
         for combination in _combinations(variables):
             if len(self.tests) >= _MOST_ROWS:
-                raise SetupError("{path}: more than {most:,} tests", path=self.path, most=_MOST_ROWS)
+                raise SetupError(
+                    "{path}: more than {most:,} tests", path=self.path, most=_MOST_ROWS
+                )
             self.tests.append(
                 _Test(line, combination, asserts, str(test.get("description") or ""), threshold)
             )
@@ -400,16 +426,16 @@ class _Reader:
             settings: Mapping[str, JsonValue] = {}
             label, title = "", provider
             if isinstance(provider, YamlMapping):
-                title = provider.get("id")
+                entry, title = provider, provider.get("id")
                 if title is None and len(provider) == 1:  # {openai:gpt-4o: {config: …}}
                     title, inner = next(iter(provider.items()))
-                    provider = inner if isinstance(inner, YamlMapping) else YamlMapping()
-                label = str(provider.get("label") or "")
-                config_of = provider.get("config")
+                    entry = inner if isinstance(inner, YamlMapping) else YamlMapping()
+                label = str(entry.get("label") or "")
+                config_of = entry.get("config")
                 settings = config_of if isinstance(config_of, Mapping) else {}
-                for key in provider:
+                for key in entry:
                     if key not in ("id", "label", "config"):
-                        self._leave(provider, key, Message("has no counterpart in a target"))
+                        self._leave(entry, key, Message("has no counterpart in a target"))
             model = model_of_promptfoo(str(title)) if isinstance(title, str) else None
             if model is None:
                 reason = Message("no target is made of it: name a model, command, url or function")
@@ -532,26 +558,20 @@ class _Reader:
         columns: dict[tuple[Any, ...], list[set[int]]],
     ) -> bool:
         """Add a check for a text: the same for all rows, or in a column."""
-        if not isinstance(one.value, str) or not str(one.value).strip():
-            reason = Message("only a text can be compared; an object or an empty text cannot")
-            self.made.leave(one.line, one.what, reason)
-            return False
-        text = str(one.value)
-        if text.startswith(_FILE):
-            self.made.leave(one.line, one.what, Message("values in other files are not read"))
+        text = str(one.value) if isinstance(one.value, str) else ""
+        fixed = "{{" not in text and "{%" not in text
+        problem = self._text_problem(one, text, fixed and everywhere)
+        if problem:
+            self.made.leave(one.line, one.what, problem)
             return False
         name = one.kind.replace("icontains", "contains").replace("-", "_")
         case: dict[str, Any] = {"case": True} if one.kind == "contains" else {}
         if one.kind in ("equals", "starts-with"):
             self.made.note(one.line, one.what, Message("adjudge ignores space around the answer"))
-        fixed = "{{" not in text and "{%" not in text
         if fixed and (everywhere or one.kind == "starts-with"):
             check: dict[str, Any] = {name: {"text": text, **case}} if case else {name: text}
             self._append_check(one, check, "" if everywhere else self._mark(one, numbers))
             return True
-        if one.kind == "starts-with":
-            self.made.leave(one.line, one.what, Message("starts_with compares with no column"))
-            return False
         texts = {number: self._rendered(one, text, number) for number in numbers}
         if None in texts.values():
             return False
@@ -576,35 +596,47 @@ class _Reader:
             self.made.rows[number][column] = each
         return True
 
+    def _text_problem(self, one: _Assert, text: str, fixed: bool) -> str:
+        """Return the reason why a text cannot be compared; empty if it can."""
+        if not text.strip():
+            return Message("only a text can be compared; an object or an empty text cannot")
+        if text.startswith(_FILE):
+            return Message("values in other files are not read")
+        if one.kind == "starts-with" and not fixed and "{" in text:
+            return Message("starts_with compares with no column")
+        return ""
+
     def _check(self, one: _Assert) -> dict[str, Any] | None:
         """Return a check that does not compare with one text; None if there is no counterpart."""
         value = one.value
-        case: dict[str, Any] = {} if one.kind.startswith("i") else {"case": True}
         if isinstance(value, str) and ("{{" in value or "{%" in value):
             self.made.leave(one.line, one.what, Message("its value has variables: not mapped"))
             return None
-        if one.kind.removeprefix("i") in ("contains-any", "contains-all"):
-            texts = [str(each) for _, each in _items(value, 1)] or [
-                part.strip() for part in str(value or "").split(",") if part.strip()
-            ]
-            if texts:
-                return {"contains": {one.kind.rpartition("-")[2]: texts, **case}}
-        elif one.kind == "regex" and isinstance(value, str):
-            return self._regex(one, str(value))
-        elif one.kind == "is-json":
-            return self._is_json(one)
-        elif one.kind == "cost" and one.threshold is not None:
-            return {"cost": one.threshold}
-        elif one.kind == "latency" and one.threshold is not None:
-            return {"latency": one.threshold / 1000}
-        elif one.kind == "word-count":
-            return self._word_count(one)
-        elif one.kind == "python" and isinstance(value, str):
-            return self._python(one, str(value))
+        made = _READERS.get(one.kind.removeprefix("i" if "contains" in one.kind else ""))
+        if made is not None:
+            return made(self, one)
         self.made.leave(one.line, one.what, Message("has no counterpart"))
         return None
 
-    def _regex(self, one: _Assert, pattern: str) -> dict[str, Any] | None:
+    def _several(self, one: _Assert) -> dict[str, Any] | None:
+        case: dict[str, Any] = {} if one.kind.startswith("i") else {"case": True}
+        texts = [str(each) for _, each in _items(one.value, 1)] or [
+            part.strip() for part in str(one.value or "").split(",") if part.strip()
+        ]
+        if not texts:
+            self.made.leave(one.line, one.what, Message("has no text"))
+            return None
+        return {"contains": {one.kind.rpartition("-")[2]: texts, **case}}
+
+    def _most(self, one: _Assert) -> dict[str, Any] | None:
+        """Return the limit of cost or latency, which promptfoo counts in milliseconds."""
+        if one.threshold is None:
+            self.made.leave(one.line, one.what, Message("has no threshold"))
+            return None
+        return {one.kind: one.threshold / 1000 if one.kind == "latency" else one.threshold}
+
+    def _regex(self, one: _Assert) -> dict[str, Any] | None:
+        pattern = str(one.value or "")
         try:
             re.compile(pattern)
         except (re.error, OverflowError, RecursionError):
@@ -655,8 +687,8 @@ class _Reader:
             return None
         return {"words": limits}
 
-    def _python(self, one: _Assert, code: str) -> dict[str, Any] | None:
-        expression = _boolean_expression(code)
+    def _python(self, one: _Assert) -> dict[str, Any] | None:
+        expression = _boolean_expression(str(one.value))
         if expression is None or one.threshold is not None:
             reason = Message(
                 "only an expression over output that is True or False is mapped: write a python "
@@ -683,7 +715,9 @@ class _Reader:
             self.made.leave(one.line, one.what, Message("only a text in this file is mapped"))
             return False
         if one.threshold is not None or one.kind == "g-eval":
-            reason = Message("promptfoo compares a score with a threshold; here the answer is Yes or No")
+            reason = Message(
+                "promptfoo compares a score with a threshold; here the answer is Yes or No"
+            )
             self.made.note(one.line, one.what, reason)
         if one.kind.endswith("factuality"):
             return self._add_factuality(one, text, numbers, everywhere)
@@ -732,7 +766,9 @@ class _Reader:
         if None in texts.values():
             return False
         if any(self.made.rows[number].get("reference") for number in numbers):
-            self.made.leave(one.line, one.what, Message("a row has one reference, and this is a second"))
+            self.made.leave(
+                one.line, one.what, Message("a row has one reference, and this is a second")
+            )
             return False
         if not self._has_question(one):
             return False
@@ -864,6 +900,19 @@ class _Reader:
                     check["name"] = f"{name} {count[name]}"
 
 
+_READERS: Mapping[str, Callable[[_Reader, _Assert], dict[str, Any] | None]] = {
+    "contains-any": _Reader._several,
+    "contains-all": _Reader._several,
+    "regex": _Reader._regex,
+    "is-json": _Reader._is_json,
+    "cost": _Reader._most,
+    "latency": _Reader._most,
+    "word-count": _Reader._word_count,
+    "python": _Reader._python,
+}
+"""Assert → its reader. Each returns a check, or None and says why there is none."""
+
+
 def _key(one: _Assert) -> tuple[Any, ...]:
     """Return a key that is equal for asserts that mean the same."""
     value = json.dumps(_plain(one.value), sort_keys=True, ensure_ascii=False)
@@ -880,10 +929,14 @@ def _items(value: object, line: int) -> list[tuple[int, JsonValue]]:
     return list(zip(lines, value, strict=False))
 
 
+def _mapping(entries: Mapping[str, JsonValue]) -> YamlMapping:
+    return YamlMapping(entries.items())
+
+
 def _with_lines(value: JsonValue) -> JsonValue:
     """Return JSON as if it was read from YAML, without lines."""
     if isinstance(value, dict):
-        return YamlMapping({name: _with_lines(each) for name, each in value.items()})
+        return _mapping({name: _with_lines(each) for name, each in value.items()})
     return Items(map(_with_lines, value)) if isinstance(value, list) else value
 
 
@@ -924,10 +977,10 @@ def _expected_cell(cell: str) -> YamlMapping:
         }
         if name[2]:
             entry["threshold"] = Scalar(name[2].rstrip(")"), _float(name[2].rstrip(")")))
-        return YamlMapping(entry)
+        return _mapping(entry)
     if re.fullmatch(r"is-[a-z]+", cell.strip()):
-        return YamlMapping({"type": cell.strip()})
-    return YamlMapping({"type": "equals", "value": cell})
+        return _mapping({"type": cell.strip()})
+    return _mapping({"type": "equals", "value": cell})
 
 
 def _float(text: str) -> float | None:
@@ -961,7 +1014,9 @@ def _boolean_expression(code: str) -> str | None:
 
 
 def _is_boolean(node: ast.expr) -> bool:
-    if isinstance(node, ast.Compare) or (isinstance(node, ast.Constant) and node.value in (True, False)):
+    if isinstance(node, ast.Compare) or (
+        isinstance(node, ast.Constant) and node.value in (True, False)
+    ):
         return True
     if isinstance(node, ast.UnaryOp):
         return isinstance(node.op, ast.Not)
@@ -977,5 +1032,5 @@ def _is_boolean(node: ast.expr) -> bool:
 class _Rename(ast.NodeTransformer):
     """Renames ``output`` to ``text``."""
 
-    def visit_Name(self, node: ast.Name) -> ast.Name:  # noqa: N802 - the name of ast
+    def visit_Name(self, node: ast.Name) -> ast.Name:
         return ast.Name("text", node.ctx) if node.id == "output" else node

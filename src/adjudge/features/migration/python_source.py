@@ -74,7 +74,9 @@ class Scope:
         if node is None:
             return None
         node = self.resolve(node)
-        return list(map(self.resolve, node.elts)) if isinstance(node, ast.List | ast.Tuple) else None
+        return (
+            list(map(self.resolve, node.elts)) if isinstance(node, ast.List | ast.Tuple) else None
+        )
 
 
 def parse_python(path: Path) -> ast.Module:

@@ -66,7 +66,9 @@ _METRICS: Mapping[str, tuple[str, str, tuple[str, ...], str]] = {
         "measures",
         "correctness",
         ("user_input", "reference"),
-        Message("Ragas adds a similarity of embeddings to the share of claims; correctness does not"),
+        Message(
+            "Ragas adds a similarity of embeddings to the share of claims; correctness does not"
+        ),
     ),
 }
 """Metric → (setting of rag, its value, the columns that it reads, what differs)."""
@@ -86,6 +88,8 @@ _WITHOUT_NAMES = ("faithfulness", "answer_relevancy", "context_precision", "cont
 """The metrics of ``evaluate`` without metrics."""
 _FROM_FILE = ("from_csv", "from_json", "read_csv", "read_json", "from_jsonl", "load_dataset")
 _FROM_ROWS = ("from_dict", "from_list", "from_pandas", "EvaluationDataset", "DataFrame")
+_DEEPEST = 5
+"""Calls around the rows, such as ``Dataset.from_pandas(DataFrame(…))``."""
 _SUFFIXES = (".csv", ".json", ".jsonl", ".parquet")
 
 
@@ -93,7 +97,10 @@ def is_ragas(module: ast.Module) -> bool:
     """Return True for a file that imports Ragas."""
     return any(
         (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "ragas")
-        or (isinstance(node, ast.Import) and any(n.name.split(".")[0] == "ragas" for n in node.names))
+        or (
+            isinstance(node, ast.Import)
+            and any(n.name.split(".")[0] == "ragas" for n in node.names)
+        )
         for node in ast.walk(module)
     )
 
@@ -121,7 +128,9 @@ class _Reader:
         ]
         for number, (call, scope) in enumerate(calls):
             if number:
-                reason = Message("an eval file has one data set: convert the other calls on their own")
+                reason = Message(
+                    "an eval file has one data set: convert the other calls on their own"
+                )
                 self.made.leave(call.lineno, called(call), reason)
                 continue
             self._read_data(call, scope)
@@ -158,16 +167,13 @@ class _Reader:
         """Read the rows that an expression makes; False if only the running code knows them."""
         node = scope.resolve(node)
         if isinstance(node, ast.Subscript):  # load_dataset(…)["train"]
-            return self._rows_of(node.value, scope, depth + 1)
-        if not isinstance(node, ast.Call) or depth > 5:
+            node = scope.resolve(node.value)
+        if not isinstance(node, ast.Call) or depth > _DEEPEST:
             return False
-        name = called(node)
-        if name in _FROM_FILE:
+        if called(node) in _FROM_FILE:
             return self._file_of(node, scope)
-        if name not in _FROM_ROWS:
-            return False
         given = argument(node, "samples", 0) or argument(node, "data")
-        if given is None:
+        if called(node) not in _FROM_ROWS or given is None:
             return False
         target = scope.resolve(given)
         if isinstance(target, ast.Call):
@@ -175,8 +181,11 @@ class _Reader:
         items = scope.elements(target)
         if items and all(called(each) == "SingleTurnSample" for each in items):
             return self._add_samples(items, scope)
+        return self._add_literal(target, scope)
+
+    def _add_literal(self, node: ast.expr, scope: Scope) -> bool:
         try:
-            value = scope.literal(target)
+            value = scope.literal(node)
         except NotLiteralError:
             return False
         return self._add_rows(value)
@@ -222,8 +231,10 @@ class _Reader:
 
     def _file_of(self, node: ast.Call, scope: Scope) -> bool:
         """Use the file that a call reads, if it is beside the script."""
-        given = argument(node, "data_files") or argument(node, "path_or_paths") or argument(
-            node, "path", 0
+        given = (
+            argument(node, "data_files")
+            or argument(node, "path_or_paths")
+            or argument(node, "path", 0)
         )
         try:
             name = scope.literal(given) if given is not None else None
@@ -245,7 +256,7 @@ class _Reader:
     def _read_metrics(self, call: ast.Call, scope: Scope) -> None:
         node = argument(call, "metrics", 1)
         if node is None:
-            names = [(call, name) for name in _WITHOUT_NAMES]
+            names: list[tuple[ast.expr, str]] = [(call, name) for name in _WITHOUT_NAMES]
             self.made.note(call.lineno, "metrics", Message("none is named: the four of Ragas"))
         else:
             metrics = scope.elements(node)

@@ -432,8 +432,8 @@ class Report(HtmlRepr):
         """Remarks on rows without a judgment, and on those without a value, with the reasons."""
         skipped = [
             plural(
-                "{name}: {count} row was not judged: its checks do not pass, or it lacks the field of "
-                "rows_with",
+                "{name}: {count} row was not judged: its checks do not pass, or it lacks the "
+                "field of rows_with",
                 "{name}: {count} rows were not judged: their checks do not pass, or they lack the "
                 "field of rows_with",
                 section.summary.skipped - sum(section.summary.unmeasured.values()),
