@@ -162,6 +162,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
     "commands": _below(  # in the order in which people meet them
         "",
         **{
+            "demo": "features.starters.demo:demo",
             "init": "features.starters.command:init",
             "check": "runs.cli.check:check",
             "judge": "runs.cli.judge:judge",

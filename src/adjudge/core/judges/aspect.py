@@ -25,6 +25,7 @@ from adjudge.core.engine.run import RunLike
 from adjudge.core.engine.session import Companion
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.opener import ModelLike
+from adjudge.core.judges.frames import F, with_verdicts
 from adjudge.core.judges.inputs import (
     DataSet,
     Frame,
@@ -279,18 +280,35 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         budget: Budget | None = None,
         progress: Progress[AspectResult] | None = None,
     ) -> list[AspectResult]: ...
+    @overload
     async def aevaluate(
         self,
-        instances: InstanceLike | Sequence[InstanceLike] | Frame | DataSet,
+        instances: F,
         *,
+        columns: Mapping[str, str],
         user_input: str | None = None,
         reference: str | None = None,
         contexts: Sequence[str] | None = None,
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Progress[AspectResult] | None = None,
-    ) -> AspectResult | list[AspectResult]:
-        """Judge a text, an Instance, or a list of them (→ a list).
+    ) -> F: ...
+    async def aevaluate(
+        self,
+        instances: InstanceLike | Sequence[InstanceLike] | Frame | DataSet | F,
+        *,
+        columns: Mapping[str, str] | None = None,
+        user_input: str | None = None,
+        reference: str | None = None,
+        contexts: Sequence[str] | None = None,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[AspectResult] | None = None,
+    ) -> AspectResult | list[AspectResult] | F:
+        """Judge a text, an Instance, or a list of them (→ a list). With ``columns``, a data frame
+        comes back with the columns verdict, score, explanation and status.
+
+        ``columns``: field → column of the frame; {} if its columns have the usual names.
 
         ``user_input``, ``reference`` and ``contexts`` may accompany the response. ``run``: a folder
         in which every answer is kept; what it holds already is not asked again. ``budget``: what
@@ -298,9 +316,14 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         True shows a bar, a function is called with each result as it comes.
         """
         companion_fields = texts_beside(user_input, reference, contexts)
-        items = [self.prepare(item, companion_fields) for item in items_of(instances)]
-        results = await self.judge_items(items, run=run, budget=budget, progress=progress)
-        return one_or_all(instances, results)
+
+        async def judge(given: object) -> list[AspectResult]:
+            items = [self.prepare(item, companion_fields) for item in items_of(given)]
+            return await self.judge_items(items, run=run, budget=budget, progress=progress)
+
+        if columns is not None:
+            return await with_verdicts(cast(F, instances), columns, judge)
+        return one_or_all(instances, await judge(instances))
 
     evaluate = sync_edge(aevaluate)
 

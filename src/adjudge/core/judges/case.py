@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Generic, TypeVar, overload
+from typing import Any, ClassVar, Generic, TypeVar, cast, overload
 
 from adjudge.core.aio.event_loop import same_as, sync_edge
 from adjudge.core.catalog.entry import Kind
@@ -27,6 +27,7 @@ from adjudge.core.engine.session import Companion
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.judges.attributes import code_of
 from adjudge.core.judges.companions import with_companions
+from adjudge.core.judges.frames import F, with_verdicts
 from adjudge.core.judges.inputs import (
     CriteriaLike,
     DataSet,
@@ -145,16 +146,31 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         budget: Budget | None = ...,
         progress: Progress[R] | None = ...,
     ) -> list[R]: ...
+    @overload
     async def aevaluate(
         self,
-        instances: InstancesLike,
+        instances: F,
         criteria: CriteriaLike | Sequence[CriteriaLike],
         *,
+        columns: Mapping[str, str],
+        run: RunLike | None = ...,
+        budget: Budget | None = ...,
+        progress: Progress[R] | None = ...,
+    ) -> F: ...
+    async def aevaluate(
+        self,
+        instances: InstancesLike | F,
+        criteria: CriteriaLike | Sequence[CriteriaLike],
+        *,
+        columns: Mapping[str, str] | None = None,
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Progress[R] | None = None,
-    ) -> R | list[R]:
-        """Judge one instance (→ one result), or a list of them (→ a list).
+    ) -> R | list[R] | F:
+        """Judge one instance (→ one result), or a list of them (→ a list). With ``columns``, a data
+        frame comes back with the columns verdict, score, explanation and status.
+
+        ``columns``: field → column of the frame; {} if its columns have the usual names.
 
         ``criteria``: a question, a Criteria, or a list with one for each instance.
 
@@ -162,10 +178,15 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         ``budget``: what may be spent, an ``adjudge.Budget``; at its limit BudgetSpent is raised.
         ``progress``: True shows a bar, a function is called with each result as it comes.
         """
-        results = await self.judge_items(
-            self.cases(instances, criteria), run=run, budget=budget, progress=progress
-        )
-        return one_or_all(instances, results)
+
+        async def judge(given: Any) -> list[R]:
+            return await self.judge_items(
+                self.cases(given, criteria), run=run, budget=budget, progress=progress
+            )
+
+        if columns is not None:
+            return await with_verdicts(cast(F, instances), columns, judge)
+        return one_or_all(instances, await judge(instances))
 
     evaluate = sync_edge(aevaluate)
     __call__ = same_as(evaluate)

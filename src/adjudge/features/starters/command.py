@@ -167,6 +167,16 @@ def starters(kind: str, language: str = "en") -> Iterator[tuple[PurePosixPath, b
         yield from _files(place / part, PurePosixPath())
 
 
+def example(name: str) -> bytes:
+    """Return the content of one of the examples."""
+    return (_examples() / name).read_bytes()
+
+
+def write_starter(target: Path, content: bytes) -> Message:
+    """Write a file, unless it is there, and return what was done."""
+    return _write(target, content, force=False)[1]
+
+
 def _examples() -> Path:
     """Return the folder of examples in a wheel, or in the checkout."""
     packed = _STARTERS / _EXAMPLES

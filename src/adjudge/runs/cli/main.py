@@ -36,6 +36,7 @@ _SAME_SIGNAL = 0.5
 COMMANDS: Parts[click.Command] = Parts("commands")
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Judge": {
+        "demo": "Judge example answers at once, without a key, and see a report.",
         "init": "Write files to begin with: an eval file, tests, a workflow.",
         "check": "Judge texts against one criterion: pass or fail.",
         "judge": "Judge texts by criteria with options and scores.",
