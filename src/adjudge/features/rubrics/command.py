@@ -29,7 +29,7 @@ from adjudge.features.rubrics.record import rubric_detail
 from adjudge.features.rubrics.review import SUFFIX, ReviewRow, write_reviews
 from adjudge.features.rubrics.rubric import Rubric
 from adjudge.features.rubrics.settings import RUBRIC_FIELDS
-from adjudge.messages import Message, plural
+from adjudge.messages import Message, join, plural
 from adjudge.runs.builder import open_entry
 from adjudge.runs.cli.estimates import estimated, show_estimate
 from adjudge.runs.cli.execute import (
@@ -422,6 +422,95 @@ def _show_rates(rates: Sequence[CorrectedRate], tied: int) -> None:
     screen.say(Message("It holds if the labelled rows were drawn at random."))
     if tied:
         screen.say(Message("{count} points have tied labels and are left out", count=tied))
+
+
+# -- probe -----------------------------------------------------------------------------
+
+
+@rubric.command("probe")
+@argument("file", "Rows with a column of rubrics.", type=PATH)
+@click.option("--rows", type=click.IntRange(1), default=20, help="The most rows, from the first.")
+@models
+@server
+@max_calls
+@max_usd
+@run_folder
+@click.option("--language", help="Language of prompts: en (default) or ru.")
+@as_json
+def probe(
+    file: Path,
+    rows: int,
+    model: tuple[str, ...],
+    at: ServerEntry,
+    max_calls: int | None,
+    max_usd: float | None,
+    run: Path | None,
+    language: str | None,
+    as_json: bool,
+) -> int:
+    """Judge answers that deserve nothing: an empty one, a refusal, the question, and the points
+    themselves. A point that gives one of them credit is weak, or gives the answer away.
+
+    Exit codes: 0 done, 1 could not run, 3 some points have no verdict.
+    """
+    from itertools import islice
+
+    from adjudge.features.rubrics.judge import RubricJudge
+    from adjudge.features.rubrics.probes import PROBE_TITLES, probe_rubrics
+
+    probed: list[tuple[Instance, Rubric]] = []
+    for row in islice(read_instances(file, needed=(), also=("user_input", *RUBRIC_FIELDS)), rows):
+        value = next((row.fields[name] for name in RUBRIC_FIELDS if name in row.fields), None)
+        if value is None:
+            raise SetupError("{file}: {id}: the row has no rubric", file=file, id=row.id or "")
+        probed.append((row, parse_rubric(value if isinstance(value, str) else tuple(value))))
+    if not probed:
+        raise SetupError("{file} holds no rows", file=file)
+    entries = model_entries(model, at)
+    judge = RubricJudge(
+        [open_entry(entry, cache=True, prices=price_table()) for entry in entries],
+        per="point",
+        language=choose_language(language),
+    )
+    limits = None if max_calls is None and max_usd is None else Budget(max_usd, max_calls, None)
+    report = probe_rubrics(judge, probed, run=run, budget=limits)
+    lost = sum(figures.failed for figures in report.counts.values())
+    if as_json:
+        counts = {name: figures.to_dict() for name, figures in report.counts.items()}
+        print_results(
+            "rubric-probes",
+            {"rows": report.rows, "points": len(report.points), "probes": counts},
+            (point.to_dict() for point in report.leaking),
+            {"file": str(file)},
+        )
+        return ExitCode.UNSCORED if lost else ExitCode.OK
+    for name, figures in report.counts.items():
+        if not (figures.judged or figures.undecided or figures.failed):
+            continue
+        echo(
+            Message(
+                "{probe}: {credited} of {count} points met; {undecided} cannot be decided, "
+                "{failed} without a verdict",
+                probe=PROBE_TITLES[name],
+                credited=figures.credited,
+                count=figures.judged,
+                undecided=figures.undecided,
+                failed=figures.failed,
+            )
+        )
+    for point in report.leaking[:_MOST_SHOWN]:
+        echo(
+            Message(
+                "  {row}, {point} {text!r}: met by {probes}",
+                row=point.row,
+                point=point.point.id,
+                text=point.point.text,
+                probes=join(", ", [PROBE_TITLES[name] for name in point.credited]),
+            )
+        )
+    if len(report.leaking) > _MOST_SHOWN:
+        echo(Message("and {count} more; --json has all", count=len(report.leaking) - _MOST_SHOWN))
+    return ExitCode.UNSCORED if lost else ExitCode.OK
 
 
 # -- propose -----------------------------------------------------------------------------

@@ -29,6 +29,13 @@ _SUBJECTIVE = frozenset(
     }
 )
 
+_JUST_RIGHT = re.compile(
+    r"\W*(?:(?:the|this) )?(?:answer|response|text|it)? ?(?:is|must be|should be)? ?(?:factually )?"
+    r"(?:correct|right|accurate|true)\W*|\W*(?:ответ|текст)? ?(?:фактически )?"
+    r"(?:верен|правилен|правильный|верный|точен|точный)\W*",
+    re.IGNORECASE,
+)
+"""Demands that no judge can decide without knowing the right answer."""
 
 _TELLING = frozenset({"not", "no", "never", "without", "не", "нет", "ни", "никогда", "без"})
 """Words that make another demand of the same sentence."""
@@ -73,6 +80,11 @@ def _texts(rubric: Rubric) -> Iterator[tuple[str, Message]]:
                 Message(
                     "{word!r} is a matter of opinion: say what the answer must contain", word=vague
                 ),
+            )
+        if _JUST_RIGHT.fullmatch(point.text):
+            yield (
+                point.id,
+                Message("cannot be decided from the answer alone: say what a right answer says"),
             )
         if point.invert and point.points < 0:
             yield (

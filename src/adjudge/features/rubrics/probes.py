@@ -1,0 +1,128 @@
+"""Probe points with answers that deserve nothing: a sound point gives them no credit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.engine.run import RunLike
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.features.rubrics.judge import RubricJudge
+from adjudge.features.rubrics.rubric import Point, Rubric
+from adjudge.messages import Message
+
+REFUSAL = "I cannot help with that."
+PROBE_TITLES: Mapping[str, Message] = {
+    "empty": Message("an empty answer"),
+    "refusal": Message("a refusal"),
+    "question": Message("the question repeated"),
+    "rubric": Message("the points pasted as the answer"),
+}
+
+
+@dataclass
+class PointProbes:
+    """One point under all probes."""
+
+    row: str
+    point: Point
+    credited: list[str] = field(default_factory=list)
+    """The probes that earned something."""
+
+    def to_dict(self) -> JsonDict:
+        return {
+            "row": self.row,
+            "point": self.point.id,
+            "text": self.point.text,
+            "credited": list(self.credited),
+        }
+
+
+@dataclass
+class ProbeCounts:
+    """One probe over all points that earn something if they are met."""
+
+    judged: int = 0
+    credited: int = 0
+    undecided: int = 0
+    failed: int = 0
+    """Points without a verdict; they are in no share."""
+
+    def to_dict(self) -> JsonDict:
+        return {
+            "judged": self.judged,
+            "credited": self.credited,
+            "undecided": self.undecided,
+            "failed": self.failed,
+        }
+
+
+@dataclass(frozen=True)
+class ProbeReport:
+    """What points gave answers that deserve nothing."""
+
+    rows: int
+    counts: Mapping[str, ProbeCounts]
+    points: Sequence[PointProbes]
+
+    @property
+    def leaking(self) -> list[PointProbes]:
+        """Points that gave credit to a probe."""
+        return [point for point in self.points if point.credited]
+
+
+def probe_rubrics(
+    judge: RubricJudge,
+    rows: Sequence[tuple[Instance, Rubric]],
+    *,
+    run: RunLike | None = None,
+    budget: Budget | None = None,
+) -> ProbeReport:
+    """Judge each row's probes by its rubric.
+
+    Points below 0, inverted points and points without worth are left out: not to meet them is
+    right.
+    """
+    probes = [
+        (number, name, replace(row, id=f"{row.id}: {name}", fields={**row.fields, **fields}))
+        for number, (row, rubric) in enumerate(rows)
+        for name, fields in _probes(judge, row, rubric)
+    ]
+    results = judge.evaluate([probe for _, _, probe in probes], run=run, budget=budget)
+    counts = {name: ProbeCounts() for name in PROBE_TITLES}
+    points: dict[tuple[int, str], PointProbes] = {}
+    for (number, name, _), result in zip(probes, results, strict=True):
+        for verdict in result.points:
+            point = verdict.point
+            if point.points <= 0 or point.invert:
+                continue
+            figures = points.setdefault(
+                (number, point.id), PointProbes(str(rows[number][0].id), point)
+            )
+            if verdict.undecided:
+                counts[name].undecided += 1
+            elif verdict.value is None:
+                counts[name].failed += 1
+            else:
+                counts[name].judged += 1
+                if verdict.value > 0:
+                    counts[name].credited += 1
+                    figures.credited.append(name)
+    return ProbeReport(len(rows), counts, list(points.values()))
+
+
+def _probes(
+    judge: RubricJudge, row: Instance, rubric: Rubric
+) -> Iterator[tuple[str, dict[str, str]]]:
+    question = row.fields.get("user_input")
+    texts = {
+        "empty": "",
+        "refusal": REFUSAL,
+        "question": question if isinstance(question, str) else None,
+        "rubric": "\n".join(point.text for point in rubric.points),
+    }
+    for name, text in texts.items():
+        if text is not None:
+            yield name, {judge.text_field: text}
