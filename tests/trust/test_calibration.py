@@ -711,3 +711,20 @@ def test_several_answers_to_one_question_are_no_independent_rows(tmp_path: Path)
     assert (repeated.corrected.value, repeated.system) == (alone.corrected.value, "")
     assert (repeated.corrected.width or 0) > 1.7 * (alone.corrected.width or 1)
     assert (repeated.labels_only.width or 0) > 1.7 * (alone.labels_only.width or 1)
+
+
+def test_labels_outside_the_draw_of_drawn_rows_count_and_the_note_says_so(
+    run: Path, rows: list[Row]
+) -> None:
+    labelled(run, labels_of(rows[:60]))
+    before = only(calibrate_run(run, settings=NUMBER_ONLY))
+    outside = [
+        replace(label, annotator="other", option="FAIL")
+        for label in labels_of(rows[:20], design="chosen")
+    ]
+    labelled(run, [*outside, *labels_of(rows[60:65], design="chosen")])
+    after = only(calibrate_run(run, settings=NUMBER_ONLY))
+    assert before.corrected is not None and after.corrected is not None
+    assert after.corrected.value < before.corrected.value
+    assert any("20 labels were given outside the draw" in note for note in after.notes)
+    assert any("5 labels of chosen rows" in note for note in after.notes)

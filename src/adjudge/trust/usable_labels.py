@@ -118,13 +118,12 @@ def sort_labels(
             _all_older_refusal(len(usable), since) if older_labels == usable else None
         )
         usable = [label for label in usable if label.at >= since]
-    usable, foreign = _of_this_judge(usable, lock)
+    usable, is_foreign = _of_this_judge(usable, lock)
+    foreign = sum(is_foreign)
     count_chosen = sum(not label.is_random for label in usable) - foreign
     if usable and count_chosen + foreign == len(usable):
         refusal = refusal or _none_drawn_refusal(foreign, count_chosen)
-    notes = _notes(
-        all_labels, usable, count_chosen, foreign, 0 if model_made else len(answered) - len(people)
-    )
+    notes = _notes(all_labels, usable, is_foreign, 0 if model_made else len(answered) - len(people))
     ways = sorted({str(label.drawn_by) for label in usable if label.design == "random_weighted"})
     if len(ways) > 1:
         refusal = refusal or _two_draws_refusal(ways)
@@ -178,9 +177,24 @@ def _skipped_rows(
     return skipped
 
 
-def _of_this_judge(labels: Sequence[Label], lock: str | None) -> tuple[list[Label], int]:
+def labels_of_drawn_rows(labels: Iterable[Label], drawn: Iterable[Label]) -> list[bool]:
+    """Return for each label whether it is about a row of a label in ``drawn`` that was drawn.
+
+    Such a label counts in the corrected number, however its annotator came to the row.
+    """
+    rows = {(label.criteria, *label.about) for label in drawn if label.is_random}
+    texts = {(criteria, text) for criteria, text, _ in rows}
+    return [
+        (label.criteria, *label.about) in rows
+        or (label.criteria, label.row, None) in rows
+        or (label.about[1] is None and (label.criteria, label.row) in texts)
+        for label in labels
+    ]
+
+
+def _of_this_judge(labels: Sequence[Label], lock: str | None) -> tuple[list[Label], list[bool]]:
     """Mark rows that were drawn by another judge's verdicts as chosen: they are not random for this
-    judge.
+    judge. Also return for each label whether it is of such a row.
     """
     foreign = [
         label.design in ("random_within_verdict", "random_weighted")
@@ -191,7 +205,7 @@ def _of_this_judge(labels: Sequence[Label], lock: str | None) -> tuple[list[Labe
         replace(label, design="chosen") if is_foreign else label
         for label, is_foreign in zip(labels, foreign, strict=True)
     ]
-    return labels_here, sum(foreign)
+    return labels_here, foreign
 
 
 def _two_draws_refusal(ways: Sequence[str]) -> Refusal:
@@ -258,24 +272,35 @@ def _none_drawn_refusal(foreign: int, chosen: int) -> Refusal:
 def _notes(
     all_labels: Sequence[Label],
     usable: Sequence[Label],
-    count_chosen: int,
-    foreign: int,
+    is_foreign: Sequence[bool],
     models: int,
 ) -> list[Message]:
+    outside = Counter(
+        "drawn" if is_drawn else "foreign" if of_another else "chosen"
+        for label, of_another, is_drawn in zip(
+            usable, is_foreign, labels_of_drawn_rows(usable, usable), strict=True
+        )
+        if not label.is_random
+    )
     return nonzero(
         plural(
             "{count} label of a chosen row: it helps to write better criteria; it does not "
             "move the corrected number",
             "{count} labels of chosen rows: they help to write better criteria; they do not "
             "move the corrected number",
-            count_chosen,
+            outside["chosen"],
+        ),
+        plural(
+            "{count} label was given outside the draw to a row that is drawn: it counts there",
+            "{count} labels were given outside the draw to rows that are drawn: they count there",
+            outside["drawn"],
         ),
         plural(
             "{count} label of a row drawn within the verdicts of another judge: it does not "
             "move the corrected number",
             "{count} labels of rows drawn within the verdicts of another judge: they do not "
             "move the corrected number",
-            foreign,
+            outside["foreign"],
         ),
         plural(
             "{count} label made by models, left out",

@@ -529,3 +529,36 @@ def test_rows_are_assigned_and_a_terminal_shows_whose_they_are(run: Path) -> Non
     assert f"dates, ann: 1 of {totals['ann:']}" in listed
     assert "assigned to ann, bob" in adjudge(run, "--annotator", "eve").stderr
     assert "anybody can label" in adjudge(run, "--unassign").stdout
+
+
+def test_an_import_about_drawn_rows_does_not_say_that_it_moves_nothing(
+    run: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "drawn.csv").write_text("id,ann\nr0,PASS\nr1,FAIL\n")
+    adjudge(run, "--import", tmp_path / "drawn.csv", "--design", "random")
+    (tmp_path / "more.csv").write_text("id,ann,bob\nr0,FAIL,PASS\nr2,FAIL,\n")
+    done = adjudge(run, "--import", tmp_path / "more.csv")
+    assert "1 of them of chosen rows: they do not move the corrected rate" in done.stdout
+    assert "2 of them of rows that were drawn before: they count in" in done.stdout
+
+
+def test_a_question_mark_in_a_file_is_unsure_and_goes_out_as_one(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "sheet.csv").write_text("id,ann,bob\nr0,PASS,?\nr1,FAIL,\n")
+    done = adjudge(run, "--import", tmp_path / "sheet.csv", "--design", "random")
+    assert done.returncode == 0, done.stderr
+    states = [(label.annotator, label.state) for label in LabelStore(run).current()]
+    assert sorted(states) == [("ann", "given"), ("ann", "given"), ("bob", "unsure")]
+    adjudge(run, "--export", tmp_path / "wide.csv", "--wide")
+    text = (tmp_path / "wide.csv").read_text(encoding="utf-8-sig")
+    assert "r0,dates,PASS,?" in text and "r1,dates,FAIL,\n" in text.replace("\r", "")
+
+
+def test_drawn_rows_that_an_import_leaves_out_are_said_to_be_in_no_interval(
+    run: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "sheet.csv").write_text("id,ann\nr0,PASS\nr1,maybe\n")
+    options = ("--import", tmp_path / "sheet.csv", "--skip-bad-rows")
+    drawn = adjudge(run, *options, "--design", "random")
+    assert drawn.returncode == 3
+    assert "1 row of the file is left out: if it was drawn" in drawn.stderr
+    assert "no interval allows" not in adjudge(run, *options).stderr

@@ -17,7 +17,7 @@ from adjudge.errors import SetupError
 from adjudge.features.agents.report import KeptSteps, steps_in
 from adjudge.features.trust.keys import Keys, Lines, WholeLines, keyboard, latin
 from adjudge.features.trust.label_screen import screen, step_lines
-from adjudge.messages import Message, join, render
+from adjudge.messages import Message, join, plural, render
 from adjudge.runs.cli.inputs import as_usage_error, check_criteria
 from adjudge.runs.cli.json_text import Document, print_results
 from adjudge.runs.cli.options import (
@@ -476,6 +476,17 @@ def _import(run: Path, source: Path, defaults: LabelDefaults, *, skip: bool) -> 
         new = store.merge(*labels)
     for row in bad:
         echo(Message("skipped {row}", row=str(row)), err=True)
+    if bad and defaults.design != "chosen":
+        echo(
+            plural(
+                "{count} row of the file is left out: if it was drawn, no interval allows for it; "
+                "write ? where an annotator could not tell",
+                "{count} rows of the file are left out: if they were drawn, no interval allows for "
+                "them; write ? where an annotator could not tell",
+                len(bad),
+            ),
+            err=True,
+        )
     values = {"labels": count_labels(len(new)), "file": source}
     echo(
         Message(
@@ -500,15 +511,31 @@ def _import(run: Path, source: Path, defaults: LabelDefaults, *, skip: bool) -> 
                 count=older,
             )
         )
-    if not_random := sum(not label.is_random for label in new):
+    _say_outside_draw(new, store)
+    return ExitCode.UNSCORED if bad else ExitCode.OK
+
+
+def _say_outside_draw(new: list[Label], store: LabelStore) -> None:
+    """Print how many new labels were given outside the draw, and whether they count."""
+    from adjudge.trust.usable_labels import labels_of_drawn_rows
+
+    outside = [label for label in new if not label.is_random]
+    count_drawn = sum(labels_of_drawn_rows(outside, store.history()))
+    if len(outside) > count_drawn:
         echo(
             Message(
                 "{count} of them of chosen rows: they do not move the corrected rate (--design "
                 "random says that they were drawn)",
-                count=not_random,
+                count=len(outside) - count_drawn,
             )
         )
-    return ExitCode.UNSCORED if bad else ExitCode.OK
+    if count_drawn:
+        echo(
+            Message(
+                "{count} of them of rows that were drawn before: they count in the corrected rate",
+                count=count_drawn,
+            )
+        )
 
 
 def _last_lines(labels: list[Label], at: float) -> list[Label]:

@@ -11,7 +11,7 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.label import Label
 from adjudge.errors import SetupError
 from adjudge.runs.exporters.table import check_writable, write_rows
-from adjudge.trust.labels.files import ANSWERS, NAMES
+from adjudge.trust.labels.files import ANSWERS, NAMES, UNSURE
 
 ENDINGS = (".csv", ".jsonl")
 
@@ -48,5 +48,6 @@ def _wide(labels: list[Label]) -> list[JsonDict]:
         about = some_of(label, "row", "id", "criteria")
         key = (label.criteria, label.row, label.id)
         row = rows.setdefault(key, {**about, **dict.fromkeys(annotators)})
-        row[label.annotator] = label.answer
+        # a drawn row without an answer must not look like one that nobody has seen
+        row[label.annotator] = UNSURE if label.state in ("unsure", "skipped") else label.answer
     return list(rows.values())

@@ -31,6 +31,8 @@ ANSWERS = ("label", "option", "score", "winner")
 """Columns that hold an answer, the first that is there; ``label`` is whichever of the others the
 criteria asks for.
 """
+UNSURE = "?"
+"""What stands for an answer that the annotator could not give, unless an option is called so."""
 _OF_AN_EXPORT = "votes_requested"
 """Where this column is, the file is an export of a run: its option and score are the judge's."""
 NAMES = tuple(entry.name for entry in fields(Label))
@@ -341,12 +343,8 @@ class _RowReader:
     def _single_label(self) -> Label:
         about, scale, found_row = self._resolve_row()
         state = self._text("state") or "given"
-        return self._label(
-            about,
-            self._answer(scale, found_row) if state == "given" else Answer(),
-            self._annotator(),
-            state,
-        )
+        answer = self._answer(scale, found_row) if state == "given" else Answer()
+        return self._label(about, answer, self._annotator(), state)
 
     def _labels_of_annotators(self) -> Iterator[Label]:
         about, scale, found_row = self._resolve_row()
@@ -372,8 +370,7 @@ class _RowReader:
             )
         for name in columns:
             if text := self._text(name):
-                answer = scale.read(text, found_row.responses, found_row.systems)
-                yield self._label(about, answer, name, "given")
+                yield self._label(about, _read_answer(scale, text, found_row), name, "given")
 
     def _resolve_row(self) -> tuple[_About, LabelScale, FoundRow]:
         """Return the row and criterion that the label is about, and its scale."""
@@ -389,12 +386,12 @@ class _RowReader:
             found_row,
         )
 
-    def _label(self, about: _About, answer: Answer, annotator: str, state: str) -> Label:
+    def _label(self, about: _About, answer: Answer | None, annotator: str, state: str) -> Label:
         values = {
             **vars(about),
-            **vars(answer),
+            **vars(answer or Answer()),
             "annotator": annotator,
-            "state": state,
+            "state": "unsure" if answer is None else state,
             "kind": self._text("kind") or self._defaults.kind,
             "design": self._text("design") or self._defaults.design,
             "judge_visible": self._parse(
@@ -418,10 +415,10 @@ class _RowReader:
         self.column = None
         return Label(**values)  # Label checks the values
 
-    def _answer(self, scale: LabelScale, found_row: FoundRow) -> Answer:
+    def _answer(self, scale: LabelScale, found_row: FoundRow) -> Answer | None:
         for name in self._answers:
             if (text := self._text(name)) is not None:
-                return scale.read(text, found_row.responses, found_row.systems)
+                return _read_answer(scale, text, found_row)
         raise WrongData("the row holds no answer")
 
     def _annotator(self) -> str:
@@ -449,6 +446,16 @@ class _RowReader:
         if value is None or (isinstance(value, str) and is_blank(value)):
             return None
         return value if isinstance(value, str) else repr(value)
+
+
+def _read_answer(scale: LabelScale, text: str, found_row: FoundRow) -> Answer | None:
+    """Read an answer; return None if the annotator was unsure."""
+    try:
+        return scale.read(text, found_row.responses, found_row.systems)
+    except ValueError:
+        if text.strip() == UNSURE:
+            return None
+        raise
 
 
 def _parse_bool(text: str) -> bool:
