@@ -14,6 +14,7 @@ from adjudge import AspectCritic, DirectJudge, Instance
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.label import Label
 from adjudge.runs.diff import JudgmentSummary, OutcomeCount, run_diff
+from adjudge.runs.results.comparison_words import comparison_lines
 from adjudge.stats.difference import ComparisonOutcome, compare, labelled_difference
 from adjudge.trust.comparison import (
     ComparisonSettings,
@@ -125,6 +126,19 @@ def test_two_judges_of_the_same_texts_are_not_two_systems(tmp_path: Path) -> Non
     found = only(one, system(tmp_path / "two", passes, definition="Says yes, and politely."))
     assert not found.same_judge
     assert any("a difference between the judges" in note for note in found.notes)
+
+
+def test_a_stricter_judge_of_the_same_texts_does_not_make_them_worse(tmp_path: Path) -> None:
+    one = system(tmp_path / "one", [True] * 100)
+    stricter = only(one, system(tmp_path / "two", [False] * 100, definition="Says a loud yes."))
+    if stricter.other_texts:  # the helper writes the verdict into the text
+        stricter = replace(stricter, other_texts=0)
+    assert stricter.outcome is ComparisonOutcome.WORSE and not stricter.same_judge
+    headline = next(iter(comparison_lines(stricter, "two")))
+    assert "two scores lower" in headline and "worse" not in headline
+    more_lenient = replace(stricter, outcome=ComparisonOutcome.BETTER)
+    assert "two scores higher" in next(iter(comparison_lines(more_lenient, "two")))
+    assert "two is worse" in next(iter(comparison_lines(replace(stricter, other_texts=9), "two")))
 
 
 def test_turns_of_one_conversation_are_not_independent(tmp_path: Path) -> None:

@@ -165,6 +165,13 @@ class RunComparison(JudgeCriterion, HtmlRepr):
         )
 
     @property
+    def is_between_judges(self) -> bool:
+        """Return True if other judges judged the same texts: the texts are then not better or
+        worse.
+        """
+        return not self.same_judge and not self.other_texts and self.corrected is None
+
+    @property
     def shown(self) -> Estimate:
         """The difference that the outcome is based on."""
         return self.corrected or self.difference.estimate

@@ -191,7 +191,8 @@ def plan(settings: PlanSettings, judge: PlannedJudge | None = None) -> Plan:
     aims = [settings.width, settings.difference, settings.bar]
     if sum(aim is not None for aim in aims) != 1:
         raise SetupError(
-            "say what is wanted: a width (one rate), a difference (a comparison) or a bar (a gate)"
+            "say what is wanted, and only one: --width (one rate), --difference (a comparison) or "
+            "--bar (a gate)"
         )
     _check(settings, judge)
     if settings.width is not None:

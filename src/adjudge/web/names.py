@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from adjudge.core.domain.vote import Outcome
 from adjudge.messages import Message, term
+from adjudge.runs.view.template import OUTCOME_NAMES
 
 LANGUAGES = ("en", "ru")
 NAMES: Mapping[str, Mapping[str, str]] = {
@@ -72,14 +72,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "medium": Message("3–5 sentences"),
         "long": Message("6–10 sentences"),
     },
-    "outcome": {
-        Outcome.OK: term("vote", "ok"),
-        Outcome.REPAIRED: term("vote", "repaired"),
-        Outcome.ABSTAINED: term("page", "abstained"),
-        Outcome.UNREADABLE: term("vote", "unreadable"),
-        Outcome.REFUSED: term("vote", "refused"),
-        Outcome.MODEL_ERROR: Message("model error"),
-    },
+    "outcome": OUTCOME_NAMES,
     "queue": {
         "random": term("queue", "random"),
         "random-uncertain": Message("at random, unsure verdicts oftener"),

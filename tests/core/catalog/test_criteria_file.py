@@ -13,6 +13,7 @@ from adjudge.core.catalog.criteria import criteria, criteria_names, read_criteri
 from adjudge.core.catalog.criteria_file import read_entries
 from adjudge.core.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 
 TONE: dict[str, Any] = {
     "name": "tone",
@@ -341,3 +342,13 @@ def test_a_bomb_of_references_is_refused_at_once(tmp_path: Path) -> None:
     layers = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12))
     with pytest.raises(SetupError, match="a0: is not a key here"):
         read_criteria(written(tmp_path, "a0: &a0 [x]\n" + layers))
+
+
+def test_the_place_of_a_wrong_entry_is_a_sentence_of_ours(tmp_path: Path) -> None:
+    """It was a plain text, and stood in English in Russian errors."""
+    path = tmp_path / "own.json"
+    path.write_text(json.dumps([TONE, {"name": "b", "description": "B?", "nonsense": 1}]))
+    with pytest.raises(SetupError) as refused:
+        read_entries(path)
+    assert isinstance(refused.value.args[0], Message)
+    assert "entry 2 ('b')" in str(refused.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from adjudge import PairwiseJudge, ScriptedModel
@@ -31,3 +32,26 @@ def test_each_table_of_wins_names_its_criterion(tmp_path: Path) -> None:
     assert "Who won: clarity" in summary and "Who won: length" in summary
     assert "clarity: response 1: win rate 1.00" in summary
     assert "length: response 2: win rate 1.00" in summary
+
+
+def test_three_systems_of_which_two_are_close_are_not_all_too_close(tmp_path: Path) -> None:
+    """The third loses everything: only the first place is open."""
+
+    def ranks(prompt: str) -> str:
+        letters = "ABC" if "even" in prompt else "BAC"
+        return f'{{"explanation": "so", "ranking": {json.dumps(list(letters))}}}'
+
+    rows = [
+        PairwiseInstance(responses=[f"{['even', 'odd'][place % 2]} {place}", "two", "three"])
+        for place in range(20)
+    ]
+    run = tmp_path / "run"
+    model = ScriptedModel(lambda request: ranks(request.prompt.text))
+    PairwiseJudge(model).evaluate(rows, Criteria("clarity", "Which is clearer?"), run=run)
+    shown = " ".join(adjudge("runs", "show", run).stdout.split())
+    assert "No system is ahead of all others beyond doubt." in shown
+    assert "Too close to call" not in shown
+    adjudge("export", run, "-o", tmp_path / "run.html")
+    assert "No system is ahead of all others" in (tmp_path / "run.html").read_text()
+    adjudge("export", run, "-o", tmp_path / "run.md")
+    assert "No system is ahead of all others" in (tmp_path / "run.md").read_text()

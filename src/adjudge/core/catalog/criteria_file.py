@@ -35,6 +35,7 @@ from adjudge.core.reading.values import (
     unique_keys,
 )
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 
 PAIRWISE_KEYS = (
     "name",
@@ -276,7 +277,11 @@ def _with_places(whole: Place) -> list[tuple[Place, object]]:
     placed: list[tuple[Place, object]] = []
     for index, (at, item) in enumerate(items, 1):
         name = item.get("name") if isinstance(item, Mapping) else None
-        label = f"entry {index} ({str(name)!r})" if isinstance(name, str) else f"entry {index}"
+        label = (
+            Message("entry {index} ({name!r})", index=index, name=str(name))
+            if isinstance(name, str)
+            else Message("entry {index}", index=index)
+        )
         placed.append((replace(at, entry=label, field=""), item))
     return placed
 

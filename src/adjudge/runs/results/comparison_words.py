@@ -56,7 +56,7 @@ def _lines(comparison: RunComparison, two: str) -> Iterator[str]:
     yield Message(
         "{name}: {outcome}: {of} {first:.3f} → {second:.3f} on {rows}",
         name=name,
-        outcome=_outcome(comparison.outcome, two),
+        outcome=_outcome(comparison, two),
         of=_measure(comparison),
         first=float(comparison.first),
         second=float(comparison.second),
@@ -215,7 +215,15 @@ def _noise(noise: VoteNoise | None) -> Iterator[str]:
         )
 
 
-def _outcome(outcome: ComparisonOutcome, run: str) -> Message:
+def _outcome(comparison: RunComparison, run: str) -> Message:
+    outcome = comparison.outcome
+    if outcome is not ComparisonOutcome.CANNOT_TELL and comparison.is_between_judges:
+        # the same texts are neither better nor worse: one judge passes more of them
+        return (
+            Message("{run} scores higher", run=run)
+            if outcome is ComparisonOutcome.BETTER
+            else Message("{run} scores lower", run=run)
+        )
     if outcome is ComparisonOutcome.BETTER:
         return Message("{run} is better", run=run)
     if outcome is ComparisonOutcome.WORSE:

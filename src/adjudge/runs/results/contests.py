@@ -166,6 +166,15 @@ class ContestSummary:
         least = 0.5 if len(self.systems) == 2 else max(other_uppers, default=1.0)
         return leading if leading.interval and leading.interval.lower > least else None
 
+    @property
+    def no_leader(self) -> Message:
+        """What is said if no system is better beyond doubt."""
+        if all(system.winrate is None for system in self.systems):
+            return Message("No row could be compared.")
+        if len(self.systems) > 2:
+            return Message("No system is ahead of all others beyond doubt.")
+        return Message("Too close to call on these rows.")
+
 
 class _System:
     def __init__(self) -> None:

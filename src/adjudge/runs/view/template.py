@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.resources import files
 
 import jinja2
 
+from adjudge.core.domain.vote import Outcome
 from adjudge.messages import Message, capitalize, plural, render, term
 from adjudge.runs.counts import grouped
 from adjudge.runs.numbers import figure, limits, short_figure
 from adjudge.runs.view.markdown import escaped
+
+OUTCOME_NAMES: Mapping[Outcome, Message] = {
+    Outcome.OK: term("vote", "ok"),
+    Outcome.REPAIRED: term("vote", "repaired"),
+    Outcome.ABSTAINED: term("page", "abstained"),
+    Outcome.UNREADABLE: term("vote", "unreadable"),
+    Outcome.REFUSED: term("vote", "refused"),
+    Outcome.MODEL_ERROR: Message("model error"),
+}
 
 
 def environment(language: str, *, html: bool) -> jinja2.Environment:
@@ -42,6 +53,7 @@ def environment(language: str, *, html: bool) -> jinja2.Environment:
         "plural": lambda one, many, count: plural(one, many, count).render(language),
         "pgettext": lambda context, text: term(context, text).render(language),
         "language": language,
+        "outcome_names": OUTCOME_NAMES,
     }
     return templates
 

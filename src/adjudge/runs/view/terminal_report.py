@@ -217,10 +217,8 @@ def _show_order(contests: ContestSummary, screen: Screen, name: str) -> None:
     def say(message: Message, style: str = "") -> None:
         screen.say(join(": ", (name, message)) if name else message, style)
 
-    if not any(system.winrate is not None for system in contests.systems):
-        say(Message("No row could be compared."), "dim")
-    elif not contests.leader:
-        say(Message("Too close to call on these rows."), "dim")
+    if not contests.leader:
+        say(contests.no_leader, "dim")
     if contests.left_out:
         say(contests.left_out)
     if contests.order is not None:
