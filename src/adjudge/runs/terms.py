@@ -83,6 +83,7 @@ _LEANINGS: Mapping[str, Message] = {
 _STATES: Mapping[str, Message] = {
     "complete": term("run", "complete"),
     "not finished": Message("not finished"),
+    "imported": term("run", "imported"),
 }
 
 

@@ -19,6 +19,7 @@ from adjudge.core.ledger.records import records
 from adjudge.errors import SetupError
 from adjudge.messages import Message, join, plural
 from adjudge.runs.folder import reading
+from adjudge.runs.numbers import figure
 from adjudge.stats.refusal import Refusal
 from adjudge.stats.selective import threshold
 from adjudge.stats.temperature import Shares, Temperature, calibrate
@@ -123,8 +124,8 @@ def _interval(value: float | None, lower: float | None, upper: float | None) -> 
     if value is None:
         return "–"
     if lower is None or upper is None:
-        return f"{value:.3f}"
-    return f"{value:.3f} ({lower:.3f}–{upper:.3f})"
+        return figure(value, 3)
+    return Message("{value:.3f} ({lower:.3f}–{upper:.3f})", value=value, lower=lower, upper=upper)
 
 
 def calibrate_probabilities(

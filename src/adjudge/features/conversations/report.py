@@ -18,7 +18,7 @@ from adjudge.features.conversations.rates import Between, Rates, Trial, rates_of
 from adjudge.features.conversations.record import ATTRIBUTION, OUTCOME, conversation_detail
 from adjudge.features.conversations.user_checks import FAULT_WORDS, FaultKind
 from adjudge.messages import Message, plural
-from adjudge.runs.numbers import percent, percent_range
+from adjudge.runs.numbers import figure, percent, percent_range
 from adjudge.runs.sections import SectionPart, SectionTally
 from adjudge.stats.intervals import Interval
 
@@ -205,13 +205,13 @@ class ConversationPart(SectionPart):
     def _costs_shown(self) -> Iterator[FigureRow]:
         per_conversation = Message("per conversation")
         if self.turns is not None:
-            yield FigureRow(Message("messages"), f"{self.turns:.1f}", per_conversation)
+            yield FigureRow(Message("messages"), figure(self.turns, 1), per_conversation)
         if self.tokens:
             yield FigureRow(Message("tokens"), f"{self.tokens:.0f}", per_conversation)
         if self.usd:
-            yield FigureRow(Message("cost"), f"${self.usd:.4f}", per_conversation)
+            yield FigureRow(Message("cost"), Message("${usd:.4f}", usd=self.usd), per_conversation)
         if self.seconds is not None:
-            yield FigureRow(Message("seconds of waiting"), f"{self.seconds:.2f}", per_conversation)
+            yield FigureRow(Message("seconds of waiting"), figure(self.seconds), per_conversation)
         if self.restarts:
             yield FigureRow(Message("attempts that broke off"), str(self.restarts))
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.features.learning.figures import Figure
 from adjudge.features.learning.learner import LearnedFigures, LearnedJudge
-from adjudge.messages import Message, plural
+from adjudge.messages import Message, join, plural, term
+from adjudge.runs.numbers import figure, limits
 from adjudge.runs.view.terminal import Screen
 
 _NAMES = {
@@ -26,14 +26,14 @@ def show_learned(learned: LearnedJudge, screen: Screen) -> None:
     screen.say(
         verdict_sentence(learned.figures), "bold" if learned.figures.is_worth_it else "bold yellow"
     )
-    headings = (Message("judge"), Message("AUC"), "", Message("accuracy"), "")
+    headings = (Message("judge"), Message("AUC"), "", term("figure", "accuracy"), "")
     rows = (
         (
             _NAMES[way.name],
-            f"{way.auc.value:.3f}",
-            _limits(way.auc),
-            f"{way.accuracy.value:.3f}",
-            _limits(way.accuracy),
+            figure(way.auc.value, 3),
+            limits(way.auc, 3),
+            figure(way.accuracy.value, 3),
+            limits(way.accuracy, 3),
         )
         for way in learned.figures.judges
     )
@@ -48,9 +48,9 @@ def verdict_sentence(figures: LearnedFigures) -> Message:
     name, gain = best
     values = {
         "other": _NAMES[name],
-        "value": f"{gain.value:+.3f}",
-        "lower": f"{gain.lower:+.3f}",
-        "upper": f"{gain.upper:+.3f}",
+        "value": Message("{value:+.3f}", value=gain.value),
+        "lower": Message("{value:+.3f}", value=gain.lower),
+        "upper": Message("{value:+.3f}", value=gain.upper),
     }
     if figures.is_worth_it:
         return Message("worth it: AUC {value} against {other} (95%: {lower} to {upper})", **values)
@@ -67,7 +67,13 @@ def lines(learned: LearnedJudge) -> Iterator[Message]:
     )
     yield Message(
         "labels → AUC: {curve}",
-        curve=", ".join(f"{labels} → {area:.3f}" for labels, area in figures.curve),
+        curve=join(
+            ", ",
+            [
+                Message("{labels} → {area:.3f}", labels=labels, area=float(area))
+                for labels, area in figures.curve
+            ],
+        ),
     )
     yield from learned.notes
     if learned.wrong:
@@ -103,7 +109,3 @@ def learned_data(learned: LearnedJudge) -> JsonDict:
         "notes": list(learned.notes),
         "identity": file.checksum[:16],
     }
-
-
-def _limits(figure: Figure) -> str:
-    return f"{figure.lower:.3f}–{figure.upper:.3f}"

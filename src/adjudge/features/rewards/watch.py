@@ -59,7 +59,11 @@ class WatchReport:
 
     def lines(self) -> Iterator[Message]:
         """Yield the report in sentences."""
-        gap = Message("no sample yet") if self.mean_gap is None else f"{self.mean_gap:+.3f}"
+        gap = (
+            Message("no sample yet")
+            if self.mean_gap is None
+            else Message("{value:+.3f}", value=self.mean_gap)
+        )
         yield (
             Message(
                 "alarm in step {step}: the reward has parted from the second judge",

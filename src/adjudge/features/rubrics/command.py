@@ -69,6 +69,7 @@ from adjudge.runs.cli.output import language as output_language
 from adjudge.runs.cli.settings import Settings, settings, typed_for_judges
 from adjudge.runs.exporters.table import check_writable
 from adjudge.runs.folder import records_of
+from adjudge.runs.numbers import figure
 from adjudge.runs.project import ServerEntry
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.view.terminal import Screen
@@ -274,14 +275,14 @@ def _show_audit(figures: Audit) -> None:
                 (
                     f"{point.id} {point.text[:50]}",
                     str(point.rows),
-                    "–" if point.met is None else f"{point.met:.2f}",
+                    figure(point.met),
                     str(point.undecided),
                     str(point.failed),
                     str(point.quoted),
-                    "–" if point.vote_variance is None else f"{point.vote_variance:.2f}",
+                    figure(point.vote_variance),
                     "–"
                     if point.balanced_accuracy is None
-                    else "{:.2f} ({:.2f}–{:.2f})".format(*point.balanced_accuracy),
+                    else _balanced_accuracy(*point.balanced_accuracy),
                 )
                 for point in points
             ),
@@ -355,12 +356,16 @@ def diff(before: Path, now: Path, as_json: bool) -> int:
     return ExitCode.OK
 
 
+def _balanced_accuracy(value: float, lower: float, upper: float) -> Message:
+    return Message("{value:.2f} ({lower:.2f}–{upper:.2f})", value=value, lower=lower, upper=upper)
+
+
 def _change_cells(change: Change) -> Sequence[object]:
     return (
         Message("score") if change.kind == "score" else f"{change.name[:60]}",
         str(change.rows),
-        *("–" if value is None else f"{value:.3f}" for value in (change.before, change.now)),
-        "–" if change.change is None else f"{change.change:+.3f}",
+        *(figure(value, 3) for value in (change.before, change.now)),
+        "–" if change.change is None else Message("{value:+.3f}", value=change.change),
         str(change.better),
         str(change.worse),
         str(change.left_out),
@@ -406,10 +411,11 @@ def _show_rates(rates: Sequence[CorrectedRate], tied: int) -> None:
     for rate in rates:
         corrected: object = rate.refusal or ""
         if rate.lower is not None and rate.upper is not None:
-            value = "" if rate.value is None else f"{rate.value:.3f} "
-            corrected = f"{value}({rate.lower:.3f} – {rate.upper:.3f})"
+            corrected = Message("({lower:.3f} – {upper:.3f})", lower=rate.lower, upper=rate.upper)
+            if rate.value is not None:
+                corrected = join(" ", [figure(rate.value, 3), corrected])
         name = rate.name or Message("all points")
-        judge_rate = "–" if rate.judged is None else f"{rate.judged:.3f}"
+        judge_rate = figure(rate.judged, 3)
         rows.append((name, str(rate.rows), str(rate.labels), judge_rate, corrected))
     headings = (
         Message("figure"),
