@@ -192,3 +192,11 @@ def test_a_good_answer_names_its_criterion_if_there_are_others(folder: Path) -> 
 def test_a_good_pass_needs_no_explanation(folder: Path) -> None:
     words = ("check", "-f", "rows.csv", "--criterion", "It is short.", "-m", "scripted/PASS")
     assert "counts as good" not in adjudge(*words, "--no-cache", cwd=folder).stdout
+
+
+def test_the_good_answer_may_be_said_in_russian(folder: Path) -> None:
+    words = ("judge", "-f", "rows.csv", "--criterion", "Ответ груб?", "-m", "scripted/No")
+    turned = adjudge(*words, "--good", "Нет", "--json", cwd=folder)
+    assert turned.returncode == 0, turned.stderr
+    assert json.loads(turned.stdout)["summary"]["mean"] == 1.0
+    assert adjudge(*words, "--good", "может быть", cwd=folder).returncode == 2

@@ -24,6 +24,7 @@ from adjudge.runs.cli.options import (
     PATH,
     as_json,
     command,
+    encoding,
     option,
     options,
     positional,
@@ -109,6 +110,7 @@ class CalibrateOptions:
             "--cascade and --probabilities, else weights of panels."
         ),
     )
+    encoding: str | None = shared(encoding)
     as_json: bool = shared(as_json)
 
 
@@ -125,7 +127,7 @@ def calibrate(options: CalibrateOptions) -> int:
     """
     run, file, criteria = options.run, options.file, options.labels["criteria"]
     with reading(run):  # that there is a run is asked before anything else
-        labels = None if file is None else _labels(run, file, LabelDefaults(**options.labels))
+        labels = None if file is None else _labels(options, file)
     if options.cascade and options.probabilities:
         raise SetupError("--cascade and --probabilities are two questions: give one")
     if options.cascade or options.probabilities:
@@ -308,6 +310,8 @@ def _write(path: Path, learnt: Learnt, nothing: str) -> None:
     )
 
 
-def _labels(run: Path, file: Path, defaults: LabelDefaults) -> list[Label]:
-    with run_rows(run) as rows:
-        return list(counting_labels(read_labels(file, rows, defaults)))
+def _labels(options: CalibrateOptions, file: Path) -> list[Label]:
+    defaults = LabelDefaults(**options.labels)
+    with run_rows(options.run) as rows:
+        labels = read_labels(file, rows, defaults, encoding=options.encoding)
+        return list(counting_labels(labels))

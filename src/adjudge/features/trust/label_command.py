@@ -26,6 +26,7 @@ from adjudge.runs.cli.options import (
     PATH,
     as_json,
     command,
+    encoding,
     option,
     options,
     positional,
@@ -148,6 +149,7 @@ class LabelOptions:
         is_flag=True,
         help="Show how many of their assigned rows people have labelled.",
     )
+    encoding: str | None = shared(encoding)
     as_json: bool = shared(as_json)
 
     @property
@@ -177,7 +179,7 @@ def label(options: LabelOptions) -> int:
         from adjudge.trust.labels.files import written_at
 
         defaults = LabelDefaults(**options.labels, at=written_at(options.source))
-        return _import(options.run, options.source, defaults, skip=options.skip_bad_rows)
+        return _import(options, options.source, defaults)
     if options.target is not None:
         return _export(
             options.run,
@@ -457,12 +459,14 @@ class _Session:
         return True
 
 
-def _import(run: Path, source: Path, defaults: LabelDefaults, *, skip: bool) -> int:
+def _import(options: LabelOptions, source: Path, defaults: LabelDefaults) -> int:
     from adjudge.trust.labels.files import keep_draws, read_labels, run_rows
 
+    run = options.run
     bad: list[BadRow] = []
+    on_bad_row = bad.append if options.skip_bad_rows else None
     with run_rows(run) as rows:
-        lines = list(read_labels(source, rows, defaults, bad.append if skip else None))
+        lines = list(read_labels(source, rows, defaults, on_bad_row, encoding=options.encoding))
     if not lines and not bad:
         raise SetupError(
             "{source} holds no labels: a line of column names and a label a line are the least",

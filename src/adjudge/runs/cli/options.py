@@ -7,7 +7,7 @@ from dataclasses import Field, field, fields
 from functools import wraps
 from inspect import cleandoc, get_annotations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 from click.core import ParameterSource
@@ -345,9 +345,25 @@ row_names = click.option(
 questions = click.option(
     "--criterion", multiple=True, help="A question with the answers Yes and No; repeat for several."
 )
+
+
+class _YesOrNo(click.Choice[str]):
+    """Yes or no, also in Russian."""
+
+    _IN_RUSSIAN: ClassVar[Mapping[str, str]] = {"да": "yes", "нет": "no"}
+
+    def __init__(self) -> None:
+        super().__init__(("yes", "no"), case_sensitive=False)
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        return super().convert(self._IN_RUSSIAN.get(str(value).casefold(), value), param, ctx)
+
+
 good = click.option(
     "--good",
-    type=click.Choice(("yes", "no"), case_sensitive=False),
+    type=_YesOrNo(),
     help="Which answer to --criterion is the good one; by default yes.",
 )
 named = click.option(

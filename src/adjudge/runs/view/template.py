@@ -13,7 +13,7 @@ from adjudge.runs.counts import grouped
 from adjudge.runs.numbers import figure, limits, short_figure
 from adjudge.runs.view.markdown import escaped
 
-OUTCOME_NAMES: Mapping[Outcome, Message] = {
+OUTCOME_NAMES: Mapping[str, str] = {
     Outcome.OK: term("vote", "ok"),
     Outcome.REPAIRED: term("vote", "repaired"),
     Outcome.ABSTAINED: term("page", "abstained"),

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from adjudge.core.data.cells import text_of
 from adjudge.core.data.sources.opener import open_source
-from adjudge.core.data.sources.row import BadRow, Cells, Origin, Row, is_blank
+from adjudge.core.data.sources.row import BadRow, Cells, FileFormat, Origin, Row, is_blank
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.label import DESIGNS, KINDS, Answer, Design, Kind, Label, LabelScale
 from adjudge.core.ledger.records import records
@@ -216,13 +216,15 @@ def read_labels(
     rows: RunRows,
     defaults: LabelDefaults = _DEFAULTS,
     on_bad_row: Callable[[BadRow], None] | None = None,
+    *,
+    encoding: str | None = None,
 ) -> Iterator[Label]:
     """Read the labels of a file about a run's rows.
 
     A RunError names the file, the row and the column of a problem. ``on_bad_row``: called with
     unreadable rows instead; these are left out.
     """
-    origin, rows_of_file = open_source(path)
+    origin, rows_of_file = open_source(path, FileFormat(encoding=encoding))
     is_table = Path(path).suffix.lower() in (".csv", ".tsv", ".tab")
     for row in rows_of_file:
         read = (
