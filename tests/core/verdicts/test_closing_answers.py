@@ -66,3 +66,34 @@ def test_a_verdict_that_its_explanation_comes_to_is_read(answer: str, ending: st
 )
 def test_a_conclusion_that_is_no_answer_is_left_alone(explanation: str) -> None:
     assert _read(_object("Yes", explanation)) == "Yes"
+
+
+@pytest.mark.parametrize(
+    ("opening", "answer"),
+    [
+        ("Yes, the text is polite.", "Yes"),
+        ("No, it insults the customer.", "No"),
+        ("Ja, der Text ist höflich.", "Yes"),
+        ("Nein, er ist unhöflich.", "No"),
+        ("Oui, le texte est poli.", "Yes"),
+        ("Да, текст вежливый.", "Yes"),
+    ],
+)
+def test_a_verdict_that_its_opening_contradicts_is_asked_again(opening: str, answer: str) -> None:
+    other = {"Yes": "No", "No": "Yes"}[answer]
+    assert _read(f"{opening}\n\nVerdict: {other}") is None
+    assert _read(f"{opening}\n\nVerdict: {answer}") == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "contrary"),
+    [
+        ("Verdict: Yes\n\nCorrection: Verdict: No", "Correction: Verdict: No"),
+        ("Verdict: Yes. Or rather not.", "Or rather not."),
+    ],
+)
+def test_a_reply_that_is_taken_back_is_told_of_by_both_sentences(text: str, contrary: str) -> None:
+    """The same words were named twice."""
+    reading = read(Reply(text=text, finish="stop"), Choice(("Yes", "No")))
+    assert reading.reason is not None
+    assert str(reading.reason).endswith(f" and {contrary!r}")

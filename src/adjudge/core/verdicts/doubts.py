@@ -129,7 +129,13 @@ def _doubts(
             grows_into_other(verdict, statement.note, question)
             or _is_doubtful_note(statement.note, verdict, question)
         ):
-            yield statement.words
+            yield statement.note
+    opening = next((line for line in lines if line.is_own), None)
+    if opening and opening.number < last and _may_answer(opening.text, question):
+        # "Yes, it is polite.", and "Verdict: No" below it
+        first_sentence = sentences_of(opening.text)[0]
+        if _FIRST_WORD.match(first_sentence) and _answers_otherwise(first_sentence, verdict):
+            yield first_sentence
     later_lines = [line for line in lines if line.number > last and not _FORM.match(line.text)]
     yield from _doubts_after(later_lines, last if stated else None, verdict, question)
     for line in lines:

@@ -238,7 +238,9 @@ def _find_agreement(parts: ReplyParts, question: Question, cut: bool) -> Reading
     if contrary := next(
         (statement for statement in against if not _agree(statement, first_statement)), None
     ):
-        return _contradiction(first_statement.words, contrary.words)
+        return _contradiction(
+            first_statement.words, _contrary_words(first_statement, contrary, parts)
+        )
     doubt = first_statement.verdict and find_doubt(
         first_statement.verdict, stated, parts.lines, question, cut=cut
     )
@@ -255,6 +257,16 @@ def _find_agreement(parts: ReplyParts, question: Question, cut: bool) -> Reading
     )
     verdict = next(ranked, first_statement.verdict) or first_statement.verdict
     return Reading(Outcome.OK, replace(verdict, explanation=_text_around(stated, parts)))
+
+
+def _contrary_words(first: Statement, contrary: Statement, parts: ReplyParts) -> str:
+    """Return the words that contradict the first statement: the line after it, if it is taken back
+    there.
+    """
+    if contrary.words != first.words:
+        return contrary.words
+    later = (line.text for line in parts.lines if line.is_own and line.number > contrary.line)
+    return next(later, contrary.words)
 
 
 def _quoted_after(last: int, parts: ReplyParts, question: Question) -> Iterator[Statement]:
