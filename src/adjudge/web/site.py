@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -20,6 +21,7 @@ from typing import TypeVar, cast
 from urllib.parse import urlencode
 
 import jinja2
+from markupsafe import Markup, escape
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -275,7 +277,11 @@ def templates(language: str) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"visible": lambda text: visible(str(say(text))), "grouped": grouped}
+    environment.filters |= {
+        "visible": lambda text: visible(str(say(text))),
+        "grouped": grouped,
+        "marked": _mark_words,
+    }
     environment.globals.update(
         _=Message,
         plural=plural,
@@ -319,6 +325,17 @@ def templates(language: str) -> jinja2.Environment:
         clock=lambda seconds: say(_clock(seconds)),
     )
     return environment
+
+
+def _mark_words(text: str, words: str) -> Markup:
+    """Mark the words that were searched for, in whatever case; everything is escaped."""
+    if not words.strip():
+        return escape(text)
+    parts = re.split(f"({re.escape(words.strip())})", text, flags=re.IGNORECASE)
+    marked = Markup("<mark>{}</mark>")
+    return Markup("").join(
+        marked.format(part) if place % 2 else escape(part) for place, part in enumerate(parts)
+    )
 
 
 def _loader() -> jinja2.BaseLoader:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import cast
 from urllib.parse import urlencode
 
@@ -162,6 +163,7 @@ def show(request: Request) -> Response:
         **_state_data(site, place, listed.facts),
         **_page_data(query, list_page.filters, list_page.page),
         **_condition_data(query, listed),
+        "matching": None if part else _matching(site.library, place, listed, list_page),
         **views_data(site.library.root, judges, view_query(query.items())),
         **_judge_data(listed),
         "judges": judges,
@@ -202,6 +204,23 @@ def _find(
             numbers=_columns_from_query(query),
         )
     return _Found(page, filters, people, filter_data)
+
+
+def _matching(library: Library, place: RunPlace, listed: _Listed, found: _Found) -> JsonDict | None:
+    """Count the lines that pass the filters, and all lines; None if nothing is filtered, or if
+    reading every judgment takes longer than a page should stay blank.
+    """
+    if listed.problem or library.is_slow(place):
+        return None
+    filters = replace(found.filters, sort="row", key=None)
+    plain = Filters(judge=filters.judge, sort="row", together=filters.together)
+    if filters == plain:
+        return None
+    shown, total = (
+        library.read(place, f"left by {each!r}", partial(rows_of, filters=each))
+        for each in (filters, plain)
+    )
+    return {"shown": len(shown), "of": len(total)}
 
 
 class _ReadsEveryRow(Exception):

@@ -41,6 +41,28 @@ function tickChosen() {
   if (box) { box.checked = !box.checked; countTicked(); }
 }
 document.addEventListener("change", countTicked);
+
+// A choice above the list acts at once; without scripts the button does.
+document.addEventListener("change", (event) => {
+  if (event.target.matches(".bar select")) event.target.form.requestSubmit();
+});
+
+// Beside a list the arrows of the row follow the list.
+function followList() {
+  const all = lines(), at = all.findIndex((line) => line.classList.contains("chosen"));
+  if (at < 0) return;
+  for (const [rel, step, sign] of [["prev", -1, "‹"], ["next", 1, "›"]]) {
+    const link = document.querySelector(`.split > #row .rowhead [rel=${rel}]`), other = all[at + step]?.querySelector("th a");
+    if (link && other) { link.textContent = `${sign} ${other.textContent}`; link.dataset.step = step; link.href = other.href; }
+  }
+}
+document.addEventListener("click", (event) => {
+  const link = event.target.closest(".split > #row .rowhead [data-step]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  move(Number(link.dataset.step));
+});
+document.addEventListener("DOMContentLoaded", followList);
 addEventListener("pageshow", countTicked); // a browser that goes back remembers them
 
 // Beside the list there is room for all figures.
@@ -202,6 +224,7 @@ document.addEventListener("htmx:before:swap", () => { wasInRow = document.active
 document.addEventListener("htmx:after:swap", () => {
   if (wasInRow && document.activeElement === document.body) document.querySelector("#row")?.focus({ preventScroll: true });
   drawTexts();
+  followList();
   fetchAhead();
   isStepping = false;
   if (owed.length) stepTo(owed.shift());

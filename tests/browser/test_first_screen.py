@@ -1,0 +1,86 @@
+"""Rows are within the first screen, whatever the run: on a computer and on a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.agent_runs import agent_run
+from support.browser import needs_browser
+from support.labels import compared, judged_by_two
+from support.page import Page, served
+from support.trust import population, run_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = needs_browser
+TOP = "Math.round(document.querySelector('[data-line]').getBoundingClientRect().top + scrollY)"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    root = tmp_path_factory.mktemp("screen")
+    run_of(root / "one", population(60))
+    judged_by_two(root / "two")
+    compared(root / "pairs", [(f"fine {n}", f"other {n}") for n in range(20)])
+    agent_run(root / "agents")
+    with served(root) as found:
+        yield found
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+@pytest.mark.parametrize(("width", "height", "most"), [(1280, 800, 320), (390, 844, 480)])
+@pytest.mark.parametrize("run", ["one", "two", "pairs", "agents"])
+def test_the_first_row_is_on_the_first_screen(
+    browser: Browser, page: Page, run: str, width: int, height: int, most: int, language: str
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": height})
+    origin = f"http://127.0.0.1:{page.access.port}"
+    context.add_cookies(
+        [
+            {"name": page.access.cookie, "value": page.access.session, "url": origin},
+            {"name": "adjudge_language", "value": language, "url": origin},
+        ]
+    )
+    opened = context.new_page()
+    opened.goto(page.address(page.run(run)))
+    opened.wait_for_selector(".strip")
+    assert opened.evaluate(TOP) <= most
+    assert opened.evaluate("document.documentElement.scrollWidth") <= width
+    context.close()
+
+
+def test_arrows_of_the_row_follow_the_list(browser: Browser, page: Page) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    origin = f"http://127.0.0.1:{page.access.port}"
+    context.add_cookies([{"name": page.access.cookie, "value": page.access.session, "url": origin}])
+    opened = context.new_page()
+    opened.goto(page.address(page.run("one")))
+    listed = opened.locator("[data-line] th a").all_inner_texts()
+    opened.locator("[data-line] th a").nth(1).click()
+    following = opened.locator("#row .rowhead [rel=next]")
+    following.get_by_text(listed[2]).or_(following).first.wait_for()
+    opened.wait_for_function(
+        "text => document.querySelector('#row .rowhead [rel=next]').textContent.includes(text)",
+        arg=listed[2],
+    )
+    following.click()
+    opened.wait_for_function(
+        "text => document.querySelector('#row .rowhead h2').textContent.includes(text)",
+        arg=listed[2],
+    )
+    context.close()
+
+
+def test_a_select_acts_at_once(browser: Browser, page: Page) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    origin = f"http://127.0.0.1:{page.access.port}"
+    context.add_cookies([{"name": page.access.cookie, "value": page.access.session, "url": origin}])
+    opened = context.new_page()
+    opened.goto(page.address(page.run("one")))
+    opened.select_option("[name=sort]", "row")
+    opened.wait_for_url("**sort=row**")
+    context.close()
