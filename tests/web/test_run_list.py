@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 
@@ -223,3 +223,16 @@ def test_the_rows_of_a_list_are_judged_again(page: Page, tmp_path: Path) -> None
         assert [one["texts"]["response"] for one in opened] == [["text 3 ."], ["text 4 ."]]
     with served(tmp_path, read_only=True) as own:
         assert own.post(f"{own.run('two')}/these/again", tick="7").status == 403
+
+
+def test_failures_are_grouped_by_reason_and_lead_to_their_rows(page: Page) -> None:
+    run = page.run("two")
+    (group,) = page.data(run)["figures"]["failures"]
+    assert (group["count"], group["reason"]) == (1, "no verdict found in the reply: …")
+    (row,) = page.data(f"{run}?{urlencode(group['query'])}")["rows"]
+    assert row["id"] == "r5"
+    failed = page.data(f"{run}?status=failed")["rows"]
+    assert failed[0]["reason"].startswith("no verdict found in the reply: ")
+    shown = page.get(f"{run}?status=failed").text
+    assert "Failures by reason" in shown
+    assert '<div class="begins bad">no verdict found' in shown

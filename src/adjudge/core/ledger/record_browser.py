@@ -154,6 +154,8 @@ class JudgmentLine(NamedTuple):
     """The votes that agree with the verdict."""
     columns: Mapping[str, str] = NOTHING
     """The beginning of each cell of the data that is not a text of the row under the same name."""
+    reason: str = ""
+    """The beginning of the reason why there is no score."""
 
 
 @dataclass(frozen=True)
@@ -646,6 +648,7 @@ def _line(
         dict(zip((name for name in NUMBERS if name in numbers), more, strict=True)),
         count_agreeing(valid, number_of(result.get("agreement"))),
         _data_columns(object_in(result.get(INPUT)), fields),
+        _preview(result.get("reason")),
     )
 
 

@@ -53,7 +53,9 @@ from adjudge.core.ledger.record_browser import (
     Page as ListPage,
 )
 from adjudge.core.ledger.row_groups import are_in_turn, come_together, row_group
+from adjudge.core.reading.json_begin import begin_object
 from adjudge.errors import SetupError
+from adjudge.messages import abridge
 from adjudge.runs.counts import exclusion
 from adjudge.runs.folder import excluded_models, reading
 from adjudge.runs.service.run_index import find_judge
@@ -78,6 +80,10 @@ from adjudge.web.views import view_query
 _PATIENCE = 0.4
 """Seconds for which one step of a search goes on that continues by itself."""
 _MOST_COLUMNS = 20
+_MOST_REASONS = 10
+"""Reasons of failures that are listed."""
+_MOST_NAMED = 1_000
+"""Rows that a link to a reason names."""
 _PASSING = ("part", "searched", "go")
 """Query names that matter for one step only."""
 
@@ -612,6 +618,9 @@ def figures_data(library: Library, place: RunPlace, judge: str) -> JsonDict:
     of_all = {"": mean_data(figures.mean)} if figures.mean else {}
     return {
         "gates": gates,
+        "failures": []
+        if is_large(place)
+        else library.read(place, f"failures {judge}", lambda run: _failures(run, judge)),
         "statuses": dict(figures.statuses),
         "attempted": attempted,
         "excluded": [exclusion(model, lost, attempted) for model, lost in excluded.items()],
@@ -635,6 +644,30 @@ def figures_data(library: Library, place: RunPlace, judge: str) -> JsonDict:
             {"from": low, "to": high, "count": count} for low, high, count in figures.histogram
         ],
     }
+
+
+def _failures(connection: sqlite3.Connection, judge: str) -> list[JsonDict]:
+    """Count the judgments without a score by their reason, the most frequent first, each with the
+    query of its rows. What differs from row to row in a reason does not tell two apart.
+    """
+    query = (
+        "SELECT number, substr(result, 1, 100000) FROM judgments "
+        "WHERE judge = ? AND status IN ('failed', 'abstained') ORDER BY number"
+    )
+    rows: dict[str, list[int]] = {}
+    for number, result in connection.execute(query, (judge,)):
+        # read by Python: SQLite cannot decode half a surrogate pair
+        if reason := begin_object(result).get("reason"):
+            rows.setdefault(abridge(str(reason)), []).append(number + 1)
+    most_frequent = sorted(rows.items(), key=lambda group: -len(group[1]))[:_MOST_REASONS]
+    return [
+        {
+            "reason": reason,
+            "count": len(numbers),
+            "query": {"judge": judge, "rows": rows_text(numbers[:_MOST_NAMED])},
+        }
+        for reason, numbers in most_frequent
+    ]
 
 
 def _figures(place: RunPlace, judge: str) -> tuple[Figures, str | None, Mapping[str, int]]:
