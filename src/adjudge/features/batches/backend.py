@@ -386,9 +386,18 @@ def batchable(
     """
     every = {model.identity: model for model in models}
     apis = {
-        identity: batch_api(model, settings.api, settings.command)
+        # No provider's batches take typed questions.
+        identity: None
+        if model.capabilities.decisions
+        else batch_api(model, settings.api, settings.command)
         for identity, model in every.items()
     }
+    deciding = [model.name for model in every.values() if model.capabilities.decisions]
+    if deciding and (settings.batch_only or len(deciding) == len(every)):
+        raise SetupError(
+            "{deciding} is a decision model, and batches do not take decisions: leave --batch out",
+            deciding=", ".join(deciding),
+        )
     without = [every[identity].name for identity, api in apis.items() if api is None]
     if without and (settings.batch_only or len(without) == len(every)):
         raise SetupError(
