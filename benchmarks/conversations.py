@@ -17,9 +17,17 @@ from statistics import fmean
 from adjudge.features.conversations.attribution import attribute
 from adjudge.features.conversations.conversation import Conversation, End, Turn
 from adjudge.features.conversations.outcome import outcome_of
-from adjudge.features.conversations.rates import Trial, rates_of
+from adjudge.features.conversations.rates import (
+    LabelledFault,
+    LabelledTrial,
+    Trial,
+    labelled_faults,
+    labelled_rate,
+    rates_of,
+)
 from adjudge.features.conversations.scenario import Scenario
 from adjudge.features.conversations.user_checks import FaultKind, UserChecks
+from adjudge.stats.estimate import Estimate
 
 ACCEPTED: dict[str, frozenset[FaultKind]] = {
     "invented": frozenset({"invented fact", "unknown fact"}),
@@ -523,12 +531,58 @@ def study(chance: random.Random, scenarios: int, trials: int) -> tuple[float, bo
     )
 
 
+FAULT_RATE = 0.2
+"""Share of conversations in which the user's mistake decides a labelled study's outcome."""
+
+
+def labelled_study(
+    chance: random.Random, scenarios: int, trials: int, labels: int
+) -> tuple[bool, bool, bool]:
+    """Hold one study whose checks miss four in ten mistakes of the user and invent some, with
+    labels of a random sample; return if the interval of the pass rate, that of the user's share of
+    the blame, and the user's share by the checks (within .05) hold the true value.
+    """
+    mean, rates, faults = 0.65, [], []
+    sample = set(chance.sample(range(scenarios * trials), labels))
+    for number in range(scenarios):
+        rate = chance.betavariate(4 * mean, 4 * (1 - mean))
+        spoil = chance.betavariate(2, 8)  # 0.2 on average
+        for _ in range(trials):
+            able, is_spoiled = chance.random() < rate, chance.random() < spoil
+            # a mistake that decides the outcome turns it around
+            passed = able != is_spoiled
+            true = "user" if is_spoiled else "nobody" if passed else "agent"
+            judged = "user" if is_spoiled else "nobody" if passed else "agent"
+            if chance.random() < (0.4 if is_spoiled else 0.05):
+                judged = ("nobody" if passed else "agent") if is_spoiled else "user"
+            is_labelled = len(rates) in sample
+            rates.append(
+                LabelledTrial(str(number), passed, judged == "user", able if is_labelled else None)
+            )
+            faults.append(LabelledFault(str(number), passed, judged, true if is_labelled else None))
+    rate_estimate = labelled_rate(rates)
+    fault_estimate = labelled_faults(faults, ["user"])["user"]
+    by_checks = fmean(one.judged == "user" for one in faults)
+    return (
+        _holds(rate_estimate, mean),
+        _holds(fault_estimate, FAULT_RATE),
+        abs(by_checks - FAULT_RATE) < 0.05,
+    )
+
+
+def _holds(estimate: Estimate, value: float) -> bool:
+    if estimate.lower is None or estimate.upper is None:
+        raise RuntimeError("too few labels for an interval")
+    return estimate.lower <= value <= estimate.upper
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--conversations", type=int, default=40, help="per kind of mistake")
     parser.add_argument("--studies", type=int, default=500)
     parser.add_argument("--scenarios", type=int, default=25)
     parser.add_argument("--trials", type=int, default=4)
+    parser.add_argument("--labels", type=int, default=100, help="of a labelled study")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--examples", action="store_true", help="print what was missed")
     given = parser.parse_args()
@@ -553,6 +607,19 @@ def main() -> None:
         print(f"corrected interval holds it: {fmean(one[1] for one in results):.3f}")
         print(f"raw interval holds it:       {fmean(one[2] for one in results):.3f}")
         print(f"mean width of the corrected interval: {fmean(one[3] for one in results):.3f}")
+    chance = random.Random(given.seed)
+    labelled = [labelled_study(chance, 50, 6, given.labels) for _ in range(given.studies)]
+    if labelled:
+        print(f"{len(labelled)} studies of 50 scenarios, 6 trials each, {given.labels} labels")
+        print(
+            f"interval of the pass rate by labels holds it: {fmean(one[0] for one in labelled):.3f}"
+        )
+        print(
+            f"interval of the user's share holds it:        {fmean(one[1] for one in labelled):.3f}"
+        )
+        print(
+            f"the user's share by the checks is within .05: {fmean(one[2] for one in labelled):.3f}"
+        )
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ labels.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -13,17 +13,20 @@ import click
 
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.errors import SetupError
-from adjudge.features.conversations.attribution import attribute
+from adjudge.features.conversations.attribution import FAULT_TITLES, FAULTS, Fault, attribute
 from adjudge.features.conversations.cassette import cassette_files, read_cassette, write_cassettes
 from adjudge.features.conversations.outcome import outcome_of
 from adjudge.features.conversations.rates import (
     AgentDifference,
+    LabelledFault,
     LabelledTrial,
     Trial,
     compare_agents,
+    labelled_faults,
     labelled_rate,
 )
 from adjudge.features.conversations.record import (
+    ATTRIBUTION,
     FAILED,
     OUTCOME,
     PASSED,
@@ -39,6 +42,7 @@ from adjudge.runs.cli.output import echo
 from adjudge.runs.folder import records_of
 from adjudge.runs.numbers import percent
 from adjudge.runs.results.exit_code import ExitCode
+from adjudge.stats.estimate import Estimate
 from adjudge.trust.labels.store import LabelStore
 
 
@@ -209,51 +213,161 @@ def _describe_difference(difference: AgentDifference) -> Iterator[Message]:
 
 
 @conversations.command()
-@argument("run", "A run folder with labels of the criterion outcome.", type=PATH)
+@argument("run", "A run folder with labels of outcome or attribution.", type=PATH)
 def correct(run: Path) -> int:
     """Correct a pass rate by labels of a random sample: would it have passed with a faultless user?
 
-    It holds whatever the checks are worth; 'adjudge label RUN --criteria outcome' draws the sample.
+    Labels of the criterion attribution correct whose fault the conversations are. Both hold
+    whatever the checks are worth; 'adjudge label RUN --criteria outcome' (or attribution) draws the
+    sample.
     """
-    answers: dict[str, bool | None] = {}
-    for label in LabelStore(run).current(OUTCOME):
-        if label.is_random:
-            answers[label.row] = None if label.state != "given" else label.option == PASSED
-    trials = [_with_label(record, answers) for record in _outcomes(run)]
-    if not any(trial.would_pass is not None for trial in trials):
+    records = list(_outcomes(run))
+    labels, fault_labels = (_labels_of(run, criterion) for criterion in (OUTCOME, ATTRIBUTION))
+    if not any((*labels.values(), *fault_labels.values())):
         raise SetupError(
             "no conversation that was drawn at random has a label: adjudge label {run} --criteria "
             "outcome",
             run=run,
         )
+    is_corrected = False
+    if any(labels.values()):
+        is_corrected = _print_rate(records, labels)
+    if any(fault_labels.values()):
+        is_corrected = _print_faults(records, fault_labels) or is_corrected
+    return ExitCode.OK if is_corrected else ExitCode.UNSCORED
+
+
+_Labels = dict[tuple[str, str | None], str | None]
+"""(content of a conversation, its id or None for all with this content) → option."""
+
+
+def _labels_of(run: Path, criterion: str) -> _Labels:
+    """Return the option by most annotators; None if they could not tell, or are tied."""
+    answers: dict[tuple[str, str | None], Counter[str]] = {}
+    for label in LabelStore(run).current_of_copies(criterion):
+        if label.is_random:
+            counts = answers.setdefault((label.row, label.id), Counter())
+            if label.state == "given" and label.option is not None:
+                counts[label.option] += 1
+    return {row: _majority(counts) for row, counts in answers.items()}
+
+
+def _label_of(record: JudgmentRecord, labels: _Labels) -> tuple[str | None, bool]:
+    """Return the label of a conversation, and whether it was drawn and has none."""
+    for key in ((record.identity, record.id), (record.identity, None)):
+        if key in labels:
+            return labels[key], labels[key] is None
+    return None, False
+
+
+def _majority(counts: Counter[str]) -> str | None:
+    best = counts.most_common(2)
+    is_tied = len(best) > 1 and best[0][1] == best[1][1]
+    return None if is_tied or not best else best[0][0]
+
+
+def _print_rate(records: Sequence[JudgmentRecord], labels: _Labels) -> bool:
+    trials: list[LabelledTrial] = []
+    for record in records:
+        label, is_skipped = _label_of(record, labels)
+        trial, would_pass = trial_of(record), None if label is None else label == PASSED
+        trials.append(
+            LabelledTrial(
+                trial.scenario, trial.passed, _fault_of(record) == "user", would_pass, is_skipped
+            )
+        )
     rate = labelled_rate(trials)
-    labels = sum(trial.would_pass is not None for trial in trials)
     if rate.lower is None or rate.upper is None:
         echo(Message("no interval: {reason}", reason=rate.reason))
-        return ExitCode.UNSCORED
-    value = Message("unknown") if rate.value is None else percent(rate.value)
+        return False
     echo(
         Message(
             "pass rate with a faultless user, by {labels} labels of {count} conversations: {value} "
             "(95% interval {lower} to {upper})",
-            labels=labels,
+            labels=sum(trial.would_pass is not None for trial in trials),
             count=len(trials),
-            value=value,
+            value=_percent_or_unknown(rate),
             lower=percent(rate.lower),
             upper=percent(rate.upper),
         )
     )
     if rate.reason:
         echo(rate.reason)
-    return ExitCode.OK
+    _print_skipped(sum(trial.skipped for trial in trials))
+    return True
 
 
-def _with_label(record: JudgmentRecord, answers: dict[str, bool | None]) -> LabelledTrial:
-    detail, trial = conversation_detail(record), trial_of(record)
-    is_flagged = detail is not None and detail.fault == "user"
-    answer = answers.get(record.identity)
-    skipped = record.identity in answers and answer is None
-    return LabelledTrial(trial.scenario, trial.passed, is_flagged, answer, skipped)
+def _print_faults(records: Sequence[JudgmentRecord], labels: _Labels) -> bool:
+    trials: list[LabelledFault] = []
+    for record in records:
+        trial = trial_of(record)
+        trials.append(
+            LabelledFault(
+                trial.scenario, trial.passed, _fault_of(record), *_label_of(record, labels)
+            )
+        )
+    known = [trial for trial in trials if trial.label is not None]
+    echo(
+        Message(
+            "whose fault, by {labels} labels of {count} conversations:",
+            labels=len(known),
+            count=len(trials),
+        )
+    )
+    is_corrected = False
+    shares = labelled_faults(trials, FAULTS)
+    for fault in FAULTS:
+        share = shares[fault]
+        judged = sum(trial.judged == fault for trial in trials) / len(trials)
+        if share.lower is None or share.upper is None:
+            echo(
+                Message(
+                    "  {fault}: no interval: {reason}",
+                    fault=FAULT_TITLES[fault],
+                    reason=share.reason,
+                )
+            )
+            continue
+        is_corrected = True
+        echo(
+            Message(
+                "  {fault}: {value} (95% interval {lower} to {upper}); by the checks {judged}",
+                fault=FAULT_TITLES[fault],
+                value=_percent_or_unknown(share),
+                lower=percent(share.lower),
+                upper=percent(share.upper),
+                judged=percent(judged),
+            )
+        )
+    agreed = sum(trial.label == trial.judged for trial in known)
+    echo(
+        Message(
+            "  the checks agree with {agreed} of {count} labels", agreed=agreed, count=len(known)
+        )
+    )
+    _print_skipped(sum(trial.skipped for trial in trials))
+    return is_corrected
+
+
+def _percent_or_unknown(estimate: Estimate) -> str | Message:
+    return Message("unknown") if estimate.value is None else percent(estimate.value)
+
+
+def _print_skipped(count: int) -> None:
+    if count:
+        echo(
+            plural(
+                "  {count} conversation of the sample has no label, or a tie; it may be anything",
+                "  {count} conversations of the sample have no label, or a tie; they may be "
+                "anything",
+                count,
+            )
+        )
+
+
+def _fault_of(record: JudgmentRecord) -> Fault:
+    detail = conversation_detail(record)
+    return "cannot tell" if detail is None else detail.fault
 
 
 def _outcomes(run: Path) -> Iterator[JudgmentRecord]:

@@ -262,6 +262,54 @@ def labelled_rate(trials: Sequence[LabelledTrial], *, level: float = 0.95) -> Es
     return post_stratified(parts, level=level)
 
 
+class LabelledFault(NamedTuple):
+    """A conversation with a person's attribution of it."""
+
+    scenario: str
+    passed: bool | None
+    judged: str
+    """The party at fault by the checks."""
+    label: str | None
+    """The party at fault by a person; None: not labelled."""
+    skipped: bool = False
+    """True if it was drawn, and the person could not tell."""
+
+
+def labelled_faults(
+    trials: Sequence[LabelledFault], faults: Sequence[str], *, level: float = 0.95
+) -> dict[str, Estimate]:
+    """Estimate the share of the conversations of each party at fault from labels of a sample, drawn
+    at random within outcome and attribution.
+
+    Each interval holds alone, at this level.
+    """
+    strata: dict[str, list[LabelledFault]] = {}
+    for trial in trials:
+        strata.setdefault(f"{trial.passed} {trial.judged}", []).append(trial)
+    clustered = len({trial.scenario for trial in trials}) < len(trials)
+
+    def stratum(name: str, rows: Sequence[LabelledFault], fault: str) -> Stratum:
+        labelled = [trial for trial in rows if trial.label is not None]
+        return Stratum(
+            name,
+            len(rows),
+            tuple(float(trial.label == fault) for trial in labelled),
+            tuple(trial.scenario for trial in labelled) if clustered else None,
+            tuple(
+                trial.scenario if clustered else place
+                for place, trial in enumerate(rows)
+                if trial.skipped
+            ),
+        )
+
+    return {
+        fault: post_stratified(
+            [stratum(name, rows, fault) for name, rows in strata.items()], level=level
+        )
+        for fault in faults
+    }
+
+
 @dataclass(frozen=True)
 class SpoiledByLabels:
     """An estimate of the failures that are the user's fault, from labels of a sample."""
