@@ -56,6 +56,8 @@ ABOUT_POINTS = (
     "repair_proposal",
 )
 """Templates of questions about the points of a rubric."""
+ABOUT_SCENARIOS = ("scenario_proposal", "repair_scenarios")
+"""Templates of requests for scenarios of simulated users."""
 LANGUAGES = ("en", "ru")
 _ABOUT_SENTENCES = tuple(
     f"{name}.jinja"
@@ -150,6 +152,7 @@ def wordings(language: str) -> dict[str, str]:
             f"{name}.jinja"
             for name in (
                 *(CHECK, *CHECKED_TOGETHER, "standalone", "sandwich", *ABOUT_STEPS, *ABOUT_POINTS),
+                *ABOUT_SCENARIOS,
                 *DECISIONS,
                 *CHATS,
             )

@@ -2,5 +2,5 @@
 its pass rate.
 """
 
-USES = ("agents",)
+USES = ("agents", "evidence")
 """The features that this one may import."""

@@ -1,17 +1,23 @@
-"""``adjudge conversations``: check scenarios, record cassettes, compare agents, correct rates by
-labels.
+"""``adjudge conversations``: check, propose and review scenarios, record cassettes, compare agents,
+correct rates by labels.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
 import click
+import yaml
 
+from adjudge.core.aio.files import written_whole
+from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.domain.results import Status
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.core.reading.values import text_in
 from adjudge.errors import SetupError
 from adjudge.features.conversations.attribution import FAULT_TITLES, FAULTS, Fault, attribute
 from adjudge.features.conversations.cassette import cassette_files, read_cassette, write_cassettes
@@ -37,10 +43,21 @@ from adjudge.features.conversations.report import trial_of
 from adjudge.features.conversations.scenario import read_scenarios
 from adjudge.features.conversations.user_checks import UserChecks
 from adjudge.messages import Message, join, plural
-from adjudge.runs.cli.options import PATH, CommandGroup, argument
+from adjudge.runs.builder import open_entry
+from adjudge.runs.cli.model_choice import choose_language, model_entries, price_table
+from adjudge.runs.cli.options import (
+    PATH,
+    CommandGroup,
+    argument,
+    max_calls,
+    max_usd,
+    models,
+    server,
+)
 from adjudge.runs.cli.output import echo
 from adjudge.runs.folder import records_of
 from adjudge.runs.numbers import percent
+from adjudge.runs.project import ServerEntry
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.stats.estimate import Estimate
 from adjudge.trust.labels.store import LabelStore
@@ -48,8 +65,8 @@ from adjudge.trust.labels.store import LabelStore
 
 @click.group(cls=CommandGroup)
 def conversations() -> None:
-    """Check scenarios, keep conversations as cassettes, compare two agents, and correct a pass rate
-    by labels.
+    """Check and propose scenarios, keep conversations as cassettes, compare two agents, and correct
+    a pass rate by labels.
     """
 
 
@@ -60,7 +77,9 @@ def check(file: Path) -> int:
     scenarios = read_scenarios(file)
     for scenario in scenarios:
         facts = Counter(fact.tell for fact in scenario.known_facts)
-        parts = [f"{tell}: {count}" for tell, count in facts.items()]
+        parts: list[str] = [f"{tell}: {count}" for tell, count in facts.items()]
+        if scenario.proposed:
+            parts.append(Message("proposed by a model, not reviewed"))
         expects = (
             "" if scenario.expect.says_anything else Message("no expected end: a model must judge")
         )
@@ -75,6 +94,121 @@ def check(file: Path) -> int:
         )
     count = len(scenarios)
     echo(plural("{count} scenario, no problems.", "{count} scenarios, no problems.", count))
+    return ExitCode.OK
+
+
+@conversations.command()
+@argument("documents", "Texts that the scenarios are about.", type=PATH, nargs=-1)
+@click.option("--criterion", help="What the conversations should show, in words.")
+@click.option("--count", type=click.IntRange(1, 20), default=5, help="Scenarios per document.")
+@click.option("-o", "--output", type=PATH, required=True, help="The new YAML file.")
+@models
+@server
+@max_calls
+@max_usd
+@click.option("--language", help="Language of prompts and scenarios: en (default) or ru.")
+def propose(
+    documents: tuple[Path, ...],
+    criterion: str | None,
+    count: int,
+    output: Path,
+    model: tuple[str, ...],
+    at: ServerEntry,
+    max_calls: int | None,
+    max_usd: float | None,
+    language: str | None,
+) -> int:
+    """Have a model propose scenarios from documents, from a criterion, or from both.
+
+    Each is marked as proposed and cannot be run until 'adjudge conversations review' accepts it.
+    Exit codes: 0 done, 1 could not run, 3 some documents have no proposal.
+    """
+    from adjudge.features.conversations.proposal import ScenarioWriter
+
+    if output.exists():
+        raise SetupError("{file} is there already: name another one with -o", file=output)
+    texts = {str(path): text_in(path) for path in documents}
+    if not texts:
+        if not criterion:
+            raise SetupError("give documents, --criterion, or both")
+        texts = {"criterion": criterion}
+    entries = model_entries(model, at)
+    writer = ScenarioWriter(
+        [open_entry(entry, cache=True, prices=price_table()) for entry in entries],
+        count=count,
+        criterion=criterion,
+        language=choose_language(language),
+    )
+    limits = None if max_calls is None and max_usd is None else Budget(max_usd, max_calls, None)
+    results = writer.evaluate(texts, budget=limits)
+    scenarios = _with_distinct_ids(row for result in results for row in result.scenarios)
+    missing = sum(result.status is not Status.SCORED for result in results)
+    if scenarios:
+        _write_scenarios(output, scenarios)
+    echo(
+        plural(
+            "{count} scenario proposed; {missing} documents have none",
+            "{count} scenarios proposed; {missing} documents have none",
+            len(scenarios),
+            missing=missing,
+        )
+    )
+    if scenarios:
+        echo(Message("Next  adjudge conversations review {file}", file=output))
+    return ExitCode.UNSCORED if missing else ExitCode.OK
+
+
+def _with_distinct_ids(rows: Iterable[JsonDict]) -> list[JsonDict]:
+    ids: Counter[str] = Counter()
+    scenarios: list[JsonDict] = []
+    for row in rows:
+        id = str(row["id"])
+        ids[id] += 1
+        scenarios.append({**row, "id": id if ids[id] == 1 else f"{id}-{ids[id]}"})
+    return scenarios
+
+
+def _write_scenarios(path: Path, scenarios: Sequence[JsonDict]) -> None:
+    text = yaml.safe_dump(list(scenarios), allow_unicode=True, sort_keys=False, width=100)
+    with written_whole(path) as file:
+        file.write(text.encode())
+
+
+@conversations.command()
+@argument("file", "Scenarios of which some are proposed.", type=PATH)
+def review(file: Path) -> int:
+    """Show each proposed scenario: accept it, drop it, or leave it for later. The file is changed
+    after each answer. To change a scenario, edit the file.
+    """
+    scenarios = [scenario.to_dict() for scenario in read_scenarios(file)]
+    proposed = [row for row in scenarios if row.get("proposed")]
+    if proposed and file.suffix.lower() not in (".yaml", ".yml"):
+        raise SetupError("{file}: proposals are reviewed in YAML files", file=file)
+    counts: Counter[str] = Counter()
+    for row in proposed:
+        shown = {name: value for name, value in row.items() if name != "proposed"}
+        echo(yaml.safe_dump(shown, allow_unicode=True, sort_keys=False, width=100))
+        answer = click.prompt(
+            str(Message("accept, drop or later?")),
+            type=click.Choice(["accept", "drop", "later"]),
+            default="later",
+        )
+        counts[answer] += 1
+        if answer == "accept":
+            row.pop("proposed")
+        elif answer == "drop":
+            # by identity: two proposals may say the same
+            scenarios = [other for other in scenarios if other is not row]
+        if answer != "later":
+            _write_scenarios(file, scenarios)
+    echo(
+        Message(
+            "{accepted} accepted, {dropped} dropped, {waiting} still proposed",
+            accepted=counts["accept"],
+            dropped=counts["drop"],
+            waiting=counts["later"],
+        )
+    )
     return ExitCode.OK
 
 

@@ -44,6 +44,13 @@ def conversation_rows(
                 source=source,
             )
         for scenario in read_scenarios(source):
+            if scenario.proposed:
+                raise SetupError(
+                    "{path}: {id} was proposed by a model: review it with adjudge conversations "
+                    "review {path}",
+                    path=source,
+                    id=scenario.id,
+                )
             yield scenario_instance(scenario)
     elif stored is None:
         raise SetupError(

@@ -172,6 +172,11 @@ class Scenario:
         "checked.",
         False,
     )
+    proposed: bool = key(
+        Flag(),
+        "True if a model proposed it and no person has accepted it yet: it cannot be run.",
+        False,
+    )
     today: str | None = key(
         Text(), "The date that user and application are told: 2026-11-18.", None
     )
