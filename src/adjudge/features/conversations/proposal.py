@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import ClassVar
 
@@ -54,8 +54,8 @@ class ScenarioQuestion(OfEach):
     def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002
         """Return the JSON schema of an answer."""
         fact = object_schema({"name": {"type": "string"}, "value": {"type": "string"}})
-        facts = {"type": "array", "items": fact}
-        scenario = {
+        facts: JsonDict = {"type": "array", "items": fact}
+        scenario: JsonDict = {
             **{name: {"type": "string"} for name in _TEXTS},
             "facts": facts,
             "withheld": facts,
@@ -78,7 +78,7 @@ class ScenarioQuestion(OfEach):
             return lists_differ("scenarios")
         rows = [
             _row(entry, number, self.language)
-            for number, entry in enumerate(objects_in(listed[0]), 1)
+            for number, entry in enumerate(_mappings(listed[0]), 1)
         ]
         try:
             scenarios = [Scenario.of(row, str(row["id"])) for row in rows[:MOST_PROPOSED]]
@@ -88,6 +88,12 @@ class ScenarioQuestion(OfEach):
             return None
         dumped = [scenario.to_dict() for scenario in scenarios]
         return Reading(Outcome.OK, Chosen(json.dumps(dumped, ensure_ascii=False)))
+
+
+def _mappings(entries: Sequence[object]) -> Iterator[JsonObject]:
+    for entry in entries:
+        if isinstance(entry, Mapping):
+            yield entry
 
 
 def _row(entry: JsonObject, number: int, language: str) -> JsonDict:
