@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappush, heapreplace
+from itertools import islice
 from typing import NamedTuple
 
 from starlette.requests import Request
@@ -31,7 +32,7 @@ from adjudge.trust.contestants import system_at
 from adjudge.trust.labels.store import LabelStore
 from adjudge.trust.paired_series import number_of
 from adjudge.web.forms import whole
-from adjudge.web.library import Library, RunPlace, is_large
+from adjudge.web.library import Library, RunPlace
 from adjudge.web.page_registry import hidden_fields
 from adjudge.web.pages.row_details import text_of
 from adjudge.web.pages.run import judged_field
@@ -52,6 +53,8 @@ _BY_SIZE = ("changed", "higher", "lower")
 ORDERS = ("row", "size")
 SHOWN = 200
 """Rows of a page of a tab."""
+_FIRST_ROWS = 2_000
+"""Judgments of each run that are read for the columns that divide its rows."""
 _BEGINNING = 240
 """Characters of a text in the list of rows."""
 _HELD = 5_000
@@ -157,16 +160,16 @@ def rows_around(
 
 
 def columns_in(library: Library, run_a: RunPlace, run_b: RunPlace) -> list[str]:
-    """Return the columns that divide the rows of both runs; none if one is too large to be read for
-    that.
-    """
-    if is_large(run_a) or is_large(run_b):
-        return []
+    """Return the columns that divide the rows of both runs, as far as their first rows show."""
     columns_a, columns_b = (
-        library.read(place, "columns", lambda run: slice_columns(records(run, trajectory=False)))
+        library.read(place, "columns of first rows", _columns_of_first_rows)
         for place in (run_a, run_b)
     )
     return [column for column in columns_b if column in columns_a]
+
+
+def _columns_of_first_rows(run: sqlite3.Connection) -> list[str]:
+    return slice_columns(islice(records(run, trajectory=False), _FIRST_ROWS))
 
 
 def by_column(library: Library, run_a: RunPlace, run_b: RunPlace, by: str) -> list[JsonDict]:
