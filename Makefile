@@ -149,7 +149,7 @@ test-width: $(VENV)/ready
 
 test-parquet: $(VENV)/ready
 	$(PIP) install -r requirements/parquet.txt
-	$(BIN)/python -m pytest tests/core/data tests/core/judges/test_inputs.py tests/runs/exporters/test_export.py
+	$(BIN)/python -m pytest tests/core/data tests/core/judges/test_inputs.py tests/core/judges/test_frames_in_place.py tests/runs/exporters/test_export.py
 
 DATA ?= ../shared/data
 LIMIT ?= 60

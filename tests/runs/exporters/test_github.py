@@ -418,7 +418,7 @@ def test_skipped_rows_are_named_as_in_other_reports_and_are_no_judgments(
     adjudge("report", "runs/eval", "--to", "md", "-o", "other.md", cwd=tmp_path)
     skipped = (
         f"dates: {10 - okay} rows were not judged: their checks do not pass, or they lack the "
-        "field of rows_with."
+        "field of rows\\_with."
     )
     for name in ("page.md", "other.md"):
         page = (tmp_path / name).read_text(encoding="utf-8")
