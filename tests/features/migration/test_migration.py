@@ -365,6 +365,10 @@ def test_files_that_cannot_be_converted_are_refused(tmp_path: Path) -> None:
         assert done.returncode == 1, name
         assert message in done.stderr, (name, done.stderr)
         assert "Traceback" not in done.stderr
+    for name in ("missing.py", "missing.yaml"):
+        done = adjudge("init", "--from", name, cwd=tmp_path)
+        assert "missing" in done.stderr and "cannot be read: " in done.stderr
+        assert "Python" not in done.stderr  # it was called Python that is nested too deep
     assert not (tmp_path / "eval.yaml").exists()
 
 

@@ -81,8 +81,9 @@ class Scope:
 
 def parse_python(path: Path) -> ast.Module:
     """Parse a Python file without running it."""
+    text = text_in(path)
     try:
-        return ast.parse(text_in(path))
+        return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise SetupError(
             "{path}:{line} cannot be read as Python: {reason}",
