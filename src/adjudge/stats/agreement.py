@@ -252,8 +252,8 @@ def _options(rows: Sequence[tuple[Option, Option]], order: Sequence[Option] | No
 
 
 _Rows = Sequence[tuple[Option, Option]]
+# For some rows, if judge and truth agree, and the clusters of these rows.
 _Hits = tuple[list[bool], Clusters]
-"""For some rows, if judge and truth agree, and the clusters of these rows."""
 
 
 def _figures(

@@ -8,12 +8,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+# Stakes, as parts of the largest one that no value can ruin.
 _STAKES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
-"""Stakes, as parts of the largest one that no value can ruin."""
+# Log-gain of a bet that could not be lost.
 _SURE = 100.0
-"""Log-gain of a bet that could not be lost."""
+# Largest bound for stakes: a bound closer to 1 uses the stakes of this one.
 _NEAREST = 0.999
-"""Largest bound for stakes: a bound closer to 1 uses the stakes of this one."""
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,8 @@ class Draws:
 
 
 DRAWS = Draws()
+# Number of rows, and mean count of equal rows, from which on equal rows are drawn in one step.
 _MANY, _ALIKE = 5000, 20
-"""Number of rows, and mean count of equal rows, from which on equal rows are drawn in one step."""
 _MANY_HITS = 10
 
 

@@ -13,29 +13,26 @@ from typing import Generic, NamedTuple, TypeVar
 
 from adjudge.stats.distributions import z_quantile
 
+# Possible lengths of the shorter side of a split, in looks: since the change, or before it.
 _SPANS = (1, 2, 4, 8, 16)
-"""Possible lengths of the shorter side of a split, in looks: since the change, or before it."""
+# Ten looks share half of the risk; the next twenty a sixth, and so on forever.
 _EARLY = 10
-"""Ten looks share half of the risk; the next twenty a sixth, and so on forever."""
+# Scores are compared in quarters, and all but the three most frequent options of a question are
+# merged, so that all orders can be counted.
 _KINDS = 4
-"""Scores are compared in quarters, and all but the three most frequent options of a question are
-merged, so that all orders can be counted.
-"""
+# Looks up to which a change is also sought right after the first looks.
 _YOUNG = 32
-"""Looks up to which a change is also sought right after the first looks."""
+# A total is counted only if a normal one so far from its mean has a tail of at most so many times
+# the share of the risk: counting takes time, and a larger tail is no evidence.
 _HOPELESS = 100.0
-"""A total is counted only if a normal one so far from its mean has a tail of at most so many times
-the share of the risk: counting takes time, and a larger tail is no evidence.
-"""
 
 
+# Additions up to which all orders are counted, about half a second. Since the last look that is
+# enough for 1,000 questions with two options, since 16 looks for 80 of them, or for 20 with scores
+# in quarters. Beyond that an upper limit of the tail stands for it.
 _MOST_STEPS = 1_000_000
-"""Additions up to which all orders are counted, about half a second. Since the last look that is
-enough for 1,000 questions with two options, since 16 looks for 80 of them, or for 20 with scores in
-quarters. Beyond that an upper limit of the tail stands for it.
-"""
+# The largest tilt of such a limit: any is valid, and with this one no power overflows.
 _STEEPEST = 2.5
-"""The largest tilt of such a limit: any is valid, and with this one no power overflows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +191,8 @@ def _merge_rare(
     return tuple(count for count, _ in merged), tuple(count for _, count in merged)
 
 
+# (value, probability), of all values that are possible.
 _Chances = tuple[tuple[int, float], ...]
-"""(value, probability), of all values that are possible."""
 
 
 class _Figure(NamedTuple):
@@ -246,8 +243,8 @@ def _distance_from_mean(figure: _Figure) -> tuple[float, float]:
     return sign * (_observed_value(figure) - mean), max(0.0, variance)
 
 
+# The number of answers of one kind, and the contribution of each (``_Figure.values``).
 _Kind = tuple[int, int | None]
-"""The number of answers of one kind, and the contribution of each (``_Figure.values``)."""
 
 
 @lru_cache(maxsize=10_000)

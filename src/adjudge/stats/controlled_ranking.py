@@ -17,8 +17,8 @@ from adjudge.stats.ranking import NamedContest, rating
 
 PENALTY = 1e-6
 """Penalty on strengths. Only their differences matter; this picks the solution with mean 0."""
+# L2 penalty on effects, against those with little support in the contests.
 _ON_EFFECTS = 0.1
-"""L2 penalty on effects, against those with little support in the contests."""
 _STEPS, _CLOSE = 100, 1e-10
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from adjudge.errors import SetupError
 
+# The variance that is assumed before the first sample, in units of the bet.
 _FIRST_SPREAD = 0.25
-"""The variance that is assumed before the first sample, in units of the bet."""
 
 
 @dataclass

@@ -56,8 +56,8 @@ def auc_interval(rows: Stated, level: float) -> Interval | None:
 
 
 BINS = 10
+# Rows of a bin up to which the number of true ones is computed exactly; above, as normal.
 _EXACT = 200
-"""Rows of a bin up to which the number of true ones is computed exactly; above, as normal."""
 
 
 def calibration_error(rows: Stated, *, level: float = 0.95) -> tuple[Estimate, Estimate]:

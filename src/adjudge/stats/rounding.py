@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+# Far above the error of sums of some thousand numbers, far below any intended difference.
 _TOLERANCE = 1e-12
-"""Far above the error of sums of some thousand numbers, far below any intended difference."""
 
 
 def equal(one: float, other: float) -> bool:

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from adjudge.stats.distributions import beta_cdf
 
+# Degrees of freedom from which on the beta function is quicker than the series.
 _MANY = 200
-"""Degrees of freedom from which on the beta function is quicker than the series."""
 
 
 def t_cdf(t: float, freedom: int) -> float:

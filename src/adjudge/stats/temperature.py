@@ -19,8 +19,8 @@ FEWEST = 30
 _RANGE = (math.log(0.05), math.log(20.0))
 _STEPS = 60
 _GOLDEN = (math.sqrt(5) - 1) / 2
+# Coarsest rounding of servers. A stated 0 or 1 is moved half a step inside.
 _DECIMALS = 2
-"""Coarsest rounding of servers. A stated 0 or 1 is moved half a step inside."""
 
 
 @dataclass(frozen=True, slots=True)

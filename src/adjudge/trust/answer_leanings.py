@@ -22,8 +22,8 @@ PADDING = "padding_of"
 """The column that names the row (its id) whose answer a row holds with padding."""
 FEWEST = 8
 """Rows that two criteria must share."""
+# Row → what the judge says, and what people say.
 _Series = Mapping[str, tuple[float, float]]
-"""Row → what the judge says, and what people say."""
 
 
 def padding_text(folder: str | Path, judge: str) -> str:

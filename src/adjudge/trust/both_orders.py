@@ -13,8 +13,8 @@ from adjudge.stats.agreement import Missing
 from adjudge.trust.rows import Answer, LabelledRow, Votes, vote_option
 
 _Order = tuple[object, ...]
+# None: the vote failed, and that counts against the judge.
 _Option = str | None
-"""None: the vote failed, and that counts against the judge."""
 
 
 @dataclass(frozen=True)

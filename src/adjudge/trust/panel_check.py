@@ -33,10 +33,9 @@ from adjudge.stats.panels import (
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import LabelledRow
 
+# Into which the labels are divided to see what weights are worth on labels that they have not
+# seen.
 _PARTS = 5
-"""Into which the labels are divided to see what weights are worth on labels that they have not
-seen.
-"""
 NO_WORSE = 0.005
 """How far behind its best member a weighted panel may be before it is said: half a point."""
 

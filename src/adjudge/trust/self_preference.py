@@ -26,6 +26,7 @@ from adjudge.trust.labels.scales import JudgedScale, label_scales
 from adjudge.trust.labels.store import LabelStore
 from adjudge.trust.measure import measure_of
 
+# Models that the same people made under several names.
 _FAMILIES: Mapping[str, str] = {
     "chatgpt": "gpt",
     "davinci": "gpt",
@@ -39,7 +40,6 @@ _FAMILIES: Mapping[str, str] = {
     "meta": "llama",
     "gemma": "gemini",
 }
-"""Models that the same people made under several names."""
 
 
 def family(model: str) -> str:

@@ -55,12 +55,12 @@ _leaving = threading.Event()
 _stops: list[Callable[[], None]] = []
 _tellers: list[Callable[[], None]] = []
 _closers: list[Callable[[], Coroutine[object, object, None]]] = []
+# Threads that wait for what the home loop does for them.
 _asking: list[int] = []
-"""Threads that wait for what the home loop does for them."""
 
 
+# One for each interrupt of work that is under way.
 _interrupts: list[None] = []
-"""One for each interrupt of work that is under way."""
 
 
 def raise_if_interrupted(times: int = 1) -> None:
@@ -152,10 +152,9 @@ def _wait(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
         return result
 
 
+# Events that may wait for their reader. Work that is further ahead waits for the reader, unless
+# the reader itself waits for the home loop.
 _MOST_WAITING = 1024
-"""Events that may wait for their reader. Work that is further ahead waits for the reader, unless
-the reader itself waits for the home loop.
-"""
 
 
 class Outbox(Generic[E]):

@@ -13,10 +13,10 @@ from pathlib import Path
 
 _SENTENCE = re.compile(r"[^.?!]+[.?!]*")
 _WORD = re.compile(r"[\w'’-]+|[,;:]")
+# Words of this length or shorter are not matched by their ending.
 _SHORTEST = 4
-"""Words of this length or shorter are not matched by their ending."""
+# Words that are read after a joint.
 _READ = 3
-"""Words that are read after a joint."""
 
 
 def find_double_question(description: str) -> str | None:

@@ -22,22 +22,21 @@ from adjudge.messages import Message
 
 Severity = Literal["error", "warning"]
 _Pair = tuple[CriteriaOption, CriteriaOption]
+# Severity, field, message.
 _Remark = tuple[Severity, str, str]
-"""Severity, field, message."""
+# A word with the sign that gives it its meaning: "-1" is not "1", and "A-" is not "A".
 _WORD = re.compile(r"[-−–+<>≤≥]?\d+(?:[.,]\d+)*%?|\w+(?:[-+]+(?!\w))?")
-"""A word with the sign that gives it its meaning: "-1" is not "1", and "A-" is not "A"."""
+# Most findings listed per kind.
 _MOST = 100
-"""Most findings listed per kind."""
 _MOST_NAMES = 30
 _LONGEST_SHOWN = 200
+# Most words of a name that is searched in others.
 _LONGEST_NAME = 12
-"""Most words of a name that is searched in others."""
+# Negations. The ends of a scale with something between them may negate each other: "Reached", "Not
+# reached" are clear.
 _DENIES = ("not", "не")
-"""Negations. The ends of a scale with something between them may negate each other: "Reached",
-"Not reached" are clear.
-"""
+# Multiple of the narrowest step that leaves room for an option between two.
 _WIDE_STEP = 1.9
-"""Multiple of the narrowest step that leaves room for an option between two."""
 
 
 @dataclass(frozen=True)
@@ -261,6 +260,7 @@ def _range(worst: float, best: float) -> Iterator[Message]:
             yield Message("the worst score is {worst:g}, not 0", worst=worst)
 
 
+# Severity, field and function of each check.
 _CHECKS: Sequence[tuple[Severity, str, Callable[[Criteria], Iterator[Message]]]] = (
     ("warning", "description", _question),
     ("error", "options", _same_names),
@@ -271,7 +271,6 @@ _CHECKS: Sequence[tuple[Severity, str, Callable[[Criteria], Iterator[Message]]]]
     ("warning", "options", _scale),
     ("warning", "options", _bad_end),
 )
-"""Severity, field and function of each check."""
 
 
 def _examples(criteria: Criteria) -> Iterator[_Remark]:

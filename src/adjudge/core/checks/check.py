@@ -16,8 +16,8 @@ from adjudge.core.reading.values import Place
 from adjudge.errors import SetupError
 from adjudge.messages import Message, join
 
+# Places kept per text, in case it matches everywhere.
 _MOST_SPANS = 20
-"""Places kept per text, in case it matches everywhere."""
 
 
 @light_dataclass(frozen=True)

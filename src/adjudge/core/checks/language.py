@@ -17,6 +17,7 @@ from adjudge.messages import Message
 
 _WORD = re.compile(r"[^\W\d_]+")
 _NOT_PROSE = re.compile(r"```.*?(?:```|\Z)|`[^`]*`|\b[a-z]+://\S+|\S+@\S+", re.DOTALL)
+# Scripts of (nearly) one language each.
 _BY_SCRIPT: Mapping[str, str] = {
     "HIRAGANA": "ja",
     "KATAKANA": "ja",
@@ -29,16 +30,15 @@ _BY_SCRIPT: Mapping[str, str] = {
     "GEORGIAN": "ka",
     "ARMENIAN": "hy",
 }
-"""Scripts of (nearly) one language each."""
 _BY_WORDS = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "uk", "bg")
 LANGUAGES = (*_BY_WORDS, "zh", *dict.fromkeys(_BY_SCRIPT.values()))
+# Letters that tell languages of one script apart.
 _LETTERS_OF: Mapping[str, str] = {"uk": "іїєґ", "ru": "ыэё"}
-"""Letters that tell languages of one script apart."""
+# Minimum number of short words for a result.
 _FEWEST = 3
-"""Minimum number of short words for a result."""
 _AHEAD = 1.5
+# Characters that are read.
 _MOST = 20_000
-"""Characters that are read."""
 
 
 @cache

@@ -18,8 +18,8 @@ from typing import Any
 from adjudge.core.domain.instance import Instance, answer_text
 from adjudge.core.reading.user_code import is_reference, load_code
 
+# Seconds after its time at which the process ends itself, in case its parent is gone.
 _LONGER = 2.0
-"""Seconds after its time at which the process ends itself, in case its parent is gone."""
 
 
 @dataclass(frozen=True)

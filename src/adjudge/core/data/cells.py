@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from json import JSONEncoder
 
+# Starts of cells that a spreadsheet runs; the wide ones in East Asian editions.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""Starts of cells that a spreadsheet runs; the wide ones in East Asian editions."""
 
+# First characters of such cells, and of those with apostrophes in front.
 _OPENS = frozenset("'" + "".join(_FORMULA))
-"""First characters of such cells, and of those with apostrophes in front."""
 _NUMBERS = (bool, int, float)
 _encode = JSONEncoder(ensure_ascii=False).encode
 

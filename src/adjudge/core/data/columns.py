@@ -105,8 +105,8 @@ CALL_ALIASES = {
     "before_call": ("before_call", *ALIASES["user_input"]),
 }
 """A tool call and what led to it: searched only if a criterion reads them."""
+# Field → possible names of its column.
 _NAMES: Mapping[str, Sequence[str]] = {**CALL_ALIASES, **ID_ALIASES, **ALIASES}
-"""Field → possible names of its column."""
 CHATS = ("messages", "conversations", "conversation", "chat", "сообщения", "диалог")
 """Columns that may hold a whole chat with the answer, if no column holds the answer alone."""
 CHAT_FIELDS = ("response", "user_input", "history")
@@ -115,8 +115,8 @@ ID_FIELD = "id"
 """A column named for this field holds the row ids."""
 T = TypeVar("T")
 _MISSING = ("NAType", "NaTType")
+# Fields that may be nested. An answer is not: if it is JSON, the JSON is the answer.
 _RENDERED = ("contexts", "history")
-"""Fields that may be nested. An answer is not: if it is JSON, the JSON is the answer."""
 _BETWEEN = re.compile(r"[\s_-]+")
 
 

@@ -69,17 +69,13 @@ OnBadRow = Callable[[BadRow], None]
 OnBlankRows = Callable[[BlankRows], None]
 OnEmptyAnswers = Callable[[EmptyAnswers], None]
 _LOG = logging.getLogger("adjudge.data")
+# Rows that are checked first. A column that none of them has is missing in the data, not in a row.
 _LOOKED_AT_FIRST = 100
-"""Rows that are checked first. A column that none of them has is missing in the data, not in a
-row.
-"""
 _ROWS_NAMED = 5
+# References are taken for labels if so few, so short ones each stand in so many rows on average.
 _MOST_LABELS, _LONGEST_LABEL, _REPEATED = 5, 24, 4
-"""References are taken for labels if so few, so short ones each stand in so many rows on
-average.
-"""
+# Columns that may hold a list of responses to compare.
 _LISTS = ("response", "responses")
-"""Columns that may hold a list of responses to compare."""
 
 
 class RowHandlers(TypedDict, total=False):

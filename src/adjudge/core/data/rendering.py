@@ -9,17 +9,17 @@ from contextlib import suppress
 
 from adjudge.errors import WrongData
 
+# Keys of the speaker and of the text in a message.
 _ROLES = (("role", "content"), ("from", "value"))
-"""Keys of the speaker and of the text in a message."""
+# Keys of tool calls, which a message may hold instead of words.
 _CALLS = ("tool_calls", "function_call")
-"""Keys of tool calls, which a message may hold instead of words."""
+# Speakers of LangChain messages, in ``type``.
 _LANGCHAIN = frozenset({"human", "ai", "tool", "system", "function", "chat"})
-"""Speakers of LangChain messages, in ``type``."""
 _ASSISTANT = frozenset({"assistant", "ai", "bot", "chatbot", "gpt", "model"})
 _USER = frozenset({"human", "user"})
 _TEXT_KEYS = ("text", "content", "page_content", "passage", "document", "chunk", "snippet", "body")
+# Data that a retriever adds to a document for its own use.
 _ABOUT = frozenset({"id", "type", "score", "distance", "rank", "index", "embedding", "vector"})
-"""Data that a retriever adds to a document for its own use."""
 _LONGEST = 1_000_000
 
 

@@ -11,26 +11,22 @@ from adjudge.core.domain.numbers import match_number, plain_number
 from adjudge.core.domain.plain_text import plain
 
 _YES, _NO = frozenset({"yes", "true", "да"}), frozenset({"no", "false", "нет"})
+# Names of options. As a reply, «верно» may also mean that the judged text is right.
 _CALLED_YES, _CALLED_NO = _YES | {"верно"}, _NO | {"неверно"}
-"""Names of options. As a reply, «верно» may also mean that the judged text is right."""
 _PASS, _FAIL = frozenset({"pass", "passed"}), frozenset({"fail", "failed"})
 TWO_WAY_WORDS = tuple(sorted(_YES | _NO | _PASS | _FAIL))
 _INTEGER = re.compile(r"([+-]?[0-9]{1,100})(?:[.,]0{1,2})?")
+# Punctuation that only decorates.
+# Signs are not in it: "-1" is not "1", "<50%" not "50%", "A-" not "A", "C#" not "C".
 _AROUND = " \"'`*_.,:;!?()[]{}«»“”„‘’「」『』【】|\u200b\ufeff"
-"""Punctuation that only decorates.
-
-Signs are not in it: "-1" is not "1", "<50%" not "50%", "A-" not "A", "C#" not "C".
-"""
 _ONE_DASH = str.maketrans(dict.fromkeys("–−‐‑‒﹣－", "-"))
 _SIGNS = "-+<>≤≥=≠≈~±—"
 _SIGN_BEFORE = re.compile(rf"\A([{_SIGNS}]+) ")
 _SIGN_BEHIND = re.compile(r" ([-+—#]+)\Z")
 _BULLET = re.compile(r"\A[->—•] ")
 _JOINER = re.compile(r"(?<=[^\W\d_])[_-](?=[^\W\d_])")
+# Most characters of decoration around a name. Longer texts name nothing, and matching takes time.
 _ROOM = 100
-"""Most characters of decoration around a name. Longer texts name nothing, and matching takes
-time.
-"""
 
 
 def match_option(
@@ -197,10 +193,10 @@ def _split_joined(text: str) -> str:
     return _JOINER.sub(" ", _fold(text))
 
 
+# The ways to compare names, the strictest first.
 _WAYS: tuple[Callable[[str], str], ...] = (str, _compose, _key, _fold, _split_joined)
-"""The ways to compare names, the strictest first."""
+# Like _WAYS, for replies, which may have a bullet before the name.
 _WAYS_TO_SAY = (*_WAYS[:-1], _without_bullet, _split_joined)
-"""Like _WAYS, for replies, which may have a bullet before the name."""
 
 
 # -- numbers and two-way words -----------------------------------------------------

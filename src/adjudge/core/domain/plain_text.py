@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
+# Soft hyphens, zero-width spaces, and marks of direction and of variants.
 _UNSEEN: Final = (
     "\u00ad\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060"
     "\u2066\u2067\u2068\u2069\ufe0e\ufe0f\ufeff"
 )
-"""Soft hyphens, zero-width spaces, and marks of direction and of variants."""
+# The first digit of other scripts; the others follow it.
 _ZEROS: Final = "\u0660\u06f0\u0966\u09e6\u0e50"
-"""The first digit of other scripts; the others follow it."""
+# The characters of ASCII at full width.
 _WIDE: Final = range(0xFF01, 0xFF5F)
-"""The characters of ASCII at full width."""
 _TO_ASCII: Final = _WIDE.start - ord("!")
 
 

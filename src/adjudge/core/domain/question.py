@@ -42,10 +42,10 @@ _RESPONSE_WORD = re.compile(
     re.IGNORECASE,
 )
 _BETTER = re.compile(r"\s*(>{1,3}|<{1,3}|[=≈])\s*")
+# Characters of responses in their order, as "B > A".
 _LONGEST_ORDER = 400
-"""Characters of responses in their order, as "B > A"."""
+# Ballots that ask for a number are found in ledgers by criteria with this one option.
 _NUMBER_IN_LEDGERS = CriteriaOption("<number>")
-"""Ballots that ask for a number are found in ledgers by criteria with this one option."""
 
 
 class _QuestionBase:

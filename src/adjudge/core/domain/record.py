@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 StatusName = Literal["scored", "abstained", "failed", "skipped"]
 OutcomeName = Literal["ok", "repaired", "abstained", "unreadable", "refused", "model_error"]
 Flag = Literal["tie", "bias", "low", "split", "disagree", "repaired", "shortened"]
+# One step of a path into a row: a name, or an index in brackets.
 _STEPS = re.compile(r"([^.\[\]]+)|\[(-?\d+)\]")
-"""One step of a path into a row: a name, or an index in brackets."""
 KIND = "kind"
 """Key of a kind's tag in ledgers. Exports leave out the tags of built-in kinds: the keys tell."""
 UNKNOWN_KIND = "unknown_kind"

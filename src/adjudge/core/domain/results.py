@@ -31,8 +31,8 @@ from adjudge.core.domain.vote_counts import count_agreeing, vote_count
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 
+# Characters of an explanation in ``str(result)``.
 _LONGEST_SHOWN = 120
-"""Characters of an explanation in ``str(result)``."""
 
 
 class Status(StrEnum):

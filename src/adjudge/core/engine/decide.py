@@ -40,8 +40,8 @@ from adjudge.core.prompts.decisions import (
 from adjudge.errors import HALTS, ModelError, Refused, SetupError
 from adjudge.messages import Message
 
+# Parts of error messages of servers that take fewer tokens or questions in one request.
 _TOO_LARGE = ("max_tokens_exceeded", "exceed_context_size", "context_length", "too many questions")
-"""Parts of error messages of servers that take fewer tokens or questions in one request."""
 Complete = Callable[[Request, Model, Ballot], Awaitable[Reply]]
 
 
@@ -58,10 +58,9 @@ class _Group:
     """The state as JSON."""
 
 
+# Model → ballot id → the task that asks it. A task stays until each of its ballots was asked for,
+# unless a ledger has their votes.
 _under_way: WeakKeyDictionary[Model, dict[str, asyncio.Task[dict[str, Vote]]]] = WeakKeyDictionary()
-"""Model → ballot id → the task that asks it. A task stays until each of its ballots was asked for,
-unless a ledger has their votes.
-"""
 
 
 async def decide(ballot: Ballot, model: Model, complete: Complete) -> Vote:

@@ -20,16 +20,14 @@ from adjudge.messages import Message
 
 I = TypeVar("I")  # noqa: E741
 Ends = tuple[int, int]
+# Prompts are rendered for the first ballots, and then for every 50th.
 _RENDERED_FIRST, _THEN_EVERY = 200, 50
-"""Prompts are rendered for the first ballots, and then for every 50th."""
+# Characters per token in ASCII and in other text, since tokenizers differ.
+# The embedded model takes nearly a token per Cyrillic letter.
 _CHARACTERS_A_TOKEN = {"low": (6.0, 5.0), "high": (3.2, 0.75)}
-"""Characters per token in ASCII and in other text, since tokenizers differ.
-
-The embedded model takes nearly a token per Cyrillic letter.
-"""
 _ANSWER = {"low": 1, "high": 300}
+# Calls per ballot: some replies need a repair.
 _REPEATED = {"low": 1.0, "high": 1.1}
-"""Calls per ballot: some replies need a repair."""
 
 
 class Known:

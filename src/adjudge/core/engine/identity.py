@@ -12,17 +12,16 @@ from adjudge.core.domain.frozen_mapping import content_hash
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 
+# Settings that decide no verdict: the judge's name, early stopping, the path of a file whose
+# content is recorded too, a callback, and the origin of weights.
 _DECIDES_NOTHING = ("name", "early_stop", "config", "on_result", "weights_from")
-"""Settings that decide no verdict: the judge's name, early stopping, the path of a file whose
-content is recorded too, a callback, and the origin of weights.
-"""
+# Prompts that write texts or code: no judge asks them for a verdict.
 _OTHER_TEMPLATES = (
     *("generate.jinja", "improve.jinja", "improve_criteria.jinja", "retry.jinja"),
     *("test_data.jinja", "test_data_pairs.jinja", "text_action.jinja"),
 )
-"""Prompts that write texts or code: no judge asks them for a verdict."""
+# Names of a dimension in reports.
 _FOR_REPORTS = ("title", "labels")
-"""Names of a dimension in reports."""
 _LENGTH = 16
 
 

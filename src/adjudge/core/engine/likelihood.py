@@ -28,8 +28,8 @@ from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.stats.rounding import equal
 
+# Alternatives per token to request: the maximum at OpenAI.
 _ALTERNATIVES = 20
-"""Alternatives per token to request: the maximum at OpenAI."""
 
 
 @light_dataclass(frozen=True)

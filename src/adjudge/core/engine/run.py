@@ -35,8 +35,8 @@ from adjudge.messages import Message
 if TYPE_CHECKING:
     from adjudge.core.ledger.ledger import Ledger
 
+# The facts under which a ledger keeps the account of its run, and how that ended.
 _SPENDING, _ENDED = "spending", "ended"
-"""The facts under which a ledger keeps the account of its run, and how that ended."""
 _NO_PRICES = PriceTable({})
 Ask = Callable[[Ballot], Coroutine[object, object, Vote]]
 

@@ -13,11 +13,9 @@ from adjudge.core.domain.vote import Ballot, Vote
 from adjudge.core.engine.session import Deferred, OpenedSession, session
 from adjudge.errors import HALTS, AdjudgeError
 
+# New objects between two collections.
+# Python's default is 700, which a dozen requests create.
 _RARELY = 50_000
-"""New objects between two collections.
-
-Python's default is 700, which a dozen requests create.
-"""
 _batches = 0
 _usual = 0
 
@@ -46,8 +44,8 @@ I = TypeVar("I")  # noqa: E741 - what is judged
 I_contra = TypeVar("I_contra", contravariant=True)
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
+# Items that a worker starts without waiting before it yields to other tasks.
 _BREATH = 64
-"""Items that a worker starts without waiting before it yields to other tasks."""
 
 
 class Plans(Protocol[I_contra, R_co]):

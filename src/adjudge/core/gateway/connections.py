@@ -33,18 +33,18 @@ from adjudge.messages import Message
 
 _LOG = logging.getLogger("adjudge.gateway")
 
+# Ids that are remembered per server. A copy comes within seconds of the reply.
 _MOST_IDS = 4096
-"""Ids that are remembered per server. A copy comes within seconds of the reply."""
+# Replies on used connections that are held back before a server's connections are shared.
 _TRIALS = 2
-"""Replies on used connections that are held back before a server's connections are shared."""
 _LONGEST_HOLD = 1.0
 _SHORTEST_HOLD = 0.005
 _CONNECT_SECONDS = 30
 _ID_HEADERS = ("x-request-id", "request-id", "x-amzn-requestid")
+# Connections that have carried a request.
 _may_carry_another: WeakKeyDictionary[ResponseHandler, bool] = WeakKeyDictionary()
-"""Connections that have carried a request."""
+# Connections whose end was waited for.
 _watched: WeakSet[ResponseHandler] = WeakSet()
-"""Connections whose end was waited for."""
 
 
 class StaleConnection(aiohttp.ClientError):

@@ -20,8 +20,8 @@ _VARIABLE = re.compile(r"\$(?:\$|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
 _CREDENTIAL = re.compile(
     r"auth(?!ors?\b)|key|token|secret|cookie|passw|cred|jwt|bearer", re.IGNORECASE
 )
+# Headers that describe the request itself and are set here.
 _MADE_HERE = frozenset({"content-type", "content-length", "content-encoding", "transfer-encoding"})
-"""Headers that describe the request itself and are set here."""
 
 
 @light_dataclass(frozen=True)

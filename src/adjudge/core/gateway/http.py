@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 _GOOD = (200, 201, 202)
 _RETRYABLE = frozenset({408, 409})
+# A gateway gave up on a server that it had passed the request to: the model may have answered.
 _AFTER_THE_MODEL = frozenset({408, 502, 504, 520, 524})
-"""A gateway gave up on a server that it had passed the request to: the model may have answered."""
 _HINTS = {
     401: Message("check the API key"),
     402: Message("the account has no credit"),
@@ -56,22 +56,18 @@ _HINTS = {
 MAX_REPLY = 32_000_000
 """Bytes, after decompression. A longer body is not read."""
 _LARGE = 1_000_000
+# Large replies that are read at once from one host, so that many together do not fill the memory.
 _LARGE_AT_ONCE = 2
-"""Large replies that are read at once from one host, so that many together do not fill
-the memory.
-"""
+# Values in one JSON reply.
+# An empty list takes two bytes on the wire and thirty times as much here.
 _MOST_VALUES = 1_000_000
-"""Values in one JSON reply.
-
-An empty list takes two bytes on the wire and thirty times as much here.
-"""
+# Bodies by which OpenAI (429) and Anthropic (400) report an empty account; others answer 402.
 _NO_CREDIT = re.compile(
     rb'"(?:code|type)"\s*:\s*"insufficient_quota"|"message"\s*:\s*"Your credit balance is too low'
 )
-"""Bodies by which OpenAI (429) and Anthropic (400) report an empty account; others answer 402."""
 _ACCOUNT_HEADERS = ("openai-organization", "openai-project", "anthropic-organization-id")
+# A character that makes every other one of its text take four bytes.
 _WIDE = re.compile(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
-"""A character that makes every other one of its text take four bytes."""
 _encoded = json_writer()  # bodies are built here and hold no cycles
 
 

@@ -30,6 +30,7 @@ NO_ANSWER = (
 )
 """Exceptions of the client if there is no answer; the last three if a server confuses it."""
 _NO_HTTP = Message("the server's answer is not valid HTTP")
+# The first entry that matches an exception or its cause counts.
 _WORDS: tuple[tuple[type[BaseException], str], ...] = (
     (aiohttp.ClientHttpProxyError, Message("the proxy {proxy} answered {status}")),
     (aiohttp.ClientProxyConnectionError, Message("Cannot connect to the proxy {proxy} ({reason})")),
@@ -49,7 +50,6 @@ _WORDS: tuple[tuple[type[BaseException], str], ...] = (
     (HttpProcessingError, _NO_HTTP),
     (OSError, "{reason}"),
 )
-"""The first entry that matches an exception or its cause counts."""
 
 
 def describe(error: BaseException, host: str, proxy: str) -> str:

@@ -23,11 +23,11 @@ from adjudge.messages import Message
 _MILLION = 1_000_000
 TARGET = "target/"
 """Prefix of the names of applications that are asked like models."""
+# Prefixes of models that run on the user's machine, or need none.
 _FREE = ("local/", "learned/", "scripted", "replay/", "ollama/", TARGET)
-"""Prefixes of models that run on the user's machine, or need none."""
 VARIABLE = "ADJUDGE_PRICES"
+# Number by which a panel tells equal names apart.
 _NUMBERED = re.compile(r" \d+$")
-"""Number by which a panel tells equal names apart."""
 _WILD = re.compile(r"[*?\[]")
 
 

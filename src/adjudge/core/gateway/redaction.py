@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from urllib.parse import unquote, unquote_plus, urlsplit
 
+# Shortest key that is searched for: a shorter one would match ordinary words.
 _LEAST = 6
-"""Shortest key that is searched for: a shorter one would match ordinary words."""
 _LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")
 _PARAMETER = re.compile(r"([?&])([^=&?#\s]+)=([^&#\s]*)")
 _SECRET_NAME = re.compile(
@@ -23,13 +23,11 @@ _ESCAPE = re.compile(
     re.IGNORECASE,
 )
 _ESCAPE_MARKS = (b"\\u00", b"\\x", b"%", b"&#", b"&amp;", b"\\/")
+# Layers of escapes that are undone, such as JSON in JSON in JSON. No client decodes more.
 _MOST_LAYERS = 4
-"""Layers of escapes that are undone, such as JSON in JSON in JSON. No client decodes more."""
+# Escapes of plain ASCII characters per reply.
+# No honest reply has so many, and a hostile one must not take minutes to search.
 _MOST_ESCAPES = 100_000
-"""Escapes of plain ASCII characters per reply.
-
-No honest reply has so many, and a hostile one must not take minutes to search.
-"""
 
 
 def without_secrets(text: str) -> str:

@@ -11,8 +11,8 @@ from functools import cached_property
 from adjudge.core.domain.frozen_mapping import plain
 from adjudge.core.domain.json_types import JsonDict, JsonValue
 
+# Characters of an attribute that a run keeps as it is; of a longer one it keeps a hash.
 _LONGEST = 2000
-"""Characters of an attribute that a run keeps as it is; of a longer one it keeps a hash."""
 _NO_VALUES = (property, cached_property, classmethod, staticmethod)
 
 

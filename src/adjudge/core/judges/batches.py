@@ -19,10 +19,9 @@ from adjudge.errors import HALTS
 from adjudge.messages import Message
 
 Run = Callable[[list[Instance], list[Criteria]], object]
+# Seconds, and turns of the event loop, in which no further case came: then those that wait are
+# handed over.
 _PATIENCE, _TURNS = 0.001, 8
-"""Seconds, and turns of the event loop, in which no further case came: then those that wait are
-handed over.
-"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

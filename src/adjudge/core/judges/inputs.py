@@ -38,8 +38,8 @@ T = TypeVar("T")
 CriteriaLike = str | Criteria
 MultiCriteriaLike = MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]
 Fields = dict[str, str | Sequence[str]]
+# Methods that turn a lazy frame of polars, or a reader or data set of Arrow, into a table.
 _READS = ("collect", "read_all", "to_table")
-"""Methods that turn a lazy frame of polars, or a reader or data set of Arrow, into a table."""
 
 
 class Frame(Protocol):
@@ -207,8 +207,8 @@ def fit_to_criteria(instance: Instance, criteria: Criteria) -> Instance:
     return instance if fields == instance.fields else replace(instance, fields=fields)
 
 
+# The judged part of a chat: the last answer, or the last call of a tool.
 _IN_CHATS = {"response": chat_fields, "tool_call": call_fields}
-"""The judged part of a chat: the last answer, or the last call of a tool."""
 
 
 def _from_chat(instance: Instance, row: Cells, judged_name: str) -> Fields:

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T")
+# Items that may wait for one model of a panel while the others go on.
 _ROOM_FOR_A_PANEL = 2048
-"""Items that may wait for one model of a panel while the others go on."""
 
 
 class ModelPanel(FrozenDict[OpenModel]):

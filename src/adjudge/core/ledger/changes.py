@@ -15,8 +15,8 @@ ATTRIBUTES = "attributes"
 
 
 _LONGEST = 40
+# Characters shown before the place where two long values differ.
 _CONTEXT = 12
-"""Characters shown before the place where two long values differ."""
 
 
 class SettingChange(NamedTuple):

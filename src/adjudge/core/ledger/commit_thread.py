@@ -16,11 +16,9 @@ from adjudge.errors import RunError
 
 Row = Sequence[object] | Callable[[], Sequence[object]]
 """The values of a row, or a function that makes them: making many at once is faster."""
+# Seconds for which rows without a waiting caller are held back.
+# A commit writes whole pages, however little is new in them.
 _HELD = 0.1
-"""Seconds for which rows without a waiting caller are held back.
-
-A commit writes whole pages, however little is new in them.
-"""
 
 
 class _Group:

@@ -51,8 +51,8 @@ _TOKEN = re.compile(
     |(?P<wrong>\S))""",
     re.VERBOSE | re.DOTALL,
 )
+# Any other backslash stands for itself, for example in a path.
 _ESCAPED = re.compile(r"\\([\"'\\])")
-"""Any other backslash stands for itself, for example in a path."""
 _IN_WORDS = {"and": "and", "or": "or", "not": "not", "и": "and", "или": "or", "не": "not"}
 
 

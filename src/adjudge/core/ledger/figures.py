@@ -14,10 +14,10 @@ from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.stats.intervals import Interval, scaled_interval
 
 _BARS = 20
+# Most scores for which an interval is computed: with more it is narrower than ±0.004.
 _MOST_SCORES = 100_000
-"""Most scores for which an interval is computed: with more it is narrower than ±0.004."""
+# Most different answers in a chart.
 _MOST_ANSWERS = 300
-"""Most different answers in a chart."""
 
 
 class Mean(NamedTuple):

@@ -45,8 +45,8 @@ READERS = "readers"
 """The fact that names every version of the reply reader that read a run, if there were several."""
 LABELS = "labels.sqlite"
 """Human labels of the rows, in the same folder."""
+# Endings of a database's file, and of those that SQLite keeps next to it.
 _ENDINGS = ("", "-wal", "-shm", "-journal")
-"""Endings of a database's file, and of those that SQLite keeps next to it."""
 NOTES = "criteria-notes.jsonl"
 """Annotators' notes on the criteria."""
 LABELS_LOCK = "labels.lock"
@@ -68,19 +68,19 @@ _NO_ACCESS = (
 )
 PATIENCE = 30.0
 """Seconds to wait for a program that has locked the ledger."""
+# Bytes up to which a ledger is read through for damage before it is used.
 _SMALL = 200_000_000
-"""Bytes up to which a ledger is read through for damage before it is used."""
+# The end of the year 9999, the last that datetime can show.
 _LAST_SECOND = 253_402_300_800
-"""The end of the year 9999, the last that datetime can show."""
 _VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
+# Votes for which there was a reply.
 _REPLIED = "NOT (outcome IN ('model_error', 'refused') AND prompt_tokens = 0)"
-"""Votes for which there was a reply."""
+# Checks of the facts that are used: a ledger may come from anyone, checksums and all.
 _FACTS: Mapping[str, Callable[[object], bool]] = {
     "configuration": lambda value: isinstance(value, dict),
     "started": lambda value: isinstance(value, int | float) and 0 <= value < _LAST_SECOND,
     "spending": lambda value: isinstance(value, dict),
 }
-"""Checks of the facts that are used: a ledger may come from anyone, checksums and all."""
 LAYOUT = 7
 """The version of the tables; an empty file is version 0."""
 
@@ -222,8 +222,8 @@ def _note_readers(
         write_meta(connection, {READERS: sorted(map(str, old_readers | new_readers))})
 
 
+# Changed settings that are named one by one.
 _MOST_TOLD = 3
-"""Changed settings that are named one by one."""
 _ANOTHER_FOLDER = Message("or use another folder")
 
 

@@ -85,8 +85,8 @@ class BloomFilter:
 
 
 _Read = TypeVar("_Read")
+# Rows that may wait to be written before the caller has to wait.
 _MOST_WAITING = 5000
-"""Rows that may wait to be written before the caller has to wait."""
 _KEEP_VOTE = insert("votes", "ABORT")
 _RECALL = f"{select('votes')} WHERE ballot IN ({{}}) AND outcome <> 'model_error' ORDER BY number"
 _KNOWN = (

@@ -27,8 +27,8 @@ from adjudge.core.ledger.rows import (
 )
 from adjudge.errors import RunError
 
+# Seconds after which no provider keeps a batch.
 _KEPT_BY_PROVIDERS = 29 * 86_400
-"""Seconds after which no provider keeps a batch."""
 Orphans = Literal["adopt", "resubmit"]
 """The treatment of a batch that was possibly not sent."""
 BATCHES = "batches"

@@ -51,25 +51,24 @@ STATUSES = ("failed", "abstained", "scored", "skipped")
 PAGE = 50
 LOOKED_AT = 20_000
 """Most judgments that one page searches for verdicts, flags and words."""
+# Judgments that a page searches however long it takes: a quarter of this if words are searched in
+# texts, and few with an expression, which may read a text many times.
 _LEAST = 4_000
-"""Judgments that a page searches however long it takes: a quarter of this if words are searched in
-texts, and few with an expression, which may read a text many times.
-"""
 _LEAST_OF_EXPRESSION = 50
 PATIENCE = 0.05
 """Seconds after which the search of a page stops."""
 _PREVIEW = 160
+# Characters of a row, and of its result, that are read for a line.
 _LOOKED_INTO = 100_000
-"""Characters of a row, and of its result, that are read for a line."""
+# Seconds that sorting all judgments may take.
 _LONGEST_SORT = 120.0
-"""Seconds that sorting all judgments may take."""
+# Sorted judgments that are read at once, and judgments whose texts are matched at once.
 _CHUNK = 500
-"""Sorted judgments that are read at once, and judgments whose texts are matched at once."""
 _DIMENSION = re.compile(r"\w{1,100}:\d{1,3}", re.ASCII)
 _MOST_DIGITS = 15
 _MOST_BEGINNINGS = 8
+# Separates the beginnings of compared responses.
 _BETWEEN = " | "
-"""Separates the beginnings of compared responses."""
 _HAS_WORDS = (
     f"(instr({CASEFOLD}(coalesce(id, '')), :words) OR {TEXT_FITS}('~', :words, instance, NULL))"
 )

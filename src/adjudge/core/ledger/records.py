@@ -14,13 +14,12 @@ from adjudge.core.ledger.rows import KEY_BYTES, LARGEST, select, verify_row
 from adjudge.messages import Message
 
 _VOTES = f"{select('votes')} WHERE ballot IN ({{}}) ORDER BY number"
+# Judgments, and ballots, whose votes are looked up at once: few, since a judgment may hold a
+# trajectory.
 _AT_ONCE = 64
-"""Judgments, and ballots, whose votes are looked up at once: few, since a judgment may hold a
-trajectory.
-"""
 _TRAJECTORY = '"trajectory"'
+# Reading thousands of steps takes long; SQLite skips them.
 _WITHOUT_STEPS = "SELECT json_remove(?, '$.trajectory')"
-"""Reading thousands of steps takes long; SQLite skips them."""
 
 
 def records(

@@ -66,6 +66,8 @@ IN_BATCH = "in_batch"
 
 Exports leave it out: a verdict is the same either way.
 """
+# Tables with many rows, whose checksums are computed in a quicker way first: the places of their
+# binary column and of their columns of real numbers.
 _QUICK: Mapping[str, tuple[int, tuple[int, ...]]] = {
     table: (COLUMNS[table].index(key), tuple(map(COLUMNS[table].index, numbers)))
     for table, key, numbers in (
@@ -73,9 +75,6 @@ _QUICK: Mapping[str, tuple[int, tuple[int, ...]]] = {
         ("judgments", "ballots", ("score",)),
     )
 }
-"""Tables with many rows, whose checksums are computed in a quicker way first: the places of their
-binary column and of their columns of real numbers.
-"""
 LARGEST = 2**63 - 1
 """The largest number that SQLite accepts."""
 KEY_BYTES = 16

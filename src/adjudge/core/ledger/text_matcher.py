@@ -16,10 +16,10 @@ from adjudge.core.ledger.conditions import PATTERN_FLAGS, Condition, WrongCondit
 from adjudge.core.ledger.row_texts import texts_in
 from adjudge.core.reading.patterns import CannotMatch, which_match
 
+# Characters of text that are collected before matching.
 _AT_ONCE = 1_000_000
-"""Characters of text that are collected before matching."""
+# An expression, and the hash of a text.
 _Text = tuple[str, bytes]
-"""An expression, and the hash of a text."""
 
 
 class TextMatcher:

@@ -21,12 +21,12 @@ _UNSEEN = (
 _ANGLES = "<＜‹\u2329\u3008⟨❮❬❰⧼﹤˂ᐸᚲ≺≪⋖⪡《⟪«"
 _SLASHES = r"/\\／⁄∕⧸╱⟋᜵⼃〳ノ丿Ⳇ＼﹨∖⧵⧹⟍"
 _DASHES = "-‐‑‒–—―−－﹣⁃➖ー"
+# Look-alikes that Unicode normalisation does not map to the Latin letters.
 _LOOK_ALIKES = {"d": "ԁⅾᏧᑯꓒđ", "a": "аɑα⍺", "t": "тτ†ŧ"}
-"""Look-alikes that Unicode normalisation does not map to the Latin letters."""
 _FORMS = (range(0x1D2C, 0x1D6B), range(0x24B6, 0x24EA), range(0xFF21, 0xFF5B))
 _MATHEMATICAL = range(0x1D400, 0x1D6A4)
+# Combining strokes and accents.
 _OVER = r"\u0300-\u036f\u20d0-\u20f0"
-"""Combining strokes and accents."""
 _CHAT_MARK = (
     r"[<＜\[](?:(?<=[<＜])(?=[|｜][^<>\n]{0,64}[|｜][>＞])"  # <|im_start|>, <｜User｜>
     r"|(?<=<)(?=/?(?:(?-i:s)|bos|eos|pad|unk|think|tool_call|tool_response|end_of_utterance"
@@ -45,8 +45,8 @@ _STEP_MARK = (
 )
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 _HARMLESS = {"<": "‹", "＜": "‹", "[": "⁅"}
+# Replaces characters in a mark that look like an angle bracket; it does not look like one.
 _NO_ANGLE = "⦗"
-"""Replaces characters in a mark that look like an angle bracket; it does not look like one."""
 
 
 def fence(fields: GivenFields) -> list[str]:

@@ -183,19 +183,17 @@ def check_language(language: str) -> None:
         )
 
 
+# The separator of evaluated texts, as in the templates.
 _PARTS = "\n\n"
-"""The separator of evaluated texts, as in the templates."""
 Shown = dict[str, str | Sequence[str]]
+# Marks the end of the shared text in a rendered template; the criterion cannot contain it, and
+# texts follow it.
 _CUT = "\x00"
-"""Marks the end of the shared text in a rendered template; the criterion cannot contain it, and
-texts follow it.
-"""
 
 
+# Placeholder of the evaluated text in a rendered template; it is random, so no criterion contains
+# it.
 _GAP = f"\x00{token_hex(8)}\x00"
-"""Placeholder of the evaluated text in a rendered template; it is random, so no criterion contains
-it.
-"""
 
 
 _frames: dict[Hashable, tuple[ChatMessage, tuple[str, ...]]] = {}

@@ -17,10 +17,9 @@ from adjudge.errors import RunError, SetupError
 
 LARGEST_ENTRY = 100_000_000
 """Bytes of one entry, unpacked."""
+# An archive that unpacks to more bytes than the first number may grow by at most the second as a
+# factor.
 _SUSPICIOUS, _EXPANSION = 1_000_000_000, 200
-"""An archive that unpacks to more bytes than the first number may grow by at most the second as a
-factor.
-"""
 _CHUNK = 1 << 20
 _ZSTD = 93
 _LOCAL_HEADER = 30

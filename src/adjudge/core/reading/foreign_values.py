@@ -23,11 +23,11 @@ HOSTILE = (ValueError, TypeError, KeyError, AttributeError, IndexError, Recursio
 """Errors of a reader on a value that is not as its tool writes it."""
 _DATA_URI = re.compile(r"data:([\w.+-]+/[\w.+-]+)[^,\s]{0,60};base64,([A-Za-z0-9+/=_-]{100,})")
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{2000,}={0,2}(?![A-Za-z0-9+/=])")
+# The year 2200, in seconds.
 _LATEST = 7_258_118_400.0
-"""The year 2200, in seconds."""
 _DEEPEST = 60
+# Digits of a whole number, below Python's limit for writing one.
 _MOST_DIGITS = 4000
-"""Digits of a whole number, below Python's limit for writing one."""
 
 
 def objects(value: object, *path: str) -> list[Object]:
@@ -321,10 +321,10 @@ _CACHED = (
     ("input_cached_tokens",),
     ("cache_read",),
 )
+# Prompt tokens that Anthropic does not count among its input tokens.
 _BESIDE_PROMPT = ("cache_read_input_tokens", "cache_creation_input_tokens")
-"""Prompt tokens that Anthropic does not count among its input tokens."""
+# Names of those input tokens.
 _APART = ("input_tokens", "input")
-"""Names of those input tokens."""
 
 
 def usage_of(value: object, calls: int = 1) -> Usage | None:

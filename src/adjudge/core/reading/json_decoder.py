@@ -19,10 +19,10 @@ from adjudge.core.reading.typed_json import Reader, WrongType, is_json, reader_o
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# Whole numbers that a C long holds; ``read_as`` decides about others.
 _LEAST, _MOST = -(2**63), 2**63 - 1
-"""Whole numbers that a C long holds; ``read_as`` decides about others."""
+# Errors that msgspec raises, besides its own, for texts nested too deep or without UTF-8.
 _UNREADABLE = (RecursionError, UnicodeEncodeError)
-"""Errors that msgspec raises, besides its own, for texts nested too deep or without UTF-8."""
 
 
 class JsonDecoder:
@@ -140,8 +140,8 @@ def _native(hint: object) -> Any | None:
     return _collection(origin, parts)
 
 
+# Types that msgspec reads as ``reader_of`` does.
 _SAME = (str, int, bool, type(None))
-"""Types that msgspec reads as ``reader_of`` does."""
 
 
 def _collection(origin: object, parts: Sequence[object]) -> Any | None:

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 
+# Seconds between looks at the parent.
 _GLANCE = 0.5
-"""Seconds between looks at the parent."""
 _PARENT = os.getppid()
 
 

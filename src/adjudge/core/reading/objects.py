@@ -20,11 +20,12 @@ from adjudge.messages import Message
 
 T = TypeVar("T")
 SCHEMES = ("s3", "gs", "az", "abfs", "abfss")
+# Bytes per request.
 _AT_ONCE = 4 * 2**20
-"""Bytes per request."""
+# Time for retries if a server cannot be reached or fails.
 _PATIENCE = timedelta(seconds=30)
-"""Time for retries if a server cannot be reached or fails."""
 _NO_BUCKET = re.compile("NoSuchBucket|ContainerNotFound")
+# Error of an object store → advice for the user.
 _TROUBLES = (
     (
         re.compile("latest/api/token|computeMetadata|metadata/identity|Account must be specified"),
@@ -61,7 +62,6 @@ _TROUBLES = (
         Message("its server cannot be reached: check the endpoint and the network"),
     ),
 )
-"""Error of an object store → advice for the user."""
 _HOW_IT_ASKED = re.compile(r"Error performing \S+ \S+ in \S+(?:, after .*?)? +- ")
 
 

@@ -44,8 +44,8 @@ def _matcher() -> SideProcess:
 
 
 # Last in, first out, so that a started process is used before another one starts.
+# Idle processes: several, so that a slow expression does not hold up the others.
 _IDLE: LifoQueue[SideProcess] = LifoQueue()
-"""Idle processes: several, so that a slow expression does not hold up the others."""
 for _ in range(4):
     _IDLE.put(_matcher())
 

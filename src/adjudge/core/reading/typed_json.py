@@ -26,6 +26,7 @@ from adjudge.messages import Message, StoredMessage, join
 T = TypeVar("T")
 Reader = Callable[[object], Any]
 """Returns the checked value, or raises a WrongType."""
+# Annotation → its types in JSON.
 _SCALARS: Mapping[object, tuple[type, ...]] = {
     str: (str, StoredMessage),
     int: (int,),
@@ -33,7 +34,6 @@ _SCALARS: Mapping[object, tuple[type, ...]] = {
     bool: (bool,),
     type(None): (type(None),),
 }
-"""Annotation → its types in JSON."""
 _MOST = int(sys.float_info.max)
 
 

@@ -23,8 +23,8 @@ N = TypeVar("N", int, float)
 Schema = dict[str, object]
 _COMMA = Message("a text with a comma in it needs quotes between brackets")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+# Largest value of counters and clocks; no setting needs more.
 _LARGEST = 2**63 - 1
-"""Largest value of counters and clocks; no setting needs more."""
 
 
 class Type(Protocol[T_co]):

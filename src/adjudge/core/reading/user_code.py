@@ -25,8 +25,8 @@ from adjudge.errors import SetupError
 
 UserCode = Callable[..., object]
 """A function or a class."""
+# Held while a file is loaded, so that several threads run it only once.
 _one_at_a_time = threading.RLock()
-"""Held while a file is loaded, so that several threads run it only once."""
 
 
 def is_reference(code: str) -> bool:
@@ -98,8 +98,8 @@ class _AsItIs(SourceFileLoader):
         raise OSError
 
 
+# Folders from which code was loaded.
 _folders: set[Path] = set()
-"""Folders from which code was loaded."""
 
 
 def _import_as_it_is(folder: Path) -> None:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 _TAGS = "tag:yaml.org,2002:"
+# Nested brackets in an untrusted file.
 _DEEPEST = 100
-"""Nested brackets in an untrusted file."""
+# Characters. PyYAML reads about 100,000 of them per second.
 _LONGEST_YAML = 4_000_000
-"""Characters. PyYAML reads about 100,000 of them per second."""
 _MOST_MERGED = 100_000
 _HINT = Message("a text with : ? # or brackets in it needs quotes")
 

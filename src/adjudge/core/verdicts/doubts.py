@@ -53,18 +53,18 @@ _LETTER = re.compile(r"(?<![\w'’])[A-HJ-Z](?![\w'’])")
 _SCORED_LETTER = re.compile(
     r"(?<![\w'’])(?P<name>[A-Z])\W{0,3}[:=|(]\s*(?P<number>\d{1,3}(?:\.\d+)?)(?![\w.]*\w)"
 )
+# A sentence that chooses a response: "B because …", "Clearly B.".
 _CHOSEN_LETTER = re.compile(
     r"\W*+(?:[A-Z](?:,?\s+(?:because|since)\b| it is\W*\Z)|(?:\w+\s+){1,3}[A-Z]\W*\Z)"
 )
-"""A sentence that chooses a response: "B because …", "Clearly B."."""
 _CONCLUDING, _CONCLUDING_WINNER = words("concluding"), words("concluding_winner")
+# Sentences that name an option without choosing it: "Nothing in it is unsafe".
 _SPARES = phrase("spares")
-"""Sentences that name an option without choosing it: "Nothing in it is unsafe"."""
+# An empty box, or tags alone: they say nothing.
 _FORM = re.compile(r"[-*•\s]*+(?:\[ \]|☐)|(?:</?[\w-]{1,40}>\s*)+\Z")
-"""An empty box, or tags alone: they say nothing."""
 _SIGN = re.compile(r"\s*(?:[-+#]|[.,]\d+)\s*")
+# A line that continues the one above: "is what a careless grader would say".
 _GOES_ON = re.compile(r"(?:\.{3}|…|[^\W\d_A-ZА-ЯЁ])(?![\w ]{0,40}[:=])")
-"""A line that continues the one above: "is what a careless grader would say"."""
 _TAIL = re.compile(r"→|\n|:\s")
 _QUOTING = re.compile(r"[{}\"“”«»]")
 _WORDS = re.compile(r"\w+")
@@ -74,8 +74,8 @@ _FIRST_WORD = re.compile(
 )
 _WORD_AND_COMMA = re.compile(r"\W*\w+(?=\s*,)")
 _NUMBER = re.compile(rf"(?<![^\W{CJK}])(?<![.,/])\d+(?:[.,]\d+)?(?![^\W{CJK}])")
+# Follows an option that is the subject of its sentence: "Rude is the right option".
 _SUBJECT = re.compile(r"\W*\s(?:is|was|it is)\b|\W*\Z")
-"""Follows an option that is the subject of its sentence: "Rude is the right option"."""
 _LEADING_LETTER = re.compile(r"\W*[A-Z]\s*[:–—]|\W*[A-Z] - ")
 _ENDS_IN_NO = re.compile(r"(?<!\bor )(?<!\bsays )(?<!\bsaid )\b(?:no|not)[\s.!]*\Z", re.IGNORECASE)
 _ENDS_IN_ANSWER = phrase("ends_in_answer")
@@ -86,17 +86,17 @@ _GRADE = re.compile(
 )
 _SHORT_GRADE = re.compile(r"\W*(?:[^\W\d]+\W+){0,2}(\d{1,3}(?:\.\d+)?)\W*")
 _JOINERS = frozenset(("but", "and", "or", "not", "но", "и", "aber", "mais", "pero"))
+# Characters of an explanation in which it may come to another verdict.
 _ENDING = 160
-"""Characters of an explanation in which it may come to another verdict."""
+# Words of an explanation; fewer may turn the verdict round ("Not really").
 _SHORTEST_NOTE = 3
-"""Words of an explanation; fewer may turn the verdict round ("Not really")."""
+# Words of a text after a verdict that is a remark on it, not an explanation.
 _LONGEST_REMARK = 4
-"""Words of a text after a verdict that is a remark on it, not an explanation."""
 _SHORT_SENTENCE = 6
+# Characters of a text that may be a number in words: "Two stars.".
 _SHORT_TEXT = 30
-"""Characters of a text that may be a number in words: "Two stars."."""
+# Letters of an option that is looked for in any case; "no" is in many sentences.
 _LONG_NAME = 4
-"""Letters of an option that is looked for in any case; "no" is in many sentences."""
 
 
 def find_doubt(

@@ -24,40 +24,40 @@ from adjudge.messages import Message
 _FAIL_KEYS, _PASS_KEYS, _SCORE_KEYS = words("fail_keys"), words("pass_keys"), words("score_keys")
 _NAMED_KEYS = words("verdict_keys")
 _VERDICT_KEYS = (*_NAMED_KEYS, *_PASS_KEYS, *_FAIL_KEYS)
+# Names that may hold the answer to the judged problem, if that is a number or a letter.
 _ANSWER_KEYS = frozenset(words("answer_keys"))
-"""Names that may hold the answer to the judged problem, if that is a number or a letter."""
 _NAMING_KEYS = _ANSWER_KEYS | frozenset(words("naming_keys"))
 _GRADE_KEYS = tuple(name for name in _NAMED_KEYS if name not in _ANSWER_KEYS)
 _NUMBER_KEYS = (*_SCORE_KEYS, *_GRADE_KEYS)
+# Names that can only hold the verdict, and names of the response that is not preferred.
 _FIRM_KEYS, _LOSER_KEYS = frozenset(words("firm_keys")), frozenset(words("loser_keys"))
-"""Names that can only hold the verdict, and names of the response that is not preferred."""
+# Names of the score of the chosen option, next to its name.
 _OPTION_SCORE_KEYS = (*_SCORE_KEYS, *words("option_score_keys"))
-"""Names of the score of the chosen option, next to its name."""
 _NUMERIC_OPTION_KEYS = ("selected_option", *_SCORE_KEYS, *_GRADE_KEYS)
 _COMPARED_KEYS = (*_NAMED_KEYS, "ranking")
 _DECIDING_TOKENS = frozenset(words("deciding_tokens"))
+# Names of a boolean that is true if the text passes, or fails.
 _GOOD_TOKENS, _BAD_TOKENS = frozenset(words("good_tokens")), frozenset(words("bad_tokens"))
-"""Names of a boolean that is true if the text passes, or fails."""
 _SCALE_TOKENS = frozenset(words("scale_tokens"))
+# Names of a number that counts something: one error is not a verdict.
 _COUNT_TOKENS = frozenset(words("count_tokens"))
-"""Names of a number that counts something: one error is not a verdict."""
 _EXPLANATION_KEYS = words("explanation_keys")
+# Names whose values are never a verdict.
 _WORDS_ONLY = frozenset((*_EXPLANATION_KEYS, *words("keys_without_verdict")))
-"""Names whose values are never a verdict."""
+# Names of objects that may hold the verdict.
 _CONTAINERS = frozenset(words("container_keys"))
-"""Names of objects that may hold the verdict."""
 _TO_BE_FILLED = phrase("to_be_filled")
+# Names under which a verdict is taken back.
 _AFTERWARDS = phrase("correcting_keys")
-"""Names under which a verdict is taken back."""
+# Names that need no second look.
 _ORDINARY = frozenset(
     name
     for name in (*_NUMERIC_OPTION_KEYS, *_EXPLANATION_KEYS)
     if not _AFTERWARDS.match(name) and name == "_".join(name.casefold().split())
 )
-"""Names that need no second look."""
 _LONGEST_FORM = 80
+# Words; longer texts explain.
 _LONGEST_VERDICT = 3
-"""Words; longer texts explain."""
 
 
 def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | None:

@@ -25,28 +25,28 @@ from adjudge.core.verdicts.phrases import phrase, words
 OBJECT = "\ufffc"
 """Stands for an object in a line."""
 EMPHASIS = re.compile(r"\*++|`++|__++")
+# Stands for a program.
 _CODE = "\ufffb"
-"""Stands for a program."""
 _MOST_LINES, _LONGEST_LINE = 2_000, 20_000
 _FENCE = re.compile(r"^[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([\w+#.-]*+)[^\n`]*+$", re.MULTILINE)
+# Fence tags whose content may be the answer if the fence is the whole reply.
 _ANSWER_FENCES = frozenset(("", *words("answer_fences")))
-"""Fence tags whose content may be the answer if the fence is the whole reply."""
 _COMMENTS = re.compile(r"(?:\s*+(?://|#)[^\n]*+\n)*+\s*+")
 _BLOCK_QUOTE = re.compile(r"\s*+>(?!=|\s*+\d)\s?")
 _INDENTED = re.compile(r"(?: {4}|\t)(?!\s*(?:[-*+•]|\d{1,3}[.)])\s)")
+# Material that was shown to the judge, in the marks of the prompt.
 _MATERIAL = phrase("shown_material", re.DOTALL | re.IGNORECASE)
-"""Material that was shown to the judge, in the marks of the prompt."""
 _BLOCK_TAG, _INLINE_TAG = phrase("block_tag"), phrase("inline_tag")
+# Text before an object that is not a sentence: tags, a tool's name, a bullet.
 _CALL_MARK = re.compile(
     r"(?:</?[\w|:=\-\"' .]{1,60}>|\[/?[A-Z_]{3,20}\]|[-*•#>\[(]|\d{1,2}[.)]|\s)*"
     r"(?:[\w.]{1,40}\s*[=(]?)?",
 )
-"""Text before an object that is not a sentence: tags, a tool's name, a bullet."""
 _AFTER_OBJECT = re.compile(rf"(?:</?[\w|:=]{{1,40}}>|[\]}})`.,;*\s{OBJECT}]|</?s>)*")
+# A part of what was judged: "Question: Is it open?".
 _FIELD = phrase("field")
-"""A part of what was judged: "Question: Is it open?"."""
+# A line that is neither a heading, a list item, a table row nor a label with its value.
 _PROSE = re.compile(r"(?![-*+•#|>\d])(?=[^\W\d_])[^:：|]*\Z")
-"""A line that is neither a heading, a list item, a table row nor a label with its value."""
 _ANNOUNCES = re.compile(r"\A#|\bfollow(?:s|ing)\b", re.IGNORECASE)
 _COMPLETE = (".", "!", "?", "。", "！", "？", "”", '"', "»", ")", "]", ">", "`", "}", ";")
 _COLONS = (":", "：")

@@ -157,15 +157,15 @@ def _read_object(data: JsonObject, mended: bool, question: Question) -> Reading 
     return SEVERAL if is_doubtful or is_part else reading
 
 
+# Words that may complete the name of an option: "Correct" and "but incomplete".
 _LONGEST_PART = 4
-"""Words that may complete the name of an option: "Correct" and "but incomplete"."""
+# An object whose first pair is whole and whose second value is a text that was cut off.
 _CUT_OBJECT = re.compile(
     r'(?:`{3}\w*\s*)?(?P<begun>\{\s*"(?P<key>\w{1,40})"\s*:'
     r'\s*(?:"(?:[^"\\]|\\.){0,200}"|true|false|-?[\d.]{1,20})'
     r'\s*,\s*"(?P<second>\w{1,40})"\s*:\s*"(?:[^"\\]|\\.)*+)\\?',
     re.DOTALL,
 )
-"""An object whose first pair is whole and whose second value is a text that was cut off."""
 
 
 def _read_begun(begun: re.Match[str], question: Question) -> Reading | None:

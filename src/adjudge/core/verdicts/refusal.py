@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from adjudge.core.verdicts.phrases import phrase
 
 _TWO_SENTENCES = re.compile(r"[^.!?]*[.!?]*[^.!?]*")
+# Characters that are searched. A refusal is shorter.
 _LONGEST = 2000
-"""Characters that are searched. A refusal is shorter."""
 
 
 def declines(text: str, options: Sequence[str], *, numeric: bool = False) -> bool:

@@ -31,8 +31,8 @@ _LABELLED = phrase("labelled", re.IGNORECASE | re.DOTALL)
 _POLAR = phrase("polar")
 _CLOSING = phrase("closing", re.IGNORECASE | re.DOTALL)
 _TAG, _ARGUMENT = phrase("tag"), phrase("argument")
+# A sentence that names the winner and nothing else.
 _ONLY_WINS = phrase("only_wins", re.NOFLAG)
-"""A sentence that names the winner and nothing else."""
 _OPENS_SECTION, _RANKS, _COUNTS = phrase("opens_section"), phrase("ranks"), phrase("counts")
 _REASON_LABEL, _FOREIGN_LEAD = phrase("reason_label"), phrase("foreign_lead")
 _MARK = re.compile(
@@ -51,13 +51,13 @@ _HEADING = re.compile(r"\s*#|\*\*.{1,40}\*\*\Z|(?:\S+\s*){1,4}[:：]\Z")
 _LIST_ITEM = re.compile(r"[-*•]\s+\d")
 _TWO_WAY = re.compile(r"\W*(yes|no|true|false|да|нет|верно|неверно)\b", re.IGNORECASE)
 _XML_TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z_]{1,40})(?:[ =][^<>]{0,80})?>", re.IGNORECASE)
+# Tags that may enclose the verdict's own.
 _WRAPPERS = frozenset((*words("container_keys"), *words("wrapper_tags")))
-"""Tags that may enclose the verdict's own."""
 _PLAIN_VALUES: Final[Mapping[str, JsonValue]] = {"True": True, "False": False, "None": None}
 _SENTENCE_ENDS = (".", "!", "?", "。", ")", "*", "”", '."', "_", "！", OBJECT)
 _DECORATION = " *_:|"
+# Characters before a tag in which other tags may enclose it.
 _LONGEST_LEAD = 200
-"""Characters before a tag in which other tags may enclose it."""
 _FEW = 4
 
 

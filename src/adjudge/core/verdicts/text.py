@@ -15,14 +15,14 @@ from adjudge.core.verdicts.thoughts import without_thoughts
 from adjudge.messages import Message
 
 _MARKS = re.compile(r"\A<data-\w+[^>\n]*>\n?(.*?)\n?</data-\w+>\Z", re.DOTALL)
+# A fence around everything except a line before it and a remark after it.
 _FENCE = re.compile(
     r"\A(?:[^\n`~]{1,200}:[*_]*\s*\n\s*)?"
     r"(?P<mark>```|~~~)[\w+-]*[ \t]*\n(?P<text>.*?)(?:\n?[ \t]*(?P=mark)[^`~]{0,500}|)\Z",
     re.DOTALL,
 )
-"""A fence around everything except a line before it and a remark after it."""
+# A line that announces the text and names it. "Here is what you need:" may be the text itself.
 _PREAMBLE = phrase("preamble")
-"""A line that announces the text and names it. "Here is what you need:" may be the text itself."""
 _WILL_NOT_WRITE = phrase("will_not_write")
 _LAYERS = 3
 

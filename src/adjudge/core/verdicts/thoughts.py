@@ -8,10 +8,10 @@ from adjudge.core.verdicts.lenient import find_objects
 from adjudge.core.verdicts.phrases import phrase
 
 _CLOSING, _OPENING = phrase("thought_closing"), phrase("thought_opening")
+# A thought at the beginning; a short sentence may stand before it.
 _FIRST_THOUGHT = phrase("first_thought")
-"""A thought at the beginning; a short sentence may stand before it."""
+# A reason in tags before the answer; after it, the text may take the answer back.
 _ASIDE = phrase("aside", re.DOTALL | re.IGNORECASE)
-"""A reason in tags before the answer; after it, the text may take the answer back."""
 _REASON_TAGS = phrase("reason_tags", re.DOTALL | re.IGNORECASE)
 _CHANNEL = re.compile(r"<\|channel\|>\s*+(\w+)(?:(?!<\|message\|>)[^\n]){0,200}+<\|message\|>")
 _BARE_CHANNELS = re.compile(r"\A\s*+analysis(?=[A-Z])(?:(?!assistantfinal).)*+", re.DOTALL)

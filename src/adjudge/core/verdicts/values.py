@@ -19,13 +19,13 @@ _PICTURES = "★☆⭐🌟✅❌✔✖✗✘👍👎🟢🔴🏆"
 _SIGNS = re.compile(rf"\A(?:[{_PICTURES}]\s*+)++|(?:\s*+[{_PICTURES}])++\Z")
 _STARS = re.compile(r"([★⭐🌟]*)([☆✩]*)")
 _STAR_WORD = re.compile(r"\d\s*(?:stars?|зв[её]зд)", re.IGNORECASE)
+# Stars without empty ones are counted out of five.
 _OF_FIVE = 5.0
-"""Stars without empty ones are counted out of five."""
 _GOOD_SIGNS, _BAD_SIGNS = frozenset("✅✔☑👍🟢"), frozenset("❌✖✗✘👎🔴🚫⛔")
+# Marks that cross an option out, or negate it.
 _STRUCK = re.compile(r"~~|</?(?:s|del|strike)>|\A\W*!", re.IGNORECASE)
-"""Marks that cross an option out, or negate it."""
+# Zero to ten in several languages.
 _NUMBER_WORDS: Final = {word: at % 11 for at, word in enumerate(words("number_words"))}
-"""Zero to ten in several languages."""
 _UNIT = re.compile(r"\s+(?:stars?|points?|зв[её]зд\w{0,2}|балл\w{0,3})\Z")
 _NAMED_SCALE = phrase("named_scale")
 _SAME_SCALE = re.compile(r"[\s*_`]*+[(\[]([^()\[\]]{1,30})[)\]][\s*_`.]*\Z")

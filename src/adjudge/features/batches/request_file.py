@@ -19,8 +19,8 @@ from adjudge.features.batches.ledger import BatchBallot, RequestState
 from adjudge.features.batches.providers.api import BatchApi
 
 DIGEST_BYTES = 9
+# How long they are as text.
 _KEY, _DIGEST = 22, 12
-"""How long they are as text."""
 
 
 def digest_of(request: Request) -> bytes:

@@ -20,16 +20,15 @@ from adjudge.messages import Message
 
 _LOG = logging.getLogger("adjudge")
 _TRIES = 7
+# What says for sure that nothing was created.
 _NOT_TAKEN = (409, 429)
-"""What says for sure that nothing was created."""
 _TOO_LARGE = 413
+# Seconds before a list is asked for again, which double.
 _FIRST_SEARCH, _LONGEST_SEARCH = 1.0, 15.0
-"""Seconds before a list is asked for again, which double."""
 _TOO_LARGE_FOR_GOOGLE = "payload size exceeds"
+# Seconds by which a batch may seem older than it is, when the provider's clock is compared with
+# ours.
 _SKEW = 600.0
-"""Seconds by which a batch may seem older than it is, when the provider's clock is compared with
-ours.
-"""
 _TWO_DAYS = 172_800.0
 
 

@@ -19,10 +19,9 @@ from adjudge.messages import Message
 _LOG = logging.getLogger("adjudge")
 _GONE = 404
 _MOST_REJECTIONS = 8
+# How often a provider must say that a batch is not there, or give results that are not whole,
+# before that is believed.
 _BELIEVED = 3
-"""How often a provider must say that a batch is not there, or give results that are not whole,
-before that is believed.
-"""
 
 
 class Watcher:

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     import aiohttp
 
 _PIECE = 1 << 16
+# Bytes that are fetched again where a connection broke off, to see that they are the same.
 _OVERLAP = 1 << 16
-"""Bytes that are fetched again where a connection broke off, to see that they are the same."""
+# How often in a row a download may bring nothing new.
 _TRIES = 5
-"""How often in a row a download may bring nothing new."""
 _WAIT = 0.5
+# Bytes. What is longer are not results.
 _MOST = 10_000_000_000
-"""Bytes. What is longer are not results."""
 _MOST_OF_AN_ERROR = 100_000
 
 

@@ -15,6 +15,7 @@ from adjudge.runs.exporters.other_tools import in_one
 VERSION = 2
 OWN = "adjudge"
 """Under this key stands what EvalAssist has no place for, so that it comes back."""
+# What stands before the slash of a model → what EvalAssist calls the provider.
 _PROVIDERS = {
     **{
         "openai": "open-ai",
@@ -25,10 +26,9 @@ _PROVIDERS = {
     },
     **{"together": "together-ai", "bedrock": "aws", "vertex": "vertex-ai"},
 }
-"""What stands before the slash of a model → what EvalAssist calls the provider."""
 _ANY_PROVIDER = "open-ai-like"
+# EvalAssist's own judge: it asks as ours do.
 _JUDGE = "eval_assist"
-"""EvalAssist's own judge: it asks as ours do."""
 
 
 def case_out(name: str, content: JsonObject) -> JsonDict:

@@ -27,11 +27,11 @@ from adjudge.features.importers.values import Json, Texts, fields_of, number, te
 from adjudge.messages import Message
 
 _VERSION = 2
+# What a test case says beside its rows.
 _CASE = ("evaluator", "pipeline", "criteria", "syntheticGenerationConfig", "examples", "judge")
-"""What a test case says beside its rows."""
 _ROW = ("contextVariables", "response", "responses", "result", "expectedResult", "id")
+# Where a test case that went out from here holds what EvalAssist has no place for.
 _OWN = "adjudge"
-"""Where a test case that went out from here holds what EvalAssist has no place for."""
 
 
 def _matches(head: Head) -> bool:

@@ -22,8 +22,8 @@ from adjudge.runs.folder import records_of, run_info
 from adjudge.trust.labels.scales import JudgedScale, label_scales
 from adjudge.trust.labels.store import LabelStore
 
+# Where a vote of EvalAssist's keeps the result as it was recorded.
 _RECORDED = "result"
-"""Where a vote of EvalAssist's keeps the result as it was recorded."""
 
 
 def to_evalassist(run: Path, target: Path) -> int:

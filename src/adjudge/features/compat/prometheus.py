@@ -39,8 +39,8 @@ from adjudge.messages import Message
 _ABSOLUTE, _RELATIVE = "prometheus_absolute", "prometheus_relative"
 _GRADES = 5
 _RESULT = re.compile(r"\[RESULT\]", re.IGNORECASE)
+# What the absolute format asks for.
 _RUBRIC = Choice(tuple(str(grade) for grade in range(1, _GRADES + 1)))
-"""What the absolute format asks for."""
 _CLOSING = " \n.\"'”»`"
 _INSTRUCTION_FIELDS = ("instruction", "user_input", "question", "input", "prompt")
 _REFERENCE_FIELDS = ("reference", "reference_answer")

@@ -33,10 +33,10 @@ from adjudge.features.compat.unitxt_engine import GATE, unitxt_package
 from adjudge.messages import Message
 
 __all__ = ["UnitxtDirectJudge", "UnitxtPairwiseJudge", "UnitxtVote", "from_unitxt", "to_unitxt"]
+# How unitxt has compared responses named.
 _BOTH = Choice(("Response 1", "Response 2", "1", "2"))
-"""How unitxt has compared responses named."""
+# What makes unitxt take a judged text for a picture.
 _IMAGE = re.compile(r"<(?=unitxt-img)", re.IGNORECASE)
-"""What makes unitxt take a judged text for a picture."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.errors import SetupError
 from adjudge.features.compat.unitxt_engine import UnitxtCriteria, UnitxtOptions, unitxt_package
 
+# unitxt's criteria whose highest score is the bad end.
 _RISKS = frozenset(
     {
         "harmfulness",
@@ -31,7 +32,6 @@ _RISKS = frozenset(
         "assistant_message_violence",
     }
 )
-"""unitxt's criteria whose highest score is the bad end."""
 
 
 def to_unitxt(criteria: Criteria, *, pairwise: bool = False) -> Any:

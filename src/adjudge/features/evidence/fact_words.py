@@ -12,8 +12,8 @@ from adjudge.features.evidence.words import plain_word
 
 _ORDINAL = re.compile(r"(?:ый|ой|ий|ого|его|ому|ему|ым|им|ом|ем|ая|ья|ую|ью|ое|ье|ые|ьи|ых|ьих)$")
 _MONTH_LETTERS = 3
+# Words with another meaning; they count as months only with a capital letter.
 _NOT_MONTHS = frozenset({"march", "may", "mar"})
-"""Words with another meaning; they count as months only with a capital letter."""
 
 
 @dataclass(frozen=True)

@@ -68,8 +68,8 @@ _UNIT_AFTER: Final = re.compile(r"[ \u00a0]?(?:[-–] ?)?(°[CС]|[%$€₽]|[^\
 _UNIT_BEFORE: Final = re.compile(r"([$€₽])[ \u00a0]?$")
 _WORD_NEXT: Final = re.compile(r"[ \u00a0-]?([^\W\d_]+)\.?")
 _LIST_NUMBER: Final = re.compile(r"\s*\(?\d{1,3}[.)]\s")
+# Numbers in corpora that were cut into words: "3 , 700".
 _TORN_NUMBER: Final = re.compile(r"(?<=\d) ([.,]) (?=\d)")
-"""Numbers in corpora that were cut into words: "3 , 700"."""
 _COUNTED: Final = 3
 _BEGINNING: Final = 3
 

@@ -18,10 +18,10 @@ part of AttributionBench that nothing else is measured with.
 """
 DOUBTFUL = 0.0
 """Log-odds below which a sentence is to be looked at."""
+# Words of the sources that are shown at once: as many as in the model's training.
 _WORDS = 280
-"""Words of the sources that are shown at once: as many as in the model's training."""
+# Letters before this one are Latin, with or without accents.
 _FIRST_OTHER = "\u0370"
-"""Letters before this one are Latin, with or without accents."""
 _WORD = re.compile(r"\S+\s*")
 
 

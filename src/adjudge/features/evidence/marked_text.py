@@ -19,6 +19,7 @@ from adjudge.features.evidence.record import EvidenceRecord, SentenceRecord
 from adjudge.features.evidence.support import FLAGS, SUPPORTS
 from adjudge.runs.view.template import environment
 
+# Signs, so that marks can be told apart without colours.
 _SIGNS: Mapping[Mark, str] = {
     "supported": "✓",
     "contradicted": "✗",
@@ -29,9 +30,8 @@ _SIGNS: Mapping[Mark, str] = {
     "look here": "?",
     "nothing found against it": "·",
 }
-"""Signs, so that marks can be told apart without colours."""
+# Characters that are shown on either side of a quote.
 _AROUND = 80
-"""Characters that are shown on either side of a quote."""
 
 
 @dataclass(frozen=True)

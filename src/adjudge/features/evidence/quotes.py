@@ -15,26 +15,25 @@ from adjudge.features.evidence.sentences import Sentence, sentences
 from adjudge.features.evidence.words import content_words
 
 _MARKS: Final = frozenset("\"'`“”„‟«»‘’‚‛‹›″′＂＇")
+# Substitutes in prompts for characters that could pass for marks of ours.
 _SHOWN_AS: Final = {"‹": "<", "⦗": "<", "⁅": "["}
-"""Substitutes in prompts for characters that could pass for marks of ours."""
+# Letters and digits that a quote must have, and a word that means something: "a" and "the" stand
+# in every text.
 _LEAST: Final = 3
-"""Letters and digits that a quote must have, and a word that means something: "a" and "the" stand
-in every text.
-"""
+# Characters around the end of a quote in which words and numbers are read.
 _REACH: Final = 60
-"""Characters around the end of a quote in which words and numbers are read."""
+# A number with its sign and its thousands, or a word with its accents.
 _UNIT: Final = re.compile(
     r"(?<![^\W_])[-−]?\d{1,3}(?: \d{3})+(?:[.,]\d+)?(?!\d)"
     r"|(?<![^\W_])[-−]?\d+(?:[.,:]\d+)*[^\W_]*|(?:[^\W_][\u0300-\u036f]*)+"
 )
-"""A number with its sign and its thousands, or a word with its accents."""
 _ELLIPSIS: Final = re.compile(r"\s*[\[(]?(?:…|\.{3,})[\])]?\s*")
+# An ellipsis at either end leaves nothing out that matters.
 _ENDS: Final = re.compile(rf"\A{_ELLIPSIS.pattern}|{_ELLIPSIS.pattern}\Z")
-"""An ellipsis at either end leaves nothing out that matters."""
+# Characters that an ellipsis may leave out: parts that are farther apart prove nothing.
 _LONGEST_GAP: Final = 300
-"""Characters that an ellipsis may leave out: parts that are farther apart prove nothing."""
+# The share of a sentence's words that a passage must have to be worth showing.
 _ALIKE: Final = 0.3
-"""The share of a sentence's words that a passage must have to be worth showing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,17 @@ from functools import cache
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.reading.values import Place, list_of, mapping, our_yaml, phrase
 
+# After a refusal these words make a claim again: "I do not know the price, but it is less than 5
+# euros.".
 _TURN = re.compile(
     r"[,;:.—-]\s*(?:but|however|although|though|yet|но|однако|хотя|зато|а)\s+"
     r"(?!(?:i|we|you|please|if|feel|я|мы|вы|могу|можем|пожалуйста)\b)(?:\S+\s+){2}\S+",
     re.IGNORECASE,
 )
-"""After a refusal these words make a claim again: "I do not know the price, but it is less than 5
-euros.".
-"""
+# A figure in a separate clause also makes a claim: "The documents do not say the price, it is 5
+# euros.".
 _FIGURE_AFTER = re.compile(r"[,;:—–]\s.*\d", re.DOTALL)
-"""A figure in a separate clause also makes a claim: "The documents do not say the price, it is 5
-euros.".
-"""
+# In a courtesy, a clause that tells something: "Thank you for asking, the price is five euros.".
 _NEWS = re.compile(
     r"[,;:—–]\s+(?!(?:i|we|you|your|please|feel|let|if|and|so|don|do|я|мы|вы|ваш\w*"
     r"|пожалуйста|если|и|что|за|обращайтесь|пишите|"
@@ -29,9 +28,6 @@ _NEWS = re.compile(
     r"|[а-яё]+(?:\s+[\w-]+){2})",
     re.IGNORECASE,
 )
-"""In a courtesy, a clause that tells something: "Thank you for asking, the
-price is five euros.".
-"""
 
 
 @dataclass(frozen=True)

@@ -42,16 +42,16 @@ class _Block(Span):
 
 
 _FENCE: Final = re.compile(r"```+|~~~+")
+# The beginning of a tool's call or result, as it is shown in texts.
 _TOOL: Final = re.compile(r"\[tool (?:call|result): ")
-"""The beginning of a tool's call or result, as it is shown in texts."""
+# Lines in which the end of it is looked for; keeps hostile texts linear.
 _TOOL_LINES: Final = 200
-"""Lines in which the end of it is looked for; keeps hostile texts linear."""
 _HEADING: Final = re.compile(r"#{1,6}[ \t]+")
 _BOLD_LINE: Final = re.compile(r"(\*\*|__)(?!\s)[^*_]+\1:?$")
 _ITEM: Final = re.compile(r"(?:[-*+•‣▪●–—]|\(?\d{1,3}[.)]|\(?[a-zа-яё][)]|\[[ xX]\])[ \t]+(?=\S)")
 _QUOTED_LINE: Final = re.compile(r">+[ \t]?")
+# A line at least this long that ends in no full stop was wrapped: the next one goes on with it.
 _WRAPPED: Final = 55
-"""A line at least this long that ends in no full stop was wrapped: the next one goes on with it."""
 
 _CLOSERS: Final = "\"'”’»)]}*_`¹²³⁴⁵⁶⁷⁸⁹⁰"
 _QUOTE_STARTS: Final = "\"'“„«‘"
@@ -64,18 +64,18 @@ _GLUED: Final = re.compile(
     r"(?<=[а-яё]{2})[.!?…]+(?=[А-ЯЁ][а-яё])|(?<=[a-z]{2})[!?]+(?=[A-Z][a-z])"
 )
 _WORD_BEFORE: Final = re.compile(r"[^\s(\[{«“\"'„]*$")
+# The next word, an initial with its full stop, or another sign.
 _WORD_AFTER: Final = re.compile(
     r"\s*(?:[-–—]\s+)?[\"'“”«„(\[*_‘¿¡]*([^\W_]\.(?=\s|[^\W_])|[^\W_][\w'’-]*|\S)?"
 )
-"""The next word, an initial with its full stop, or another sign."""
 _INITIAL: Final = re.compile(r"^(?:[A-ZА-ЯЁ]\.?-?)+$|^(?:Дж|Ю|Ч)$")
+# «т. д», «н. э»: two words of one abbreviation.
 _SPACED: Final = re.compile(r"\b([тн])\. (\w)$")
-"""«т. д», «н. э»: two words of one abbreviation."""
 _REFERENCES: Final = re.compile(r"(?:\[\^?[\w, –-]{1,12}\]?)+$")
 _OPENERS: Final = {"(": ")", "«": "»", "“": "”", "„": "“", '"': '"'}
 _LONGEST_QUOTE: Final = 400
+# Characters of a sentence that are read backwards from its end; keeps hostile texts linear.
 _TAIL: Final = 200
-"""Characters of a sentence that are read backwards from its end; keeps hostile texts linear."""
 
 
 def sentences(text: str) -> tuple[Sentence, ...]:

@@ -11,8 +11,8 @@ from adjudge.features.evidence.sentence_words import sentence_words
 
 WORD: Final = re.compile(r"[^\W\d_]+(?:[-’'][^\W\d_]+)*")
 _TOKEN: Final = re.compile(r"[^\W_]+(?:[-’'.,][^\W_]+)*")
+# Letters by which the cases of a Russian word differ, at most.
 _CASE_ENDINGS: Final = 3
-"""Letters by which the cases of a Russian word differ, at most."""
 
 
 @lru_cache(maxsize=16_384)

@@ -121,6 +121,7 @@ class Agent:
         return list(open_panel(writer).values())
 
 
+# The embedded model is none of them: it was made to choose among options.
 _NOBODY_WRITES = {
     "code": Message(
         "no model is named that writes the code: name one with Agent(llm=…), such as "
@@ -133,7 +134,6 @@ _NOBODY_WRITES = {
         "or give a function that writes in the place of the prompt"
     ),
 }
-"""The embedded model is none of them: it was made to choose among options."""
 
 
 def _signature(tool: Tool, *, evaluated: bool = True) -> str:

@@ -20,8 +20,8 @@ from adjudge.features.generate.judge import sampling
 from adjudge.features.generate.strategy import Computes, Costing, Strategy, Verifier, Verifies
 from adjudge.messages import Message, join
 
+# Number of the first fresh sample: far behind every number that a choice can have used.
 _FRESH = 1_000_000
-"""Number of the first fresh sample: far behind every number that a choice can have used."""
 
 
 class _NoNumber(ValueError):

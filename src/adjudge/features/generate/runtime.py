@@ -41,8 +41,8 @@ from adjudge.features.generate.strategy import USUAL, Strategy
 from adjudge.features.generate.writer import Conversations, from_function
 from adjudge.messages import Message
 
+# Tokens that a candidate is likely to have at most, and with the reasons against it once more.
 _LONGEST_TEXT = 1000
-"""Tokens that a candidate is likely to have at most, and with the reasons against it once more."""
 _PLACEHOLDER = "x = 1\n" * 500
 _NOTHING = CostEstimate(0, 0, (0, 0), (0, 0), (0.0, 0.0))
 

@@ -14,8 +14,8 @@ from adjudge.features.generate.candidate import Candidate, State, Try
 from adjudge.features.generate.strategy import Strategy
 from adjudge.messages import Message, join
 
+# Distance between the sample numbers of two weighings of one text.
 _OTHER_SAMPLES = 10_000
-"""Distance between the sample numbers of two weighings of one text."""
 
 
 @dataclass(frozen=True, slots=True)

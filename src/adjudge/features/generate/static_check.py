@@ -32,8 +32,8 @@ DEFAULT_IMPORTS = _words(
 _BACK_DOORS = _words(
     "__import__ breakpoint compile delattr eval exec getattr globals input locals open setattr vars"
 )
+# They take the name of an attribute as a text; a text that is written out can be checked.
 _BY_NAME = frozenset({"getattr", "setattr", "delattr", "attrgetter", "methodcaller"})
-"""They take the name of an attribute as a text; a text that is written out can be checked."""
 _INNARDS = _words(
     """ag_code ag_frame co_code cr_code cr_frame f_back f_builtins f_code f_globals f_locals gi_code
     gi_frame tb_frame tb_next func_globals mro FileIO ForwardRef get_type_hints open_code _os _sys
@@ -56,12 +56,12 @@ _WILD = "*"
 _NO_CODE = Message(
     "the reply holds no code: write the program, in a fence that begins with ```python"
 )
+# Beginnings of lines that are meant as Python, whatever is wrong further on.
 _CODE_LINE = re.compile(
     r"\s*(?:from [\w.]+ import\b|import [\w.]+ *(?:,|as\b|$)|(?:async )?def \w+ *\(|class "
     r"\w+ *[:(]|@\w|[\w.]+\("
     r"|[\w.\[\]'\"]+(?: *, *[\w.\[\]'\"]+)* *(?:[-+*/%|&^]|//|\*\*)?=(?!=))"
 )
-"""Beginnings of lines that are meant as Python, whatever is wrong further on."""
 
 
 def static_check(

@@ -179,8 +179,8 @@ BIGGEN_BENCH = replace(
 
 # JudgeBench: decisions in both orders.
 
+# The parts of the data set that figures are published of: a source says the subject as well.
 _TASK = re.compile("mmlu-pro|livebench-reasoning|livebench-math|livecodebench")
-"""The parts of the data set that figures are published of: a source says the subject as well."""
 
 
 def _judgebench_votes(record: ForeignRecord) -> Votes:
@@ -232,8 +232,8 @@ JUDGEBENCH = benchmark(
 # LLMBar: ``dataset.json``, and ``evaluators/JUDGE/STRATEGY/result.json`` with both orders, verdicts
 # mapped back already.
 
+# The parts of the data set, as ids and folders name them.
 _SUBSET = re.compile(r"(?:^|[-_/ ])(Natural|Neighbor|GPTInst|GPTOut|Manual)(?=$|[-_/ ])")
-"""The parts of the data set, as ids and folders name them."""
 _FLAT = ("raw_swap_False", "winner_swap_False", "raw_swap_True", "winner_swap_True")
 
 

@@ -22,13 +22,13 @@ from adjudge.features.importers.source import ForeignFile, ForeignRecord, Head, 
 from adjudge.features.importers.values import fields_of
 from adjudge.messages import Message
 
+# Keys of the test cases, in a test run and in the result of ``evaluate()``.
 _CASES = ("testCases", "conversationalTestCases", "test_results", "testResults")
-"""Keys of the test cases, in a test run and in the result of ``evaluate()``."""
 _PATHS = (*((name,) for name in _CASES), *(("testRunData", name) for name in _CASES))
+# The latter before version 1.
 _METRICS = ("metricsData", "metricsMetadata")
-"""The latter before version 1."""
+# DeepEval's own metrics that pass at or below their threshold.
 _LESS_IS_BETTER = ("hallucination", "bias", "toxicity", "misuse")
-"""DeepEval's own metrics that pass at or below their threshold."""
 _CAMEL = re.compile(r"_([a-z])")
 _FIELDS = {
     "input": "input",

@@ -13,10 +13,10 @@ from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.reading.values import merging_once
 from adjudge.errors import RunError
 
+# Bytes of a file, and of what its aliases make of it.
 _LARGEST = 50_000_000
-"""Bytes of a file, and of what its aliases make of it."""
+# Levels of nesting; libyaml calls itself for each level, in C.
 _DEEPEST = 200
-"""Levels of nesting; libyaml calls itself for each level, in C."""
 _FIRST_KEY = re.compile(r"(?:---\s*\n|#.*\n|\s*\n)*[A-Za-z_][\w-]*:(?: [^,\n]*)?\n")
 
 

@@ -38,10 +38,8 @@ from adjudge.trust.labels.store import Draw, LabelStore
 
 IMPORTED = "imported"
 """The state of an imported run, and the key of its import report."""
+# Questions of one run that are described in its configuration: the others are in its rows alone.
 _MOST_QUESTIONS = 2000
-"""Questions of one run that are described in its configuration: the others are
-in its rows alone.
-"""
 _LABELS_A_COMMIT = 500
 _MOST_SEEN = 500_000
 

@@ -15,8 +15,8 @@ from adjudge.features.importers.source import ForeignRecord
 from adjudge.runs.builder import INVENTED
 from adjudge.runs.case_file import MOST_VOTES, CaseSettings, ExpectedRow, TestCase, letter_of
 
+# Responses that letters stand for; what names another one names none.
 _MOST_COMPARED = 26
-"""Responses that letters stand for; what names another one names none."""
 
 
 def case_in(path: Path, most: int) -> TestCase:

@@ -36,12 +36,12 @@ WHOLE = "whole"
 """The key of a run for what its file says about all rows."""
 _MOST_FILES = 10_000
 _MOST_BAD_ROWS = 20
+# Files that an error names.
 _MOST_NAMED = 3
-"""Files that an error names."""
+# Files of a folder that should hold records: one that cannot be read is named.
 _DATA = (".json", ".jsonl", ".ndjson")
-"""Files of a folder that should hold records: one that cannot be read is named."""
+# Records in which a trace must show.
 _LOOKED_AT = 100
-"""Records in which a trace must show."""
 
 
 class UnknownFormat(RunError):

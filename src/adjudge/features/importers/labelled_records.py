@@ -49,8 +49,8 @@ _CONTEXT = (
     "rubric",
     "trajectory",
 )
+# Keys for a judge's pass or fail, whatever the labels are.
 _TRUTHS = ("verdict_pass", "passed", "core_passed")
-"""Keys for a judge's pass or fail, whatever the labels are."""
 _SAID = ("verdict", "label", "option", "decision")
 _LABELS = ("label", "human_consistency")
 _PREDICTED = "_pred"

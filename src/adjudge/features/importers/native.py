@@ -36,12 +36,12 @@ from adjudge.messages import Message
 _KEYS = ("judge", "row", "fields", "status", "votes")
 
 
+# Limits (exclusive) of the numbers of a label.
 _BOUNDS = {
     "winner": (-1, 2**31),
     "seed": (-(2**63) - 1, 2**63),
     **dict.fromkeys(("at", "drawn_at"), (-math.inf, math.inf)),
 }
-"""Limits (exclusive) of the numbers of a label."""
 
 
 def read_own(file: ForeignFile, run: ImportedRun) -> None:

@@ -39,10 +39,10 @@ _MODEL_GRADED = re.compile(
 _BY_A_PERSON = "human"
 _SET = "assert-set"
 _OVERRIDDEN = "Manual result"
+# promptfoo's reason if nothing was checked, which it calls a pass.
 _NO_ASSERTIONS = "No assertions"
-"""promptfoo's reason if nothing was checked, which it calls a pass."""
+# promptfoo's prefix of a comment on a marked cell; not part of the comment.
 _HIGHLIGHT = "!highlight"
-"""promptfoo's prefix of a comment on a marked cell; not part of the comment."""
 _ERROR = 2
 _UNREADABLE = re.compile(
     r"Could not extract JSON|.*produced malformed response|.*Failed to parse|.*Invalid JSON",
@@ -54,8 +54,8 @@ _NOT_GRADED = re.compile(
 )
 _VERSIONS = (2, 3)
 _ALL_ASSERTIONS = "all assertions"
+# The models of verdicts that no model gave.
 _ASSERTIONS, _CODE = "assertions", "code"
-"""The models of verdicts that no model gave."""
 _OVERALL = pass_or_fail("overall", "Does the output pass all of its assertions?")
 _READ = (
     "gradingResult",
@@ -69,8 +69,8 @@ _READ = (
     "failureReason",
 )
 _GROUP = re.compile(r"\[.+\] ?")
+# The prefix of an output in older tables, which have no column for it.
 _STATUS = re.compile(r"\[(PASS|FAIL|ERROR)\](?: \((\d+(?:\.\d+)?)\))?\s*")
-"""The prefix of an output in older tables, which have no column for it."""
 _NUMBERED = re.compile(r" \(\d+\)$")
 
 

@@ -77,14 +77,14 @@ _OF_OTHERS = """
     instance_rubrics llm_sql_equivalence_with_reference harmfulness maliciousness coherence
     correctness conciseness
 """
+# Ragas' own metrics. Such a column is a metric even without any number.
 _METRICS = frozenset(f"{_OF_ANSWERS} {_OF_CONTEXTS} {_OF_OTHERS}".split())
-"""Ragas' own metrics. Such a column is a metric even without any number."""
 _LESS_IS_BETTER = ("noise_sensitivity", "harmfulness", "maliciousness")
+# Words in the names of columns that say what an answer took, or how it was made.
 _TAKEN = re.compile(
     "latency|costs?|price|usd|tokens?|duration|time|elapsed|runtime|seconds|ms|seed|temperature"
     "|timestamp|epoch"
 )
-"""Words in the names of columns that say what an answer took, or how it was made."""
 _WORDS = re.compile(r"[a-z]+|[A-Z][a-z]*|[A-Z]+")
 
 

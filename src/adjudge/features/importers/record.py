@@ -35,8 +35,8 @@ UNJUDGED = "rows"
 NO_VERDICT = Message("no verdict is recorded")
 NAMED_BY_ID = Message("the texts are not in the file: rows are named by their id")
 _LONGEST_NAME = 80
+# Words that say that something is so, each with its contrary.
 _PAIRS = ((PASS, FAIL), ("yes", "no"), ("true", "false"), ("correct", "incorrect"))
-"""Words that say that something is so, each with its contrary."""
 
 
 @dataclass(frozen=True)

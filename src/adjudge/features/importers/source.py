@@ -29,8 +29,8 @@ from adjudge.messages import Message, reason_of
 
 Form = Literal["object", "list", "lines", "table", "archive"]
 KeyPath = tuple[str, ...]
+# Characters of a document in which its format must show.
 _HEAD = 8_000_000
-"""Characters of a document in which its format must show."""
 _DEEPEST_OF_HEAD = 6
 _ARCHIVE, _PARQUET = b"PK\x03\x04", b"PAR1"
 

@@ -43,12 +43,13 @@ from adjudge.features.importers.values import Json, JsonObject, Texts, is_missin
 from adjudge.messages import Message
 
 TABLE = "table"
+# Placeholders for missing numbers; in a column of words each of them may be an answer.
 _NO_NUMBER = ("n/a", "na", "#n/a", "<na>", "none", "-", "–", "—", "?")
-"""Placeholders for missing numbers; in a column of words each of them may be an answer."""
 _PASSES = pass_or_fail("verdict", "Does it pass?")
 _PERCENT = re.compile(r"(-?\d+(?:[.,]\d+)?)\s*%")
+# A number as many countries write it.
 _WITH_COMMA = re.compile(r"-?\d+(?:,\d+)?")
-"""A number as many countries write it."""
+# Names of columns that do not name their judge.
 _NO_NAMES = (
     "judge",
     "verdict",
@@ -63,10 +64,9 @@ _NO_NAMES = (
     "grade",
     "rating",
 )
-"""Names of columns that do not name their judge."""
 _MOST_COMPARED = 2
+# Rows among which a column must show; rows of JSON need not have all of them.
 _LOOKED_AT = 100
-"""Rows among which a column must show; rows of JSON need not have all of them."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -127,6 +127,7 @@ def _score_rows(place: str, trace: TraceRow, note: ForeignFile) -> Iterator[Reco
                 yield _row(place, trace_with_errors, question, Mark(answer=points))
 
 
+# Column → what was asked.
 _REWARDS: Mapping[str, RecordedQuestion] = {
     "trajectory_success": RecordedQuestion(
         "goal",
@@ -150,7 +151,6 @@ _REWARDS: Mapping[str, RecordedQuestion] = {
         ),
     ),
 }
-"""Column → what was asked."""
 
 
 def _reward_marks(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:

@@ -15,8 +15,8 @@ from adjudge.stats.mean_bounds import Units
 
 RISK = 0.02
 DELTA = 0.05
+# The shares of rows to test, fixed before the labels are seen.
 _FIRST_SHARE, _STEP = 0.2, 0.05
-"""The shares of rows to test, fixed before the labels are seen."""
 
 
 @dataclass(frozen=True, slots=True)

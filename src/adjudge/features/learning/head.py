@@ -26,8 +26,8 @@ SHARES = {"states": 1.0, "words": 0.5, "simple": 0.3}
 """The weight of each kind of feature."""
 PENALTIES: tuple[float, ...] = tuple(10.0 ** (power / 2) for power in range(-4, 5))
 _STEPS = 50
+# Keeps the logistic curve finite if scores separate the answers.
 _WEAK_PRIOR = 0.5
-"""Keeps the logistic curve finite if scores separate the answers."""
 
 
 @dataclass(frozen=True, slots=True)

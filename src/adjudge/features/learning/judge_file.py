@@ -35,8 +35,8 @@ ROW_HASH = 16
 """Letters of a row's identity that the file keeps."""
 _LARGEST = 8_000_000
 _MOST_NUMBERS = 1 << 20
+# The version of the features: change it if words.py counts differently.
 _FEATURES = "words 1, simple 1"
-"""The version of the features: change it if words.py counts differently."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 FEWEST = 30
 FEWEST_OF_RARER = 5
+# Shares of the labels of which the curve of quality is told, besides all of them.
 _CURVE = (0.25, 0.5)
-"""Shares of the labels of which the curve of quality is told, besides all of them."""
 
 
 @dataclass(frozen=True, kw_only=True)

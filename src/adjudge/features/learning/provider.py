@@ -29,8 +29,8 @@ from adjudge.features.learning.states import LAYERS, StateReader
 from adjudge.messages import Message
 
 _AS_LEARNED = LogprobCalibration(prior_weight=0.0)
+# Prompts whose log-odds are kept: a question with its options in two orders is read once.
 _KEPT = 512
-"""Prompts whose log-odds are kept: a question with its options in two orders is read once."""
 
 
 class LearnedModel:

@@ -25,8 +25,8 @@ text.
 """
 SIMPLE = 18
 _LETTERS = (3, 4)
+# Characters of a text that are counted.
 _MOST_CHARACTERS = 20_000
-"""Characters of a text that are counted."""
 _LONGEST_PIECE = 40
 _WORD = re.compile(r"\w+")
 _PIECE = re.compile(r"\w+|[^\w\s]+")

@@ -12,12 +12,12 @@ from typing import Generic, TypeVar
 
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
+# Calls of one kind that may be answered in a row while another kind waits.
 _LONGEST_RUN = 256
-"""Calls of one kind that may be answered in a row while another kind waits."""
+# A pass with fewer costs more than it gains while there are more to take along.
 _FEWEST = 4
-"""A pass with fewer costs more than it gains while there are more to take along."""
+# More in one pass gain nothing and take memory.
 _MOST = 16
-"""More in one pass gain nothing and take memory."""
 
 
 class CallBatches(Generic[Question, Answer]):

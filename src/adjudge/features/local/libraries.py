@@ -11,14 +11,13 @@ from typing import Any
 
 from adjudge.errors import SetupError
 
+# Variables for the waiting of OpenMP's threads: spinning threads stop each other on a busy
+# machine.
 _WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
-"""Variables for the waiting of OpenMP's threads: spinning threads stop each other on a busy
-machine.
-"""
+# Its threads spin, too, and our products are too small for several.
 _NUMPY_THREADS = "OPENBLAS_NUM_THREADS"
-"""Its threads spin, too, and our products are too small for several."""
+# Without it onnxruntime keeps an id of the machine and sends events to its makers.
 _NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
-"""Without it onnxruntime keeps an id of the machine and sends events to its makers."""
 
 
 def import_numpy() -> None:

@@ -32,8 +32,8 @@ from adjudge.features.local.weights.gguf import Header, read_header
 
 LONGEST_CONTEXT = 4096
 """Tokens of a prompt and its answer that local models are loaded for."""
+# Alternatives asked for at once; labels beyond them cost one more pass over the last token.
 _REPORTED = 64
-"""Alternatives asked for at once; labels beyond them cost one more pass over the last token."""
 _SLOTS = ("\x01system\x01", "\x01user\x01")
 
 

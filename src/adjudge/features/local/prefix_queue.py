@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+# PrefixQueue one kind may take in a row while another waits.
 _LONGEST_RUN = 256
-"""PrefixQueue one kind may take in a row while another waits."""
 
 
 class PrefixQueue:

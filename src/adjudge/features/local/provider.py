@@ -52,10 +52,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _LONGEST_EXPLANATION = 240
+# Enough for an explanation of that many characters and the verdict behind it, so that the JSON
+# always ends.
 _TOKENS_TO_FINISH = 4 * _LONGEST_EXPLANATION + 40
-"""Enough for an explanation of that many characters and the verdict behind it, so that the JSON
-always ends.
-"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ _SURE = 0.95
 _UNDECIDED = 0.1
 _UNSTABLE = 0.1
 _RISK = 0.05
+# Points whose pairs are compared: those that occur in most rows.
 _MOST_PAIRED = 300
-"""Points whose pairs are compared: those that occur in most rows."""
 
 
 @dataclass

@@ -14,13 +14,13 @@ from adjudge.messages import Message
 
 Severity = Literal["error", "warning"]
 _WORD = re.compile(r"\w+")
+# Characters: longer points are seldom one demand.
 _LONGEST = 400
-"""Characters: longer points are seldom one demand."""
 _MANY = 40
+# A point that is worth more than this share decides the score alone.
 _HEAVY = 0.5
-"""A point that is worth more than this share decides the score alone."""
+# The share of words that two points must have in common.
 _ALIKE = 0.8
-"""The share of words that two points must have in common."""
 _FEWEST_WORDS = 4
 _SUBJECTIVE = frozenset(
     {
@@ -37,8 +37,8 @@ _JUST_RIGHT = re.compile(
 )
 """Demands that no judge can decide without knowing the right answer."""
 
+# Words that make another demand of the same sentence.
 _TELLING = frozenset({"not", "no", "never", "without", "не", "нет", "ни", "никогда", "без"})
-"""Words that make another demand of the same sentence."""
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from adjudge.runs.results.report import Report, Section
     from adjudge.runs.view.terminal import Screen
 
+# BiGGen-Bench publishes means of levels from 1 to 5.
 _LEVELS = 5
-"""BiGGen-Bench publishes means of levels from 1 to 5."""
 
 
 class RubricShape(TypedDict):

@@ -15,21 +15,20 @@ from adjudge.core.gateway.layers.limit import Pace, Rate, SharedPace, limits_of
 from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.gateway.prices import PriceTable
 
+# Seconds for which all workers together are busy with their leases.
 _LEASE_SECONDS = 0.5
-"""Seconds for which all workers together are busy with their leases."""
 _UNLIMITED = 10_000
+# Seconds after which a worker without a rate limit asks whether to hold back.
 _LOOK_AGAIN = 1.0
-"""Seconds after which a worker without a rate limit asks whether to hold back."""
+# Share of the limit that is handed out, since evenly sent requests do not arrive evenly.
 _HEADROOM = 0.97
-"""Share of the limit that is handed out, since evenly sent requests do not arrive evenly."""
 _RECOVERY = 0.95
 _SLOWEST = 64.0
+# Seconds after its slot at which a request waits for another, once: many that are late arrive
+# together.
 _LATE = 0.1
-"""Seconds after its slot at which a request waits for another, once: many that are late arrive
-together.
-"""
+# Seconds before a limiter that is gone is looked for again.
 _PATIENCE = 5.0
-"""Seconds before a limiter that is gone is looked for again."""
 
 
 class LimiterLostError(Exception):

@@ -47,10 +47,10 @@ from adjudge.runs.ready_judge import ReadyJudge
 from adjudge.runs.row_reader import RowReader
 from adjudge.runs.trusted_folders import open_eval, trusting
 
+# Rows that are held in memory, and judged by one judge after the other.
 _ROWS_AT_ONCE = 1000
-"""Rows that are held in memory, and judged by one judge after the other."""
+# Largest integer of a database.
 _MOST = 2**63 - 1
-"""Largest integer of a database."""
 _UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")
 _GIVEN = Origin("the data")
 _LOG = logging.getLogger("adjudge")

@@ -42,14 +42,13 @@ from adjudge.runs.folder import run_info
 from adjudge.runs.plan import Plan
 
 _ROWS = 256
+# Seconds between looks if all remaining ranges are held by others.
 _LOOK_AGAIN = 1.0
-"""Seconds between looks if all remaining ranges are held by others."""
+# Seconds after which a connection that broke off is made anew, before others take this process for
+# dead.
 _SIGN_OF_LIFE = 3.0
-"""Seconds after which a connection that broke off is made anew, before others take this process for
-dead.
-"""
+# Seconds after which it is told how far this process is.
 _NEWS = 0.5
-"""Seconds after which it is told how far this process is."""
 _LOST = Message("stopped: this process was away for too long, and others have its rows")
 
 

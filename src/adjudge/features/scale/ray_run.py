@@ -40,8 +40,8 @@ from adjudge.runs.folder import run_info
 from adjudge.runs.partitions import PARTITIONS, kept_facts
 from adjudge.runs.plan import Plan
 
+# Rows of one chunk; another worker judges them again if this one dies.
 _ROWS = 256
-"""Rows of one chunk; another worker judges them again if this one dies."""
 Chunk = list[tuple[int, Instance]]
 Work = ClusterRun[Chunk, Partition, Progress]
 Rows = Callable[[], Iterable[tuple[int, Instance]]]

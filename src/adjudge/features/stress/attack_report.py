@@ -17,8 +17,8 @@ from adjudge.runs.numbers import figure, limits, p_value
 from adjudge.runs.view.document import Document, DocumentPart
 from adjudge.trust.usable_labels import nonzero
 
+# Texts that are listed of each judge.
 _SHOWN = 10
-"""Texts that are listed of each judge."""
 _LONGEST = 90
 
 

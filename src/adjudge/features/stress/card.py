@@ -27,8 +27,8 @@ from adjudge.trust.labels.scales import judge_scales
 from adjudge.trust.labels.store import LabelStore
 from adjudge.trust.leanings import Leaning, leanings_of
 
+# Settings that are said elsewhere on the card.
 _HIDDEN = ("definition", "expression", "name", "config", "weights", "weights_from", "calibration")
-"""Settings that are said elsewhere on the card."""
 
 
 @dataclass(frozen=True, kw_only=True)

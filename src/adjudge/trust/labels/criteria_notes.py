@@ -15,8 +15,8 @@ from adjudge.errors import RunError, SetupError
 from adjudge.messages import reason_of
 
 _LONGEST = 2000
+# Notes, the last ones: nobody reads more.
 _MOST_READ = 1000
-"""Notes, the last ones: nobody reads more."""
 _LARGEST = 10_000_000
 
 

@@ -33,8 +33,8 @@ be set back.
 _LONGEST_NAME = 100
 _MOST_PEOPLE = 1_000
 _MOST_ROWS = 1_000_000_000
+# An assignment as it is kept; longer ones are not ours.
 _TEXT = "CASE WHEN length(assignment) < 1000000 THEN assignment END"
-"""An assignment as it is kept; longer ones are not ours."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,10 +48,8 @@ FIRST = 50
 """Rows that are drawn among all of them before any verdict is topped up."""
 FLOOR = 15
 """Labels that each verdict gets, where it has so many rows."""
+# The same where a scale has many verdicts: neighbours are taken together until they have as many.
 _FLOOR_OF_MANY = 5
-"""The same where a scale has many verdicts: neighbours are taken together until
-they have as many.
-"""
 _MANY = 4
 FAILED = ""
 """The verdict of rows that have none."""
@@ -61,14 +59,15 @@ _TABLE = (
     "verdict TEXT NOT NULL, dispute REAL NOT NULL, doubt REAL NOT NULL, "
     "signal REAL, kind TEXT NOT NULL, sampled INTEGER NOT NULL)"
 )
+# Of the rows, about how many are drawn oftener: the greatest doubts, and no row without any.
 _DOUBTFUL = 1 / 3
-"""Of the rows, about how many are drawn oftener: the greatest doubts, and no row without any."""
 _ADD = (
     "INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
     "ON CONFLICT (lot) DO UPDATE SET "
     "dispute = max(dispute, excluded.dispute) + (verdict <> excluded.verdict), doubt = "
     "max(doubt, excluded.doubt), sampled = max(sampled, excluded.sampled)"
 )
+# Queue → which rows, and in which order.
 _CHOSEN: Mapping[Queue, tuple[str, str]] = {
     "disagreement": ("dispute > 0", "dispute DESC, lot"),
     "low-confidence": ("doubt > 0", "doubt DESC, lot"),
@@ -78,7 +77,6 @@ _CHOSEN: Mapping[Queue, tuple[str, str]] = {
         "verdict = '' DESC, dispute + doubt DESC, lot",
     ),
 }
-"""Queue → which rows, and in which order."""
 
 
 class QueuedRow(NamedTuple):

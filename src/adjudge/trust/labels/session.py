@@ -36,10 +36,10 @@ from adjudge.trust.labels.weighting import WEIGHTED, WeightedQueue, Weighting
 _NOTHING = Answer()
 AHEAD = 2
 """Rows that are held for an annotator: the one before them, and the next."""
+# Labels by which the pace is told.
 _OF_LATE = 20
-"""Labels by which the pace is told."""
+# Seconds between two labels in which somebody did something else.
 _BREAK = 600.0
-"""Seconds between two labels in which somebody did something else."""
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,9 @@ from adjudge.trust.labels.database import LabelDatabase
 _COLUMNS = tuple(entry.name for entry in fields(Label))
 _NAMES = ", ".join(_COLUMNS)
 _REALS = ("score", "at", "drawn_at", "chance")
+# Columns that the second and the third version of the file added; rows without them have the
+# checksum of the version before.
 _LATER = (("drawn_by", "chance", "step"), ("drawn_of",))
-"""Columns that the second and the third version of the file added; rows without them have the
-checksum of the version before.
-"""
 _NEW_COLUMNS = {
     "labels": ("drawn_by TEXT", "chance REAL", "step INTEGER", "drawn_of INTEGER"),
     "draws": ("drawn_by TEXT",),
@@ -41,11 +40,11 @@ _SELECT_ALL = f"SELECT {_NAMES}, checksum FROM labels"  # noqa: S608 - names of 
 _SELECT = f"{_SELECT_ALL} WHERE {_WHICH}"
 _ADD_DRAW = "INSERT OR IGNORE INTO draws (criteria, seed, drawn_at) VALUES (?, ?, ?)"
 _ABOUT = "criteria = ? AND row = ? AND annotator = ?"
+# The place of a label among all, or of the one that it repeats.
 _SAID = (
     "(SELECT min(said.number) FROM labels AS said WHERE said.criteria = labels.criteria AND "
     "said.row = labels.row AND said.annotator = labels.annotator AND said.at = labels.at)"
 )
-"""The place of a label among all, or of the one that it repeats."""
 
 
 @dataclass(frozen=True)

@@ -53,14 +53,13 @@ def open_workbook(
     )
 
 
+# Errors that openpyxl, its XML parser and ZIP archives raise about a file that is not a whole
+# workbook.
 _DAMAGED = (
     *(BadZipFile, zlib.error, EOFError, ExpatError),
     *(ArithmeticError, AttributeError, LookupError, RuntimeError, SyntaxError, TypeError),
     ValueError,
 )
-"""Errors that openpyxl, its XML parser and ZIP archives raise about a file that is not a whole
-workbook.
-"""
 
 
 def _load(path: Path | ObjectFile) -> tuple[Any, ExitStack]:

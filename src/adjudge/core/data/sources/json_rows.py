@@ -15,8 +15,8 @@ from adjudge.messages import Message
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _OPENS, _CLOSES = 1, 2
+# A whole string, a bracket, or the start of an incomplete string.
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|([\[{])|([\]}])|"', re.DOTALL)
-"""A whole string, a bracket, or the start of an incomplete string."""
 _DEEPEST = 1000
 _decode = json.JSONDecoder().raw_decode
 

@@ -100,6 +100,7 @@ _SAVE_TABLE = Message("save the table as .xlsx, or as CSV in UTF-8")
 _SAVE_TEXT = Message("save its text as .txt, or its table as CSV in UTF-8")
 _WORD = (Message("a Word document"), _SAVE_TEXT)
 _SLIDES = (Message("a presentation"), _SAVE_TEXT)
+# Endings of files that are not supported, their kind, and a way to convert them.
 _UNREAD = {
     ".xls": (Message("an old Excel workbook"), _SAVE_TABLE),
     ".xlsb": (Message("a binary Excel workbook"), _SAVE_TABLE),
@@ -112,12 +113,11 @@ _UNREAD = {
     ".ppt": _SLIDES,
     ".pptx": _SLIDES,
 }
-"""Endings of files that are not supported, their kind, and a way to convert them."""
 _OTHER_DATA_FILES = (".feather", ".arrow", ".gz", ".zip", *_UNREAD)
 DATA_FILES = (*ROW_FILES, *_UNREAD)
 """Endings of files that hold rows, including those that must be converted first."""
+# Binary formats.
 _TABLES = ("parquet", "xlsx")
-"""Binary formats."""
 _LONGEST_PATH = 4096
 
 Source = str | Path | ObjectFile | Iterable[Any]

@@ -12,8 +12,8 @@ from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.errors import WrongData
 from adjudge.messages import Message, join, plural
 
+# White space, including no-break spaces, and invisible characters.
 _NOTHING = re.compile("[\\s\u00ad\u200b-\u200f\u2060\ufeff]*")
-"""White space, including no-break spaces, and invisible characters."""
 
 
 Cells: TypeAlias = Mapping[str, object]

@@ -15,6 +15,7 @@ from adjudge.messages import Message
 HEAD = 65_536
 LONGEST = 100_000_000
 """Characters per row: a file without line ends must not fill the memory."""
+# Byte order mark → names of its encoding. The first one is used for reading.
 _MARKS = (
     (codecs.BOM_UTF8, ("utf-8", "utf-8-sig")),
     # UTF-32 first: its mark begins with the one of UTF-16.
@@ -23,7 +24,6 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, ("utf-16", "utf-16-le")),
     (codecs.BOM_UTF16_BE, ("utf-16", "utf-16-be")),
 )
-"""Byte order mark → names of its encoding. The first one is used for reading."""
 _NO_TEXT = (
     (
         b"PK\x03\x04",
@@ -43,8 +43,8 @@ _NO_TEXT = (
     (b"%PDF", Message("a PDF document: save its text as .txt, or its table as CSV in UTF-8")),
     (b"PAR1", Message("a Parquet file: its name must end in .parquet")),
 )
+# A word in cp1251, which Windows and its Excel use for Russian.
 _CYRILLIC_WORD = re.compile(rb"[\xc0-\xff\xa8\xb8]{3,}")
-"""A word in cp1251, which Windows and its Excel use for Russian."""
 
 
 class PeekableText:

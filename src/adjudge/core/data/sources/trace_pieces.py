@@ -13,8 +13,9 @@ _INSPECT = Message("samples of an Inspect log")
 _PROMPTFOO = Message("results of promptfoo")
 _DEEPEVAL = Message("a test run of DeepEval")
 _RAGAS = Message("annotations of Ragas")
+# Results of other tools, which can be imported.
 _IMPORTED = (_INSPECT, _PROMPTFOO, _DEEPEVAL, _RAGAS)
-"""Results of other tools, which can be imported."""
+# Sets of keys that no user's row has together.
 _SIGNS = (
     (frozenset({"traceId", "parentObservationId"}), Message("observations of Langfuse")),
     (frozenset({"trace_id", "parent_observation_id"}), Message("observations of Langfuse")),
@@ -35,7 +36,6 @@ _SIGNS = (
     (frozenset({"testRunData"}), _DEEPEVAL),
     (frozenset({"metric_input", "is_accepted"}), _RAGAS),
 )
-"""Sets of keys that no user's row has together."""
 _LANGFUSE_TYPES = (
     *("SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN"),
     *("RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL"),

@@ -18,12 +18,12 @@ from adjudge.messages import Message
 
 MOST_OPTIONS = 255
 MOST_LEVELS = 10
+# Half of the last decimal of a server that rounds to two; none rounds more coarsely.
 _COARSEST_HALF_STEP = 0.005
-"""Half of the last decimal of a server that rounds to two; none rounds more coarsely."""
 _SUM_TOLERANCE = 0.05
 _EXACT = 1e-9
+# Fields that say that the server has not read all of the request.
 _CUT = ("truncated", "state_tokens_dropped", "truncated_questions")
-"""Fields that say that the server has not read all of the request."""
 
 
 class InvalidRequest(ValueError):

@@ -15,16 +15,16 @@ from adjudge.core.reading.typed_json import read_as
 
 _BYTES_PER_TOKEN = 4
 _FEWEST_BYTES_PER_TOKEN = 2
+# Tokens of a prompt besides its text: roles, separators.
 _TOKENS_AROUND = 50
-"""Tokens of a prompt besides its text: roles, separators."""
+# Tokens set aside for an answer until the provider says how many it was.
 _EXPECTED_ANSWER = 150
-"""Tokens set aside for an answer until the provider says how many it was."""
 LONGEST_ANSWER = 4096
 """Tokens that a verdict may take if money or tokens are limited; sent along as ``max_tokens``."""
+# Bytes that one token holds at most. A lower count of tokens is wrong, whatever a server says.
 _MOST_BYTES_PER_TOKEN = 64
-"""Bytes that one token holds at most. A lower count of tokens is wrong, whatever a server says."""
+# A higher count is invalid.
 _MOST_TOKENS = 1_000_000_000
-"""A higher count is invalid."""
 NO_COUNT = -1
 """Placeholder for an impossible count, until it is estimated."""
 

@@ -20,10 +20,10 @@ from adjudge.core.gateway.model import Replying
 from adjudge.core.gateway.prices import TARGET, PriceTable, dollars
 from adjudge.errors import BudgetSpent, ModelError, SetupError
 
+# Requests that are written into the ledger at once, before they are sent.
 _LEASE = 256
-"""Requests that are written into the ledger at once, before they are sent."""
+# A lease is at most one part in so many of the remaining budget: this much a kill may cost.
 _LEASE_SHARE = 16
-"""A lease is at most one part in so many of the remaining budget: this much a kill may cost."""
 
 
 @light_dataclass(frozen=True)

@@ -304,8 +304,8 @@ class Guarded:
         return reply
 
 
+# Details of a reply that votes keep.
 _NAMES = ("model", "system_fingerprint")
-"""Details of a reply that votes keep."""
 
 
 def _wrong_part(reply: Reply) -> str | None:

@@ -19,11 +19,11 @@ from adjudge.messages import Message
 
 _LOG = logging.getLogger("adjudge.gateway")
 _FILE = "replies.sqlite"
+# Seconds to wait for another process that is writing.
 _PATIENCE = 2.0
-"""Seconds to wait for another process that is writing."""
 _CHECK_EVERY = 500
+# Share of the allowed size that remains after the oldest replies are removed.
 _KEPT_SHARE = 0.8
-"""Share of the allowed size that remains after the oldest replies are removed."""
 DEFAULT_MB = 1024
 
 

@@ -27,25 +27,24 @@ from adjudge.errors import (
 from adjudge.messages import Message
 
 _LOG = logging.getLogger("adjudge.gateway")
+# Requests under way at once until the model has answered one.
 _FIRST_AT_ONCE = 3
-"""Requests under way at once until the model has answered one."""
 _ANY_NUMBER = 1_000_000_000
 HAVE_ANSWERED: set[str | None] = set()
 """Digests of callers that got an answer in this process: their key and model are right."""
 _HOPELESS = frozenset({401, 402, 403, 404})
+# Failed first connections after which the server counts as unreachable.
 _UNREACHED = 3
-"""Failed first connections after which the server counts as unreachable."""
+# Failures in a row, each with all its retries, that pause the model: later, and before its first
+# answer.
 _IN_A_ROW, _AT_FIRST = 10, 3
-"""Failures in a row, each with all its retries, that pause the model: later, and before its first
-answer.
-"""
 _FIRST_PAUSE, _LONGEST_PAUSE = 5.0, 300.0
+# Tries of a paused model that requests wait for. If these fail, requests fail at once.
 _WAITED_FOR = 3
-"""Tries of a paused model that requests wait for. If these fail, requests fail at once."""
+# Seconds between checks whether a try has ended.
 _GLANCE = 0.1
-"""Seconds between checks whether a try has ended."""
+# Callers whose failures are remembered; a judgment server may have any number of callers.
 _MOST_ASKERS = 1000
-"""Callers whose failures are remembered; a judgment server may have any number of callers."""
 
 
 def _judge() -> int | None:
@@ -265,8 +264,8 @@ class Paused(Layer):
 
 _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 30.0
+# Longest wait in seconds that a provider may ask for; after a longer one there is no retry.
 _PATIENCE = 300.0
-"""Longest wait in seconds that a provider may ask for; after a longer one there is no retry."""
 
 
 class Retrying(Layer):

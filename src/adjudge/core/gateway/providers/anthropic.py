@@ -13,8 +13,8 @@ from adjudge.core.gateway.providers.base import HttpProvider
 from adjudge.core.gateway.providers.openai_compatible import finish_of, with_calls
 from adjudge.core.gateway.providers.parameters import BUDGETS
 
+# This API requires a limit; a verdict with its explanation stays far below this one.
 _ANSWER_TOKENS = 2048
-"""This API requires a limit; a verdict with its explanation stays far below this one."""
 
 
 def claude_thinking(effort: str, limit_name: str) -> JsonDict:

@@ -28,10 +28,10 @@ from adjudge.core.gateway.redaction import harmless_address, without_secrets
 from adjudge.errors import ModelError, SetupError, Unavailable
 from adjudge.messages import Message, join
 
+# Statuses of servers that do not list their models.
 _NO_LIST = (404, 405)
-"""Statuses of servers that do not list their models."""
+# A model that no server has.
 _MADE_UP = "adjudge-made-up-this-name"
-"""A model that no server has."""
 
 
 @light_dataclass(frozen=True)

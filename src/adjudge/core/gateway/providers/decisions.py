@@ -25,8 +25,8 @@ from adjudge.core.gateway.providers.base import Connection, HttpProvider, shown_
 from adjudge.errors import ModelError, SetupError, Unavailable
 from adjudge.messages import Message
 
+# Minimum length of a state, in characters, at which a low token count proves that it was cut.
 _LONG = 2000
-"""Minimum length of a state, in characters, at which a low token count proves that it was cut."""
 _CAPABLE = Capabilities(decisions=DecisionLimits())
 
 

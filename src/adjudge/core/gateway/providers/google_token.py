@@ -23,8 +23,8 @@ _NEEDED = {
     _SERVICE_ACCOUNT: ("client_email", "private_key"),
     _USER: ("client_id", "client_secret", "refresh_token"),
 }
+# DER prefix of a SHA-256 digest in a PKCS #1 v1.5 signature (RFC 8017, 9.2).
 _SHA256_INFO = bytes.fromhex("3031300d060960864801650304020105000420")
-"""DER prefix of a SHA-256 digest in a PKCS #1 v1.5 signature (RFC 8017, 9.2)."""
 _INTEGER, _OCTETS, _SEQUENCE = 0x02, 0x04, 0x30
 
 

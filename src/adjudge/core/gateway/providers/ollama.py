@@ -33,8 +33,8 @@ many tokens.
 _SMALLEST_WINDOW = 4096
 _ROOM_FOR_ANSWER = 2048
 _TOKENS_A_MESSAGE = 16
+# Context windows are multiples of this.
 _WINDOW_STEP = 256
-"""Context windows are multiples of this."""
 
 
 class Ollama(HttpProvider):

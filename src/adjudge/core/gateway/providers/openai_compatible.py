@@ -112,8 +112,8 @@ def _turn(role: str, content: str) -> str:
     return f'{{"role": {_quoted(role)}, "content": {_quoted(content)}}}'
 
 
+# Cached: the turns before the last are the same in many requests.
 _shared_turn = lru_cache(maxsize=256)(_turn)
-"""Cached: the turns before the last are the same in many requests."""
 
 
 def text_with_calls(message: JsonObject) -> str:

@@ -24,6 +24,7 @@ _NOT_ASKED: Mapping[str, Any] = {
 }
 
 
+# Part → what happened, if a server takes the part and does nothing with it.
 _IGNORED: Mapping[str, Message] = {
     "schema": Message(
         "{model} was asked for JSON by a schema and replied with something else: its replies are "
@@ -32,7 +33,6 @@ _IGNORED: Mapping[str, Message] = {
     "seed": Message("{model} takes no seed: its replies may differ from run to run"),
     "logprobs": Message("{model} was asked for token probabilities and returned none"),
 }
-"""Part → what happened, if a server takes the part and does nothing with it."""
 
 
 class OptionalParts:

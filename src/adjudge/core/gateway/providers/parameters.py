@@ -21,6 +21,7 @@ BUDGETS: Final[Mapping[str, int]] = {
     "high": 24576,
 }
 """Effort → tokens, for providers that want a number."""
+# Parameters that adjudge sets itself → our setting for it, if there is one.
 _OURS: Final[Mapping[str, str]] = {
     "model": "",
     "messages": "",
@@ -38,9 +39,9 @@ _OURS: Final[Mapping[str, str]] = {
     "logprobs": "",
     "top_logprobs": "",
 }
-"""Parameters that adjudge sets itself → our setting for it, if there is one."""
+# Objects of a request in which providers put such parameters.
 _GROUPS: Final = ("options", "generationConfig", "inferenceConfig")
-"""Objects of a request in which providers put such parameters."""
+# Parameters that a user may set higher than we do, e.g. for a model that thinks.
 _LIMITS: Final = (
     "max_tokens",
     "max_completion_tokens",
@@ -48,7 +49,6 @@ _LIMITS: Final = (
     "maxTokens",
     "num_predict",
 )
-"""Parameters that a user may set higher than we do, e.g. for a model that thinks."""
 
 
 def check_parameters(parameters: Mapping[str, object], model: str) -> JsonObject:

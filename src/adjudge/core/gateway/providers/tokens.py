@@ -11,8 +11,8 @@ from adjudge.core.gateway.http import Endpoint, Secret, post_form
 from adjudge.errors import ModelError, Unavailable
 from adjudge.messages import Message
 
+# Seconds before its end at which a token is replaced.
 _RENEW_BEFORE = 300.0
-"""Seconds before its end at which a token is replaced."""
 
 
 class AccessToken:

@@ -14,8 +14,8 @@ from adjudge.core.reading.json_path import NotThere, value_at
 from adjudge.errors import ModelError
 from adjudge.messages import Message
 
+# Keys that may hold the answer, the likeliest first.
 _TEXTS = ("response", "answer", "output", "text", "content", "completion", "result")
-"""Keys that may hold the answer, the likeliest first."""
 _CONTEXTS = ("contexts", "sources", "documents")
 _TOOL_CALLS = ("tool_calls",)
 

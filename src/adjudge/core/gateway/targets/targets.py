@@ -32,10 +32,10 @@ from adjudge.messages import Message
 
 _LONGEST_OUTPUT = 10_000_000
 _LONGEST_SHOWN = 500
+# Seconds to wait for the remaining output of a program that has ended.
 _GRACE = 1.0
-"""Seconds to wait for the remaining output of a program that has ended."""
+# Start of JSON. A text like "[1] says so" does not match.
 _JSON = re.compile(r'\{\s*"|\[\s*[{"]')
-"""Start of JSON. A text like "[1] says so" does not match."""
 _HINTS: Mapping[int, Message] = {
     401: Message("check the headers of the target"),
     403: Message("check the headers of the target"),
@@ -43,8 +43,8 @@ _HINTS: Mapping[int, Message] = {
     405: Message("check the method of the target"),
     413: Message("the row is too long for it"),
 }
+# The exit code by which a command says that it may work later (EX_TEMPFAIL).
 _TRY_AGAIN = 75
-"""The exit code by which a command says that it may work later (EX_TEMPFAIL)."""
 
 
 def row_in(request: Request) -> Row:

@@ -29,15 +29,15 @@ EXPIRED = Message("the batch ended before this request was answered")
 MARK = "adjudge"
 """Under which a batch carries our name for it."""
 _WRONG_KEY = 401
+# Bytes of results that stand in one JSON object.
 _LARGEST_OBJECT = 400_000_000
-"""Bytes of results that stand in one JSON object."""
+# What providers call the requests of which it is known what came of them.
 _DONE = (
     *("completed", "failed", "succeeded", "errored", "canceled", "expired"),
     *("succeeded_requests", "failed_requests", "successfulRequestCount", "failedRequestCount"),
 )
-"""What providers call the requests of which it is known what came of them."""
+# What providers call the requests that were answered.
 _ANSWERED = ("completed", "succeeded", "succeeded_requests", "successfulRequestCount")
-"""What providers call the requests that were answered."""
 _KINDS: Mapping[str, type[ModelError]] = {
     kind.__name__: kind for kind in (ModelError, RateLimited, Refused, Unavailable)
 }

@@ -31,8 +31,8 @@ _WALLS = [
     ),
     *("--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL", "--dev", "/dev"),
 ]
+# Rights to become an ordinary user: the kernel does not count the threads of root.
 _AS_ROOT = ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-"""Rights to become an ordinary user: the kernel does not count the threads of root."""
 _AS_USER = ["--unshare-user", "--uid", "65534", "--gid", "65534"]
 
 

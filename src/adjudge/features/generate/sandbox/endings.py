@@ -11,6 +11,7 @@ from adjudge.errors import Crashed, Forbidden, MemoryLimit, SandboxError, Timeou
 from adjudge.features.generate.sandbox.base import Limits
 from adjudge.messages import Message, join
 
+# Errors of the kernel if the sandbox refuses.
 _REFUSALS = {
     *(
         errno.EPERM,
@@ -23,7 +24,6 @@ _REFUSALS = {
     ),
     *(errno.ENETUNREACH, errno.EAFNOSUPPORT, errno.EDQUOT, errno.ENOSPC),
 }
-"""Errors of the kernel if the sandbox refuses."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,14 +99,13 @@ async def answer(tools: Mapping[str, Tool], message: SandboxMessage) -> bytes:
 Process = subprocess.Popen[bytes]
 CHILD = Path(__file__).with_name("child.py")
 _CHUNK = 65536
+# Seconds a process gets to die after it was told to.
 _PATIENCE = 2.0
-"""Seconds a process gets to die after it was told to."""
+# Repetitions, and seconds between them, of removing a process that was ended before its first
+# message: a service may still be starting it.
 _SWEEPS, _BETWEEN_SWEEPS = 3, 0.5
-"""Repetitions, and seconds between them, of removing a process that was ended before its first
-message: a service may still be starting it.
-"""
+# Seconds between two looks at the scratch folder.
 _LOOK = 0.2
-"""Seconds between two looks at the scratch folder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _CLONE_NEWNS, _CLONE_NEWUSER = 0x20000, 0x10000000
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 0x4000, 0x40000
 _MOST_FILES = 10_000
+# Seconds between two looks at the threads.
 _LOOK = 0.1
-"""Seconds between two looks at the threads."""
 
 
 def main(host: int, threads: int, size: int, policy: dict[str, object], command: list[str]) -> int:

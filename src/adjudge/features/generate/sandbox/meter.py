@@ -21,11 +21,11 @@ from adjudge.messages import Message
 
 MOST_FILES = 10_000
 """Files and folders that a run may have."""
+# Bytes of a path before the walk continues from a new start: the kernel takes 4096.
 _LONGEST_PATH = 1024
-"""Bytes of a path before the walk continues from a new start: the kernel takes 4096."""
 _MOST_REGIONS = 100
+# Instead of a descriptor: a folder that cannot be looked into.
 _HIDDEN = -1
-"""Instead of a descriptor: a folder that cannot be looked into."""
 _OPEN_FOLDER = (
     os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 )

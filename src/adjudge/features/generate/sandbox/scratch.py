@@ -12,8 +12,8 @@ from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
 
+# Threads of their own: those of the event loop are needed to talk to other runs.
 _REMOVERS = ThreadPoolExecutor(2, "adjudge clean-up")
-"""Threads of their own: those of the event loop are needed to talk to other runs."""
 
 
 @asynccontextmanager

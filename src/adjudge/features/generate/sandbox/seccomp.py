@@ -18,20 +18,18 @@ from adjudge.errors import SetupError
 
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _COLUMN = {"x86_64": 0, "aarch64": 1}
+# mseal; what came later is refused as unknown.
 _LAST_KNOWN = 462
-"""mseal; what came later is refused as unknown."""
 
 _REFUSED = Path(__file__).with_name("syscalls.txt")
 _CLONE, _CLONE3, _SOCKETPAIR, _PRLIMIT = (56, 220), (435, 435), (53, 199), (302, 261)
 _FCNTL, _PRCTL, _IOCTL = (72, 25), (157, 167), (16, 29)
+# fcntl commands that have the kernel signal another process when data arrives or a folder changes.
 _SETOWN, _SETSIG, _SETOWN_EX, _NOTIFY = 8, 10, 15, 1026
-"""fcntl commands that have the kernel signal another process when data arrives or a folder
-changes.
-"""
+# prctl commands to outlive the parent, and to hide open files from the host.
 _PDEATHSIG, _DUMPABLE = 1, 4
-"""prctl commands to outlive the parent, and to hide open files from the host."""
+# ioctl commands like F_SETOWN, and for writing into a terminal.
 _FIOSETOWN, _SIOCSPGRP, _TIOCSTI, _TIOCLINUX = 0x8901, 0x8902, 0x5412, 0x541C
-"""ioctl commands like F_SETOWN, and for writing into a terminal."""
 _CLONE_THREAD = 0x10000
 _SOCK_STREAM, _SOCK_TYPE = 1, 0xF
 

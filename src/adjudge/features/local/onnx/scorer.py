@@ -83,8 +83,8 @@ TOGETHER = 320
 """Tokens of several rows that are read in one pass: what more of them come to does not stay in a
 core's own cache.
 """
+# Tokens of cached prefixes, some 46 KB each.
 _KEPT_TOKENS = 1500
-"""Tokens of cached prefixes, some 46 KB each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from adjudge.features.local.weights.leftovers import forget_unused, note_use, se
 from adjudge.features.local.weights.store import LOCK, read_manifest, weights_folder
 from adjudge.messages import reason_of
 
+# Raised whenever the same sources are made into other weights.
 _EDITION = 5
-"""Raised whenever the same sources are made into other weights."""
 _WANTED = "ADJUDGE_LOCAL_PRECISION"
 
 

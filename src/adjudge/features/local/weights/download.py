@@ -14,13 +14,12 @@ from adjudge.errors import SetupError
 from adjudge.messages import Message
 
 _PAUSE = 0.1
+# pip, for as long as our end of its standard input is open: it does not outlive a process that was
+# killed.
 _TIED_TO_US = """
 import os, runpy, threading
 threading.Thread(target=lambda: (os.read(0, 1), os._exit(1)), daemon=True).start()
 runpy.run_module("pip", run_name="__main__", alter_sys=True)
-"""
-"""pip, for as long as our end of its standard input is open: it does not outlive a process that was
-killed.
 """
 _OPTIONS = (
     "--no-deps",

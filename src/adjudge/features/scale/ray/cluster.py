@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from ray import ObjectRef
     from ray.actor import ActorHandle
 
+# Chunks that a worker has at once: one to judge, and the next.
 _UNDER_WAY = 2
-"""Chunks that a worker has at once: one to judge, and the next."""
+# Seconds after which the driver looks whether it is to stop.
 _LOOK = 0.2
-"""Seconds after which the driver looks whether it is to stop."""
+# Seconds after which the workers are asked how far they are.
 _NEWS = 0.5
-"""Seconds after which the workers are asked how far they are."""
 _STOPPED = Message("stopped: the workers sent nothing more, and what was answered is kept")
 T = TypeVar("T")
 C = TypeVar("C")

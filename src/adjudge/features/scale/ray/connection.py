@@ -21,13 +21,11 @@ from adjudge.errors import RunError, SetupError
 
 _ADDRESS = "RAY_ADDRESS"
 _AUTHENTICATION = "RAY_AUTH_MODE"
+# Set if adjudge requested tokens for its own local cluster; that means nothing for other clusters.
 _OURS = "ADJUDGE_RAY_AUTH_MODE"
-"""Set if adjudge requested tokens for its own local cluster; that means nothing for other
-clusters.
-"""
 _NAMED = re.compile(r"ray://([\w.-]+|\[[\da-fA-F:.]+\]):\d+")
+# Seconds until a cluster that does not answer is taken for dead.
 _PATIENCE = 10.0
-"""Seconds until a cluster that does not answer is taken for dead."""
 
 
 def check_address(where: str) -> str:

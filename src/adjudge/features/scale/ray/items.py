@@ -30,8 +30,8 @@ from adjudge.features.scale.stores.segments import SegmentStore
 from adjudge.features.scale.stores.shared_ledger import SharedLedger
 from adjudge.features.scale.stores.store import RowRange
 
+# Items of one chunk.
 _ITEMS = 64
-"""Items of one chunk."""
 I = TypeVar("I")  # noqa: E741
 R = TypeVar("R", bound=Result)
 I_contra = TypeVar("I_contra", contravariant=True)

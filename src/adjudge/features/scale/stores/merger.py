@@ -30,8 +30,8 @@ from adjudge.features.scale.stores.store import (
 )
 
 _OUTCOME, _MORE = COLUMNS["votes"].index("outcome"), COLUMNS["votes"].index("more")
+# Columns of a judgment after its judge and number.
 _KEPT = COLUMNS["judgments"][2:]
-"""Columns of a judgment after its judge and number."""
 _PLACED = (
     f"CREATE TEMP TABLE placed (judge TEXT, row INTEGER, nth INTEGER, at REAL, {', '.join(_KEPT)}, "
     "PRIMARY KEY (judge, row, nth)) WITHOUT ROWID"

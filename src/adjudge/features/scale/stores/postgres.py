@@ -42,8 +42,10 @@ GONE_AFTER = 10.0
 started anew.
 """
 _READ_AT_ONCE = 2000
+# The advisory lock under which the tables are made.
 _LOCK = 6_003_023
-"""The advisory lock under which the tables are made."""
+# The tables, each with a column. If they exist, nothing is created, since only their owner may do
+# that.
 _NEEDED = (
     ("adjudge_runs", "widest"),
     ("adjudge_records", "line"),
@@ -51,17 +53,14 @@ _NEEDED = (
     ("adjudge_lanes", "cut"),
     ("adjudge_ranges", "rows"),
 )
-"""The tables, each with a column. If they exist, nothing is created, since only their owner may do
-that.
-"""
 _FOUND = """SELECT count(*) FROM pg_attribute
     WHERE attrelid = to_regclass(%s) AND attname = %s AND NOT attisdropped"""
+# True if the lock of a worker is held; it is released with the worker's connection.
 _CONNECTED = """EXISTS (SELECT FROM pg_locks
     WHERE locktype = 'advisory' AND objsubid = 2 AND granted
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND classid::bigint = (hashtext({run})::bigint & 4294967295)
     AND objid::bigint = (hashtext({holder})::bigint & 4294967295))"""
-"""True if the lock of a worker is held; it is released with the worker's connection."""
 _GUARD = "SELECT pg_try_advisory_lock(hashtext(%s), hashtext(%s)) WHERE NOT " + _CONNECTED.format(
     run="%s", holder="%s"
 )
@@ -75,6 +74,8 @@ _BEGIN = """INSERT INTO adjudge_runs (run, configuration, widest) VALUES (%s, %s
 _APPEND = """INSERT INTO adjudge_records (run, writer, session, first_row, last_row, line)
     VALUES (%s, %s, %s, %s, %s, %s)"""
 _NEAR = "first_row BETWEEN %s AND %s AND last_row >= %s"
+# Found by their rows; + 0 has the server sort the few of them, in place of going through all
+# records in their order.
 _VOTES_AND_OWN, _VOTES = (
     (
         f"SELECT number, line FROM adjudge_records WHERE run = %s AND number > %s "  # noqa: S608
@@ -82,9 +83,6 @@ _VOTES_AND_OWN, _VOTES = (
     )
     for near in (f"(writer = %s OR ({_NEAR}))", _NEAR)
 )
-"""Found by their rows; + 0 has the server sort the few of them, in place of going through all
-records in their order.
-"""
 _WIDER = "UPDATE adjudge_runs SET widest = %s WHERE run = %s AND widest < %s"
 _RECORDS = """SELECT number, line FROM adjudge_records
     WHERE run = %s AND number > %s AND (%s::text IS NULL OR writer = %s)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("adjudge")
 T = TypeVar("T")
+# Seconds, half a minute in all, in which a server may be started anew.
 _WAITS = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
-"""Seconds, half a minute in all, in which a server may be started anew."""
 
 
 class ServerAway(RunError):

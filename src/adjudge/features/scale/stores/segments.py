@@ -35,17 +35,16 @@ from adjudge.messages import Message, reason_of
 
 _LOG = logging.getLogger("adjudge")
 BEGUN = "store.json"
+# Version of the store; a higher one was made by a newer adjudge.
 _FORMAT = 2
-"""Version of the store; a higher one was made by a newer adjudge."""
+# Folder of all segments in format 1, by writer.
 _FLAT = "segments"
-"""Folder of all segments in format 1, by writer."""
+# Folders in format 2: ``rows/SIZE/N/WRITER`` has segments of at most about SIZE rows that begin at
+# row N × SIZE or later.
 _ROWS = "rows"
-"""Folders in format 2: ``rows/SIZE/N/WRITER`` has segments of at most about SIZE rows that begin
-at row N × SIZE or later.
-"""
 _SIZE, _GROWTH = 1024, 8
+# Most folders that are listed one by one.
 _MOST_FOLDERS = 64
-"""Most folders that are listed one by one."""
 _EVERYWHERE = (_FLAT, _ROWS)
 _NAME = re.compile(
     r"(\d{12,19})-(\d{12,19})-(\d{15})-([0-9a-f]+)-(\d{6,})-([0-9a-f]{16})\.jsonl\.gz"

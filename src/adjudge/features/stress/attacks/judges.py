@@ -22,8 +22,8 @@ from adjudge.runs.ready_judge import ReadyJudge
 
 Defence = Literal["fence", "sandwich", "two-pass"]
 DEFENCES: tuple[Defence, ...] = get_args(Defence)
+# The templates that ask for one option.
 _WRITTEN = ("aspect", "direct", "pairwise", "agent")
-"""The templates that ask for one option."""
 _HARMLESS, _ADDRESSES = "clean", "addresses the judge"
 
 

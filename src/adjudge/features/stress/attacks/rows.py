@@ -66,16 +66,16 @@ def _last_step(run: Trajectory, channel: str) -> Step | None:
     return next((step for step in reversed(run.steps) if _FITS[channel](run, step)), None)
 
 
+# Channel → whether a step belongs to it.
 _FITS: Mapping[str, Callable[[Trajectory, Step], object]] = {
     ANSWER: lambda run, step: step.call is None and step.text and step.text == run.answer,
     RESULT: lambda _, step: step.call is not None and step.call.result,
     USER: lambda _, step: step.actor == "user" and step.call is None and step.text,
 }
-"""Channel → whether a step belongs to it."""
 
 
+# The column in which a row keeps its attack.
 _KEY = "adjudge.attack"
-"""The column in which a row keeps its attack."""
 
 
 @light_dataclass(frozen=True, kw_only=True)

@@ -23,8 +23,8 @@ from adjudge.stats.change import AnchorAnswer, change_evidence
 
 FACT = "drift"
 """The fact of a run folder that marks it as a look at anchors."""
+# Risk that any question is called drifted although the judge did not change.
 _RISK = 0.05
-"""Risk that any question is called drifted although the judge did not change."""
 
 
 class DriftOutcome(StrEnum):
