@@ -246,6 +246,11 @@ class JudgeEntry:
         """Refuse an unused calibration, and settings that a cascade cannot have."""
 
     @property
+    def is_check(self) -> bool:
+        """True if a program judges, which may compare with columns that no model may see."""
+        return False
+
+    @property
     def asks_no_model(self) -> bool:
         """True if no model has to be named or installed."""
         return False
@@ -528,6 +533,10 @@ class CheckEntry(JudgeEntry):
     threshold: float = key(
         _SHARE, "The share of the checks, by their weights, that is enough to pass.", 1.0
     )
+
+    @property
+    def is_check(self) -> bool:
+        return True
 
     @property
     def asks_no_model(self) -> bool:

@@ -12,7 +12,7 @@ from adjudge.core.domain.instance import UNSEEN, Instance
 from adjudge.core.ledger.file import holds_run
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.core.reading.values import Place
-from adjudge.runs.eval_file import CheckEntry, EvalFile, FieldsRead, JudgeEntry
+from adjudge.runs.eval_file import EvalFile, FieldsRead, JudgeEntry
 from adjudge.runs.row_source import RowSource, source_of
 
 _ANSWERED = ("response", "contexts", "tool_call")
@@ -104,13 +104,13 @@ class RowReader:
         compared = {
             name
             for entry in entries
-            if isinstance(entry, CheckEntry)
+            if entry.is_check
             for name in entry.fields_read(self.file).also
         }
         others = {
             name
             for entry in entries
-            if not isinstance(entry, CheckEntry)
+            if not entry.is_check
             for names in entry.fields_read(self.file)
             for name in names
         }

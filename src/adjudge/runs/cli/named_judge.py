@@ -33,7 +33,6 @@ from adjudge.runs.cli.settings import Settings, settings
 from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import (
     AspectEntry,
-    CheckEntry,
     DataEntry,
     DirectEntry,
     EvalFile,
@@ -82,7 +81,7 @@ class NamedJudge(SpendingOptions):
                 "as rows",
                 path=file.path,
             )
-        asking = tuple(judge for judge in file.judges if not isinstance(judge, CheckEntry))
+        asking = tuple(judge for judge in file.judges if not judge.is_check)
         if not asking:
             raise SetupError("{path} has no judge that asks a model", path=file.path)
         use_language(file.language)

@@ -33,18 +33,18 @@ criteria asks for.
 """
 UNSURE = "?"
 """What stands for an answer that the annotator could not give, unless an option is called so."""
+# Where this column is, the file is an export of a run: its option and score are the judge's.
 _OF_AN_EXPORT = "votes_requested"
-"""Where this column is, the file is an export of a run: its option and score are the judge's."""
 NAMES = tuple(entry.name for entry in fields(Label))
+# Columns that are no annotator's.
 _OF_THE_ROW = (*NAMES, "judge", "label")
-"""Columns that are no annotator's."""
 _TABLE = (
     "CREATE TABLE rows (criteria TEXT, judge TEXT, number INTEGER, id TEXT, identity TEXT, "
     "responses INTEGER, systems TEXT)"
 )
 _IDENTITY = 32
+# Seconds by which a system's time of writing may be behind its clock.
 _CLOCK_TICK = 0.01
-"""Seconds by which a system's time of writing may be behind its clock."""
 _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
