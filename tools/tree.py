@@ -30,10 +30,11 @@ How a judgment passes through these folders: [five walks](walks.md).
 
 **Find a thing in one look.** If a folder of `features` has its name, it is there.
 Else it is about one row (`core`), many rows (`runs`), labels (`trust`) or arithmetic (`stats`).
-In a feature the file says the rest: `settings.py` or `kind.py` (what can be set), `judge.py` (plan
-and pool), `record.py` (what is stored), `report.py` (its numbers and how reports show them),
-`command.py`, `page.py`, `templates/`. Two folders are called trust: `trust/` computes,
-`features/trust/` has the commands `label`, `calibrate`, `plan` and `rank`.
+In a feature the file says the rest: `kind.py` (keys in an eval file; of plain kinds in
+`runs/eval_file.py`), `settings.py` (settings of a Python judge), `judge.py` (plan and pool),
+`record.py` (what is stored), `report.py` (its numbers and how reports show them), `command.py`,
+`page.py`, `templates/`. Two folders are called trust: `trust/` computes, `features/trust/` has the
+commands `label`, `calibrate`, `plan` and `rank`.
 
 Written by `python tools/tree.py` from the docstrings of the packages.
 
@@ -54,14 +55,21 @@ WHERE = {
     "the words of a prompt": "core/prompts/templates/en/",
     "what a ledger stores": "core/domain/record:JudgmentRecord → core/ledger/codec.py",
     "a key of an eval file": "runs/eval_file:EvalFile",
+    "the keys of a judge kind, and options made of them": (
+        "features/rag/kind:RagEntry → runs/cli/settings:settings"
+    ),
     "what a run will do: models, prices, limits": "runs/plan:resolve",
     "the rows carried out": "runs/execute:execute",
+    "what a resumed run asks again": "core/engine/run:RecordedVotes → core/ledger/key.py",
     "an option of `adjudge run`": "runs/cli/run:RunOptions",
     "a gate passed or failed": "runs/results/gate:mean_gate",
     "two runs compared row by row": "runs/diff.py → runs/results/paired_gate.py",
     "the rate corrected by labels": "trust/calibration:calibrate → stats/correction.py",
     "people's labels in a file": "trust/labels/store:LabelStore",
     "a trace of Langfuse read": "features/agents/traces/formats/langfuse.py",
+    "the RAG composite and its gate": "features/rag/composite_rule.py",
+    "the fence around evaluated text": "core/prompts/fence.py",
+    "a report section of a package": "runs/sections:SectionTally",
     "a rule about a trajectory": "features/agents/rules.py",
     "the page of a run": "web/pages/run.py",
     "a file of another tool imported": "features/importers/benchmarks.py",

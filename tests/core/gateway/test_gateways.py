@@ -160,7 +160,7 @@ def test_variables_stand_anywhere_in_a_value_and_two_dollars_are_one(
             {"X-Key": "$NOT_SET_ANYWHERE"},
             "the header X-Key holds $NOT_SET_ANYWHERE, and that environment variable is not set",
         ),
-        ({"X Key": "a"}, "'X Key' is not a name of a header"),
+        ({"X Key": "a"}, "'X Key' is not a valid header name"),
         ({"X-Key": "a\r\nX-Other: b"}, "the value of the header X-Key contains characters"),
         ({"content-length": "5"}, "content-length describes the request itself"),
     ],

@@ -199,7 +199,7 @@ def test_with_batches_only_it_fails_in_the_end(tmp_path: Path, batches: BatchPro
     assert sizes(batches) == [6, 1, 1, 1]
     assert not batches.requests
     (failed,) = [one.result for one in results(seen) if one.result.score is None]
-    assert "the batch brought no answer" in str(failed.votes[0].reason)
+    assert "the batch returned no answer" in str(failed.votes[0].reason)
 
 
 @pytest.mark.parametrize("api", ["openai", "anthropic", "openrouter"])

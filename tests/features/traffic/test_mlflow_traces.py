@@ -200,5 +200,5 @@ def test_a_token_or_a_name_and_password_are_sent(
 
 
 def test_an_experiment_without_a_number_is_refused(fake: FakeMlflow) -> None:
-    assert "mlflow needs the number of an experiment" in follow(project="mine")["error"]
+    assert "mlflow needs a numeric experiment ID" in follow(project="mine")["error"]
     assert not fake.secrets

@@ -124,7 +124,7 @@ def key_in(variable: str) -> str:
 
 def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name):
-        raise SetupError("{name!r} is not a name of a header", name=name)
+        raise SetupError("{name!r} is not a valid header name", name=name)
     if name.lower() in _MADE_HERE:
         raise SetupError(
             "the header {name} describes the request itself, and cannot be set", name=name

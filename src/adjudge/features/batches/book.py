@@ -20,7 +20,7 @@ from adjudge.features.batches.request_file import is_id, remove_files
 from adjudge.features.batches.settings import BatchNews, BatchSettings, Tell
 from adjudge.messages import Message
 
-NO_ANSWER = Message("the batch brought no answer to this request")
+NO_ANSWER = Message("the batch returned no answer for this request")
 
 
 @dataclass(eq=False)

@@ -28,7 +28,11 @@ def outcome_of(scenario: Scenario, conversation: Conversation) -> Outcome:
         return Outcome(None, Message("the scenario does not say how it should end"))
     if expected.state and conversation.state is None:
         return Outcome(
-            None, Message("the application gave no state: say in the target where it is")
+            None,
+            Message(
+                "the application returned no state: set state in the target to the field that "
+                "holds it"
+            ),
         )
     missing = list(_missing(scenario, conversation))
     if missing:

@@ -66,7 +66,7 @@ class MlflowTraces(ServiceSpans):
 
     def _ask(self, since: str, page: str) -> JsonObject:
         if not self.project.isdigit():
-            raise SetupError("mlflow needs the number of an experiment: --from mlflow:12")
+            raise SetupError("mlflow needs a numeric experiment ID, such as --from mlflow:12")
         listed = inner_object(self._exchange(*self.service.ask(self.project, since, page)))
         infos = {
             id: info for info in objects(listed, "traces") if (id := text_at(info, "trace_id"))

@@ -34,7 +34,9 @@ def download(request: Request) -> Response:
     site, ending = site_of(request), request.path_params["ending"]
     if ending not in _TYPES:
         raise SetupError(
-            "rows are given as {known}, not as {ending!r}", known=", ".join(_TYPES), ending=ending
+            "rows can be downloaded as {known}, not as {ending!r}",
+            known=", ".join(_TYPES),
+            ending=ending,
         )
     place, query = place_of(request), request.query_params
     with reading(place.folder) as connection:
