@@ -60,6 +60,21 @@ def _no_garbage_stays() -> Iterator[None]:
     gc.freeze()
 
 
+@pytest.fixture(autouse=True)
+def _environment_stays() -> Iterator[None]:
+    """Restore variables that a test set, such as those of a ``.env`` that was read in this process:
+    a key must not reach the tests after it.
+    """
+    before = dict(os.environ)
+    yield
+    added = os.environ.keys() - before.keys() - {"PYTEST_CURRENT_TEST"}
+    for name in added:
+        del os.environ[name]
+    for name, value in before.items():
+        if name != "PYTEST_CURRENT_TEST" and os.environ.get(name) != value:
+            os.environ[name] = value
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _interrupts_arrive() -> None:
     """Also where the tests are started in the background, with interrupts ignored: what they start
