@@ -458,7 +458,7 @@ _PLAIN_KEYS = {
     EvalFile: "language budget checks repeat on_bad_row gates data judges",
     DataEntry: "as format columns responses id limit encoding sheet header_row",
     Gates: "fail_under max max_failed confidence sequential margin cluster",
-    JudgeEntry: "name votes temperature seed mode on_failure per after fail_under",
+    JudgeEntry: "name votes temperature seed mode on_failure per after fail_under rows_with",
     CascadeEntry: "otherwise",
     AspectEntry: "early_stop min_valid weights",
     DirectEntry: "early_stop check_positional_bias feedback persona",

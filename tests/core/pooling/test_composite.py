@@ -165,7 +165,7 @@ def test_a_threshold_that_cannot_be_passed_is_refused(threshold: float, normalis
             lambda: MultiCriteriaItem(STARS, target_option="one", score_threshold=0.5),
             "one of the two",
         ),
-        (lambda: MultiCriteriaItem(cast(Any, "Is it?")), "not str"),
+        (lambda: MultiCriteriaItem(cast(Any, 5)), "not int"),
         (lambda: MultiCriteria([]), "at least one"),
         (
             lambda: MultiCriteria([STARS, YES_NO, replace(COLOURS, name="stars")]),

@@ -38,7 +38,7 @@ def test_less_hallucination_by_deepeval_is_better(tmp_path: Path) -> None:
         scores = [score - 0.01, score, score + 0.01] * 10
         imported(tmp_path / name, deepeval(*(metric(one, passed) for one in scores)))
     said = adjudge("runs", "diff", "before/run", "after/run", cwd=tmp_path).stdout
-    assert "after/run is better" in said
+    assert "after/run scores higher" in said
     assert "worse" not in said
 
 

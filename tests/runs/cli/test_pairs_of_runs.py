@@ -358,7 +358,7 @@ def test_a_gate_of_comparisons_says_whose_win_rate_it_holds(project: Project) ->
         in done.stderr
     )
     assert (
-        "PairwiseJudge: Which?: two is better: win rate of old 0.000 → 1.000 on 12 rows"
+        "PairwiseJudge: Which?: two scores higher: win rate of old 0.000 → 1.000 on 12 rows"
         in " ".join(done.stdout.split("\n"))
     )
     assert "\ufdd0" not in done.stdout
