@@ -192,7 +192,7 @@ class AgentSettings(AskSettings):
     on_failure: OnFailure = "abstain"
 
     def take_names(self) -> None:
-        """Make tuples of names, and add the measures of the rules that are set."""
+        """Turn lists of names into tuples, and add the measures of the rules that are set."""
         measures = (self.measures,) if isinstance(self.measures, str) else tuple(self.measures)
         measures = measures_with_rules(measures, self.only, vars(self))
         object.__setattr__(self, "measures", measures)
@@ -253,7 +253,7 @@ class AgentSettings(AskSettings):
 
     @cached_property
     def picked(self) -> StepSelection | None:
-        """The steps that are judged one by one; None: no single steps."""
+        """The steps that are judged one by one; None if whole trajectories or turns are judged."""
         return None if self.steps is None else read_step_selection(self.steps)
 
     @cached_property

@@ -162,13 +162,13 @@ def cited_html(
 ) -> Markup:
     """Render why a measure has its value: explanation, evidence and parts, with links to steps.
 
-    An empty link means that the step is not shown. ``at``: the prefix of their ids.
+    An empty link means that the step is not shown. ``at``: the id prefix of the evidence.
     """
     return _render(language, "why", detail, link_steps(explanation, link), link, at)
 
 
 class StepsOfReport:
-    """Renders trajectories for a page that holds many, as long as there is room."""
+    """Renders trajectories for a page with many of them, until the page is full."""
 
     def __init__(self, language: str, room: int = _ROOM) -> None:
         self._language = language
@@ -194,7 +194,10 @@ class StepsOfReport:
         return cited_html(detail, record.explanation, self._language, link, f"{at}{EVIDENCE}")
 
     def steps(self, record: JudgmentRecord, steps: Sequence[Step]) -> Markup:
-        """Render all steps, or the first, the last, the failed and the cited ones."""
+        """Render all steps; for a long trajectory, the first, last, failed and cited ones.
+
+        If the page is full, render only their number.
+        """
         if not steps:
             return Markup("")
         if self._room <= 0:
@@ -373,7 +376,7 @@ def _hundredths(value: float, most: float) -> int:
 
 
 def _cut(text: str, longest: int, quotes: Sequence[str] = ()) -> ShownText:
-    """Return head and tail of a text, with quotes marked."""
+    """Return a text with quotes marked; only its head and tail if it is too long."""
     length = len(text)
     # Looking for base64 in a very long text takes too long.
     if length <= _LOOKED_INTO:
