@@ -135,8 +135,8 @@ class Expectations:
 
 
 def read_expectations(path: Path) -> Mapping[str, tuple[ExpectedCall, ...]]:
-    """Read the expected calls per task from a YAML or JSON file, or from BFCL JSONL with ``id`` and
-    ``ground_truth``.
+    """Read the expected calls per task from a YAML or JSON file, or from BFCL JSONL with ``id``
+    and ``ground_truth``.
     """
     place = Place(str(path), Message("the file"))
     content = text_in(path)
@@ -337,8 +337,8 @@ def _read_pattern(given: JsonValue, place: Place) -> ExpectedCall:
 
 
 def read_pairs(items: JsonValue, place: Place) -> tuple[tuple[ExpectedCall, ExpectedCall], ...]:
-    """Read pairs of calls, the first of which must come before the second. A single pair needs no
-    outer list.
+    """Read pairs of calls, the first of which must come before the second. A single pair needs
+    no outer list.
     """
     if not isinstance(items, list | tuple) or not items:
         raise place.wrong("must be pairs such as [confirm, pay], not {what}", what=what(items))

@@ -48,14 +48,18 @@ class AgentItem:
         return {**id_column, **self.instance.input}
 
     def column(self, *names: str) -> str | None:
-        """Return the text of the first of these columns or fields that has any; None if none has."""
+        """Return the text of the first of these columns or fields that has any; None if none
+        has.
+        """
         cells = {**self.instance.fields, **self.instance.input}
         values = (cells.get(name) for name in names)
         return next((text for text in values if isinstance(text, str) and text.strip()), None)
 
     @property
     def points(self) -> tuple[str, ...]:
-        """The points of the row's checklist: a list, or text with one point per line. May be empty."""
+        """The points of the row's checklist: a list, or text with one point per line. May be
+        empty.
+        """
         checklist = self.instance.input.get("checklist", self.instance.fields.get("checklist"))
         if isinstance(checklist, str):
             checklist = checklist.splitlines()

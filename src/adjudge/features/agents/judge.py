@@ -208,13 +208,15 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
         return self.budget.too_long(self.measuring.plan_all(item))
 
     def pool(self, item: AgentItem, votes: Sequence[Vote]) -> MeasureResult:
-        """Apply the rule or pool the votes. The first measure of a row also stores the trajectory."""
+        """Apply the rule or pool the votes. The first measure of a row also stores the
+        trajectory.
+        """
         result = self.measuring.pool(item, votes)
         return replace(result, trajectory=item.trajectory) if item.first else result
 
     def fallback_result(self, result: MeasureResult, choice: random.Random) -> MeasureResult:
-        """Return the result with a random scored option, if the criteria have any. The status does
-        not change.
+        """Return the result with a random scored option, if the criteria have any. The status
+        does not change.
         """
         options = [
             criteria_option
@@ -255,8 +257,8 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
         return await asyncio.shield(points_task)
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
-        """Return the configuration; if a model is asked, with the wording of the questions about
-        steps.
+        """Return the configuration; if a model is asked, with the wording of the questions
+        about steps.
         """
         configuration_data = super().configuration(criteria or self.criteria)
         if not self.asks:

@@ -105,7 +105,9 @@ def _load_criteria(language: str) -> tuple[Criteria, ...]:
 
 
 def blame_criteria(kinds: Sequence[str], language: str) -> Criteria:
-    """Return the blame criteria. ``kinds``: custom kinds of mistakes that replace the default ones."""
+    """Return the blame criteria. ``kinds``: custom kinds of mistakes that replace the default
+    ones.
+    """
     blame = own_criteria(BLAME, language)
     return replace(blame, options=[CriteriaOption(kind) for kind in kinds]) if kinds else blame
 

@@ -241,8 +241,8 @@ def _count_by_model(votes: Sequence[Vote], name: str) -> Mapping[str, int]:
 
 @dataclass(frozen=True)
 class ChecklistQuestioning(Questioning):
-    """Asks which points of a checklist are met. The row has the checklist, or a model derives it
-    once per task.
+    """Asks which points of a checklist are met. The row has the checklist, or a model derives
+    it once per task.
     """
 
     derive: bool
@@ -272,8 +272,8 @@ class ChecklistQuestioning(Questioning):
         return [*self._points_ballots(item), *self._ballots(item, ["…"])]
 
     def _points_ballots(self, item: AgentItem) -> list[Ballot]:
-        """Return a ballot that asks for the points from the task alone, so all runs of a task get
-        the same list.
+        """Return a ballot that asks for the points from the task alone, so all runs of a task
+        get the same list.
         """
         task = item.column("task") or item.trajectory.goal or self._absent()
         criteria = own_criteria("points", self.language)
@@ -342,8 +342,8 @@ class ReportedQuestioning(Questioning):
         return None if self._sources(item) else Message("no step has a result to compare with")
 
     def _sources(self, item: AgentItem) -> list[tuple[int, str]]:
-        """Return (step, text) of the shown steps that are sources: user messages, retrieved texts,
-        calls.
+        """Return (step, text) of the shown steps that are sources: user messages, retrieved
+        texts, calls.
         """
         source_steps = {
             step.number
@@ -447,8 +447,8 @@ class BlameQuestioning(Questioning):
         return max(self.votes, _FEWEST_AT_ONCE)
 
     def plan_all(self, item: AgentItem) -> Sequence[Ballot]:
-        """Return the ballots for an estimate: only the first ones for ``at once``, otherwise all
-        that may be needed.
+        """Return the ballots for an estimate: only the first ones for ``at once``, otherwise
+        all that may be needed.
         """
         numbers = self._candidates(item)
         if self.method == "halves":
@@ -526,7 +526,9 @@ class BlameQuestioning(Questioning):
         return self._ask(item, criteria, (), 1, {**parts, **self._fields(item)})[:1]
 
     def _remaining_steps(self, item: AgentItem, votes: Sequence[Vote]) -> list[int] | None:
-        """Return the steps that can still be the mistake; None if there are none or a vote failed."""
+        """Return the steps that can still be the mistake; None if there are none or a vote
+        failed.
+        """
         numbers = self._candidates(item)
         for vote in votes:
             if vote.ballot.criteria.name != "blame_half":

@@ -60,7 +60,9 @@ def _hidden_fields(record: JudgmentRecord) -> Collection[str]:
 
 
 def _row_data(row: RowContext) -> JsonDict:
-    """Return the other trials of the same task; none if the row is large or not an agent judgment."""
+    """Return the other trials of the same task; none if the row is large or not an agent
+    judgment.
+    """
     if not _is_judged_agent(row.record) or not row.is_small:
         return {"trials": []}
     this_row = next(entry for entry in row.group if entry.index == row.record.index)

@@ -19,7 +19,9 @@ from adjudge.features.evidence.record import EvidenceRecord
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MeasureResult(Result):
-    """One measure's result for a trajectory. ``score`` is the number, or the score of the option."""
+    """One measure's result for a trajectory. ``score`` is the number, or the score of the
+    option.
+    """
 
     measure: str
     option: str | None = None

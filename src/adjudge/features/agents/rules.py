@@ -158,8 +158,8 @@ class RuleCase:
         return tuple(self._with_names(call) for call in expected)
 
     def _with_names(self, call: ExpectedCall) -> ExpectedCall:
-        """Name a call's positional arguments after its tool's schema; raise Unmeasurable if that
-        fails.
+        """Name a call's positional arguments after its tool's schema; raise Unmeasurable if
+        that fails.
         """
         if not call.unnamed:
             return call

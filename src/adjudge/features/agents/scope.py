@@ -49,7 +49,9 @@ def read_step_selection(said: str) -> StepSelection:
 def parts_of(
     instance: Instance, run: Trajectory, per: Per, picked: StepSelection | None
 ) -> Iterator[tuple[Instance, Trajectory, int | None]]:
-    """Yield (row, trajectory, step) for each part to judge; step is None unless steps are picked."""
+    """Yield (row, trajectory, step) for each part to judge; step is None unless steps are
+    picked.
+    """
     name = instance.id or "row"
     if picked is not None:
         for step in picked.of(run):
