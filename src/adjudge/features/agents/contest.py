@@ -101,8 +101,8 @@ class RunContest(PairwiseJudge):
         ]
 
     def failing_ballots(self, item: Case) -> Sequence[tuple[Ballot, str]]:
-        """Return the votes that fail without a request, because they are too long, with their
-        size.
+        """Return the ballots that fail without a request because they are too long, with the
+        reason.
         """
         return self.budget.too_long(self.ballots(item))
 

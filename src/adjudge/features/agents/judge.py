@@ -202,8 +202,8 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
         return [ballot for ballot in ballots if self.budget.reason_against(ballot) is None]
 
     def failing_ballots(self, item: AgentItem) -> Sequence[tuple[Ballot, str]]:
-        """Return the votes that fail without a request, because they are too long, with their
-        size.
+        """Return the ballots that fail without a request because they are too long, with the
+        reason.
         """
         return self.budget.too_long(self.measuring.plan_all(item))
 
