@@ -33,11 +33,11 @@ _SHORTENED = "shortened"
 class RunContest(PairwiseJudge):
     """Asks models which of two runs of a task reached the goal better, in both orders.
 
-    Both are shown step by step, each in half of what the models take, shortened as one run is.
+    Both runs are shown step by step. Each is shortened to half of the token budget.
 
     Parameters:
-        steps_tokens: how many tokens of steps are shown of both runs together; None: what the
-            models' windows take.
+        steps_tokens: token budget for the steps of both runs together; None: as many as the
+            models' context windows hold.
     """
 
     check_positional_bias: bool = True

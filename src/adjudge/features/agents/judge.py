@@ -48,8 +48,8 @@ Given = str | Path | Trajectory | Instance | Row | Rows
 class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
     """Measures an agent's trajectory.
 
-    Rules come first: they need no model, and name the call and the step. Every other measure is
-    one question to a model, answered with steps and quotes that are checked against the trace.
+    Rules need no model, and name the call and the step. The other measures ask models, which
+    answer with steps and quotes that are checked against the trace.
 
     Example::
 
@@ -138,7 +138,7 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
         One may also be a row: a mapping with ``messages`` and columns such as ``id`` and
         ``reference_calls``. Many are a file or a folder of traces, or a list of trajectories,
         Instances, rows or messages.
-        With ``per`` "turn" or "step" one trajectory has a list of results, too. ``format``: of the
+        With ``per`` "turn" or "step", even one trajectory returns a list. ``format``: of the
         traces, if their structure does not show it.
 
         ``run``: a folder in which every answer is kept; what it holds already is not asked again.

@@ -60,8 +60,8 @@ def _hidden_fields(record: JudgmentRecord) -> Collection[str]:
 
 
 def _row_data(row: RowContext) -> JsonDict:
-    """Return the other trials of the same task; none if the row is large or not an agent
-    judgment.
+    """Return the other trials of the same task; none in large runs or for other kinds of
+    judgments.
     """
     if not _is_judged_agent(row.record) or not row.is_small:
         return {"trials": []}

@@ -139,19 +139,19 @@ class AgentSettings(AskSettings):
         policy: the rules that "policy" judges by, as a text, or a Path; None: the system prompt.
         expect: the expected calls by task: a file, or a mapping; a row may have them in the column
             ``reference_calls``.
-        order: of expected calls: "exact", "in_order", "any_order" or "only".
+        order: how strictly expected calls are compared: "exact", "in_order", "any_order" or "only".
         required: calls that must be made, by name or with arguments.
         forbidden: calls that must not be made.
         before: pairs of calls, of which the first must come before the second.
         ignore: arguments that do not count, such as "request_id" or "*.timestamp".
-        types: of arguments: "strict", or "loose": the text "1" is the number 1.
-        text: of arguments: "exact", or "folded": case and white space are put aside.
+        types: comparison of arguments: "strict", or "loose": the text "1" equals the number 1.
+        text: comparison of texts in arguments: "exact", or "folded": ignore case and white space.
         steps_tokens: how many tokens of steps a model is shown; what does not fit is shortened.
             None: what the models' windows take.
-        only: measure → option: judge only where another measure says so.
+        only: measure → option: judge a row only if that measure has this option.
         per: "trajectory", each "turn" of a conversation, or each "step" that ``steps`` picks.
-        steps: which, for per="step": "errors", "last 3", "calls of pay".
-        derive: have a model write the checklist of a task, once, if a row has none.
+        steps: which steps to judge with per="step": "errors", "last 3", "calls of pay".
+        derive: have a model write a checklist once per task, if a row has none.
         blame: "at once" (two votes, step by step if they differ), "step by step", or "halves".
         kinds: kinds of mistakes that blame chooses from; the default has eleven.
         votes: votes per model and question.

@@ -34,7 +34,7 @@ class ToolDefinition:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One tool call with its outcome."""
+    """One call of a tool, with its outcome."""
 
     name: str
     arguments: JsonObject | str

@@ -15,7 +15,7 @@ from adjudge.core.reading.typed_json import read_as
 
 @dataclass(frozen=True, slots=True)
 class PublishedFigure:
-    """A figure with its 95% interval, and the number of rows."""
+    """A share of rows with its 95% interval, and the number of rows."""
 
     value: float | None
     lower: float | None
@@ -25,7 +25,7 @@ class PublishedFigure:
 
 @dataclass(frozen=True, slots=True)
 class PublishedJudge:
-    """The results of one judge on one set."""
+    """Result of one judge on one set."""
 
     judge: str
     figure: str
@@ -41,7 +41,7 @@ class PublishedJudge:
 
 @dataclass(frozen=True, slots=True)
 class PublishedSet:
-    """A public set of labelled rows, with the judges' results on one question."""
+    """A public set of labelled rows, and the judges on one question about it."""
 
     name: str
     question: str

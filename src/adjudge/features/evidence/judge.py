@@ -57,7 +57,7 @@ Told = Progress[EvidenceResult]
 
 @dataclass(frozen=True)
 class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
-    """Looks every sentence of a text up in its sources. A quote counts as evidence only if a
+    """Looks up every sentence of a text in its sources. A quote counts as evidence only if a
     program finds it there.
 
     Example:

@@ -58,8 +58,8 @@ async def broken_walls(sandbox: Sandbox) -> list[str]:
 
 
 async def try_all(sandbox: Sandbox) -> dict[str, object]:
-    """Run all attacks and ordinary work at once; return each name with its result, None if it
-    was stopped.
+    """Run all attacks and ordinary work at once; return each name with its result, or None if
+    it raised.
     """
     codes = ATTEMPTS | {name: code for name, (code, _) in KEPT.items()}
     with _bait() as names:
