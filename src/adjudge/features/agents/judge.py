@@ -138,8 +138,8 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
         One may also be a row: a mapping with ``messages`` and columns such as ``id`` and
         ``reference_calls``. Many are a file or a folder of traces, or a list of trajectories,
         Instances, rows or messages.
-        With ``per`` "turn" or "step", even one trajectory returns a list. ``format``: of the
-        traces, if their structure does not show it.
+        With ``per`` "turn" or "step", even one trajectory returns a list. ``format``: the
+        trace format, if it cannot be detected.
 
         ``run``: a folder in which every answer is kept; what it holds already is not asked again.
         ``budget``: what may be spent, an ``adjudge.Budget``; at its limit BudgetSpent is raised.

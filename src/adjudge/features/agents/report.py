@@ -156,7 +156,7 @@ class TrajectoryFacts(NamedTuple):
 
 
 def judged_row(connection: sqlite3.Connection, judge: str, index: int) -> RowJudgment | None:
-    """Return a judgment without its texts, for a list; None if there is none."""
+    """Return a judgment's short form for lists, without its texts; None if there is none."""
     query = (
         "SELECT id, criterion, status, score, verdict FROM judgments WHERE judge = ? AND number = ?"
     )
@@ -208,7 +208,7 @@ def steps_in(fields: GivenFields) -> KeptSteps | None:
 
 
 def measures_of_row(connection: sqlite3.Connection, judge: str, index: int) -> list[RowMeasure]:
-    """Return the results of all measures of the same row, in order."""
+    """Return the results of all of the row's measures, in order."""
     group = row_group(connection, judge, index)
     query = (
         "SELECT json_extract(result, '$.evidence', '$.parts', '$.place') FROM judgments "
@@ -335,7 +335,7 @@ def _tokens(usage: object) -> int:
 
 
 def _glance(text: str) -> JsonObject:
-    """Return what a step's text shows at a glance: its first line, and whether the call failed."""
+    """Return a step's actor and call, and whether the call failed, from the start of its text."""
     header, _, body = text.partition("\n")
     match = _HEADER.fullmatch(header)
     if match is None:

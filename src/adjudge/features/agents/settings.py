@@ -218,7 +218,7 @@ class AgentSettings(AskSettings):
 
     @property
     def asks(self) -> bool:
-        """True if a model is asked."""
+        """True if any measure or condition needs a model."""
         return any(name in JUDGED for name in (*self.measures, *self.only))
 
     @cached_property
@@ -248,7 +248,7 @@ class AgentSettings(AskSettings):
 
     @cached_property
     def conditions(self) -> tuple[MeasureCondition, ...]:
-        """The conditions under which rows are judged at all."""
+        """The conditions that a row must meet to be judged."""
         return read_conditions(self.only, self.language)
 
     @cached_property

@@ -249,7 +249,7 @@ class StepsOfReport:
 
 
 def _id_prefix(record: JudgmentRecord) -> str:
-    """Return the prefix of the ids of a judgment."""
+    """Return the prefix of a judgment's HTML ids."""
     return f"j{record.judge}-{record.row}-".replace(" ", "_")
 
 
@@ -327,7 +327,7 @@ def marks_of(
 
 
 def steps_style() -> str:
-    """Return the style sheet of a list of steps."""
+    """Return the CSS for a list of steps."""
     return environment("en", html=True).get_template("adjudge.features.agents:steps.css").render()
 
 

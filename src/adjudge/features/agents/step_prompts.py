@@ -62,7 +62,7 @@ class ShownTrajectory:
 
 
 def tokens_of(text: str) -> int:
-    """Estimate the number of tokens of a text, in any language."""
+    """Estimate how many tokens a text has, in any language."""
     return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_A_TOKEN)
 
 

@@ -54,7 +54,7 @@ class Cited(Chosen):
 
     @property
     def details(self) -> Details:
-        """The details besides the option and the explanation."""
+        """The details stored in addition to the option and the explanation."""
         return {
             "score": self.score,
             "cited": [citation.to_dict() for citation in self.evidence],

@@ -69,7 +69,7 @@ class StepsPlace(NamedTuple):
     steps: KeptSteps
 
     def address(self, root: str, step: int | None = None, **more: object) -> str:
-        """Return the address of the steps; for one step, of the window that holds it."""
+        """Return the address of the steps, or of the window that shows one step."""
         query = {"judge": self.record.judge, **({"step": step} if step else {}), **more}
         at = f"#step-{step}" if step else ""
         return f"{root}/run/{self.place.id}/row/{self.record.row}/steps?{urlencode(query)}{at}"

@@ -203,7 +203,7 @@ class Ranking:
 
     @property
     def figure(self) -> str:
-        """The name of the measure of agreement."""
+        """The name of the agreement measure."""
         return self.judges[0].figure
 
     def to_dict(self) -> JsonDict:

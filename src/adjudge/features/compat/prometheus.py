@@ -193,8 +193,8 @@ _Compares = _Prometheus[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRes
 @BaseDirectJudge.register
 @dataclass(frozen=True, kw_only=True)
 class MPrometheusDirectJudge(ModelSettings, _Grades, Direct):
-    """Grades from 1 to 5. The criteria must have five options; their descriptions are the rubric, 1
-    the lowest score.
+    """Grades from 1 to 5. The criteria must have five options, whose descriptions are the
+    rubric; grade 1 is the lowest score.
 
     Options without scores are taken worst first, and their grade is the score.
 

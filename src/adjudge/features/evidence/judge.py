@@ -160,7 +160,7 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
 
     @property
     def samples(self) -> int:
-        """Votes per model and sentence."""
+        """Number of votes per model and sentence."""
         return self.votes
 
     @property
@@ -373,8 +373,8 @@ def with_wording(
     sentences: bool = True,
     further_templates: Sequence[str] = (),
 ) -> JsonDict:
-    """Add wording to a configuration: of the questions about sentences, and of further
-    templates.
+    """Add the wording of the questions about sentences, and of further templates, to a
+    configuration.
     """
     templates = configuration.get("templates")
     wordings = {**sentence_wordings(language)} if sentences else {}

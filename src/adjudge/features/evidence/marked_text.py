@@ -231,7 +231,7 @@ def evidence_style() -> str:
 
 
 def evidence_markdown(record: JudgmentRecord, language: str) -> str:
-    """Like evidence_html, but in Markdown, with footnotes."""
+    """Like ``evidence_html``, but return Markdown with footnotes."""
     evidence = evidence_of(record)
     return _page(language, html=False).render(shown=evidence, row=record.row) if evidence else ""
 

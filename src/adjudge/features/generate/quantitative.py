@@ -34,13 +34,13 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
     """A criterion in natural language that rates code with a number from ``min`` to ``max``.
 
     Parameters:
-        expression: what is rated, best with what the ends of the scale mean.
+        expression: what to rate; it should say what the ends of the scale mean.
         min: the lower end of the scale.
         max: the upper end of the scale.
-        agg: what the samples come to: "avg", "med", "min" or "max".
-        min_samples_for_aggregation: with fewer valid samples ``compute`` says the middle of the
-            scale, and the result says that it fell back.
-        on_failure: what too few valid samples lead to: "fallback" (the middle of the scale) or
+        agg: how the samples are aggregated: "avg", "med", "min" or "max".
+        min_samples_for_aggregation: with fewer valid samples ``compute`` returns the middle of
+            the scale, and the result is marked as a fallback.
+        on_failure: what happens with too few valid samples: "fallback" (the middle of the scale) or
             "raise" (a RunError).
     """
 
