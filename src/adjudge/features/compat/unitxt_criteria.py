@@ -39,8 +39,8 @@ def to_unitxt(criteria: Criteria, *, pairwise: bool = False) -> Any:
     ``pairwise``.
 
     Examples and ``higher_is_better`` are lost, because unitxt has no place for them. Scores become
-    the ``option_map`` if every option has one. Scores that ``from_unitxt`` reversed for one of
-    unitxt's risks are reversed back.
+    the ``option_map``; raise a SetupError if only some options have one. Scores that
+    ``from_unitxt`` reversed for one of unitxt's risks are reversed back.
     """
     kinds, fields = unitxt_package().constants, criteria.context_fields
     shared = {

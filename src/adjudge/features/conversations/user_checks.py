@@ -486,9 +486,9 @@ def asks_for(text: str, fact: Fact) -> bool:
 
 
 def _wrong_value(text: str, fact: Fact) -> bool:
-    """Return True if a message contains any value of the same kind as the fact's.
+    """Return True if a message contains a value of the same kind as the fact's.
 
-    Called if the fact's own value is absent, so the value is a contradiction.
+    If it does not contain the fact's own value, this is a contradiction.
     """
     kinds = {value.kind for value in values_in(fact.value)}
     return any(value.kind in kinds for value in values_in(text))

@@ -43,8 +43,9 @@ class _Checked:
 def with_evidence(reading: Reading, fragments: Sequence[str], *, settle: bool) -> Reading:
     """Check the quotes of a verdict on one sentence against ``fragments``.
 
-    A verdict without valid evidence makes the reply unreadable. With ``settle``, when the model is
-    not asked again, it becomes "not found" instead.
+    An invented quote, or no quote at all, makes the reply unreadable unless the verdict is "not
+    found". With ``settle``, when the model is not asked again, invented quotes are dropped, and a
+    verdict without any other becomes "not found".
     """
     if reading.verdict is None:
         return reading

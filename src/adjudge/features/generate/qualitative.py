@@ -26,8 +26,8 @@ class QualitativeCriteria(SampledCriteria[QualitativeResult]):
 
     Parameters:
         expression: what the code must meet to pass.
-        min_samples_for_aggregation: with fewer valid samples there is no verdict; ``verify`` returns
-            False, and the result is marked as a fallback.
+        min_samples_for_aggregation: with fewer valid samples there is no verdict; ``verify``
+            returns False, and the result is marked as a fallback.
         min_pass: how many samples must say pass.
         on_failure: what happens with too few valid samples: "fallback" (it fails) or "raise" (a
             RunError).
