@@ -84,7 +84,7 @@ class ExpectedCall:
 
     @property
     def line(self) -> str:
-        """The call as text."""
+        """The call as text, with its arguments as JSON."""
         if self.arguments is None:
             return self.name
         arguments = {name: shown(matcher) for name, matcher in sorted(self.arguments.items())}

@@ -172,7 +172,7 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
 
     @cached_property
     def measuring(self) -> Measuring:
-        """All measures, ready to be planned and pooled."""
+        """Plans and pools all measures."""
         return Measuring(self, self.budget, self._ballots)
 
     @cached_property

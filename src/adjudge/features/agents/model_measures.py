@@ -103,7 +103,7 @@ class Questioning(ABC):
 
 @dataclass(frozen=True)
 class CriteriaQuestioning(Questioning):
-    """A question with the options of a criterion, answered with evidence."""
+    """Asks for one of a criterion's options, with evidence."""
 
     criteria: Criteria
     policy: str | None = None
@@ -502,15 +502,15 @@ class BlameQuestioning(Questioning):
         return self._ask(item, criteria, (), 1, self._fields(item, number))[:1]
 
     def _next_step(self, item: AgentItem, votes: Sequence[Vote]) -> list[Ballot]:
-        """Ask about the next step in order, until one is the mistake."""
+        """Return the ballot for the next step in order; none once a step is the mistake."""
         if _first_mistake(votes) is not None:
             return []
         remaining = self._candidates(item)[len(votes) :]
         return self._ask_step(item, remaining[0]) if remaining else []
 
     def _halve(self, item: AgentItem, votes: Sequence[Vote]) -> list[Ballot]:
-        """Ask which half the mistake is in, until one step is left; then ask for the kind of
-        mistake.
+        """Return the next ballot: which half has the mistake, until one step is left, then its
+        kind.
         """
         numbers = self._remaining_steps(item, votes)
         if numbers is None or any(vote.ballot.criteria.name == "blame_step" for vote in votes):

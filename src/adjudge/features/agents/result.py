@@ -52,12 +52,12 @@ class MeasureResult(Result):
 
     @property
     def step(self) -> int | None:
-        """The step that blame names."""
+        """The number of the blamed step, or None."""
         return self.place["step"]
 
     @property
     def agent(self) -> str | None:
-        """The agent that blame names."""
+        """The blamed agent, or None."""
         return self.place["agent"]
 
     @property
@@ -87,7 +87,7 @@ class MeasureResult(Result):
 
 @dataclass(frozen=True)
 class TrajectoryResult:
-    """All measures of one trajectory."""
+    """The results of all measures of one trajectory."""
 
     instance: Instance
     trajectory: Trajectory
@@ -133,7 +133,7 @@ class TrajectoryResult:
 
     @property
     def scores(self) -> dict[str, float | None]:
-        """Measure → its number, or None."""
+        """Measure → its score, or None."""
         return {name: result.score for name, result in self.results.items()}
 
     @property

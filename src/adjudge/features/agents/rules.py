@@ -130,7 +130,7 @@ Found = tuple[float | bool, Sequence[RulePart]]
 
 
 class RuleCase:
-    """A trajectory with its expectations."""
+    """A trajectory to apply rules to, with its expectations."""
 
     def __init__(
         self, trajectory: Trajectory, expectations: Expectations, columns: JsonObject

@@ -175,16 +175,15 @@ class StepsOfReport:
         self._room = room
 
     def draw(self, record: JudgmentRecord) -> Markup:
-        """Render the evidence of a judgment and its steps; empty without a trajectory."""
+        """Render a judgment's evidence, and its steps if it has a trajectory."""
         trajectory = trajectory_of(record)
         drawn = self.steps(record, trajectory.steps) if trajectory else Markup("")
         return self.why(record, drawn) + drawn
 
     def why(self, record: JudgmentRecord, drawn: Markup) -> Markup:
-        """Render the explanation of a measure and its evidence, with links to the steps that are
-        rendered.
+        """Render a measure's explanation and evidence, with links to the steps that are rendered.
 
-        Only the first measure of a row has its trajectory, and a long one is not shown in full.
+        Only a row's first measure stores the trajectory, and a long one is not shown in full.
         """
         detail = agent_detail(record)
         if detail is None:

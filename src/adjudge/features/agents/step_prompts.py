@@ -384,6 +384,6 @@ def _with_short_arguments(call: ToolCall, most: int | None, scissors: _Scissors)
 
 
 def _consecutive(places: Sequence[int]) -> Iterator[list[int]]:
-    """Group consecutive places."""
+    """Yield lists of consecutive places."""
     for _, run in groupby(enumerate(places), lambda pair: pair[1] - pair[0]):
         yield [place for _, place in run]

@@ -274,7 +274,9 @@ class Batches:
                 remove_files(self._folder, id)
 
     def begin_pass(self) -> None:
-        """Start a pass over the rows."""
+        """Start a pass over the rows. A few remaining retries are sent directly instead of in a
+        batch.
+        """
         self._no_room, self._book.put_back = None, False
         again = self._table.waiting(RequestState.RETRY)
         self._live = 0 < again < self._settings.live_below and not self._only and not self._spent

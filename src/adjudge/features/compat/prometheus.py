@@ -168,7 +168,7 @@ class _Prometheus(CaseJudge[R, M], Generic[R, M]):
     form: ClassVar[Form]
 
     def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
-        """Include the format's wording in the key."""
+        """Return the vote's key, which includes the format's wording."""
         return super().vote_key(replace(ballot, template=self.form.template), wordings)
 
     async def ask(self, ballot: Ballot) -> Vote:

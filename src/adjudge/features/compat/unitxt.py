@@ -99,7 +99,7 @@ class UnitxtDirectJudge(_UnitxtSettings, Direct):
 @BasePairwiseJudge.register
 @dataclass(frozen=True, kw_only=True)
 class UnitxtPairwiseJudge(ContestSettings, _UnitxtSettings, Pairwise):
-    """unitxt's ``LLMJudgePairwise``: every two responses are a contest, without a tie as an option.
+    """unitxt's ``LLMJudgePairwise``: each pair of responses is a contest in which no tie is offered.
 
     Responses are equal if their contests are.
 

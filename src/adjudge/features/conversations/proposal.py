@@ -194,7 +194,7 @@ class ScenarioWriter(AskSettings, Judge[Instance, ProposedScenarios]):
         ]
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> ProposedScenarios:
-        """Return the first valid proposal."""
+        """Return the first valid proposal, or a failed result if there is none."""
         verdict = next((vote.verdict for vote in votes if vote.verdict), None)
         return ProposedScenarios(
             instance=item,

@@ -45,7 +45,7 @@ class JudgedConversation:
 
     @cached_property
     def outcome(self) -> Outcome:
-        """The verdict on the expected end."""
+        """The recorded outcome, or else the verdict of the rules; undecided if it is lost."""
         if self.conversation.is_lost:
             return Outcome(None, Message("the conversation is lost"))
         if self.stored.passed is not None:
@@ -54,7 +54,7 @@ class JudgedConversation:
 
     @cached_property
     def user_faults(self) -> tuple[UserFault, ...]:
-        """The mistakes of the simulated user."""
+        """The simulated user's mistakes."""
         return UserChecks(self.scenario, self.conversation, self.outcome.passed).faults()
 
     @cached_property

@@ -74,8 +74,9 @@ class SentenceSupport(Span):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class EvidenceResult(Result):
-    """A text that was looked up in its sources. ``score`` is the share of its claims that are
-    supported.
+    """The result of looking up a text in its sources.
+
+    ``score`` is the share of claims that are supported; with rules and flags, of those not marked.
 
     Example: ``[(one.text, one.support) for one in result.claims]`` lists the claims with their
     verdicts.

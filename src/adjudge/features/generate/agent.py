@@ -20,7 +20,7 @@ Tool = Callable[..., object]
 
 @dataclass(frozen=True)
 class Agent:
-    """Turns a task into a value by code that a model writes.
+    """Turns a task into a value, using code written by a model.
 
     Example: ``Runtime().jit(Agent(int, llm="openai/gpt-4o-mini"), "Count the primes below 100.")``
     """

@@ -93,9 +93,9 @@ class FreshCost:
 class Selection:
     """All candidates, the winner, and how it was chosen.
 
-    The cheapest of several noisy costs is, on average, cheaper than it really is: the more so, the
-    more candidates there are and the wider their spread. That is why ``cost`` comes with
-    ``compared`` and ``cost_spread``, and why ``fresh`` can be requested.
+    On average, the cheapest of several noisy costs looks cheaper than it really is, and more so
+    with more candidates and a wider spread. That is why ``cost`` comes with ``compared`` and
+    ``cost_spread``, and why ``fresh`` can be requested.
     """
 
     task: str

@@ -126,7 +126,7 @@ class _Reply:
 
 @dataclass(slots=True)
 class Builder:
-    """Collects turns in chronological order."""
+    """Builds a trajectory from turns in chronological order."""
 
     tools: tuple[ToolDefinition, ...] = ()
     _drafts: dict[_Draft, None] = field(default_factory=dict)
@@ -221,7 +221,9 @@ class Builder:
                 self.answer = self._reply.said
 
     def add_system(self, text: str) -> None:
-        """Add a system prompt, unless it was added before."""
+        """Add a system prompt, unless it is blank or known. One after other steps also becomes
+        a step.
+        """
         if not text.strip() or text in self._systems:
             return
         if self._drafts:

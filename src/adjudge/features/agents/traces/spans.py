@@ -29,7 +29,7 @@ _DEEDS = ("model", "tool", "retriever", "handoff")
 
 @dataclass(slots=True, eq=False)
 class TraceSpan:
-    """One timed operation."""
+    """One timed operation in a trace."""
 
     id: str
     parent: str | None = None
@@ -196,7 +196,7 @@ def _with_place(turn: Turn, span: TraceSpan, actor: str, depth: int) -> Turn:
 
 
 def _with_times(turn: Turn, span: TraceSpan, depth: int) -> Turn:
-    """Return the turn that a span itself records, with its times."""
+    """Return a turn recorded by a span itself, with the span's id and times."""
     return replace(turn, source=span.id, depth=depth, seconds=span.seconds, started=span.start)
 
 

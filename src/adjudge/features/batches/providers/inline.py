@@ -61,7 +61,7 @@ class AnthropicBatches(BatchApi):
         return b'{"requests": ['
 
     def line(self, id: str, request: Request) -> bytes:
-        """``{custom_id, params}``."""
+        """Return ``{custom_id, params}``."""
         return f'{{"custom_id": "{id}", "params": {self.provider.encode(request)}}}'.encode()
 
     # there is no place for it
@@ -86,7 +86,7 @@ class AnthropicBatches(BatchApi):
         await post_json(await self.provider.at(f"/messages/batches/{id}/cancel"), {})
 
     def read(self, record: Json) -> BatchAnswer:
-        """``{custom_id, result {type, message | error}}``."""
+        """Parse ``{custom_id, result {type, message | error}}``."""
         id, result = str(record["custom_id"]), object_in(record["result"])
         if result["type"] == "succeeded":
             return self.answered(id, result["message"])
@@ -171,7 +171,7 @@ class OpenRouterBatches(BatchApi):
         yield from listed_in(as_json(path, self.endpoint.secrets), "results")
 
     def read(self, record: Json) -> BatchAnswer:
-        """``{custom_id, response | error}``."""
+        """Parse ``{custom_id, response | error}``."""
         id, response, error = (
             str(record["custom_id"]),
             object_in(record.get("response")),
@@ -232,7 +232,7 @@ class GeminiBatches(BatchApi):
     """Google's numbers of errors, as HTTP has them."""
 
     def line(self, id: str, request: Request) -> bytes:
-        """``{request, metadata {key}}``."""
+        """Return ``{request, metadata {key}}``."""
         return (
             f'{{"request": {self.provider.encode(request)}, "metadata": {{"key": "{id}"}}}}'
         ).encode()
@@ -280,7 +280,7 @@ class GeminiBatches(BatchApi):
         )
 
     def read(self, record: Json) -> BatchAnswer:
-        """``{metadata {key}, response | error}``."""
+        """Parse ``{metadata {key}, response | error}``."""
         id, error = str(object_in(record["metadata"])["key"]), object_in(record.get("error"))
         if error:
             return self.failed(

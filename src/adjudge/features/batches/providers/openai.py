@@ -43,7 +43,7 @@ class OpenAIBatches(BatchApi):
     keeps_metadata: ClassVar[bool] = True
 
     def line(self, id: str, request: Request) -> bytes:
-        """``{custom_id, method, url, body}``."""
+        """Return ``{custom_id, method, url, body}``."""
         return (
             f'{{"custom_id": "{id}", "method": "POST", "url": "{self.asked_at}", "body": '
             f"{self._body(request)}}}"
@@ -101,7 +101,7 @@ class OpenAIBatches(BatchApi):
         await post_json(await self.provider.at(f"/batches/{id}/cancel"), {})
 
     def read(self, record: Json) -> BatchAnswer:
-        """``{custom_id, response {status_code, body}, error}``."""
+        """Parse ``{custom_id, response {status_code, body}, error}``."""
         id, response, error = (
             str(record["custom_id"]),
             object_in(record.get("response")),

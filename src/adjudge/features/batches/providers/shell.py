@@ -97,7 +97,7 @@ class CommandBatches(OpenAIBatches):
 
     # its file has the name
     async def sent(self, mark: str, path: Path, since: float) -> list[Remote]:  # noqa: ARG002
-        """Find the command by the files next to the requests."""
+        """Return the command if its process file is next to the requests."""
         return [await self.look(str(path))] if _file_of(path, "pid").exists() else []
 
     async def cancel(self, id: str) -> None:
