@@ -202,7 +202,7 @@ def read_call(given: JsonValue, place: Place) -> ExpectedCall:
 
     A call is ``name``, ``{name: {argument: value}}``, ``{name: …, arguments: {…}}``, a tau-bench
     action, a chat tool call, or Python such as ``sort('a.txt', reverse=True)``. Matchers are
-    recognized in the second and third form, which are written by hand. Calls recorded by other
+    recognised in the second and third form, which are written by hand. Calls recorded by other
     tools are taken literally.
     """
     if isinstance(given, str):

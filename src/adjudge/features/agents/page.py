@@ -113,7 +113,7 @@ def _copier(
 
 
 def _steps_to_label(request: Request, fields: GivenFields, identity: str) -> JsonDict | None:
-    """Return a window of the row's step texts for labeling; None if the row has no steps."""
+    """Return a window of the row's step texts for labelling; None if the row has no steps."""
     query, stored_steps = request.query_params, steps_in(fields)
     if stored_steps is None:
         return None

@@ -99,7 +99,7 @@ class UnitxtDirectJudge(_UnitxtSettings, Direct):
 @BasePairwiseJudge.register
 @dataclass(frozen=True, kw_only=True)
 class UnitxtPairwiseJudge(ContestSettings, _UnitxtSettings, Pairwise):
-    """unitxt's ``LLMJudgePairwise``: each pair of responses is a contest in which no tie is offered.
+    """unitxt's ``LLMJudgePairwise``: each pair of responses is a contest that offers no tie.
 
     Responses are equal if their contests are.
 

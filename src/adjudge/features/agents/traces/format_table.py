@@ -72,7 +72,7 @@ def formats_named(name: str) -> tuple[TraceFormat, ...]:
 def format_of(
     objects: Sequence[Object], formats: Sequence[TraceFormat] = FORMATS
 ) -> TraceFormat | None:
-    """Return the first format that recognizes the objects, each as a document or all together.
+    """Return the first format that recognises the objects, each as a document or all together.
 
     Return None if none does.
     """
