@@ -10,10 +10,10 @@ from math import inf
 
 
 def match_most(options: Sequence[Sequence[int]], rights: int) -> list[int | None]:
-    """Match as many pairs as possible by augmenting paths; return the right of each left.
+    """Return the right node matched to each left node in a maximum matching; None if unmatched.
 
-    Left ``i`` may have any right of ``options[i]``, and nobody shares. Taking the first that fits
-    would not find the largest matching.
+    Left ``i`` may be matched with any node in ``options[i]``, and no right node is used twice. This
+    uses augmenting paths, because a greedy matching need not be the largest.
     """
     right_of: list[int | None] = [None] * len(options)
     left_of: list[int | None] = [None] * rights
@@ -36,7 +36,11 @@ def _augment(
     left_of: list[int | None],
     given_up: set[int],
 ) -> None:
-    """Look for a path from an unmatched left to a free right, and shift the pairs along it."""
+    """Find a path from the unmatched node ``start`` to a free right node and flip the pairs along
+    it.
+
+    If there is no such path, add the right nodes that were reached to ``given_up``.
+    """
     came_from: dict[int, int] = {}
     waiting = [start]
     for left in waiting:
@@ -59,7 +63,7 @@ def _shift(
     right_of: list[int | None],
     left_of: list[int | None],
 ) -> None:
-    """Give each left on the path the right that was found for it."""
+    """Match every left node on the path that ends at ``right`` with the right node found for it."""
     following: int | None = right
     while following is not None:
         left = came_from[following]
@@ -69,9 +73,10 @@ def _shift(
 
 
 def match_in_order(options: Sequence[Sequence[int]]) -> list[int | None]:
-    """Return the right of each left in the longest matching that keeps both orders.
+    """Return the right node matched to each left node in the longest matching that keeps both
+    orders.
 
-    ``options`` are ascending.
+    Each list in ``options`` must be ascending. Unmatched nodes get None.
     """
     ends: list[int] = []
     """The smallest right that a chain of so many pairs ends with."""
@@ -98,8 +103,9 @@ _Pair = tuple[int, int, "_Pair | None"]
 
 
 def assign_best(worth: Sequence[Sequence[float]]) -> list[int | None]:
-    """Return the column of each row, for as many rows as possible, with the greatest total
-    worth.
+    """Assign as many rows as possible to distinct columns, with the greatest total worth.
+
+    Return the column of each row; None for a row without one.
     """
     if not worth or not worth[0]:
         return [None] * len(worth)
@@ -113,10 +119,10 @@ def assign_best(worth: Sequence[Sequence[float]]) -> list[int | None]:
 
 
 def _assign(cost: Sequence[Sequence[float]]) -> list[int]:
-    """Return the column of each row at the least total cost. There are at least as many columns as
-    rows.
+    """Return the column assigned to each row at the least total cost.
 
-    Rows come in one by one along the cheapest path of exchanges (Kuhn, Munkres; Jonker, Volgenant).
+    There must be at least as many columns as rows. Rows are added one at a time along the cheapest
+    augmenting path (Kuhn, Munkres; Jonker, Volgenant).
     """
     columns = len(cost[0])
     row_price, column_price = [0.0] * (len(cost) + 1), [0.0] * (columns + 1)

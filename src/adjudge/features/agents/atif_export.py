@@ -21,7 +21,10 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 
 def to_atif(run: Path, target: Path) -> int:
-    """Write one file per trajectory into the folder ``target``; return their number."""
+    """Write each trajectory to its own file in the folder ``target``; return the number of files.
+
+    Raise a SetupError if the run has no trajectories.
+    """
     if target.exists() and not target.is_dir():
         raise SetupError("{target} is a file: ATIF is written to a folder", target=target)
     judgments: dict[tuple[str, int], list[JsonValue]] = {}
@@ -53,9 +56,7 @@ def atif_of(
     row: JsonObject = NOTHING,
     judgments: Sequence[JsonValue] = (),
 ) -> JsonDict:
-    """Return a trajectory as an ATIF document; facts that ATIF has no key for are under
-    ``extra``.
-    """
+    """Convert a trajectory to an ATIF document. Facts without an ATIF key go under ``extra``."""
     agents = [
         actor_step.actor
         for actor_step in trajectory.steps

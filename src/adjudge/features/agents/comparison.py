@@ -13,11 +13,11 @@ from adjudge.runs.results.systems import SystemDifference, SystemsTally
 def compare_systems(
     evaluator: AgentEvaluator, systems: Mapping[str, Given], *, run: RunLike | None = None
 ) -> tuple[SystemDifference, ...]:
-    """Compare every two systems by every measure of the evaluator.
+    """Compare each pair of systems on every measure of the evaluator.
 
-    ``systems``: the runs of each system, as a file or a folder of traces, or a list. Tasks are
-    matched by ``task_id``, else by their id; runs from a program by their place. ``run``: a folder
-    in which every answer is stored.
+    ``systems``: each system's runs, as a file, a folder of traces, or a list. Tasks are matched by
+    ``task_id``, else by their id; runs passed as Python objects without either, by position.
+    ``run``: a folder that stores every answer.
     """
     rows = ((name, row) for name, runs in systems.items() for row in instances_of(runs))
     instances = [instance for task in by_task(rows) for instance in runs_in(task)]

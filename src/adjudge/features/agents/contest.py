@@ -33,11 +33,11 @@ _SHORTENED = "shortened"
 class RunContest(PairwiseJudge):
     """Asks models which of two runs of a task reached the goal better, in both orders.
 
-    Both are shown step by step, each in half of what the models take, shortened as one run is.
+    Both runs are shown step by step. Each is shortened to half of the token budget.
 
     Parameters:
-        steps_tokens: how many tokens of steps are shown of both runs together; None: what the
-            models' windows take.
+        steps_tokens: token budget for the steps of both runs together; None: as many as the
+            models' context windows hold.
     """
 
     check_positional_bias: bool = True
@@ -49,12 +49,12 @@ class RunContest(PairwiseJudge):
 
     @cached_property
     def budget(self) -> StepsBudget:
-        """The number of tokens of steps that the models can be shown."""
+        """The token budget for the steps that these models can be shown."""
         windows = {name: model.window for name, model in self.panel.items()}
         return StepsBudget(self.steps_tokens, windows)
 
     def rows(self, instance: Instance) -> list[Case]:
-        """Return a case for every two runs of a task by different systems."""
+        """Return one case per pair of runs of a task by different systems."""
         return [self._case(*pair) for pair in pairs_in(instance)]
 
     def _case(self, run_a: Instance, run_b: Instance) -> Case:
@@ -81,7 +81,7 @@ class RunContest(PairwiseJudge):
         )
 
     def _render(self, run: Trajectory, budget: int) -> tuple[str, Message | None]:
-        """Render the steps, with headers that no text can forge, and then the answer."""
+        """Render the steps and the answer under headers that text inside a step cannot forge."""
         trajectory = show_within(run, budget, language=self.language)
         blocks = map(numbered_text, trajectory.steps)
         steps = [f"[{_label(numbers)}] {_safe(text)}" for numbers, text in blocks]
@@ -90,24 +90,24 @@ class RunContest(PairwiseJudge):
         return "\n".join((*steps, f"[{answer.render(self.language)}]")), trajectory.note
 
     def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:
-        """Add how much of the runs was not shown."""
+        """Return the usual notes, plus how much of the runs was not shown."""
         shortened = item.instance.metadata.get(_SHORTENED)
         return (*super().notes(item, votes), *(shortened if isinstance(shortened, list) else ()))
 
     def plan_all(self, item: Case) -> Sequence[Ballot]:
-        """Return all ballots that may be asked, without those too long to be shown."""
+        """Return all ballots that may be cast, except those too long for the models."""
         return [
             ballot for ballot in self.ballots(item) if self.budget.reason_against(ballot) is None
         ]
 
     def failing_ballots(self, item: Case) -> Sequence[tuple[Ballot, str]]:
-        """Return the votes that fail without a request, because they are too long, with their
-        size.
+        """Return the ballots that fail without a request because they are too long, with the
+        reason.
         """
         return self.budget.too_long(self.ballots(item))
 
     async def ask(self, ballot: Ballot) -> Vote:
-        """Ask one vote; a ballot that is too long to be shown is a failed vote."""
+        """Cast one ballot. A ballot that is too long becomes a failed vote without a request."""
         reason = self.budget.reason_against(ballot)
         if reason is not None:
             return Vote(ballot=ballot, outcome=Outcome.MODEL_ERROR, reason=reason)
@@ -120,10 +120,10 @@ class RunContest(PairwiseJudge):
         run: RunLike | None = None,
         budget: Budget | None = None,
     ) -> list[PairwiseInstanceResult]:
-        """Return a result for every two runs of one task.
+        """Return one result per pair of runs of the same task by different systems.
 
-        ``systems``: the runs of each system, as a file or a folder of traces, or a list. Tasks are
-        matched by ``task_id``, else by their id.
+        ``systems``: each system's runs, as a file, a folder of traces, or a list. Tasks are matched
+        by ``task_id``, else by their id.
         """
         rows = ((name, row) for name, runs in systems.items() for row in instances_of(runs))
         items = [case for task in by_task(rows) for case in self.rows(task)]

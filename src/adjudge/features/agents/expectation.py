@@ -84,7 +84,7 @@ class ExpectedCall:
 
     @property
     def line(self) -> str:
-        """The call as text."""
+        """The call as text, with its arguments as JSON."""
         if self.arguments is None:
             return self.name
         arguments = {name: shown(matcher) for name, matcher in sorted(self.arguments.items())}
@@ -122,9 +122,9 @@ class Expectations:
     comparison: ValueComparison = ValueComparison()
 
     def of(self, columns: JsonObject) -> tuple[ExpectedCall, ...] | None:
-        """Return the calls expected of a row; None if nothing says so.
+        """Return the calls expected for a row, from the file or else from the row's column.
 
-        Raise a WrongValue if its column cannot be read.
+        Return None if neither has any. Raise a WrongValue if the column cannot be read.
         """
         for name in TASK_COLUMNS:
             task = columns.get(name)
@@ -135,7 +135,7 @@ class Expectations:
 
 
 def read_expectations(path: Path) -> Mapping[str, tuple[ExpectedCall, ...]]:
-    """Read the expected calls by task from a YAML or JSON file, or from lines of BFCL with ``id``
+    """Read the expected calls per task from a YAML or JSON file, or from BFCL JSONL with ``id``
     and ``ground_truth``.
     """
     place = Place(str(path), Message("the file"))
@@ -164,7 +164,7 @@ def _read_lines(content: str, name: str) -> Iterator[tuple[str, tuple[ExpectedCa
 
 
 def read_cell(cell: JsonValue, column: str) -> tuple[ExpectedCall, ...]:
-    """Read the expected calls of a column: a list, or one as JSON text."""
+    """Read the expected calls in a column's cell: a list, or a list as JSON text."""
     place = Place(Message("the column {name}", name=column))
     if isinstance(cell, str):
         cell = _load_json(cell, place).value
@@ -198,12 +198,12 @@ def read_calls(items: JsonValue, place: Place) -> tuple[ExpectedCall, ...]:
 
 
 def read_call(given: JsonValue, place: Place) -> ExpectedCall:
-    """Read a call.
+    """Read one expected call.
 
-    A call is ``name``, ``{name: {argument: value}}``, ``{name: …, arguments: {…}}``, an action of
-    tau-bench, a tool call of a chat, or Python such as ``sort('a.txt', reverse=True)``. Matchers
-    are read in the second and third form, which people write. Recorded calls of other tools are
-    taken literally.
+    A call is ``name``, ``{name: {argument: value}}``, ``{name: …, arguments: {…}}``, a tau-bench
+    action, a chat tool call, or Python such as ``sort('a.txt', reverse=True)``. Matchers are
+    recognised in the second and third form, which are written by hand. Calls recorded by other
+    tools are taken literally.
     """
     if isinstance(given, str):
         return (
@@ -251,8 +251,8 @@ def _read_named_call(given: JsonObject, key: str, place: Place, *, literal: bool
 
 
 def _check_keys(given: JsonObject, known: Sequence[str], place: Place) -> None:
-    """Refuse keys that may be arguments under an unknown name: ignoring them would accept any
-    arguments.
+    """Raise a WrongValue for an unknown key: it may hold the arguments under another name, and
+    ignoring it would accept any arguments.
     """
     for key, value in given.items():
         if value is not None and key not in known and key not in _BESIDE:
@@ -261,7 +261,7 @@ def _check_keys(given: JsonObject, known: Sequence[str], place: Place) -> None:
 
 
 def _read_python(text: str, place: Place) -> ExpectedCall:
-    """Read a call in Python syntax. Nothing of it is executed."""
+    """Parse a call in Python syntax without executing it."""
     try:
         with warnings.catch_warnings():
             # Python warns of odd literals and escapes in the text.
@@ -280,7 +280,7 @@ def _read_python(text: str, place: Place) -> ExpectedCall:
 
 
 def _literal(node: ast.expr) -> JsonValue:
-    """Return a Python value as JSON has it: a tuple becomes a list."""
+    """Evaluate a Python literal and convert it to JSON types: a tuple becomes a list."""
     literal: JsonValue = json.loads(json.dumps(ast.literal_eval(node)))
     return literal
 
@@ -304,10 +304,10 @@ def _read_arguments(value: JsonValue, place: Place, *, literal: bool) -> Mapping
 
 
 def _as_json(value: JsonValue) -> JsonValue:
-    """Return a value of a YAML file as JSON would have it.
+    """Convert a YAML value to its JSON equivalent.
 
-    Only what JSON too takes for a number, true or false is one: ``no``, ``12:30``, ``010`` and
-    dates are texts.
+    A scalar stays a number or a boolean only if JSON would read it as one: ``no``, ``12:30``,
+    ``010`` and dates become strings.
     """
     if isinstance(value, Mapping):
         return {str(name): _as_json(below) for name, below in value.items()}
@@ -337,8 +337,8 @@ def _read_pattern(given: JsonValue, place: Place) -> ExpectedCall:
 
 
 def read_pairs(items: JsonValue, place: Place) -> tuple[tuple[ExpectedCall, ExpectedCall], ...]:
-    """Read pairs of calls of which the first must come before the second; a single pair needs no
-    list.
+    """Read pairs of calls, the first of which must come before the second. A single pair needs
+    no outer list.
     """
     if not isinstance(items, list | tuple) or not items:
         raise place.wrong("must be pairs such as [confirm, pay], not {what}", what=what(items))
@@ -354,7 +354,7 @@ def read_pairs(items: JsonValue, place: Place) -> tuple[tuple[ExpectedCall, Expe
 
 
 def shown(matcher: Matcher) -> JsonValue:  # noqa: PLR0911 - one for each kind
-    """Return a matcher as it is written."""
+    """Return a matcher in the notation in which expected calls are written."""
     match matcher:
         case Is(value):
             return value

@@ -26,7 +26,7 @@ class RowWork:
 
 @dataclass(frozen=True)
 class AgentItem:
-    """A trajectory, or a part of it, and a measure."""
+    """One measure to apply to a trajectory or to a part of it."""
 
     instance: Instance
     trajectory: Trajectory
@@ -48,14 +48,18 @@ class AgentItem:
         return {**id_column, **self.instance.input}
 
     def column(self, *names: str) -> str | None:
-        """Return the first of these columns or fields that holds text."""
+        """Return the text of the first of these columns or fields that has any; None if none
+        has.
+        """
         cells = {**self.instance.fields, **self.instance.input}
         values = (cells.get(name) for name in names)
         return next((text for text in values if isinstance(text, str) and text.strip()), None)
 
     @property
     def points(self) -> tuple[str, ...]:
-        """The checklist of the row: a list, or a text with one point per line."""
+        """The points of the row's checklist: a list, or text with one point per line. May be
+        empty.
+        """
         checklist = self.instance.input.get("checklist", self.instance.fields.get("checklist"))
         if isinstance(checklist, str):
             checklist = checklist.splitlines()
@@ -66,7 +70,7 @@ class AgentItem:
     def shown(
         self, budget: int, language: str, *, tools: bool = False, results: bool = True
     ) -> ShownTrajectory:
-        """Return the steps as a judge is shown them; cached per row."""
+        """Return the steps as shown to a judge; cached per row."""
         key = (budget, language, tools, results)
         if key not in self.work.shown:
             run = self.trajectory if results else _without_results(self.trajectory)
@@ -75,9 +79,9 @@ class AgentItem:
 
     @property
     def light(self) -> Instance:
-        """The row without its steps, for results of rules.
+        """The row without its steps, for rule results.
 
-        The steps are stored with the first measure of the row; the others have their hash.
+        The row's first measure stores the steps; the other measures refer to them by hash.
         """
         fields = {
             name: value
@@ -105,7 +109,7 @@ def trajectory_in(instance: Instance) -> Trajectory:
 
 
 def as_instance(trajectory: Trajectory, number: int, columns: Mapping[str, object]) -> Instance:
-    """Wrap a trajectory from a program as an instance."""
+    """Wrap a trajectory that was passed from Python as an instance."""
     id = columns.get("id")
     return Instance(
         trajectory.fields or {"response": ""},
@@ -115,7 +119,7 @@ def as_instance(trajectory: Trajectory, number: int, columns: Mapping[str, objec
 
 
 def _without_results(run: Trajectory) -> Trajectory:
-    """Return the run as a conversation: its messages, and calls without results."""
+    """Return the run with the results of its calls removed."""
 
     def line(step: Step) -> Step:
         call = step.call

@@ -48,8 +48,8 @@ Given = str | Path | Trajectory | Instance | Row | Rows
 class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
     """Measures an agent's trajectory.
 
-    Rules come first: they need no model, and name the call and the step. Every other measure is
-    one question to a model, answered with steps and quotes that are checked against the trace.
+    Rules need no model, and name the call and the step. The other measures ask models, which
+    answer with steps and quotes that are checked against the trace.
 
     Example::
 
@@ -73,7 +73,7 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
         self.check_agent_settings()
 
     def open_models(self) -> ModelPanel:
-        """Open the models; rules need none."""
+        """Open the models; return an empty panel if all measures are rules."""
         return ModelPanel.of(self.models) if self.asks else NO_MODELS
 
     @property
@@ -83,7 +83,7 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
 
     @property
     def max_in_flight(self) -> int:
-        """The number of measures in progress at the same time."""
+        """The maximum number of measures in progress at the same time."""
         return super().max_in_flight or _WITHOUT_MODELS
 
     def criteria_of(self, items: Sequence[AgentItem]) -> list[Criteria]:  # noqa: ARG002
@@ -93,7 +93,7 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
     # -- rows ----------------------------------------------------------------
 
     def rows(self, instance: Instance) -> list[AgentItem]:
-        """Return an item per result: of one row, or of all runs of a task."""
+        """Return one item for each measure of each part of each run in the instance."""
         return [
             AgentItem(instance_part, part, name, first=place == 0, judged_step=step, work=work)
             for run in runs_in(instance)
@@ -138,8 +138,8 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
         One may also be a row: a mapping with ``messages`` and columns such as ``id`` and
         ``reference_calls``. Many are a file or a folder of traces, or a list of trajectories,
         Instances, rows or messages.
-        With ``per`` "turn" or "step" one trajectory has a list of results, too. ``format``: of the
-        traces, if their structure does not show it.
+        With ``per`` "turn" or "step", even one trajectory returns a list. ``format``: the
+        trace format, if it cannot be detected.
 
         ``run``: a folder in which every answer is kept; what it holds already is not asked again.
         ``budget``: what may be spent, an ``adjudge.Budget``; at its limit BudgetSpent is raised.
@@ -166,18 +166,18 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
     evaluate = sync_edge(aevaluate)
 
     def check(self, item: AgentItem) -> None:
-        """Accept any item: what a trajectory lacks is a result, not an error."""
+        """Accept any item; missing data is reported in the result instead of raising an error."""
 
     # -- plan and pool ---------------------------------------------------------
 
     @cached_property
     def measuring(self) -> Measuring:
-        """All measures, ready to be planned and pooled."""
+        """Plans and pools all measures."""
         return Measuring(self, self.budget, self._ballots)
 
     @cached_property
     def budget(self) -> StepsBudget:
-        """The number of tokens of steps that the models can be shown."""
+        """The token budget for the steps that the models can be shown."""
         windows = {name: model.window for name, model in self.panel.items()}
         return StepsBudget(self.steps_tokens, windows)
 
@@ -191,27 +191,33 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
         ]
 
     def plan(self, item: AgentItem, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Return the ballots that the conditions need, then those of the question itself."""
+        """Return the next ballots: first those for the conditions, then those for the measure
+        itself.
+        """
         return self.measuring.plan(item, votes)
 
     def plan_all(self, item: AgentItem) -> Sequence[Ballot]:
-        """Return all ballots that may be asked, without those too long to be shown."""
+        """Return all ballots that may be cast, except those too long for the models."""
         ballots = self.measuring.plan_all(item)
         return [ballot for ballot in ballots if self.budget.reason_against(ballot) is None]
 
     def failing_ballots(self, item: AgentItem) -> Sequence[tuple[Ballot, str]]:
-        """Return the votes that fail without a request, because they are too long, with their
-        size.
+        """Return the ballots that fail without a request because they are too long, with the
+        reason.
         """
         return self.budget.too_long(self.measuring.plan_all(item))
 
     def pool(self, item: AgentItem, votes: Sequence[Vote]) -> MeasureResult:
-        """Return the number of a rule, or pool the votes."""
+        """Apply the rule or pool the votes. The first measure of a row also stores the
+        trajectory.
+        """
         result = self.measuring.pool(item, votes)
         return replace(result, trajectory=item.trajectory) if item.first else result
 
     def fallback_result(self, result: MeasureResult, choice: random.Random) -> MeasureResult:
-        """Return a random option, if there are options; the status stays as it is."""
+        """Return the result with a random scored option, if the criteria have any. The status
+        does not change.
+        """
         options = [
             criteria_option
             for criteria_option in result.criteria.options
@@ -225,8 +231,9 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
     # -- asking ----------------------------------------------------------------
 
     async def ask(self, ballot: Ballot) -> Vote:
-        """Ask one vote. A failure is a vote too, and so is a ballot that is too long to be
-        shown.
+        """Cast one ballot. Errors, and ballots that are too long, become failed votes.
+
+        The points of a derived checklist are requested once for all runs of a task.
         """
         reason = self.budget.reason_against(ballot)
         if reason is not None:
@@ -250,7 +257,9 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
         return await asyncio.shield(points_task)
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
-        """Return the configuration with the wording of the questions about steps."""
+        """Return the configuration; if a model is asked, with the wording of the questions
+        about steps.
+        """
         configuration_data = super().configuration(criteria or self.criteria)
         if not self.asks:
             return configuration_data
@@ -262,13 +271,13 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
         )
 
     def recorded_settings(self) -> dict[str, object]:
-        """Return the settings; files by their contents."""
+        """Return the settings, with the contents of files instead of their paths."""
         recorded = super().recorded_settings()
         return {**recorded, "policy": self.policy_text, "expect": repr(self.expectations.calls)}
 
 
 def instances_of(source: Given, format: str | None = None) -> Iterator[Instance]:
-    """Yield trajectories from a file, a folder or a program as rows."""
+    """Yield one row per trajectory in a file, a folder or a Python object."""
     from adjudge.features.agents.traces.files import placed_traces
     from adjudge.features.agents.traces.reader import read_rows
     from adjudge.features.agents.traces.row import TraceRow

@@ -145,7 +145,7 @@ class AgentEntry(JudgeEntry):
 
 
 def _compares_systems(file: EvalFile) -> bool:
-    """Return True if runs of a task are compared. Then no other judge is possible."""
+    """Return True if the file compares systems; raise an error if it also has other judges."""
     agents = [entry for entry in file.judges if isinstance(entry, AgentEntry)]
     other_judges = [entry for entry in file.judges if entry not in agents]
     compares = any(entry.compare is not None for entry in agents)
@@ -193,7 +193,7 @@ def _make(file: EvalFile, entry: AgentEntry, models: Models) -> list[ReadyJudge]
 
 
 def _contest(file: EvalFile, entry: AgentEntry, models: Models) -> ReadyJudge:
-    """Return the judge that compares two runs of a task."""
+    """Build the judge that compares two runs of a task."""
     from adjudge.features.agents.contest import RunContest
     from adjudge.features.agents.measures import BETTER
 

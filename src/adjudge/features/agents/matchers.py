@@ -34,7 +34,7 @@ _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None}
 
 @dataclass(frozen=True, slots=True)
 class Is:
-    """This very value; nothing in it is a matcher."""
+    """Exactly this value; no part of it is read as a matcher."""
 
     value: JsonValue
 
@@ -46,7 +46,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """A text that the regular expression matches as a whole."""
+    """A text that the regular expression matches in full."""
 
     pattern: str
 
@@ -67,33 +67,35 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class Containing:
-    """A text with all of these in it, a list with all among its items, an object with all keys."""
+    """A text that contains all parts, a list with a match for each part, or an object with all
+    keys.
+    """
 
     parts: tuple[Matcher, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SetOf:
-    """A list of these items and no others, in any order, however often."""
+    """A list of exactly these items, in any order and repeated any number of times."""
 
     items: tuple[Matcher, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Anything:
-    """Any value, null included; but there must be one."""
+    """Any value, including null; but the argument must be present."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """A list with matchers in it."""
+    """A list with one matcher per item, in order."""
 
     items: tuple[Matcher, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectOf:
-    """An object with matchers in it."""
+    """An object with one matcher per key."""
 
     keys: tuple[tuple[str, Matcher], ...]
 
@@ -105,7 +107,7 @@ Matcher: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class ValueComparison:
-    """Rules by which two values are equal."""
+    """Rules for comparing two values."""
 
     types: Types = "strict"
     """``loose``: "1" is 1, and "true" is true."""
@@ -275,7 +277,7 @@ class ValueComparison:
 
 
 def _exact(number: float) -> Fraction:
-    """Return a number as it is written: 1.1 is 11/10, so that 1.1 is within 0.1 of 1."""
+    """Return the fraction that a number is written as: 1.1 is 11/10, so 1.1 is within 0.1 of 1."""
     return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
 
 
@@ -307,7 +309,7 @@ def keys_of(part: Matcher) -> Mapping[str, Matcher] | None:
 
 @lru_cache(maxsize=256)
 def _fold_pattern(pattern: str) -> str:
-    """Return a regular expression for folded texts."""
+    """Convert a regular expression to one that matches folded texts."""
     # letters that match in either case stay: ``\S`` is not ``\s``
     letters = (
         letter if letter.casefold() == letter.lower() else letter.casefold() for letter in pattern
@@ -328,9 +330,9 @@ def _find_whole(pattern: str, text: str, folded: bool) -> bool:
 
 
 def read_matcher(value: JsonValue, place: Place) -> Matcher:
-    """Read a value of an expected call.
+    """Read a value in an expected call as a matcher.
 
-    An object whose keys are those of a matcher is one, at any depth. ``{is: …}`` quotes an object
+    An object with the keys of a matcher is read as one, at any depth. ``{is: …}`` quotes an object
     that only looks like a matcher.
     """
     if isinstance(value, Mapping):

@@ -75,7 +75,9 @@ class Measuring:
         )
 
     def plan(self, item: AgentItem, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Return the ballots that the conditions need, then those of the question itself."""
+        """Return the next ballots: first those for the conditions, then those for the measure
+        itself.
+        """
         for name, cast in self._votes_by_measure(item, votes).items():
             question = self.questions.get(name)
             if question is not None and question.reason_against(item) is None:
@@ -87,7 +89,7 @@ class Measuring:
         return []
 
     def plan_all(self, item: AgentItem) -> Sequence[Ballot]:
-        """Return all ballots that may be asked, including those that are too long."""
+        """Return all ballots that may be cast, including those that are too long."""
         return [
             ballot
             for name in self._measures_behind(item)
@@ -102,7 +104,7 @@ class Measuring:
     def _votes_by_measure(
         self, item: AgentItem, votes: Sequence[Vote]
     ) -> Mapping[str, Sequence[Vote]]:
-        """Group votes by the measures that are needed, in the order they are asked."""
+        """Group the votes by measure: conditions first, then the item's own measure."""
         names = self._measures_behind(item)
         if len(names) == 1:
             return {item.measure: votes}
@@ -112,7 +114,7 @@ class Measuring:
         }
 
     def _refusal(self, item: AgentItem, votes: Sequence[Vote]) -> Message | None:
-        """Return which condition does not hold; None if all hold, as far as is known."""
+        """Describe the first condition that does not hold; None if all hold."""
         cast = self._votes_by_measure(item, votes)
         for condition in self.settings.conditions:
             result = self._result(
@@ -128,7 +130,7 @@ class Measuring:
         return None
 
     def pool(self, item: AgentItem, votes: Sequence[Vote]) -> MeasureResult:
-        """Return the number of a rule, or pool the votes."""
+        """Apply the rule or pool the votes; skip the item if a condition does not hold."""
         refusal = self._refusal(item, votes) if self.settings.conditions else None
         if refusal is not None:
             return self._skipped_result(item, refusal)

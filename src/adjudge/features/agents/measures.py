@@ -53,11 +53,11 @@ _TRUTH = (CriteriaOption(PASS, score=1.0), CriteriaOption(FAIL, score=0.0))
 def measures_with_rules(
     measures: Sequence[str], only: Iterable[str], settings: Mapping[str, object]
 ) -> tuple[str, ...]:
-    """Return the named measures and those of the rules in ``settings``.
+    """Return ``measures`` plus the measures of the rules that are set in ``settings``.
 
-    A rule that is set is checked even if ``measures`` does not name it. ``only``: the measures of
-    conditions, which use a rule too. Raise a SetupError for ``expect`` and ``policy`` if nothing
-    uses them: several measures could be meant, or a model would be asked.
+    The default measures are extended by every rule that is set. Otherwise ``required``,
+    ``forbidden`` and ``before`` are added unless ``measures`` or a condition (``only``) names them,
+    and a SetupError is raised if nothing uses a given ``expect`` or ``policy``.
     """
     rule_settings = [name for name in BY_SETTING if settings.get(name)]
     if measures is DEFAULT:
@@ -79,7 +79,7 @@ def measures_with_rules(
 
 
 def check_measures(names: Sequence[str]) -> None:
-    """Refuse unknown and repeated names."""
+    """Raise a SetupError for unknown or repeated names, and for ``better``."""
     for place, name in enumerate(names):
         if name == BETTER:
             raise SetupError("better compares two runs of a task: add compare: systems")
@@ -92,7 +92,7 @@ def check_measures(names: Sequence[str]) -> None:
 
 
 def own_criteria(name: str, language: str) -> Criteria:
-    """Return criteria of this feature, which are not in the catalog."""
+    """Return one of this feature's criteria, which are not in the catalog."""
     return next(criterion for criterion in _load_criteria(language) if criterion.name == name)
 
 
@@ -105,13 +105,15 @@ def _load_criteria(language: str) -> tuple[Criteria, ...]:
 
 
 def blame_criteria(kinds: Sequence[str], language: str) -> Criteria:
-    """Return the criteria for a run that failed. ``kinds``: custom kinds of mistakes."""
+    """Return the blame criteria. ``kinds``: custom kinds of mistakes that replace the default
+    ones.
+    """
     blame = own_criteria(BLAME, language)
     return replace(blame, options=[CriteriaOption(kind) for kind in kinds]) if kinds else blame
 
 
 def measure_criteria(name: str, language: str, kinds: Sequence[str] = ()) -> Criteria:
-    """Return the criteria of a measure: the question to a model, or what a rule counts."""
+    """Return the criteria of a measure: the question to a model, or a description of the rule."""
     if name in QUESTIONS:
         return criteria(name, language)
     if name == BLAME:

@@ -52,7 +52,7 @@ MakeBallots = Callable[[Criteria, Instance, Choice, str, int], list[Ballot]]
 
 @dataclass(frozen=True)
 class Questioning(ABC):
-    """One measure that a model is asked about."""
+    """A measure that needs a model."""
 
     name: str
     language: str
@@ -61,15 +61,15 @@ class Questioning(ABC):
     ballots: MakeBallots
 
     def reason_against(self, item: AgentItem) -> Message | None:  # noqa: ARG002 - most have none
-        """Return why there is nothing to ask; None if there is."""
+        """Return why the measure cannot be judged for this item; None if it can."""
         return None
 
     @abstractmethod
     def plan(self, item: AgentItem, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Return the ballots to ask next."""
+        """Return the ballots to cast next."""
 
     def plan_all(self, item: AgentItem) -> Sequence[Ballot]:
-        """Return all ballots that may be asked."""
+        """Return all ballots that may be cast."""
         return self.plan(item, ())
 
     @abstractmethod
@@ -82,7 +82,7 @@ class Questioning(ABC):
         return [text for text in (run.goal, run.answer, *columns) if text]
 
     def shown(self, item: AgentItem) -> ShownTrajectory:
-        """Return the steps as they are shown."""
+        """Return the steps as shown to the models."""
         return item.shown(
             self.budget.of_steps(self.other_texts(item)),
             self.language,
@@ -103,7 +103,7 @@ class Questioning(ABC):
 
 @dataclass(frozen=True)
 class CriteriaQuestioning(Questioning):
-    """A question with the options of a criterion, answered with evidence."""
+    """Asks for one of a criterion's options, with evidence."""
 
     criteria: Criteria
     policy: str | None = None
@@ -202,9 +202,10 @@ def base_result(
     option: str | None,
     criteria: Criteria,
 ) -> MeasureResult:
-    """Return the part of a result that all measures by a model share.
+    """Return the fields of a result that all model measures share.
 
-    Evidence is that of the first vote that agrees; quotes are counted over all votes.
+    The evidence comes from the first agreeing vote that cites steps. Invented and moved quotes are
+    counted over all votes.
     """
     agreeing = [vote.verdict for vote in votes if vote.verdict and vote.verdict.option == option]
     cited = next((verdict for verdict in agreeing if isinstance(verdict, Cited)), None)
@@ -240,8 +241,8 @@ def _count_by_model(votes: Sequence[Vote], name: str) -> Mapping[str, int]:
 
 @dataclass(frozen=True)
 class ChecklistQuestioning(Questioning):
-    """The points of a checklist that are met. The list is given with the row, or derived once per
-    task.
+    """Asks which points of a checklist are met. The row has the checklist, or a model derives
+    it once per task.
     """
 
     derive: bool
@@ -271,8 +272,8 @@ class ChecklistQuestioning(Questioning):
         return [*self._points_ballots(item), *self._ballots(item, ["…"])]
 
     def _points_ballots(self, item: AgentItem) -> list[Ballot]:
-        """Ask for the points by the task alone, so that every run of it is measured by the same
-        list.
+        """Return a ballot that asks for the points from the task alone, so all runs of a task
+        get the same list.
         """
         task = item.column("task") or item.trajectory.goal or self._absent()
         criteria = own_criteria("points", self.language)
@@ -330,7 +331,7 @@ _MET = {"met": True, "missed": False}
 
 @dataclass(frozen=True)
 class ReportedQuestioning(Questioning):
-    """Does the answer agree with the results, sentence by sentence?"""
+    """Asks whether the answer agrees with the results, sentence by sentence."""
 
     judge: EvidenceJudge
     criteria: Criteria
@@ -341,7 +342,9 @@ class ReportedQuestioning(Questioning):
         return None if self._sources(item) else Message("no step has a result to compare with")
 
     def _sources(self, item: AgentItem) -> list[tuple[int, str]]:
-        """Return (step, text) of everything that the agent did not say itself, as shown."""
+        """Return (step, text) of the shown steps that are sources: user messages, retrieved
+        texts, calls.
+        """
         source_steps = {
             step.number
             for step in item.trajectory.steps
@@ -386,7 +389,7 @@ class ReportedQuestioning(Questioning):
 
 
 def _by_step(record: EvidenceRecord, numbers: Sequence[int]) -> EvidenceRecord:
-    """Replace the numbers of fragments by those of steps."""
+    """Replace fragment numbers with step numbers."""
 
     def at_step(quote: KeptQuote) -> KeptQuote:
         return {**quote, "fragment": numbers[quote["fragment"] - 1]}
@@ -408,7 +411,9 @@ _FEWEST_AT_ONCE = 2
 
 @dataclass(frozen=True)
 class BlameQuestioning(Questioning):
-    """The first step that made a run fail, who made it, and the kind of mistake."""
+    """Asks for the first step that made a run fail, the agent that took it, and the kind of
+    mistake.
+    """
 
     kinds: Sequence[str]
     method: BlameMethod
@@ -421,8 +426,10 @@ class BlameQuestioning(Questioning):
         return None if item.trajectory.steps else Message("there are no steps")
 
     def plan(self, item: AgentItem, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Plan by the method: halves, step by step, or at once, twice, and then step by step if the
-        votes differ.
+        """Return the next ballots for the method.
+
+        ``halves`` narrows the steps down, and ``step by step`` asks about each step in turn. ``at
+        once`` asks about the whole run at least twice, then goes step by step if the votes differ.
         """
         if self.method == "halves":
             return self._halve(item, votes)
@@ -440,7 +447,9 @@ class BlameQuestioning(Questioning):
         return max(self.votes, _FEWEST_AT_ONCE)
 
     def plan_all(self, item: AgentItem) -> Sequence[Ballot]:
-        """Return the ballots that are asked if no two votes agree."""
+        """Return the ballots for an estimate: only the first ones for ``at once``, otherwise
+        all that may be needed.
+        """
         numbers = self._candidates(item)
         if self.method == "halves":
             return self._halve(item, ()) * max(1, len(numbers).bit_length())
@@ -449,7 +458,9 @@ class BlameQuestioning(Questioning):
         return at_once if self.method == "at once" else step_ballots
 
     def _candidates(self, item: AgentItem) -> list[int]:
-        """Return the steps that can be a mistake: not those of the user."""
+        """Return the numbers of the shown steps that are not the user's: any of them can be the
+        mistake.
+        """
         visible = {number for block in self.shown(item).steps for number in numbered_text(block)[0]}
         return [
             step.number
@@ -491,15 +502,15 @@ class BlameQuestioning(Questioning):
         return self._ask(item, criteria, (), 1, self._fields(item, number))[:1]
 
     def _next_step(self, item: AgentItem, votes: Sequence[Vote]) -> list[Ballot]:
-        """Ask about the next step in order, until one is the mistake."""
+        """Return the ballot for the next step in order; none once a step is the mistake."""
         if _first_mistake(votes) is not None:
             return []
         remaining = self._candidates(item)[len(votes) :]
         return self._ask_step(item, remaining[0]) if remaining else []
 
     def _halve(self, item: AgentItem, votes: Sequence[Vote]) -> list[Ballot]:
-        """Ask which half the mistake is in, until one step is left; then ask for the kind of
-        mistake.
+        """Return the next ballot: which half has the mistake, until one step is left, then its
+        kind.
         """
         numbers = self._remaining_steps(item, votes)
         if numbers is None or any(vote.ballot.criteria.name == "blame_step" for vote in votes):
@@ -515,7 +526,9 @@ class BlameQuestioning(Questioning):
         return self._ask(item, criteria, (), 1, {**parts, **self._fields(item)})[:1]
 
     def _remaining_steps(self, item: AgentItem, votes: Sequence[Vote]) -> list[int] | None:
-        """Return the steps that can still be the mistake; None if a vote failed."""
+        """Return the steps that can still be the mistake; None if there are none or a vote
+        failed.
+        """
         numbers = self._candidates(item)
         for vote in votes:
             if vote.ballot.criteria.name != "blame_half":

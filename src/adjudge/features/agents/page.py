@@ -60,7 +60,9 @@ def _hidden_fields(record: JudgmentRecord) -> Collection[str]:
 
 
 def _row_data(row: RowContext) -> JsonDict:
-    """Return the other trials of the same task."""
+    """Return the other trials of the same task; none in large runs or for other kinds of
+    judgments.
+    """
     if not _is_judged_agent(row.record) or not row.is_small:
         return {"trials": []}
     this_row = next(entry for entry in row.group if entry.index == row.record.index)
@@ -69,8 +71,8 @@ def _row_data(row: RowContext) -> JsonDict:
 
 
 def _page_data(site: Site, request: Request, place: RunPlace, record: JudgmentRecord) -> JsonDict:
-    """Return the first steps. If there are many, return the address from which the browser fetches
-    them.
+    """Return the first steps, or the address to fetch them from if they are long; None without
+    steps.
     """
     if not _has_steps(record):
         return {"steps": None}
@@ -111,7 +113,7 @@ def _copier(
 
 
 def _steps_to_label(request: Request, fields: GivenFields, identity: str) -> JsonDict | None:
-    """Return a window of the steps, by their texts alone."""
+    """Return a window of the row's step texts for labelling; None if the row has no steps."""
     query, stored_steps = request.query_params, steps_in(fields)
     if stored_steps is None:
         return None

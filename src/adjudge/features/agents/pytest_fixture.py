@@ -41,7 +41,7 @@ class JudgedAgent:
         """Fail the test unless each measure is as expected.
 
         An expectation is an option, one of several options, the lowest accepted share, or the
-        highest accepted count. Measures without a result decide nothing.
+        highest accepted count. A measure without a score is reported as undecided.
         """
         __tracebackhide__ = True
         for name, expected in wanted.items():
@@ -103,7 +103,7 @@ def agent_entry(measures: Sequence[str], settings: Mapping[str, object]) -> Agen
 
 
 def agent_row(run: object, columns: Mapping[str, JsonValue]) -> Instance:
-    """Return one run of an agent as a row."""
+    """Convert one agent run to a row; raise a SetupError if ``run`` does not hold exactly one."""
     rows = list(instances_of(run))  # type: ignore[arg-type]  # whatever it is, it is read
     if len(rows) != 1:
         raise SetupError("give one run of an agent, not {count}", count=len(rows))

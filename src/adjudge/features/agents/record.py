@@ -72,7 +72,9 @@ class AgentDetail(Detail):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The lowest and highest possible score, if it is missing; a count has no highest."""
+        """The lowest and highest score that a missing one could have; a count has no upper
+        bound.
+        """
         return 0.0, math.inf if self.is_count else 1.0
 
     @property

@@ -41,7 +41,7 @@ _TRAJECTORY_KEY = f'"{_TRAJECTORY}":'
 
 @dataclass(frozen=True)
 class KeptSteps:
-    """The steps of one row. Each is parsed on access: there may be thousands."""
+    """The stored steps of one row, parsed on access because there may be thousands."""
 
     kept: Sequence[JsonValue]
     """Objects of a trajectory, or texts."""
@@ -52,11 +52,11 @@ class KeptSteps:
         return len(self.kept)
 
     def window(self, first: int, count: int) -> tuple[Step, ...]:
-        """Return up to ``count`` steps from the place ``first``, counted from 0."""
+        """Return up to ``count`` steps, starting at index ``first``."""
         return tuple(self.at(place) for place in range(len(self))[first : first + count])
 
     def at(self, place: int) -> Step:
-        """Return the step at a place, from 0; raise a RunError if it cannot be read."""
+        """Return the step at an index, from 0; raise a RunError if it cannot be read."""
         stored = self.kept[place]
         if isinstance(stored, str):
             return step_of_text(stored, place + 1)
@@ -70,7 +70,9 @@ class KeptSteps:
             ) from error
 
     def place_of(self, number: int) -> int | None:
-        """Return the place of a step number, from 0: steps of a turn keep their numbers."""
+        """Return the index of the step with this number, or None. Steps of a turn keep their
+        numbers.
+        """
         if 0 < number <= len(self) and self._number(number - 1) == number:
             return number - 1
         return next((at for at in range(len(self)) if self._number(at) == number), None)
@@ -86,7 +88,7 @@ class KeptSteps:
 
     @cached_property
     def times(self) -> tuple[StepTime, ...]:
-        """Start times of the steps that have one; empty if all are equal."""
+        """Start and duration of the steps that have a start time; empty if all are zero."""
         timed = [
             (step, at)
             for step in self.kept
@@ -135,7 +137,7 @@ class StepCounts:
 
 
 class RowMeasure(NamedTuple):
-    """The result of one measure of a row, for the marks at its steps."""
+    """The result of one measure of a row, for marking its steps."""
 
     criterion: str
     verdict: str | None
@@ -145,7 +147,7 @@ class RowMeasure(NamedTuple):
 
 
 class TrajectoryFacts(NamedTuple):
-    """Facts by which judgments of trajectories are filtered."""
+    """Facts for filtering trajectory judgments."""
 
     criterion: str
     steps: int
@@ -154,7 +156,7 @@ class TrajectoryFacts(NamedTuple):
 
 
 def judged_row(connection: sqlite3.Connection, judge: str, index: int) -> RowJudgment | None:
-    """Return a judgment without its texts, for a list; None if there is none."""
+    """Return a judgment's short form for lists, without its texts; None if there is none."""
     query = (
         "SELECT id, criterion, status, score, verdict FROM judgments WHERE judge = ? AND number = ?"
     )
@@ -166,7 +168,7 @@ def steps_of(connection: sqlite3.Connection, judge: str, index: int) -> KeptStep
     """Return the steps of a judgment; None if its row is not a trajectory, or its steps are not
     stored.
 
-    Another judgment may store them: it is of this row if its steps are the same.
+    An earlier judgment of the same row may store them, if its steps have the same identity.
     """
     query = "SELECT instance, result FROM judgments WHERE judge = ? AND number = ?"
     fields: JsonObject = NOTHING
@@ -206,7 +208,7 @@ def steps_in(fields: GivenFields) -> KeptSteps | None:
 
 
 def measures_of_row(connection: sqlite3.Connection, judge: str, index: int) -> list[RowMeasure]:
-    """Return the results of all measures of the same row, in order."""
+    """Return the results of all of the row's measures, in order."""
     group = row_group(connection, judge, index)
     query = (
         "SELECT json_extract(result, '$.evidence', '$.parts', '$.place') FROM judgments "
@@ -224,9 +226,10 @@ def measures_of_row(connection: sqlite3.Connection, judge: str, index: int) -> l
 def trials_in(
     connection: sqlite3.Connection, group: Sequence[RowJudgment], judgment: RowJudgment
 ) -> list[RowJudgment]:
-    """Return other rows of the same task (``task_id``) by the same criterion, up to 20.
+    """Return up to 20 other rows with the same ``task_id``, judged by the same criterion.
 
-    The last measure of each row is read: the first one stores the trajectory, which takes long.
+    The task is read from the last measure of each row, because the first also stores the trajectory
+    and is slow to read.
     """
     last_measure = group[-1]
     (task,) = connection.execute(
@@ -268,7 +271,9 @@ def _read_details(
 
 
 def facts_in(connection: sqlite3.Connection, judge: str) -> dict[int, TrajectoryFacts]:
-    """Return the filter facts of each row, from 1; empty for a judge that saw no trajectories."""
+    """Return the filter facts of each judgment, numbered from 1; empty if the judge saw no
+    trajectories.
+    """
     types = connection.execute(
         "SELECT json_type(result, '$.trajectory'), json_type(instance, '$.steps') "
         "FROM judgments WHERE judge = ? ORDER BY number LIMIT 1",
@@ -330,7 +335,7 @@ def _tokens(usage: object) -> int:
 
 
 def _glance(text: str) -> JsonObject:
-    """Return what a step's text shows at a glance: its first line, and whether the call failed."""
+    """Return a step's actor and call, and whether the call failed, from the start of its text."""
     header, _, body = text.partition("\n")
     match = _HEADER.fullmatch(header)
     if match is None:
@@ -343,7 +348,9 @@ def _glance(text: str) -> JsonObject:
 
 
 def trajectory_of(record: JudgmentRecord) -> Trajectory | None:
-    """Return the trajectory of a record; if it is not stored there, read the texts of its steps."""
+    """Return the trajectory of a record, rebuilt from the step texts if it is not stored; None
+    without steps.
+    """
     stored = getattr(record.detail, "trajectory", None)
     if isinstance(stored, Trajectory):
         return stored
@@ -369,7 +376,7 @@ def _tool(text: str) -> ToolDefinition:
 
 
 def step_of_text(text: str, number: int) -> Step:
-    """Read a step from its canonical text."""
+    """Parse a step from its canonical text."""
     header, _, body = text.partition("\n")
     match = _HEADER.fullmatch(header)
     if match is None:
@@ -386,9 +393,9 @@ def step_of_text(text: str, number: int) -> Step:
 
 
 def common_beginning(steps_a: KeptSteps, steps_b: KeptSteps) -> int:
-    """Return how many steps two trajectories have in common at the beginning.
+    """Return the number of steps that two trajectories share at the beginning.
 
-    Steps are equal if actor, action and arguments or text are; results of calls may differ.
+    Steps are equal if actor, action and arguments or text are equal; call results may differ.
     """
     most = min(len(steps_a), len(steps_b))
     for place in range(most):

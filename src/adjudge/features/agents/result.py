@@ -19,7 +19,9 @@ from adjudge.features.evidence.record import EvidenceRecord
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MeasureResult(Result):
-    """A trajectory by one measure. ``score`` is the number, or the score of the option."""
+    """One measure's result for a trajectory. ``score`` is the number, or the score of the
+    option.
+    """
 
     measure: str
     option: str | None = None
@@ -50,17 +52,17 @@ class MeasureResult(Result):
 
     @property
     def step(self) -> int | None:
-        """The step that blame names."""
+        """The number of the blamed step, or None."""
         return self.place["step"]
 
     @property
     def agent(self) -> str | None:
-        """The agent that blame names."""
+        """The blamed agent, or None."""
         return self.place["agent"]
 
     @property
     def paragraph(self) -> int | None:
-        """The paragraph of the policy that was broken."""
+        """The number of the policy paragraph that was broken."""
         return self.place["paragraph"]
 
     def detail(self) -> AgentDetail:
@@ -85,7 +87,7 @@ class MeasureResult(Result):
 
 @dataclass(frozen=True)
 class TrajectoryResult:
-    """All measures of one trajectory."""
+    """The results of all measures of one trajectory."""
 
     instance: Instance
     trajectory: Trajectory
@@ -108,13 +110,13 @@ class TrajectoryResult:
 
     @property
     def explanation(self) -> str | None:
-        """The explanation per measure, one on each line."""
+        """The explanations of all measures, one per line; None if there are none."""
         lines = [f"{name}: {text}" for name, text in self.explanations.items() if text]
         return "\n".join(lines) or None
 
     @property
     def status(self) -> Status:
-        """Scored if every measure is."""
+        """SCORED if every measure is scored, else the status of the first that is not."""
         missing = [
             result.status for result in self.results.values() if result.status is not Status.SCORED
         ]
@@ -131,7 +133,7 @@ class TrajectoryResult:
 
     @property
     def scores(self) -> dict[str, float | None]:
-        """Measure → its number, or None."""
+        """Measure → its score, or None."""
         return {name: result.score for name, result in self.results.items()}
 
     @property
@@ -146,14 +148,14 @@ class TrajectoryResult:
 
     @property
     def explanations(self) -> dict[str, str | None]:
-        """Measure → its explanation; without a number, the reason."""
+        """Measure → its explanation, or the reason why it has no score."""
         return {name: result.explanation or result.reason for name, result in self.results.items()}
 
     def __getitem__(self, measure: str) -> MeasureResult:
         return self.results[measure]
 
     def cells(self) -> JsonDict:
-        """Return the cells of this result in a table."""
+        """Return this result as a table row: the id and one cell per measure."""
         return {
             "id": self.id,
             **{name: result.option or result.score for name, result in self.results.items()},

@@ -28,10 +28,11 @@ def read_trajectories(
     *,
     compares_systems: bool,
 ) -> Iterator[Instance]:
-    """Yield the trajectories of the file's data; with ``compares_systems``, the runs of each task
-    together.
+    """Yield the trajectories in the eval file's data; with ``compares_systems``, one instance per
+    task.
 
-    ``tell`` is called with rows that cannot be read, unless they stop the run.
+    Rows that cannot be read are passed to ``tell`` if ``on_bad_row`` is ``report``; otherwise they
+    raise an error.
     """
     source = file.local_source
     if holds_run(source):
@@ -54,8 +55,10 @@ def read_trajectories(
 def _by_system(
     file: EvalFile, tell_bad: Callable[[OddRows], None] | None
 ) -> Iterator[tuple[str, Instance]]:
-    """Yield every run with its system: the name of the file or folder, if the data is a folder of
-    several.
+    """Yield (system, run) pairs.
+
+    If the data is a folder, the system is named after each file or subfolder in it; otherwise the
+    name is empty.
     """
     folder = file.local_source
     parts = (
@@ -72,7 +75,10 @@ def _by_system(
 def _flat_enough(
     rows: Iterable[Instance], tell_bad: Callable[[OddRows], None] | None
 ) -> Iterator[Instance]:
-    """Yield the rows that are not nested too deep to be stored and compared; report the others."""
+    """Yield the rows that are not nested too deep to be stored and compared.
+
+    The others are passed to ``tell_bad``, or raise a WrongData if it is None.
+    """
     for row in rows:
         run = trajectory_in(row)
         arguments = [step.call.arguments for step in run.steps if step.call is not None]

@@ -103,7 +103,7 @@ class Unmeasurable(AdjudgeError):
 
 
 class Untold(Unmeasurable):
-    """There is a value, but it cannot be decided: it may be a violation."""
+    """A value exists but cannot be determined: it may be a violation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ Found = tuple[float | bool, Sequence[RulePart]]
 
 
 class RuleCase:
-    """A trajectory with its expectations."""
+    """A trajectory to apply rules to, with its expectations."""
 
     def __init__(
         self, trajectory: Trajectory, expectations: Expectations, columns: JsonObject
@@ -158,7 +158,9 @@ class RuleCase:
         return tuple(self._with_names(call) for call in expected)
 
     def _with_names(self, call: ExpectedCall) -> ExpectedCall:
-        """Name the arguments of a call that has none, by the schema of its tool."""
+        """Name a call's positional arguments after its tool's schema; raise Unmeasurable if
+        that fails.
+        """
         if not call.unnamed:
             return call
         schemas = (tool.schema for tool in self.trajectory.tools if tool.name == call.name)
@@ -174,7 +176,7 @@ class RuleCase:
 
     @cached_property
     def keys(self) -> tuple[Hashable, ...]:
-        """Keys of the calls that were made: equal for the same tool with the same arguments."""
+        """One key per call that was made, equal for the same tool with the same arguments."""
         return tuple(self.key_of(made_call.call) for made_call in self.made)
 
     def key_of(self, call: ToolCall) -> Hashable:
@@ -184,7 +186,7 @@ class RuleCase:
 
     @cached_property
     def options(self) -> list[list[int]]:
-        """For each expected call, the places of the calls that match it, in ascending order."""
+        """For each expected call, the indices of the calls that match it, in ascending order."""
         # Equal calls are compared once, by one of them.
         alike: dict[Hashable, list[int]] = {}
         for place, key in enumerate(self.keys):
@@ -212,7 +214,7 @@ class RuleCase:
         return sorted(place for places in fitting for place in places)
 
     def _literal_key(self, expected: ExpectedCall) -> Hashable | None:
-        """Return the key of a call without matchers; None with matchers."""
+        """Return the key of an expected call; None if it has matchers or accepts any arguments."""
         if expected.arguments is None:
             return None
         literal: dict[str, JsonValue] = {}
@@ -223,7 +225,10 @@ class RuleCase:
         return (expected.name, self.comparison.normal(literal))
 
     def is_call(self, expected: ExpectedCall, call: ToolCall) -> bool:
-        """Return True if a call is the expected one, with all its arguments and no others."""
+        """Return True if a call is the expected one, with all its arguments and no others.
+
+        Any arguments are accepted if ``expected.arguments`` is None.
+        """
         if expected.name != call.name:
             return False
         if expected.arguments is None:
@@ -233,8 +238,10 @@ class RuleCase:
         )
 
     def fits(self, pattern: ExpectedCall, call: ToolCall) -> bool:
-        """Return True if a call matches a required or forbidden one; arguments that are not named
-        may be anything.
+        """Return True if a call matches a required or forbidden one.
+
+        Arguments that the pattern does not name may have any value. If it names any, a call with
+        unparsed arguments does not match.
         """
         if not fnmatchcase(call.name, pattern.name):
             return False
@@ -246,7 +253,7 @@ class RuleCase:
 
     @cached_property
     def matching(self) -> list[int | None]:
-        """For each expected call, the place of its match."""
+        """For each expected call, the index of the call matched with it, or None."""
         return match_most(self.options, len(self.made))
 
     @property
@@ -256,7 +263,9 @@ class RuleCase:
     def unmatched(
         self, places: Sequence[int | None], *kinds: Literal["missing", "extra"]
     ) -> tuple[RulePart, ...]:
-        """Return the expected calls without a match, and the calls made that match none."""
+        """Return the unmatched calls of the given ``kinds``: expected but missing, or made but
+        extra.
+        """
         taken = {place for place in places if place is not None}
         missing = (
             RulePart("missing", short(expected.line, _LINE))
@@ -294,9 +303,9 @@ def _verdict(parts: Sequence[RulePart]) -> Found:
 
 
 def _out_of_order(case: RuleCase, *kinds: Literal["missing", "extra"]) -> tuple[RulePart, ...]:
-    """Return what differs between the expected calls and the calls made, in order.
+    """Return the differences between the expected calls and the calls made, in order.
 
-    A call that was made at another place is out of order, and neither missing nor extra.
+    A call that was made in another position is out of order, neither missing nor extra.
     """
     in_order = match_in_order(case.options)
     parts = case.unmatched(in_order, *kinds)
@@ -364,8 +373,8 @@ def _wrong_arguments(case: RuleCase, arguments: Mapping[str, Matcher], call: Too
 def _pair_best(
     case: RuleCase, expected: Sequence[Mapping[str, Matcher]], calls: Sequence[MadeCall]
 ) -> Iterator[tuple[Mapping[str, Matcher], MadeCall]]:
-    """Pair as many calls as possible, with the most right arguments, and among those the fewest
-    wrong.
+    """Yield the best pairs of expected arguments and calls: as many pairs as possible, with the
+    most correct arguments, then the fewest wrong ones.
     """
     if len(expected) * len(calls) > _MOST_COMPARISONS:
         raise _too_many(len(expected), len(calls))
@@ -421,7 +430,7 @@ def _forbidden(case: RuleCase) -> Found:
 
 
 def _check_readable(calls: Iterable[MadeCall], pattern: ExpectedCall) -> None:
-    """Raise Untold if a call may be a forbidden one, and its arguments cannot be read."""
+    """Raise Untold if a call with unparsed arguments could be a forbidden one."""
     for made_call in calls:
         may_be = pattern.arguments and fnmatchcase(made_call.call.name, pattern.name)
         if may_be and made_call.call.unparsed:
@@ -457,7 +466,7 @@ def _before(case: RuleCase) -> Found:
 
 
 def _until(case: RuleCase, required_call: ExpectedCall) -> Iterator[MadeCall]:
-    """Yield the calls up to the one that has to come first; a failed call does not count as it."""
+    """Yield the calls up to the first successful ``required_call``; all calls if there is none."""
     for made_call in case.made:
         yield made_call
         if made_call.call.error is None and case.fits(required_call, made_call.call):
@@ -509,8 +518,7 @@ def _loops(case: RuleCase) -> Found:
 
 
 def _repetitions(ids: Sequence[int], pattern: int) -> Iterator[tuple[int, int]]:
-    """Yield the length and start of every stretch that repeats a pattern of this length often
-    enough.
+    """Yield (length, start) of each stretch that repeats a pattern of this length often enough.
 
     Only whole repetitions count.
     """
@@ -626,7 +634,7 @@ def _seconds(case: RuleCase) -> Found:
 
 
 def _times(steps: Iterable[Step]) -> Iterator[float]:
-    """Yield the time of each step. The time of a step that started other agents includes theirs."""
+    """Yield the duration of each timed step, without the nested steps that it includes."""
     within: int | None = None
     for step in steps:
         if within is not None and step.depth > within:
@@ -640,7 +648,10 @@ def _times(steps: Iterable[Step]) -> Iterator[float]:
 def _recorded_total(
     case: RuleCase, column: str, values: Sequence[float], total: float | None
 ) -> Found:
-    """Return a column of the row, else the sum over the steps, else the total of the trace."""
+    """Return the row's column, else the sum over the steps, else the trace's total.
+
+    Raise Untold if none of them is recorded.
+    """
     cell = number_of(case.columns.get(column))
     if cell is not None:
         return cell, ()
@@ -682,7 +693,7 @@ def _state(case: RuleCase, column: str) -> JsonValue:
 
 
 def _differences(case: RuleCase, expected_state: Matcher, state: JsonValue) -> Iterator[RulePart]:
-    """Yield the keys of the state that are not as expected."""
+    """Yield the state's keys that differ; the whole state if it cannot be compared key by key."""
     keys = keys_of(expected_state)
     if not keys or not isinstance(state, Mapping):
         yield RulePart("different", Message("the state"))
@@ -738,10 +749,10 @@ RULES: Mapping[str, Rule] = {
 def measure(
     name: str, trajectory: Trajectory, expectations: Expectations, columns: JsonObject
 ) -> RuleResult:
-    """Apply one rule to one trajectory.
+    """Apply one rule to one trajectory. The result has a reason if there is no value.
 
-    ``columns``: of the row: ``task_id`` or ``id``, ``reference_calls``, ``state``,
-    ``reference_state``, ``usd``, …
+    ``columns``: the row's columns, such as ``task_id`` or ``id``, ``reference_calls``, ``state``,
+    ``reference_state`` and ``usd``.
     """
     try:
         value, parts = RULES[name].find(RuleCase(trajectory, expectations, columns))

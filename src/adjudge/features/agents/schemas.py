@@ -32,7 +32,7 @@ _LOOKED_AT = threading.local()
 
 
 class SchemaProblem(AdjudgeError):
-    """Arguments cannot be checked by this schema."""
+    """Arguments cannot be checked against this schema."""
 
 
 def problem_with(arguments: JsonObject | str, schema: JsonObject) -> Message | None:

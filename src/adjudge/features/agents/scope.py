@@ -49,7 +49,9 @@ def read_step_selection(said: str) -> StepSelection:
 def parts_of(
     instance: Instance, run: Trajectory, per: Per, picked: StepSelection | None
 ) -> Iterator[tuple[Instance, Trajectory, int | None]]:
-    """Yield the row and trajectory of each part, and the step that is asked about."""
+    """Yield (row, trajectory, step) for each part to judge; step is None unless steps are
+    picked.
+    """
     name = instance.id or "row"
     if picked is not None:
         for step in picked.of(run):
@@ -67,7 +69,7 @@ def parts_of(
 
 
 def turns_of(run: Trajectory) -> Iterator[Trajectory]:
-    """Yield the turns, each from one message of the user to the next; steps keep their numbers.
+    """Yield the turns, each from one user message to the next. Steps keep their numbers.
 
     Totals of the whole run are left out.
     """

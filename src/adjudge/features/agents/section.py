@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class StepsPart(SectionPart):
-    """Rows with steps. Their numbers are those of every section."""
+    """The report section for rows with steps. It adds templates, but no numbers."""
 
     templates: ClassVar[Mapping[str, str]] = {
         "style.html": "adjudge.features.agents:steps.css",
@@ -25,7 +25,7 @@ class StepsPart(SectionPart):
         return record.detail.kind == AgentDetail.kind
 
     def page_state(self, language: str) -> StepsOfReport:
-        """Return the renderer of a page's trajectories, as long as there is room."""
+        """Return a renderer of trajectories for one page, which stops when the page is full."""
         from adjudge.features.agents.step_list import StepsOfReport  # needs jinja2
 
         return StepsOfReport(language)

@@ -139,19 +139,19 @@ class AgentSettings(AskSettings):
         policy: the rules that "policy" judges by, as a text, or a Path; None: the system prompt.
         expect: the expected calls by task: a file, or a mapping; a row may have them in the column
             ``reference_calls``.
-        order: of expected calls: "exact", "in_order", "any_order" or "only".
+        order: how strictly expected calls are compared: "exact", "in_order", "any_order" or "only".
         required: calls that must be made, by name or with arguments.
         forbidden: calls that must not be made.
         before: pairs of calls, of which the first must come before the second.
         ignore: arguments that do not count, such as "request_id" or "*.timestamp".
-        types: of arguments: "strict", or "loose": the text "1" is the number 1.
-        text: of arguments: "exact", or "folded": case and white space are put aside.
+        types: comparison of arguments: "strict", or "loose": the text "1" equals the number 1.
+        text: comparison of texts in arguments: "exact", or "folded": ignore case and white space.
         steps_tokens: how many tokens of steps a model is shown; what does not fit is shortened.
             None: what the models' windows take.
-        only: measure → option: judge only where another measure says so.
+        only: measure → option: judge a row only if that measure has this option.
         per: "trajectory", each "turn" of a conversation, or each "step" that ``steps`` picks.
-        steps: which, for per="step": "errors", "last 3", "calls of pay".
-        derive: have a model write the checklist of a task, once, if a row has none.
+        steps: which steps to judge with per="step": "errors", "last 3", "calls of pay".
+        derive: have a model write a checklist once per task, if a row has none.
         blame: "at once" (two votes, step by step if they differ), "step by step", or "halves".
         kinds: kinds of mistakes that blame chooses from; the default has eleven.
         votes: votes per model and question.
@@ -192,7 +192,7 @@ class AgentSettings(AskSettings):
     on_failure: OnFailure = "abstain"
 
     def take_names(self) -> None:
-        """Make tuples of names, and add the measures of the rules that are set."""
+        """Turn lists of names into tuples, and add the measures of the rules that are set."""
         measures = (self.measures,) if isinstance(self.measures, str) else tuple(self.measures)
         measures = measures_with_rules(measures, self.only, vars(self))
         object.__setattr__(self, "measures", measures)
@@ -218,7 +218,7 @@ class AgentSettings(AskSettings):
 
     @property
     def asks(self) -> bool:
-        """True if a model is asked."""
+        """True if any measure or condition needs a model."""
         return any(name in JUDGED for name in (*self.measures, *self.only))
 
     @cached_property
@@ -248,12 +248,12 @@ class AgentSettings(AskSettings):
 
     @cached_property
     def conditions(self) -> tuple[MeasureCondition, ...]:
-        """The conditions under which rows are judged at all."""
+        """The conditions that a row must meet to be judged."""
         return read_conditions(self.only, self.language)
 
     @cached_property
     def picked(self) -> StepSelection | None:
-        """The steps that are judged one by one; None: no single steps."""
+        """The steps that are judged one by one; None if whole trajectories or turns are judged."""
         return None if self.steps is None else read_step_selection(self.steps)
 
     @cached_property

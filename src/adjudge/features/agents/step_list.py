@@ -162,29 +162,28 @@ def cited_html(
 ) -> Markup:
     """Render why a measure has its value: explanation, evidence and parts, with links to steps.
 
-    An empty link means that the step is not shown. ``at``: the prefix of their ids.
+    An empty link means that the step is not shown. ``at``: the id prefix of the evidence.
     """
     return _render(language, "why", detail, link_steps(explanation, link), link, at)
 
 
 class StepsOfReport:
-    """Renders trajectories for a page that holds many, as long as there is room."""
+    """Renders trajectories for a page with many of them, until the page is full."""
 
     def __init__(self, language: str, room: int = _ROOM) -> None:
         self._language = language
         self._room = room
 
     def draw(self, record: JudgmentRecord) -> Markup:
-        """Render the evidence of a judgment and its steps; empty without a trajectory."""
+        """Render a judgment's evidence, and its steps if it has a trajectory."""
         trajectory = trajectory_of(record)
         drawn = self.steps(record, trajectory.steps) if trajectory else Markup("")
         return self.why(record, drawn) + drawn
 
     def why(self, record: JudgmentRecord, drawn: Markup) -> Markup:
-        """Render the explanation of a measure and its evidence, with links to the steps that are
-        rendered.
+        """Render a measure's explanation and evidence, with links to the steps that are rendered.
 
-        Only the first measure of a row has its trajectory, and a long one is not shown in full.
+        Only a row's first measure stores the trajectory, and a long one is not shown in full.
         """
         detail = agent_detail(record)
         if detail is None:
@@ -194,7 +193,10 @@ class StepsOfReport:
         return cited_html(detail, record.explanation, self._language, link, f"{at}{EVIDENCE}")
 
     def steps(self, record: JudgmentRecord, steps: Sequence[Step]) -> Markup:
-        """Render all steps, or the first, the last, the failed and the cited ones."""
+        """Render all steps; for a long trajectory, the first, last, failed and cited ones.
+
+        If the page is full, render only their number.
+        """
         if not steps:
             return Markup("")
         if self._room <= 0:
@@ -246,7 +248,7 @@ class StepsOfReport:
 
 
 def _id_prefix(record: JudgmentRecord) -> str:
-    """Return the prefix of the ids of a judgment."""
+    """Return the prefix of a judgment's HTML ids."""
     return f"j{record.judge}-{record.row}-".replace(" ", "_")
 
 
@@ -324,7 +326,7 @@ def marks_of(
 
 
 def steps_style() -> str:
-    """Return the style sheet of a list of steps."""
+    """Return the CSS for a list of steps."""
     return environment("en", html=True).get_template("adjudge.features.agents:steps.css").render()
 
 
@@ -373,7 +375,7 @@ def _hundredths(value: float, most: float) -> int:
 
 
 def _cut(text: str, longest: int, quotes: Sequence[str] = ()) -> ShownText:
-    """Return head and tail of a text, with quotes marked."""
+    """Return a text with quotes marked; only its head and tail if it is too long."""
     length = len(text)
     # Looking for base64 in a very long text takes too long.
     if length <= _LOOKED_INTO:

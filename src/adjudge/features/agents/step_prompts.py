@@ -62,13 +62,13 @@ class ShownTrajectory:
 
 
 def tokens_of(text: str) -> int:
-    """Estimate the number of tokens of a text, in any language."""
+    """Estimate how many tokens a text has, in any language."""
     return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_A_TOKEN)
 
 
 @dataclass(frozen=True, slots=True)
 class _Caps:
-    """Remaining characters per kind of text; None: all."""
+    """Character limits per kind of text; None: no limit."""
 
     result: int | None = None
     thought: int | None = None
@@ -87,7 +87,10 @@ class _Scissors:
     left_out: int = 0
 
     def cut(self, text: str, most: int | None) -> str:
-        """Keep head and tail, 3 : 2, and say between them how much was left out."""
+        """Keep head and tail (3 : 2), with a note between them of how much was left out.
+
+        A text only slightly over the limit is not cut.
+        """
         if most is None or len(text) <= most:
             return text
         removed = len(text) - most
@@ -105,11 +108,11 @@ class _Scissors:
 def show_within(
     trajectory: Trajectory, budget: int, *, tools: bool = False, language: str = "en"
 ) -> ShownTrajectory:
-    """Show the steps, and the tools if requested, in at most ``budget`` tokens if possible.
+    """Render the steps, and the tools if requested, within ``budget`` tokens if possible.
 
-    Texts are shortened in this order: definitions of tools, results of calls, thoughts, interim
-    messages of agents, long arguments and errors, whole stretches of steps. The goal, the answer,
-    messages of users and the names of tools are never shortened.
+    Texts are shortened in this order: tool definitions, call results, thoughts, agents' interim
+    messages, long arguments and errors, whole stretches of steps. The goal, the answer, user
+    messages and tool names are never shortened.
     """
     drawing = _Drawing(trajectory, language, tools=tools)
     result = drawing.draw(_Caps())
@@ -140,7 +143,7 @@ def show_within(
 
 
 def _steps_to_fold(drawing: _Drawing, caps: _Caps, budget: int) -> frozenset[int]:
-    """Return the places of steps that are only counted: as few as possible."""
+    """Return the indices of the steps to replace with a count: as few as possible."""
     places = drawing.foldable
 
     def without(stay: int) -> frozenset[int]:
@@ -153,7 +156,7 @@ def _steps_to_fold(drawing: _Drawing, caps: _Caps, budget: int) -> frozenset[int
 
 
 def _largest(least: int, most: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number from ``least`` up that fits; ``least`` if none does."""
+    """Return the largest number from ``least`` to ``most`` that fits; ``least`` if none does."""
     if not fits(least):
         return least
     while least < most:
@@ -186,7 +189,7 @@ class _Drawing:
     """Caps → the blocks that were drawn so: the last caps, and none."""
 
     def draw(self, caps: _Caps) -> ShownTrajectory:
-        """Return the trajectory with these caps."""
+        """Render the trajectory with these caps."""
         scissors = _Scissors(self.language)
         steps = self.trajectory.steps
         folded = {
@@ -215,7 +218,7 @@ class _Drawing:
 
     @cached_property
     def _total(self) -> int:
-        """Number of characters of everything that could be shown."""
+        """Number of characters of the uncut steps and tools."""
         defined = [tool.text for tool in self.trajectory.tools if self.tools]
         blocks = self._blocks_with(_Caps()).values()
         return sum(map(len, defined)) + sum(len(block.text) for block in blocks)
@@ -241,7 +244,7 @@ class _Drawing:
 
     @cached_property
     def _largest_parts(self) -> Sequence[int]:
-        """Number of characters of the longest part of each step that could be cut."""
+        """Number of characters of each step's longest part that could be cut."""
         return [_largest_part(step) for step in self.trajectory.steps]
 
     def _block(self, place: int, caps: _Caps) -> _Block:
@@ -280,7 +283,7 @@ class _Drawing:
 
     @property
     def foldable(self) -> list[int]:
-        """The places of steps that may be only counted, those in the middle first."""
+        """Indices of the steps that may be replaced with a count, the middle ones first."""
         steps = self.trajectory.steps
         places = [
             place
@@ -381,6 +384,6 @@ def _with_short_arguments(call: ToolCall, most: int | None, scissors: _Scissors)
 
 
 def _consecutive(places: Sequence[int]) -> Iterator[list[int]]:
-    """Group consecutive places."""
+    """Yield lists of consecutive places."""
     for _, run in groupby(enumerate(places), lambda pair: pair[1] - pair[0]):
         yield [place for _, place in run]

@@ -56,7 +56,7 @@ class StepsQuestion(Choice):
         )
 
     def restore(self, option: str, explanation: str | None, details: Details) -> Cited:
-        """Return the verdict that a ledger holds."""
+        """Rebuild a verdict from the ledger."""
         return Cited(
             option,
             explanation,

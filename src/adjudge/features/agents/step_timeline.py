@@ -42,7 +42,9 @@ class TimeAxis(NamedTuple):
 
 
 def time_axis(times: Sequence[StepTime], link: Callable[[int], str]) -> TimeAxis:
-    """Lay out the steps. ``link``: the address of a step; empty if the step is not shown."""
+    """Lay out the steps on a time axis. ``link``: the address of a step; empty if it is not
+    shown.
+    """
     total = max(step.started + step.seconds for step in times)
     # failed and long steps first
     by_weight = sorted(times, key=lambda step: (not step.failed, -step.seconds))[:_MOST_BARS]

@@ -27,7 +27,8 @@ MOST_POINTS = 20
 def with_steps(reading: Reading, ballot: Ballot) -> Reading:
     """Check the evidence of a verdict.
 
-    Evidence that cannot be found is counted; it does not make the vote fail.
+    Evidence that cannot be found is counted, but does not make the vote fail. If a step number is
+    required and there is no such step, the reply is unreadable.
     """
     verdict = reading.verdict
     if not isinstance(verdict, Chosen):
@@ -57,7 +58,10 @@ def with_steps(reading: Reading, ballot: Ballot) -> Reading:
 
 
 def _citation(piece: JsonObject, blocks: Sequence[tuple[range, str]]) -> StepCitation | None:
-    """Look up one piece of evidence in the step that it names, then in the others."""
+    """Look up one piece of evidence in the step that it names, then in the others.
+
+    Return None if it has neither a quote nor a text under ``absent``.
+    """
     quote, absent = _text(piece.get("quote")), _text(piece.get("absent"))
     number = whole_number(piece.get("step"))
     if quote is None:
@@ -78,7 +82,7 @@ def _citation(piece: JsonObject, blocks: Sequence[tuple[range, str]]) -> StepCit
 
 
 def _passage(quote: str, text: str) -> str | None:
-    """Return the passage itself: evidence is cut from the step, never taken from the reply."""
+    """Return the passage that matches a quote, as the step has it; None if there is none."""
     span = find_quote(quote, text)
     return None if span is None else text[span.start : span.end]
 
@@ -86,7 +90,7 @@ def _passage(quote: str, text: str) -> str | None:
 def _place(
     data: JsonObject, ballot: Ballot, blocks: Sequence[tuple[range, str]]
 ) -> KeptPlace | Message:
-    """Return the place that was asked for; a Message says what is wrong with it."""
+    """Return the places that the question asks for, or a Message if there is no such step."""
     places: Sequence[str] = ballot.question.places
     step = whole_number(data.get("step")) if "step" in places else None
     if "step" in places and not any(step in numbers for numbers, _ in blocks):

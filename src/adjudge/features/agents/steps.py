@@ -29,7 +29,7 @@ class StepCitation:
 
     @property
     def proven(self) -> bool:
-        """True if the quote was found."""
+        """True if the quote was found, in this step or in another."""
         return self.found in ("proven", "moved")
 
     def to_dict(self) -> KeptCitation:
@@ -54,7 +54,7 @@ class Cited(Chosen):
 
     @property
     def details(self) -> Details:
-        """The details besides the option and the explanation."""
+        """The details stored in addition to the option and the explanation."""
         return {
             "score": self.score,
             "cited": [citation.to_dict() for citation in self.evidence],
@@ -63,7 +63,7 @@ class Cited(Chosen):
 
 
 def numbered_text(block: str) -> tuple[range, str]:
-    """Return the numbers of the steps in a shown text, and the text itself."""
+    """Split a shown block into its step numbers and its text; no numbers without a label."""
     match = _LABEL.match(block)
     if match is None:
         return range(0), block

@@ -69,7 +69,7 @@ class StepsPlace(NamedTuple):
     steps: KeptSteps
 
     def address(self, root: str, step: int | None = None, **more: object) -> str:
-        """Return the address of the steps; for one step, of the window that holds it."""
+        """Return the address of the steps, or of the window that shows one step."""
         query = {"judge": self.record.judge, **({"step": step} if step else {}), **more}
         at = f"#step-{step}" if step else ""
         return f"{root}/run/{self.place.id}/row/{self.record.row}/steps?{urlencode(query)}{at}"
@@ -100,7 +100,7 @@ def show(request: Request) -> Response:
 
 
 def steps_data(site: Site, request: Request, steps_place: StepsPlace, start: int = 0) -> JsonDict:
-    """Return a window of the steps, rendered, and where the others are."""
+    """Return a rendered window of the steps, with links to the others."""
     root, language = request.scope["root_path"], site.language_of(request)
     site.sessions.mark_seen(steps_place.place, steps_place.record.index)
     steps, counts = steps_place.steps.window(start, WINDOW), steps_place.steps.counts
@@ -254,7 +254,7 @@ def _read_measures(
 
 
 def _window_start(steps: KeptSteps, begin: str, step: str) -> int:
-    """Return the start of a window, from 0: as requested, or so that it holds a step."""
+    """Return the index at which a window starts: as requested, or so that it holds a given step."""
     at = whole(begin) if begin else None
     if step and (number := whole(step)) is not None:
         place = steps.place_of(number)
@@ -327,8 +327,9 @@ def _side(request: Request, steps_place: StepsPlace, prefix: str, start: int) ->
 def _find_counterpart(
     place: RunPlace, record: RowJudgment, judge: str, row_name: str
 ) -> StepsPlace:
-    """Find the named row, else the row with the same id; by the same criterion if the other judge
-    has several.
+    """Find the named row, else the row with the same id or number.
+
+    If the other judge has several criteria, take the row's judgment by the same criterion.
     """
     with reading(place.folder) as connection:
         judges = judges_in(connection)
@@ -362,7 +363,7 @@ _MOST_TOOLS = 12
 
 
 def step_filters(query: Mapping[str, str]) -> dict[str, Picks]:
-    """Read the filters of an address: name → predicate."""
+    """Read the filters from a URL query: name → predicate."""
     filters: dict[str, Picks] = {}
     if tool := query.get("tool"):
         filters["tool"] = lambda facts: tool in facts.tools

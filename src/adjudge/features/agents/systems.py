@@ -23,10 +23,10 @@ _LONGEST_NAME = 80
 
 
 def by_task(rows: Iterable[tuple[str, Instance]]) -> Iterator[Instance]:
-    """Yield one instance per task, with all runs of it.
+    """Yield one instance per task with all of its runs.
 
-    ``rows``: the system that made each run, empty if its columns name it. All runs are held in
-    memory until the last is read: those of one task may be in several files.
+    ``rows``: (system, run) pairs; a system named in the run's columns takes precedence. All runs
+    are held in memory, because those of one task may be in several files.
     """
     tasks: dict[str, list[Instance]] = {}
     systems: dict[str, None] = {}
@@ -72,14 +72,15 @@ def _of_system(row: Instance, system: str, task: str) -> Instance:
 
 
 def runs_in(instance: Instance) -> Sequence[Instance]:
-    """Return the runs of a task; of a single run, itself."""
+    """Return the runs of a task, or the instance itself if it is a single run."""
     runs = instance.metadata.get(_RUNS)
     return runs if isinstance(runs, tuple) else (instance,)
 
 
 def pairs_in(instance: Instance) -> Iterator[tuple[Instance, Instance]]:
-    """Yield every two runs of a task by different systems: of the same trial if trials are
-    numbered, else in their order.
+    """Yield pairs of a task's runs by different systems.
+
+    Runs are paired by trial number if they have one, else in their order.
     """
     by_system: dict[str, list[Instance]] = {}
     for run in runs_in(instance):

@@ -27,7 +27,7 @@ class ToolDefinition:
 
     @property
     def text(self) -> str:
-        """The tool as it is shown: name and description, and the schema below."""
+        """The tool as shown to judges: name and description, then the schema."""
         schema = "" if self.schema is None else f"\n{compact_json(self.schema)}"
         return f"{self.name}: {self.description}{schema}"
 
@@ -46,12 +46,12 @@ class ToolCall:
 
     @property
     def unparsed(self) -> bool:
-        """True if the arguments are a text that is not JSON."""
+        """True if the arguments are text that could not be parsed as JSON."""
         return isinstance(self.arguments, str)
 
     @property
     def line(self) -> str:
-        """The call as it is shown: keys sorted, without blanks."""
+        """The call as shown to judges, with sorted keys and no spaces."""
         arguments = (
             self.arguments if isinstance(self.arguments, str) else compact_json(self.arguments)
         )
@@ -83,7 +83,7 @@ class Step:
 
     @property
     def header(self) -> str:
-        """Actor and action, on one line."""
+        """Actor and action, in one line."""
         if self.call is not None:
             return f"{self.actor} {self.kind} {self.call.line}"
         return f"{self.actor} {self.kind}"
@@ -102,7 +102,7 @@ class Step:
 
     @property
     def canonical(self) -> str:
-        """The step in full, without ids, times and tokens: equal for runs that did the same."""
+        """The whole step without ids, times and tokens, equal for runs that did the same."""
         return f"{self.header}\n{self.body}" if self.body else self.header
 
 
@@ -132,9 +132,9 @@ class Trajectory:
 
     @classmethod
     def of(cls, value: object) -> Trajectory:
-        """Read the trajectory of a list of messages, of spans, or of the result of an agent's SDK.
+        """Read the trajectory in a list of messages or spans, or in an agent SDK's result.
 
-        Raises a WrongData if there is none in it, or more than one.
+        Raises a WrongData if there is not exactly one.
         """
         return cast(Callable[[object], Trajectory], _load("trajectory_of"))(value)
 
@@ -145,7 +145,7 @@ class Trajectory:
 
     @property
     def fields(self) -> GivenFields:
-        """The fields of an instance that judges read. Fields that the trace lacks are left out."""
+        """The instance fields that judges read. Fields that the trace lacks are left out."""
         texts: dict[str, str | Sequence[str]] = {
             "user_input": self.goal,
             "response": self.answer or "",
@@ -161,5 +161,5 @@ _load = loader(__name__, {"trajectory_of": "features.agents.traces.reader"})
 
 
 def compact_json(value: JsonValue) -> str:
-    """Return JSON with sorted keys and without blanks."""
+    """Return JSON with sorted keys and without spaces."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)

@@ -23,7 +23,7 @@ than its half. Beside a window a token is three bytes, the least that usual text
 
 @dataclass(frozen=True)
 class StepsBudget:
-    """The number of tokens of steps that may be shown."""
+    """The token budget for the steps shown to a model."""
 
     limit: int | None
     """As set; None: what the smallest window of the models takes."""
@@ -31,7 +31,7 @@ class StepsBudget:
     """Model → tokens that it takes; None: not known."""
 
     def of_steps(self, other_texts: Iterable[str]) -> int:
-        """Return the tokens left for the steps, next to these texts."""
+        """Return the number of tokens left for the steps, given the other texts in the prompt."""
         known_windows = [window for window in self.windows.values() if window is not None]
         if not known_windows:
             return self.limit or UNKNOWN_WINDOW
@@ -40,12 +40,12 @@ class StepsBudget:
         return max(_LEAST_STEPS, room if self.limit is None else min(self.limit, room))
 
     def too_long(self, ballots: Iterable[Ballot]) -> list[tuple[Ballot, Message]]:
-        """Return the ballots that are not asked, each with the reason."""
+        """Return the ballots that are too long to be cast, each with the reason."""
         reasons = ((ballot_asked, self.reason_against(ballot_asked)) for ballot_asked in ballots)
         return [(ballot, reason) for ballot, reason in reasons if reason is not None]
 
     def reason_against(self, ballot: Ballot) -> Message | None:
-        """Return why a ballot is not asked, with its size: it is longer than its model takes."""
+        """Return why a ballot is too long for its model or the limit; None if it fits."""
         sizes = {
             name: sum(map(tokens_of, [value] if isinstance(value, str) else value))
             for name, value in ballot.instance.fields.items()

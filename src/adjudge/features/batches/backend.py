@@ -53,12 +53,14 @@ _SECONDS_TO_CANCEL = 8.0
 
 @dataclass(frozen=True)
 class InBatches:
-    """Asks through providers' batch APIs, for ``execute(plan, batch=…)``."""
+    """Sends requests through providers' batch APIs, for ``execute(plan, batch=…)``."""
 
     settings: BatchSettings
 
     def check(self, models: Sequence[OpenModel]) -> None:
-        """Refuse batches if none of the models supports them, before a run is created."""
+        """Raise a SetupError if the models do not support these batches, before a run is
+        created.
+        """
         batchable(models, self.settings)
 
     def open(self, models: Sequence[OpenModel], run: OpenRun, folder: Path, tell: Tell) -> Batches:
@@ -113,9 +115,10 @@ class Batches:
     # -- the backend -------------------------------------------------------------------
 
     async def complete(self, request: Request, model: Model) -> Reply:
-        """Return the reply of a batch; otherwise park the request.
+        """Return the reply from a batch, or from the model if the request cannot be batched.
 
-        A request that does not fit the budget does not stop the others.
+        A request without a reply yet is parked and raises Deferred. One that does not fit the
+        budget does not stop the others.
         """
         try:
             return await self._complete(request, model)
@@ -149,7 +152,7 @@ class Batches:
         raise Deferred
 
     def kept(self, ballot: bytes) -> None:
-        """Forget the replies to this ballot: its vote is stored."""
+        """Forget the replies to this ballot, because its vote is stored."""
         self._table.consumed(ballot)
 
     def _reply(self, ballot: BatchBallot, request: Request, model: OpenModel) -> Reply:
@@ -165,7 +168,7 @@ class Batches:
         return reply
 
     async def _retry(self, ballot: BatchBallot, request: Request, model: OpenModel) -> Reply:
-        """Handle a request without a reply: fail it, park it again, or ask it alone."""
+        """Handle a request without a reply: raise its error, park it again, or send it directly."""
         _, api = self._models[model.identity]
         error = error_from(json.loads(ballot.reply or "{}"), api.endpoint)
         if ballot.attempt >= _MOST_ATTEMPTS:
@@ -180,7 +183,7 @@ class Batches:
     async def _park(
         self, key: tuple[bytes, bytes], request: Request, model: OpenModel, attempt: int
     ) -> None:
-        """Write the request down, once; a request that does not fit the budget waits."""
+        """Write the request to a batch file once; skip it for now if it does not fit the budget."""
         if key in self._planned:
             return
         try:
@@ -210,7 +213,7 @@ class Batches:
         return max(1, most >> self._book.rejections)
 
     async def _send(self, identity: str, file: RequestFile) -> None:
-        """Store the batch in the ledger, then send it."""
+        """Store the batch in the ledger, then send it. Do nothing if another task has sent it."""
         if self._files.get(identity) is not file:
             return  # another task has sent it already
         del self._files[identity]
@@ -240,8 +243,8 @@ class Batches:
     # -- rounds ------------------------------------------------------------------------
 
     async def begin(self) -> None:
-        """Continue the batches of an earlier process: find those that it may have sent, collect
-        those that have ended.
+        """Continue the batches of an earlier process: find those that it may have sent, and
+        collect those that have ended.
         """
         if self._folder.is_symlink():
             raise RunError(
@@ -264,14 +267,16 @@ class Batches:
                 self._tell(BatchNews("note", api.provider_name, text=api.note))
 
     def _remove_strays(self) -> None:
-        """Remove files of batches that were never stored."""
+        """Remove files of batches that are not in the ledger."""
         ids = self._table.ids()
         for path in self._folder.glob("*") if self._folder.is_dir() else ():
             if is_id(id := path.name.partition(".")[0]) and id not in ids:
                 remove_files(self._folder, id)
 
     def begin_pass(self) -> None:
-        """Start a pass over the rows."""
+        """Start a pass over the rows. A few remaining retries are sent directly instead of in a
+        batch.
+        """
         self._no_room, self._book.put_back = None, False
         again = self._table.waiting(RequestState.RETRY)
         self._live = 0 < again < self._settings.live_below and not self._only and not self._spent
@@ -279,9 +284,9 @@ class Batches:
             self._tell(BatchNews("live", requests=again))
 
     async def next_round(self) -> None:
-        """Send the requests that rows wait for, and collect the replies.
+        """Send the parked requests and collect the replies.
 
-        Raises BatchesOpen if the run is not to wait, and BudgetSpent if nothing more may be sent.
+        Raises BatchesOpen if the run is detached, and BudgetSpent if nothing more may be sent.
         """
         if self._spent:
             self._budget.halt(self._spent)
@@ -304,7 +309,7 @@ class Batches:
             raise RunError("rows wait for answers, and no batch has them: resume the run")
 
     async def _wait(self) -> None:
-        """Look at the batches repeatedly, until all have ended."""
+        """Poll the batches until all have ended; cancel them if the budget is exceeded."""
         wait, limit = self._settings.poll, None
         while await self._look():
             if limit is None and (limit := self._budget.over()):
@@ -319,7 +324,7 @@ class Batches:
             self._spent = self._budget.spent_error(limit)
 
     async def _look(self) -> bool:
-        """Look at all batches once; return True if some are still under way."""
+        """Check all batches once; return True if some are still under way."""
         for batch in self._table.under_way():
             await self._bring_forward(batch)
         return bool(self._table.under_way())
@@ -333,8 +338,8 @@ class Batches:
     async def _pause(self, seconds: float) -> None:
         """Sleep.
 
-        The first interrupt leaves the batches running, after a grace period in which a second one
-        cancels them.
+        The first interrupt stops the run after a grace period and leaves the batches running; a
+        second interrupt within that period cancels them.
         """
         try:
             await self._budget.pause(seconds)
@@ -344,12 +349,12 @@ class Batches:
             raise RunStopped(_under_way_text(self._table.under_way())) from None
 
     async def cancel(self) -> None:
-        """Ask the providers to stop, as far as that is possible before the process ends."""
+        """Ask the providers to cancel the batches, in the short time before the process ends."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._watcher.cancel_all(), _SECONDS_TO_CANCEL)
 
     def discard(self) -> None:
-        """Discard requests that were written down and not sent; they will be planned again."""
+        """Discard requests that were written but not sent; they will be planned again."""
         for file in self._files.values():
             file.discard()
         self._files.clear()
@@ -379,9 +384,9 @@ def _jitter(seconds: float) -> float:
 def batchable(
     models: Iterable[OpenModel], settings: BatchSettings
 ) -> Mapping[str, tuple[OpenModel, BatchApi]]:
-    """Map identities to the model and its batch API.
+    """Map each identity to its model and batch API, leaving out models without one.
 
-    Raise a SetupError if no model has one, or a model that must have one does not.
+    Raise a SetupError if no model has one, or if a model lacks one while ``batch_only`` is set.
     """
     every = {model.identity: model for model in models}
     apis = {

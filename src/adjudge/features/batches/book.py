@@ -25,9 +25,7 @@ NO_ANSWER = Message("the batch returned no answer for this request")
 
 @dataclass(eq=False)
 class BatchBook:
-    """The batches of a run: where each was sent, and what ledger, budget and user are told about
-    it.
-    """
+    """Keeps track of a run's batches, and updates the ledger, the budget and the user."""
 
     settings: BatchSettings
     models: Mapping[str, tuple[OpenModel, BatchApi]]
@@ -43,9 +41,7 @@ class BatchBook:
     """Whether requests of this round were not taken, and are planned again."""
 
     def api_of(self, batch: Batch) -> BatchApi:
-        """Return the API that a batch was sent to, which must be the one it would be sent to
-        now.
-        """
+        """Return the API for a batch; raise a RunError if the run no longer batches its model."""
         if not is_id(batch.id):
             raise RunError(
                 "the ledger holds a batch that adjudge did not make: {id!r}", id=batch.id
@@ -61,9 +57,9 @@ class BatchBook:
         return api
 
     def check_account(self, batch: Batch) -> None:
-        """Refuse to pay again for a batch that the user only vouched for.
+        """Raise a RunError if the batch was sent with another key.
 
-        It may exist for another key, if it does not exist for this one.
+        It may exist for that key although this one cannot see it, and would be paid for twice.
         """
         if self.api_of(batch).account != batch.account:
             raise RunError(
@@ -94,9 +90,9 @@ class BatchBook:
         self.tell(BatchNews("sent", batch.provider, requests=batch.requests))
 
     async def give_up(self, batch: Batch, why: str, then: Statement | None = None) -> None:
-        """Mark a batch as rejected: no request of it was or will be answered.
+        """Mark a batch as rejected, with none of its requests answered.
 
-        Its ballots are free again, unless ``then`` says otherwise.
+        Its ballots can be sent again, unless ``then`` does something else with them.
         """
         rejected = replace(batch, state=BatchState.REJECTED, more={**batch.more, "said": why})
         await self.table.keep(rejected, then or self.table.let_go(batch.id))
@@ -106,10 +102,10 @@ class BatchBook:
     async def pay_twice(
         self, batch: Batch, why: str, fitting: Sequence[str] = (), requests: int | None = None
     ) -> Batch:
-        """Record that a batch, or part of it, is sent again and may have been paid before.
+        """Record that a batch, or part of it, is sent again although it may have been paid for.
 
-        It is reported, stored, and counted as paid. Raise BudgetSpent if the second payment does
-        not fit.
+        The repetition is reported, stored, and counted as paid. Raise BudgetSpent if the second
+        payment does not fit.
         """
         many = batch.requests if requests is None else requests
         earlier_spending = part_of(reserved_by(batch), many, batch.requests)
@@ -122,7 +118,7 @@ class BatchBook:
         return again
 
     async def finish(self, batch: Batch, said: str) -> None:
-        """Mark a batch as collected; requests without an answer are asked again."""
+        """Mark a batch as collected; unanswered requests will be sent again."""
         why = json.dumps(error_data(Unavailable(NO_ANSWER)))
         done = replace(batch, state=BatchState.COLLECTED, more={**batch.more, "said": said})
         await self.table.keep(done, self.table.unanswered(batch.id, why))
@@ -146,14 +142,14 @@ def reserved_by(batch: Batch) -> Spent:
 
 
 def part_of(amount: Spent, requests: int, of: int) -> Spent:
-    """Return the share of an ``amount`` that so many of its requests may have used."""
+    """Return the share of ``amount`` that this many of its requests may have used."""
     share = requests / max(1, of)
     unpriced = round(amount.unpriced * share)
     return Spent(requests, round(amount.tokens * share), amount.usd * share, unpriced)
 
 
 def candidates_of(batch: Batch) -> list[str]:
-    """Return the ids at the provider that may be this batch."""
+    """Return the provider's ids of the batches that may be this one."""
     return list(batch.more.get("candidates") or ())
 
 

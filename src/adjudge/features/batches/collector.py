@@ -34,10 +34,10 @@ class Collector:
     async def collect(
         self, batch: Batch, model: str, lines: Iterable[BatchAnswer], asked: int
     ) -> set[Key]:
-        """Store the outcome of each request, in any order; known outcomes stay.
+        """Store the outcome of each request, in any order; stored outcomes are not overwritten.
 
-        Return the keys of the requests that have replies: a reply that occurs twice is not a reply
-        to another request. ``asked``: approximate size in bytes of a prompt of the batch.
+        Return the keys of the requests with replies, so a repeated reply counts once. ``asked``:
+        approximate prompt size in bytes.
         """
         replied: set[Key] = set()
         waiting: dict[Key, BatchBallot] = {}

@@ -16,17 +16,17 @@ _WRONG_KEY = 401
 
 
 class KeyCheck:
-    """Tells whether batches under way belong to the current account."""
+    """Checks whether the batches under way belong to the current account."""
 
     def __init__(self, book: BatchBook, sender: Sender) -> None:
         self._book, self._sender = book, sender
 
     async def recognise(self, batch: Batch) -> None:
-        """Take over a batch that another key sent, if the provider confirms that it is of this
-        account.
+        """Take over a batch sent with another key, if the provider confirms that the account is the
+        same.
 
-        If only the user confirms it, the batch is looked up, and stays the other key's until it is
-        found.
+        Otherwise the ``orphans`` setting decides: ``adopt`` keeps it under the other key until it
+        is found, ``resubmit`` sends it again, and without a setting a RunError is raised.
         """
         api = self._book.api_of(batch)
         if api.account == batch.account:
@@ -49,8 +49,8 @@ class KeyCheck:
         await self._book.table.keep(replace(batch, account=api.account))
 
     async def _is_of_this_account(self, batch: Batch, api: BatchApi) -> bool:
-        """Return True if the provider gives the batch to the current key, or says that both keys
-        are of one account.
+        """Return True if the current key can read the batch, or both keys belong to one
+        organisation.
         """
         try:
             for id in [batch.remote_id] if batch.remote_id else candidates_of(batch):

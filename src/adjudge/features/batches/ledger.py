@@ -57,13 +57,13 @@ class BatchBallot:
 
 
 class BatchTable:
-    """The batches of a run in progress."""
+    """The ledger's tables of batches and their requests."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
     def under_way(self) -> list[Batch]:
-        """Return batches that may still bring answers, the oldest first."""
+        """Return the batches that may still return replies, oldest first."""
         return batches_under_way(self._ledger)
 
     def remote_ids(self) -> set[str]:
@@ -78,11 +78,11 @@ class BatchTable:
         return {id for (id,) in self._ledger.rows("SELECT id FROM batches")}
 
     def find(self, ballot: bytes, request: bytes) -> BatchBallot | None:
-        """Return the state of a request."""
+        """Return the stored request; None if there is none."""
         return self._one("ballot = ? AND request = ?", (ballot, request))
 
     def find_alone(self, ballot: bytes) -> BatchBallot | None:
-        """Return the state of a ballot's only request, whatever its wording; None if there are
+        """Return a ballot's only request, whatever its wording; None if there are none or
         several.
         """
         return self._one("ballot = ?", (ballot,))
@@ -95,7 +95,7 @@ class BatchTable:
         return BatchBallot(ballot, request, batch, attempt, RequestState(state), reply)
 
     def wordings(self) -> set[object]:
-        """Return the versions of the wording of prompts that were sent."""
+        """Return the prompt-wording versions of the batches sent so far."""
         return {
             read_fact(more).get("wording")
             for (more,) in self._ledger.rows("SELECT more FROM batches")
@@ -117,7 +117,7 @@ class BatchTable:
         await self.keep(batch, *((_KEEP_BALLOT, request.row()) for request in requests))
 
     async def asked(self, batch: Batch) -> Batch:
-        """Store that the provider is about to be asked for this batch, and may create it."""
+        """Record that the provider is about to receive this batch, and may create it."""
         batch_asked = batch.with_more(asked=time.time())
         await self.keep(batch_asked)
         return batch_asked
@@ -136,8 +136,10 @@ class BatchTable:
     def unanswered(
         self, batch: str, reply: str, state: RequestState = RequestState.RETRY
     ) -> Statement:
-        """Return the statement that marks unanswered requests of a batch to be asked again, or as
-        failed. ``reply`` says why.
+        """Return the statement that marks a batch's unanswered requests as to be retried, or as
+        ``state``.
+
+        ``reply`` holds the reason.
         """
         values = ", ".join(
             {"state": f"'{state}'", "reply": "?"}.get(name, name)
@@ -148,15 +150,17 @@ class BatchTable:
         return f"UPDATE batch_ballots {sent}", (reply, reply, batch)
 
     def let_go(self, batch: str) -> Statement:
-        """Return the statement that forgets a batch's requests, as if it had never existed."""
+        """Return the statement that deletes a batch's unanswered requests, so they are planned
+        again.
+        """
         return "DELETE FROM batch_ballots WHERE batch = ? AND state = 'sent'", (batch,)
 
     def consumed(self, ballot: bytes) -> None:
-        """Forget a reply whose vote is on the disk."""
+        """Forget the replies to a ballot whose vote is stored."""
         self._ledger.write_soon([(_CONSUMED, (ballot,))])
 
     async def forget_failures(self) -> None:
-        """Forget failed requests, so that they are asked again."""
+        """Delete failed requests, so that they are sent again."""
         await self._ledger.write_all(
             [(f"DELETE FROM batch_ballots WHERE state = 'failed' OR ({ADRIFT})", ())]  # noqa: S608
         )

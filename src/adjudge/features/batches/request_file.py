@@ -24,21 +24,21 @@ _KEY, _DIGEST = 22, 12
 
 
 def digest_of(request: Request) -> bytes:
-    """Return a digest that distinguishes the requests of one ballot: by prompt and by the labels
-    looked for.
+    """Return a digest that tells apart the requests of one ballot, from the prompt and the
+    labels.
     """
     text = "\0".join((request.prompt.hash, *request.labels))
     return sha256(text.encode("utf-8", "surrogatepass")).digest()[:DIGEST_BYTES]
 
 
 def custom_id(ballot: bytes, request: bytes, attempt: int) -> str:
-    """Return the id of a request at the provider: at most 64 letters, digits, - and _."""
+    """Return a request's id for the provider: at most 64 letters, digits, ``-`` and ``_``."""
     key, digest = (urlsafe_b64encode(part).decode().rstrip("=") for part in (ballot, request))
     return f"{key}-{digest}-a{attempt}"
 
 
 def parsed_id(id: str) -> tuple[bytes, bytes] | None:
-    """Return ballot and request of an id; None if adjudge did not make it."""
+    """Return the ballot and request in an id; None if adjudge did not create it."""
     key, digest = id[:_KEY], id[_KEY + 1 : _KEY + 1 + _DIGEST]
     try:
         ballot, request = urlsafe_b64decode(f"{key}=="), urlsafe_b64decode(digest)
@@ -53,15 +53,15 @@ def parsed_id(id: str) -> tuple[bytes, bytes] | None:
 
 
 def is_id(name: str) -> bool:
-    """Return True for the id of a batch.
+    """Return True if a name has the form of a batch id.
 
-    A ledger may come from anyone, and files are named after these ids.
+    Files are named after these ids, and a ledger may come from an untrusted source.
     """
     return re.fullmatch(r"[0-9a-f]{16}", name) is not None
 
 
 class RequestFile:
-    """A batch whose requests are being written."""
+    """The request file of a batch while it is being written."""
 
     def __init__(self, folder: Path, api: BatchApi, most_requests: int) -> None:
         self.id = uuid4().hex[:16]
@@ -78,13 +78,13 @@ class RequestFile:
         self._write(api.opening(self.id))
 
     def fits(self, line: bytes) -> bool:
-        """Return True if there is room for one more."""
+        """Return True if this line fits into the file; the first one always does."""
         # leave room for separators and the closing bytes
         return self._size + len(line) + 100 <= self._api.most_bytes or not self.ballots
 
     @property
     def full(self) -> bool:
-        """True if there is no room left."""
+        """True if the file has as many requests as a batch may have."""
         return len(self.ballots) >= self._most_requests
 
     def add(
@@ -95,7 +95,7 @@ class RequestFile:
         self.reserved += reserved
 
     def close(self) -> str:
-        """Write everything to the disk; return the SHA-256 of the file."""
+        """Write everything to disk and close the file; return its SHA-256."""
         self._write(self._api.closing)
         with writing(self.path):
             self._file.flush()
@@ -116,7 +116,7 @@ class RequestFile:
 
 
 def is_whole(path: Path, sha: str) -> bool:
-    """Return True if a file has the expected content."""
+    """Return True if the file exists and has this SHA-256."""
     if not path.is_file():
         return False
     digest = sha256()
@@ -127,7 +127,7 @@ def is_whole(path: Path, sha: str) -> bool:
 
 
 def remove_files(folder: Path, id: str) -> None:
-    """Remove the files of a batch from the run's folder."""
+    """Remove a batch's files from the folder."""
     for path in folder.glob(f"{id}*"):
         if path.is_dir():
             for inner in path.iterdir():

@@ -33,7 +33,7 @@ _TWO_DAYS = 172_800.0
 
 
 class Sender:
-    """Sends batches, and finds those that were sent."""
+    """Sends batches, and finds those that were already sent."""
 
     def __init__(self, book: BatchBook) -> None:
         self._book = book
@@ -70,7 +70,7 @@ class Sender:
         )
 
     async def _create(self, batch: Batch) -> None:
-        """Upload and create a batch."""
+        """Upload and create a batch; give it up if its request file is missing or has changed."""
         api, path = self._book.api_of(batch), self._book.path_of(batch)
         if not is_whole(path, batch.request_sha):
             await self._book.give_up(batch, Message("its requests are gone from the run's folder"))
@@ -83,8 +83,9 @@ class Sender:
         await self._book.store_sent(stored, await api.create(batch.id, path, uploaded))
 
     async def _after(self, batch: Batch, error: ModelError) -> Batch:
-        """Return the batch as the ledger has it after an attempt; one that surely did not arrive is
-        not looked up.
+        """Return the batch as the ledger has it after a failed attempt.
+
+        If it certainly did not arrive, reset its time of sending, so that it is not looked up.
         """
         stored = next(entry for entry in self._book.table.under_way() if entry.id == batch.id)
         if stored.asked == batch.asked or not (
@@ -96,8 +97,9 @@ class Sender:
         return again
 
     async def _halve(self, batch: Batch, error: ModelError) -> None:
-        """Plan the requests of a batch that is too large again, in halves. A single request
-        fails.
+        """Give up a batch that is too large, so its requests are planned again in smaller batches.
+
+        A single request fails.
         """
         self._book.put_back = True
         if batch.requests < 2:
@@ -120,10 +122,10 @@ class Sender:
         await self._book.give_up(batch, why)
 
     async def _find_or_return(self, batch: Batch) -> Batch | None:
-        """Return the batch if it is not at the provider.
+        """Look for a batch at the provider; return it if it has to be sent.
 
-        A list may lag behind: it is read repeatedly for a while. A batch that is not listed by then
-        may still exist: that is reported.
+        The provider's list may lag behind, so it is read repeatedly for a while. A batch that is
+        still not listed may exist anyway, so it is reported as possibly paid twice.
         """
         api, pause = self._book.api_of(batch), _FIRST_SEARCH
         while True:
@@ -162,8 +164,8 @@ class Sender:
             pause = min(pause * 2, _LONGEST_SEARCH)
 
     async def listed(self, batch: Batch, api: BatchApi) -> list[Remote]:
-        """Return the batches that the provider lists and that may be this one; if it keeps our
-        names, exactly this one.
+        """Return the provider's batches that may be this one; exactly this one if it stores our
+        names.
         """
         remotes = await api.sent(batch.id, self._book.path_of(batch), batch.created - _TWO_DAYS)
         if api.marks:
@@ -179,7 +181,9 @@ class Sender:
         ]
 
     async def _resolve_unlisted(self, batch: Batch, error: ModelError) -> Batch:
-        """Let the user decide whether to send again, if the provider does not list its batches."""
+        """Send again only if the user has chosen ``resubmit``, since the provider refuses its
+        list of batches.
+        """
         if self._book.settings.orphans == "resubmit":
             return await self._book.pay_twice(
                 batch,
@@ -199,8 +203,10 @@ class Sender:
         )
 
     async def _choose(self, batch: Batch, fitting: list[str]) -> Batch | None:
-        """Choose among batches without our name: a single one is taken until its results tell,
-        several need a decision.
+        """Choose among batches without our name.
+
+        Candidates are kept until their results identify the batch. If there are several, the user
+        must have decided what to do.
         """
         if self._book.settings.orphans == "resubmit":
             return await self._book.pay_twice(

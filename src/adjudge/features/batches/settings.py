@@ -24,7 +24,7 @@ _APIS = ("openai", "azure", "anthropic", "openrouter", "mistral", "google", "gro
 
 @light_dataclass(frozen=True)
 class BatchSettings:
-    """Settings of batches."""
+    """Settings for running in batches."""
 
     detach: bool = key(
         Flag(), "With --batch: send, and end with 3; 'adjudge resume RUN' collects.", False

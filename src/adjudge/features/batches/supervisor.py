@@ -25,14 +25,14 @@ _BELIEVED = 3
 
 
 class Watcher:
-    """Looks at the batches of a run until all have ended."""
+    """Polls a run's batches until all have ended."""
 
     def __init__(self, book: BatchBook, sender: Sender) -> None:
         self._book, self._sender = book, sender
         self._collector = Collector(book.table, book.budget)
 
     async def look(self, batch: Batch) -> bool:
-        """Check a batch, and collect it if it has ended; return True if it has."""
+        """Check a batch and collect it if it has ended; return True if it needs no more polling."""
         api = self._book.api_of(batch)
         try:
             return await self._advance(batch, api)
@@ -47,9 +47,9 @@ class Watcher:
             return await self._not_found(batch)
 
     async def _not_found(self, batch: Batch) -> bool:
-        """Handle a batch that is reported missing; return True if the report is believed.
+        """Handle a batch that is reported missing; return True once the report is believed.
 
-        A single report may be a gateway's mistake, and its answers would be paid twice.
+        A single report may be a gateway's mistake, and sending the batch again would pay twice.
         """
         self._book.check_account(batch)
         if not self._once_more(batch, "not_found"):
@@ -85,10 +85,10 @@ class Watcher:
         return await self._collect(batch, remote, api)
 
     async def _identify(self, batch: Batch, api: BatchApi) -> Remote | None:
-        """Find the batch among several candidates by its results; None until one of them is known
-        to be it.
+        """Identify the batch among its candidates by their results; None if that is not possible
+        yet.
 
-        If no candidate is left, the batch is sent.
+        If no candidate is left, the batch is looked for once more or sent.
         """
         candidates = candidates_of(batch)
         afresh = replace(batch, state=BatchState.INTENDED).with_more(candidates=[], unread={})
@@ -129,7 +129,7 @@ class Watcher:
     async def _candidate(
         self, batch: Batch, id: str, api: BatchApi
     ) -> Remote | Literal["waiting", "unread", "other"]:
-        """Return a candidate that is this batch; otherwise its state."""
+        """Return a candidate if it is this batch, otherwise its state."""
         try:
             remote = await api.look(id)
             if remote.phase is Phase.WAITING:
@@ -156,7 +156,7 @@ class Watcher:
         )
 
     async def _is_ours(self, batch: Batch, remote: Remote, api: BatchApi) -> bool | None:
-        """Return True if the results are of this batch; None if they cannot be read."""
+        """Return True if the results belong to this batch; None if they cannot be read."""
         paths = await api.fetch(remote, self._book.results_of(batch))
         unknown = None if remote.answered else False
         is_ours = next(
@@ -180,9 +180,10 @@ class Watcher:
         _LOG.info("%s has too much waiting: the next batches are smaller", batch.provider)
 
     async def _collect(self, batch: Batch, remote: Remote, api: BatchApi) -> bool:
-        """Collect the results; return True if they are complete.
+        """Collect the results; return True when the batch is finished.
 
-        Incomplete results are fetched again before anything is asked again.
+        Incomplete results are fetched again first; requests whose replies are still missing are
+        then sent again.
         """
         model, paths = (
             self._book.models[batch.model][0],
@@ -210,7 +211,7 @@ class Watcher:
         return True
 
     async def _ask_lost_again(self, batch: Batch, replies: int, answered: int) -> Batch:
-        """Ask lost replies again; if all are lost, only if the user wants to pay twice."""
+        """Allow lost replies to be requested again; if all are lost, only with ``resubmit``."""
         missing = Message(
             "replies are missing from the results of {remote_id}", remote_id=batch.remote_id
         )
@@ -226,9 +227,9 @@ class Watcher:
         )
 
     async def cancel_all(self) -> int:
-        """Ask the provider to stop all batches; return how many there were.
+        """Ask the providers to cancel all open batches; return how many there were.
 
-        Answers given by then can be collected.
+        Replies given until then can be collected.
         """
         open_batches = [
             batch
@@ -259,5 +260,5 @@ def _remove(paths: list[Path]) -> None:
 
 
 def _count_once_more(batch: Batch, what: str) -> Batch:
-    """Count an event of a batch once more."""
+    """Return the batch with the counter for an event increased by one."""
     return replace(batch, more={**batch.more, what: int(batch.more.get(what, 0)) + 1})

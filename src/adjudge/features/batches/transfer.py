@@ -37,7 +37,7 @@ _MOST_OF_AN_ERROR = 100_000
 
 
 def upload(endpoint: Endpoint, path: Path, fields: dict[str, str]) -> Exchange:
-    """Send a file as a form with these fields; return the JSON object that answers it."""
+    """Upload a file as form data with these fields; return the JSON object in the response."""
     headers = {
         name: value for name, value in endpoint.headers.items() if name.lower() != "content-type"
     }
@@ -55,12 +55,12 @@ def upload(endpoint: Endpoint, path: Path, fields: dict[str, str]) -> Exchange:
 
 
 def send_file(endpoint: Endpoint, path: Path) -> Exchange:
-    """Send a file as the body of a request; return the JSON object that answers it."""
+    """Send a file as a request body; return the JSON object in the response."""
     return post_form(endpoint, lambda: path.open("rb"))
 
 
 async def fetch(endpoint: Endpoint, target: Path) -> None:
-    """Download everything at ``endpoint`` into ``target``; existing parts are not fetched again."""
+    """Download ``endpoint`` to ``target``, resuming a partial download."""
     part = target.with_name(f"{target.name}.part")
     idle = 0
     while True:
@@ -88,9 +88,9 @@ async def _fetch(endpoint: Endpoint, part: Path) -> None:
 
 
 async def _append(endpoint: Endpoint, file: BinaryIO, part: Path) -> ModelError | None:
-    """Append what is missing; return an error if one occurred.
+    """Append the missing bytes; return an error if there was one.
 
-    If the server's output changed, the download starts again: no line is made of two halves.
+    If the server's output has changed, the download restarts, so that no line mixes two versions.
     """
     # fetch the last bytes again, to see that the server still sends the same
     start = max(0, file.tell() - _OVERLAP)

@@ -21,16 +21,16 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class Answers:
-    """Rules to read the labels of a set as answers to criteria."""
+    """Rules for reading a set's labels as answers to criteria."""
 
     meanings: Mapping[str, str] = field(default_factory=dict)
     """Label → option, where they are called differently; an empty one leaves such labels out."""
     ties: bool = True
 
     def select(self, rows: LabelledSet) -> LabelledSet:
-        """Drop the labels that are left out, and rows without any other label.
+        """Drop the labels that ``meanings`` leaves out, and the rows without any other label.
 
-        The set's notes count both. The remaining rows were chosen by their labels.
+        The set's notes count both. If rows are dropped, the remaining ones are marked as chosen.
         """
         marks_of_rows = [
             tuple(mark for mark in row.marks if self._meaning(mark) != "") for row in rows.rows
@@ -74,9 +74,9 @@ class Answers:
         return as_chosen(selected) if gone else selected
 
     def labels(self, rows: LabelledSet, criteria: Criteria) -> list[Label]:
-        """Return a label for each mark of the set that ``select`` returned.
+        """Return a label for each mark in a set returned by ``select``.
 
-        A SetupError names the marks that are not answers to the criteria.
+        Raise a SetupError that names the marks that are not answers to the criteria.
         """
         scale = LabelScale(criteria, compares=rows.compares, ties=self.ties)
         answers, at = self._read(rows, criteria), time.time()
@@ -87,7 +87,7 @@ class Answers:
         ]
 
     def read_as(self, rows: LabelledSet, criteria: Criteria) -> str:
-        """Say how labels are read that are not called like the options; empty if all are."""
+        """Say how labels with other names than the options are read; empty if there are none."""
         answers = {} if rows.compares else self._read(rows, criteria)
         pairs = [
             f"{label} → {option}"
@@ -106,7 +106,9 @@ class Answers:
         return _winners(values, rows) if rows.compares else _options(values, criteria, rows.source)
 
     def _meaning(self, mark: AnyMark) -> str | int:
-        """Return the option that a label means; a winner given as an index stays an index."""
+        """Return the option that a label stands for. A winner given as an index stays an index
+        unless it is mapped.
+        """
         if isinstance(mark.answer, int) and not isinstance(mark.answer, bool):
             return self.meanings.get(str(mark.answer), mark.answer)
         text = f"{mark.answer:g}" if isinstance(mark.answer, float) else str(mark.answer).strip()
@@ -119,9 +121,9 @@ Answer = str | float | Winner
 def _options(
     values: Iterable[str | int], criteria: Criteria, source: str
 ) -> dict[str | int, Answer]:
-    """Read each label as an option: by name, else by score.
+    """Read each label as an option, by name or else by score.
 
-    Labels that are numbers between the options' scores are read as numbers.
+    If labels are numbers between the options' scores, all are read as numbers.
     """
     labels = list(dict.fromkeys(values))
     scale = LabelScale(criteria)
@@ -219,8 +221,8 @@ def _winners(values: Iterable[str | int], rows: LabelledSet) -> dict[str | int, 
 def _by_number(text: str, counted: Sequence[int], rows: LabelledSet, most: int) -> Winner:
     """Read a number as a response.
 
-    Responses are counted from 1, with 0 for a tie, if the last one is named by the highest number;
-    from 0 if 0 occurs and the highest number is below that.
+    If the highest number is the number of responses, they are counted from 1, and 0 is a tie. If 0
+    occurs and the highest number is smaller, they are counted from 0. Otherwise raise a SetupError.
     """
     number = int(text)
     if max(counted) == most:

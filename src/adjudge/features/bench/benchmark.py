@@ -56,7 +56,7 @@ _MOST_NUMBERS = 20
 
 
 class RowKey(NamedTuple):
-    """Key of a row, the same for all judges of a run."""
+    """Identifies a row; equal for all judges of a run."""
 
     unit: str
     """What was drawn to be labelled (``LabelledRow.unit``): all copies of a text share it."""
@@ -77,7 +77,7 @@ class BenchSettings:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A row on which judge and people disagree."""
+    """A row on which the judge and people disagree."""
 
     row: int
     """The place of the judgment among the judge's, from 1."""
@@ -104,9 +104,9 @@ class Disagreement:
 
 @dataclass(frozen=True, kw_only=True)
 class AmongPeople:
-    """Agreement of two people with each other, and of the judge with one of them, on the same rows.
+    """Agreement of pairs of people, and of the judge with either person, on the same rows.
 
-    These are the rows that both people labelled and the judge decided, even if people are split.
+    These are the rows that both people labelled and the judge decided, even if the people disagree.
     """
 
     people: int
@@ -126,7 +126,7 @@ class AmongPeople:
 
 @dataclass(frozen=True, kw_only=True)
 class BenchedJudge(JudgeCriterion):
-    """Result of one judge with one criterion."""
+    """The results of one judge with one criterion."""
 
     rank: int = 0
     identity: str
@@ -185,7 +185,7 @@ class BenchedJudge(JudgeCriterion):
 
 @dataclass(frozen=True)
 class Ranking:
-    """Judges that answer one question, the best first."""
+    """Judges that answer the same question, best first."""
 
     question: str
     judges: tuple[BenchedJudge, ...]
@@ -197,13 +197,13 @@ class Ranking:
 
     @property
     def tied(self) -> tuple[BenchedJudge, ...]:
-        """The best judge and those that cannot be told apart from it; empty if all can."""
+        """The best judge and those that cannot be told apart from it; empty if there are none."""
         rivals = [judge for judge in self.judges[1:] if judge.told_apart is False]
         return (self.judges[0], *rivals) if rivals else ()
 
     @property
     def figure(self) -> str:
-        """The name of the measure of agreement."""
+        """The name of the agreement measure."""
         return self.judges[0].figure
 
     def to_dict(self) -> JsonDict:
@@ -231,9 +231,10 @@ class Benchmark:
 
 
 def benchmark_of(folder: str | Path, settings: BenchSettings | None = None) -> Benchmark:
-    """Rank the judges of a run by its labels.
+    """Rank a run's judges by their agreement with its human labels.
 
-    Rows are read as a stream; only labelled ones are kept in memory.
+    Rows are streamed; only labelled ones are kept in memory. Rows that a judge learned from are
+    left out for that judge.
     """
     settings = settings or BenchSettings()
     with reading(folder) as ledger:
@@ -286,7 +287,7 @@ def benchmark_of(folder: str | Path, settings: BenchSettings | None = None) -> B
 
 
 def _learned_note(judge: str, count: int, *, is_ranked: bool) -> Message:
-    """Count the labelled rows that do not measure a judge because it learned from them."""
+    """Say how many labelled rows do not count for a judge because it learned from them."""
     if is_ranked:
         return plural(
             "{judge} learned from {count} of the labelled rows: its figures are about the others",
@@ -384,7 +385,7 @@ def _read_rows(
 
 
 def _scores(judgments: Sequence[LabelledJudgment], missing: str) -> Iterator[tuple[RowKey, float]]:
-    """Yield each row's score for the ranking, with failures as the policy counts them."""
+    """Yield each row's score for the ranking. ``missing`` says how a missing verdict counts."""
     copies: Counter[str] = Counter()
     for judgment in judgments:
         unit = judgment.row.unit
@@ -399,8 +400,9 @@ def _scores(judgments: Sequence[LabelledJudgment], missing: str) -> Iterator[tup
 def compare_rows(
     scores_a: Mapping[RowKey, float], scores_b: Mapping[RowKey, float], *, level: float
 ) -> Difference:
-    """Compare two judges on the rows of ``scores_a``, which both judged. Copies of a text count
-    once.
+    """Compare two judges on the rows of ``scores_a``, which both must have judged.
+
+    Copies of a text count as one.
     """
     rows = list(scores_a)
     units = [row.unit for row in rows]
@@ -416,9 +418,9 @@ def compare_rows(
 def _disagreements(
     judgments: Sequence[LabelledJudgment], measure: Measure
 ) -> Iterator[Disagreement]:
-    """Yield rows on which judge and people disagree.
+    """Yield the rows on which the judge and people disagree.
 
-    Numbers are seldom equal: of those, only the rows with the largest differences.
+    Numbers are seldom equal, so for them only the rows with the largest differences are returned.
     """
     wrong = [judgment for judgment in judgments if judgment.right is False]
     if measure.is_number:
@@ -491,14 +493,12 @@ FOLDS = 10
 
 
 def chosen_judge(scores: Sequence[Mapping[RowKey, float]], level: float = 0.95) -> Estimate | None:
-    """Return how often the judge that looks best is right.
+    """Estimate how often the judge that ranks first is right, allowing for the choice.
 
-    Each tenth of the texts is scored by the judge that is best on the other nine. The best of many
-    is best by luck too, which its own rows do not show.
-
-    ``scores``: of each judge, row → whether it was right. The limits are those of the best at a
-    level that holds for all of them at once. None for a single judge, or if the judges share too
-    few rows.
+    The best of many judges is partly lucky, which its own rows do not show. So each tenth of the
+    texts is scored by the judge that is best on the other nine. ``scores``: for each judge, row →
+    whether it was right. The limits are those of the best judge, at a level that holds for all
+    judges at once. None for a single judge, or if the judges share too few rows.
     """
     # only rows that all judges scored, in an order that does not depend on any judge
     rows = sorted(set.intersection(*map(set, scores))) if len(scores) > 1 else []
@@ -539,7 +539,9 @@ def chosen_judge(scores: Sequence[Mapping[RowKey, float]], level: float = 0.95) 
 
 
 def _worth(judge: BenchedJudge) -> tuple[float, float, int, float, str]:
-    """Return a sort key, the best first; of equals the judge that fails less, then the cheaper."""
+    """Return a sort key for judges, best first. Ties go to the one with fewer failures, then
+    the cheaper.
+    """
     agreement, kappa = judge.agreement.value, judge.kappa.value
     cost = judge.effort.usd if judge.effort.usd is not None else float("inf")
     worth = -agreement if agreement is not None else float("inf")
@@ -547,8 +549,9 @@ def _worth(judge: BenchedJudge) -> tuple[float, float, int, float, str]:
 
 
 def _among_people(judgments: Sequence[LabelledJudgment]) -> AmongPeople | None:
-    """Compare people with each other and with the judge; None if no two people labelled a row that
-    the judge decided.
+    """Compare people with each other and with the judge.
+
+    Return None if no row that the judge decided was labelled by two people.
     """
     rows = [judgment.row for judgment in judgments if judgment.row.judge_answer is not None]
     pairs: dict[tuple[str, str], list[LabelledRow]] = {}
@@ -584,7 +587,7 @@ def _among_people(judgments: Sequence[LabelledJudgment]) -> AmongPeople | None:
 
 
 def _mean_over_rows(figures: Sequence[tuple[int, float | None]]) -> float | None:
-    """Return the mean of figures, weighted by rows; None if none is defined."""
+    """Return the mean weighted by row counts; None if no value is defined."""
     defined = [(count, value) for count, value in figures if value is not None]
     total = sum(count for count, _ in defined)
     return math.fsum(count * value for count, value in defined) / total if total else None

@@ -111,7 +111,7 @@ def _meanings(
 
 @light_dataclass(frozen=True, kw_only=True)
 class Labelled(SpendingOptions):
-    """Options shared by all commands that measure judges by labelled rows."""
+    """Options shared by all commands that measure judges on labelled rows."""
 
     human: tuple[str, ...] = option(
         "--human",
@@ -171,7 +171,7 @@ class Labelled(SpendingOptions):
     ) -> LabelledSource:
         """Return the source of the labelled rows.
 
-        ``kinds``: of the criteria that are known before the rows are read.
+        ``kinds``: the kinds of criteria known before the rows are read.
         """
         if not self.human and (self.id, self.sheet, self.header_row) != (None, None, None):
             raise UsageError(
@@ -204,7 +204,7 @@ class Labelled(SpendingOptions):
 
 
 class BadRows:
-    """Reports rows that cannot be read, or stops at the first of them."""
+    """Reports rows that cannot be read, or stops at the first one."""
 
     def __init__(self, *, stop: bool) -> None:
         self.count = 0
@@ -403,9 +403,7 @@ def _suggest_human_column(data: Path) -> Iterator[None]:
 
 
 def _recorded_run(data: Path, options: BenchOptions) -> Path:
-    """Return the run folder of the judges that the data recorded: the data itself, or its
-    import.
-    """
+    """Return the run folder with the recorded judges: ``data`` itself, or its import."""
     if holds_run(data):
         return data
     folder = _folder(data, options)
@@ -472,9 +470,9 @@ def labelled_rows(
     language: str,
     bad_rows: BadRows,
 ) -> tuple[LabelledSet, list[NamedCriteria]]:
-    """Return the rows with the fields that the criteria read, and the criteria.
+    """Return the labelled rows, with the fields that the criteria read, and the criteria.
 
-    Criteria are those named by the options, or else the question of the data.
+    The criteria are those named by the options, else the one recorded in the data.
     """
     plain = [column for column in options.column if "=" not in column]
     # which columns are needed depends on the kind of criteria, which a table does not say
@@ -534,9 +532,7 @@ def _notes(rows: LabelledSet) -> list[str]:
 
 
 def execute_with_labels(plan: Plan, labels: Sequence[Label], options: Labelled) -> int:
-    """Judge, and store the labels as soon as there is a run; return how many rows could not be
-    judged.
-    """
+    """Run the plan, storing the labels once the run exists; return how many rows were skipped."""
     outcome = RunOutcome(plan)
     display = RunDisplay(outcome, quiet=options.quiet or options.as_json)
     with (
@@ -598,10 +594,10 @@ def _exit_code(benchmark: Benchmark, least: float | None, skipped: int) -> int:
 
 
 def _gate_failure(ranking: Ranking, least: float) -> tuple[Message, ExitCode] | None:
-    """Return why one question does not pass --fail-under; None if it does.
+    """Return why a question does not pass ``--fail-under``; None if it passes.
 
-    The best of several judges is best by luck too. Its own figure may fail the gate, but cannot
-    pass it: that takes the figure that allows for the choice.
+    The best of several judges is partly lucky. Its own agreement can fail the gate, but cannot pass
+    it: that needs the estimate that allows for the choice.
     """
     judge = ranking.judges[0]
     agreement = judge.agreement.value

@@ -12,7 +12,7 @@ from adjudge.runs.exporters.page_files import envelope, write_page
 
 
 def write_benchmark(path: Path, benchmark: Benchmark, language: str) -> None:
-    """Write the ranking with its disagreements."""
+    """Write the ranking and its disagreements as .md, .html or .json."""
     pages = {
         ".md": lambda: benchmark_markdown(benchmark, language),
         ".html": lambda: benchmark_html(benchmark, language),
@@ -34,7 +34,7 @@ def benchmark_json(benchmark: Benchmark) -> str:
 
 
 def benchmark_facts(benchmark: Benchmark) -> JsonDict:
-    """Return the facts of a document besides its rankings."""
+    """Return the document's fields other than its rankings."""
     settings = benchmark.settings
     return {
         "data": benchmark.source,

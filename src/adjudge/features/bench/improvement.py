@@ -34,7 +34,7 @@ FEWEST = 20
 
 @dataclass(frozen=True)
 class Split:
-    """Labelled rows that the writer may see, and those that test its proposal."""
+    """Labelled rows that the writer may see, and held-out rows that test its proposal."""
 
     seen: LabelledSet
     held_out: LabelledSet
@@ -42,7 +42,7 @@ class Split:
 
 
 def split(rows: LabelledSet, share: float, seed: int) -> Split:
-    """Split rows by lot; ``share`` is held out."""
+    """Split the rows pseudo-randomly by their content; ``share`` of them is held out."""
     if len(rows.rows) < FEWEST:
         raise SetupError(
             "{source} has {count} labelled rows: {fewest} are the fewest that can be split "
@@ -66,7 +66,7 @@ def split(rows: LabelledSet, share: float, seed: int) -> Split:
 
 
 def cases_of(judge: BenchedJudge, rows: LabelledSet, most: int) -> list[DisputedRow]:
-    """Return the disagreements on these rows; a random choice if there are more than ``most``."""
+    """Return the judge's disagreements on these rows, at most ``most``, chosen at random."""
     instances = {row.instance.identity: row.instance for row in rows.rows}
     disagreements = sorted(
         (case for case in judge.disagreements if case.identity in instances),
@@ -80,7 +80,7 @@ def cases_of(judge: BenchedJudge, rows: LabelledSet, most: int) -> list[Disputed
 
 @dataclass(frozen=True)
 class CriterionImprovement:
-    """Result of a proposal on rows that the writer has not seen."""
+    """The effect of a proposal on rows that the writer has not seen."""
 
     before: Criteria
     proposal: Proposal
@@ -166,7 +166,7 @@ def improvement_of(
     rows: LabelledSet,
     level: float,
 ) -> CriterionImprovement:
-    """Compare old and new criteria over the held-out rows that the judge decided both times."""
+    """Compare old and new criteria on the held-out rows that the judge decided both times."""
     shared = {row: score for row, score in new.scores.items() if row in old.scores}
     if not shared:
         raise RunError(
@@ -186,7 +186,7 @@ def improvement_of(
 
 
 def budget_left(budget: Budget | None, folders: Iterable[Path]) -> Budget | None:
-    """Return what other runs under the same budget leave of it."""
+    """Return the part of the budget that the runs in ``folders`` have not spent."""
     if budget is None:
         return None
     spent = sum((spent_in(folder) for folder in folders if holds_run(folder)), Spent())
@@ -194,7 +194,7 @@ def budget_left(budget: Budget | None, folders: Iterable[Path]) -> Budget | None
 
 
 def entry_of(file: Path, name: str | None) -> tuple[list[CatalogEntry], int]:
-    """Return the criteria of a file, and the place of the one to improve."""
+    """Return the criteria in a file, and the index of the one to improve."""
     entries = read_entries(file)
     names = [entry.criteria.name for entry in entries]
     if name is None and len(entries) == 1:
@@ -218,7 +218,7 @@ def entry_of(file: Path, name: str | None) -> tuple[list[CatalogEntry], int]:
 
 
 def write_criteria(path: Path, entries: Sequence[CatalogEntry]) -> None:
-    """Write criteria to a new file; existing files are never overwritten."""
+    """Write criteria to a new file; never overwrite an existing one."""
     documents = [as_file(entry) for entry in entries]
     text = yaml.safe_dump(
         documents[0] if len(documents) == 1 else documents,
@@ -230,7 +230,7 @@ def write_criteria(path: Path, entries: Sequence[CatalogEntry]) -> None:
 
 
 def refuse_existing(path: Path) -> None:
-    """Refuse an existing file before anything is paid for."""
+    """Raise a SetupError if the file exists, before anything is spent."""
     if path.exists() or path.is_symlink():
         raise SetupError(
             "{path} is there already, and is not overwritten: give --write another name", path=path

@@ -129,12 +129,12 @@ class ImproveOptions(Labelled):
 
     @property
     def run(self) -> Path:
-        """The folder of the judge's run, the writer's replies and the new judgments."""
+        """The folder for the judge's run, the writer's replies and the new judgments."""
         return self.folder or own_folder(Path("runs") / f"improve-{self.file.stem}")
 
     @property
     def target(self) -> Path | None:
-        """The file to write, if one is requested."""
+        """The file to write the proposal to; None without ``--write``."""
         if self.write is None:
             return None
         return (

@@ -21,7 +21,7 @@ _STYLES = {
 
 
 def show_nothing(judge: BenchedJudge, parts: Split, screen: Screen) -> None:
-    """Say that there was nothing to show to the writer."""
+    """Say that there were no disagreements to show to the writer."""
     screen.say(_split_line(parts))
     agreement = judge.agreement.value
     screen.say(

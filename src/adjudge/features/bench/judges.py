@@ -34,7 +34,7 @@ class Matrix:
     seed: int | None = None
 
     def entries(self, *, compares: bool) -> Iterator[JudgeEntry]:
-        """Yield a judge per combination, named by what distinguishes it from the others."""
+        """Yield a judge per combination, named after the settings that vary."""
         for criterion, votes, temperature, mode in product(
             self.criteria, self.votes, self.temperatures, self.modes
         ):
@@ -65,7 +65,7 @@ class Matrix:
         return DirectEntry(kind="direct", **settings)
 
     def _settings(self, votes: int, temperature: float | None, mode: Mode | None) -> Iterator[str]:
-        """Yield names of the settings of which several values are tried."""
+        """Yield the names of the settings for which several values are tried."""
         if len(self.votes) > 1:
             yield "1 vote" if votes == 1 else f"{votes} votes"
         if len(self.temperatures) > 1:
@@ -79,7 +79,7 @@ class Matrix:
 def bench_file(
     rows: LabelledSet, matrix: Matrix, language: str, run: Path, *, stop_at_bad_row: bool
 ) -> EvalFile:
-    """Return the eval file in which every judge judges the labelled rows."""
+    """Return an eval file in which every judge judges the labelled rows."""
     return EvalFile(
         data=DataEntry(path=rows.source),
         judges=tuple(matrix.entries(compares=rows.compares)),
@@ -92,7 +92,7 @@ def bench_file(
 
 
 def needed_fields(criteria: Iterable[Criteria]) -> list[str]:
-    """Return all fields that criteria read."""
+    """Return all fields that the criteria read."""
     return [
         name
         for criterion in criteria
@@ -101,7 +101,7 @@ def needed_fields(criteria: Iterable[Criteria]) -> list[str]:
 
 
 def keep_labels(folder: Path, labels: Iterable[Label]) -> None:
-    """Add labels to a run; labels that it already has are not added again."""
+    """Add labels to a run, except those that it already has."""
     store = LabelStore(folder)
     answers = {
         (label.row, label.criteria, label.annotator): label.answer for label in store.current()

@@ -36,7 +36,7 @@ AnyMark = Mark | Label
 
 @dataclass(frozen=True)
 class MarkedRow:
-    """A row with people's marks."""
+    """A row with its human labels."""
 
     instance: Instance
     marks: tuple[AnyMark, ...]
@@ -44,7 +44,7 @@ class MarkedRow:
 
 @dataclass(frozen=True)
 class LabelledSet:
-    """Rows with labels, each row once."""
+    """Labelled rows, without duplicates."""
 
     source: str
     rows: tuple[MarkedRow, ...]
@@ -56,11 +56,11 @@ class LabelledSet:
 
     @property
     def compares(self) -> bool:
-        """True if rows hold responses to compare."""
+        """True if the rows hold several responses to compare."""
         return not isinstance(self.rows[0].instance.value("response") or "", str)
 
     def with_fields(self, needed: Iterable[str]) -> LabelledSet:
-        """Return the rows with their fields renamed to those that criteria read."""
+        """Return the set with its fields renamed to those that the criteria read."""
         names = tuple(dict.fromkeys(needed))
         return replace(
             self,
@@ -72,7 +72,7 @@ class LabelledSet:
 
 @dataclass(frozen=True)
 class LabelledSource:
-    """Location of labelled rows, and how to read them."""
+    """Where labelled rows are, and how to read them."""
 
     path: Path
     human: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ class LabelledSource:
 
 
 def labelled_set(source: LabelledSource) -> LabelledSet:
-    """Read the labelled rows; errors say where they were sought."""
+    """Read the labelled rows of a source; raise a RunError if there are none."""
     if holds_run(source.path):
         labelled = _read_run(source)
     elif source.human:
@@ -132,12 +132,12 @@ def labelled_set(source: LabelledSource) -> LabelledSet:
 
 
 def lot(seed: int, identity: str) -> str:
-    """Return the lot of a row. It depends on the seed and the row alone, not on other rows."""
+    """Return a row's sort key for random draws. It depends only on the seed and the row."""
     return hashlib.sha256(f"{seed}:{identity}".encode()).hexdigest()
 
 
 class _RowCollection:
-    """Collects rows by content, with their marks."""
+    """Collects rows and their labels, merging rows with the same content."""
 
     def __init__(self) -> None:
         self._instances: dict[str, Instance] = {}
@@ -177,7 +177,7 @@ class _RowCollection:
 
 
 def _consistent(marks: Sequence[AnyMark]) -> tuple[AnyMark, ...]:
-    """Return one mark per person; none of a person with several answers."""
+    """Return one mark per person, leaving out people who gave different answers."""
     by_person: dict[str, dict[str, AnyMark]] = {}
     for mark in marks:
         by_person.setdefault(mark.annotator, {})[str(mark.answer)] = mark
@@ -198,9 +198,7 @@ def _read_columns(source: LabelledSource) -> LabelledSet:
 
 
 def as_chosen(labelled: LabelledSet) -> LabelledSet:
-    """Mark all rows as chosen: if some rows have no label, nobody says how the others were
-    picked.
-    """
+    """Mark the labels of all rows as chosen: it is unknown how the labelled rows were picked."""
     rows = (
         MarkedRow(row.instance, tuple(replace(mark, design="chosen") for mark in row.marks))
         for row in labelled.rows
@@ -209,7 +207,7 @@ def as_chosen(labelled: LabelledSet) -> LabelledSet:
 
 
 def _without_labels(instance: Instance, cells: Cells, human: Sequence[str]) -> Instance:
-    """Return the row without people's answers, even if their column is named like a field
+    """Return the row without people's answers, even if their column has a field's name
     (``target``, ``expected``).
     """
     labels = {column_in(cells, name) for name in human}
@@ -238,7 +236,7 @@ def _instances(source: LabelledSource) -> Iterator[Instance]:
 
 
 def _check_columns(columns: Mapping[str, str], human: Sequence[str]) -> Mapping[str, str]:
-    """Refuse a label among the fields: a judge would read the right answer."""
+    """Raise a SetupError if a field is read from a label column: the judge would see the answer."""
     for name, column in columns.items():
         if column_in(human, column) is not None:
             raise SetupError(
@@ -322,7 +320,10 @@ def _read_import(source: LabelledSource) -> LabelledSet:
 
 
 def _criterion_of(question: RecordedQuestion, recorded: Iterable[RecordedRow]) -> Criteria | None:
-    """Return the question as a criterion; None for a rating, which has no options."""
+    """Return the question as a criterion; None for a rating, which has no options.
+
+    The options of a choice include the recorded answers.
+    """
     if question.kind == "rating":
         return None
     answers = Counter(

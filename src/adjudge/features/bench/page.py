@@ -48,7 +48,7 @@ Line = JsonDict
 
 
 def show_all(request: Request) -> Response:
-    """Show all benchmarks, or the lines selected by the query."""
+    """Show all benchmarks, or the lines that match the query."""
     site, query = site_of(request), request.query_params
     group = query.get("group") or GROUPS[0]
     one_of("group", group, GROUPS)
@@ -130,8 +130,9 @@ def show(request: Request) -> Response:
 
 
 def _is_benchmark(site: Site, place: RunPlace) -> bool:
-    """Return True if ``adjudge bench`` made the run, or it was imported with labels. Cached per
-    run.
+    """Return True if ``adjudge bench`` made the run, or it was imported with labels.
+
+    The result is cached per run.
     """
     return site.library.get_or_compute(place, "is benchmark", lambda: _has_labels_and_judges(place))
 
@@ -154,7 +155,7 @@ def _benchmark(site: Site, place: RunPlace) -> Benchmark:
 def _load(
     site: Site, places: Sequence[RunPlace]
 ) -> tuple[list[tuple[RunPlace, Benchmark]], list[str]]:
-    """Return the benchmarks, and why some cannot be shown."""
+    """Return the benchmarks, and error messages for those that cannot be shown."""
     benchmarks = list[tuple[RunPlace, Benchmark]]()
     troubles = list[str]()
     for place in places:
@@ -198,9 +199,9 @@ def _fits(line: Line, query: Mapping[str, str]) -> bool:
 def _sections(
     lines: Sequence[Line], group: str, notes_by_question: Mapping[str, JsonDict]
 ) -> list[JsonDict]:
-    """Group lines. ``beside``: question → notes on its ranking.
+    """Group the lines. ``notes_by_question``: question → notes on its ranking.
 
-    Only lines of one question are ranked against each other; others are sorted by agreement.
+    Only lines with the same question are ranked against each other; others are sorted by agreement.
     """
     groups: dict[str, list[Line]] = {}
     for line in lines:
@@ -216,7 +217,7 @@ def _sections(
 
 
 def _cost_plots(sections: Sequence[JsonDict], language: str) -> dict[str, Markup]:
-    """Return a plot per question with prices of several judges, by the question's title."""
+    """Return a cost plot for each question that has at least two priced judges, by its title."""
     return {
         str(section["title"]): plot
         for section in sections
@@ -241,7 +242,9 @@ def _by_agreement(line: Line) -> float:
 def _notes_of_rankings(
     benchmarks: Sequence[tuple[RunPlace, Benchmark]],
 ) -> Iterator[tuple[str, JsonDict]]:
-    """Yield the notes on each ranking: agreement among people, baselines, and notes of the run."""
+    """Yield (question, notes) for each ranking: ties, agreement among people, baselines, and
+    notes of the run.
+    """
     for place, benchmark in benchmarks:
         for ranking in benchmark.rankings:
             notes: JsonDict = {"notes": [*beside(ranking), *benchmark.notes]}

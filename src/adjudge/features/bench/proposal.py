@@ -32,13 +32,13 @@ TRIES = 3
 
 @dataclass(frozen=True)
 class Proposal:
-    """Criteria as a model proposes them."""
+    """Criteria proposed by a model."""
 
     criteria: Criteria
     explanation: str
 
     def changes(self, before: Criteria) -> Iterator[tuple[str, str, str]]:
-        """Yield (what, before, after) of everything that differs."""
+        """Yield (what, before, after) for each difference."""
         proposed = self.criteria
         if proposed.description != before.description:
             yield "description", before.description, proposed.description
@@ -62,12 +62,14 @@ class Writer:
 
     @property
     def examples(self) -> int:
-        """The maximum number of examples to request; comparisons get none."""
+        """The maximum number of examples to request; 0 for comparisons, or if only wording is
+        requested.
+        """
         return 0 if self.change == "wording" or self.compares else MOST_EXAMPLES
 
     @property
     def wording(self) -> bool:
-        """True if new wording is requested."""
+        """True if new wording is requested, as always for comparisons."""
         return self.change != "examples" or self.compares
 
     def prompt(self, criteria: Criteria, cases: Sequence[DisputedRow]) -> Prompt:
@@ -89,9 +91,9 @@ class Writer:
         budget: Budget | None,
         prices: PriceTable | None = None,
     ) -> Proposal:
-        """Ask for a proposal, and ask again if the reply cannot be read.
+        """Request a proposal, again if the reply cannot be used.
 
-        Replies are stored in ``run``, if there is one.
+        Replies are stored in ``run``, if it is given. Raise a RunError if no reply can be used.
         """
         prompt, reason = self.prompt(criteria, cases), ""
         about: dict[str, JsonObject] = {
@@ -124,7 +126,7 @@ class Writer:
     propose = sync_edge(apropose)
 
     def read(self, text: str, criteria: Criteria, cases: Sequence[DisputedRow]) -> Proposal:
-        """Return the proposal in ``text``. A ValueError says why there is none."""
+        """Parse the proposal in ``text``; raise a ValueError if there is no usable one."""
         reply = next((match.data for match in reversed(find_objects(text)) if match.data), None)
         if reply is None:
             raise WrongData("the reply holds no JSON object")
@@ -175,8 +177,9 @@ def _options(options: Sequence[CriteriaOption], reply: object) -> tuple[Criteria
 def _examples(
     criteria: Criteria, cases: Sequence[DisputedRow], reply: object
 ) -> list[CriteriaExample]:
-    """Return the examples that the writer chose: only rows that it was shown, with people's
-    answers.
+    """Return the rows chosen by the writer as examples, with people's answers.
+
+    Numbers of rows that it was not shown are ignored.
     """
     numbers = [item for item in reply if isinstance(item, int)] if isinstance(reply, list) else []
     rows = [cases[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(cases)]

@@ -20,7 +20,7 @@ HEADINGS = (
 
 
 def show_published(results: PublishedResults, screen: Screen) -> None:
-    """Show a table per set, with the agreement of people and of a constant answer."""
+    """Show a table per set, with reference figures such as agreement among people."""
     for published_set in results.sets:
         screen.say(title_of_set(published_set), "bold")
         screen.show(screen.table(HEADINGS, (_cells(judge) for judge in published_set.judges)))
@@ -39,7 +39,7 @@ def title_of_set(published_set: PublishedSet) -> Message:
 
 
 def beside_set(published_set: PublishedSet) -> Iterator[Message]:
-    """Yield the origin of a set, and references for its figures."""
+    """Yield a set's origin, and reference values for its figures."""
     place = {
         "source": published_set.source,
         "licence": published_set.licence,

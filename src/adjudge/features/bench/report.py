@@ -50,7 +50,7 @@ def _time(judge: BenchedJudge) -> str:
 
 
 def against_best(judge: BenchedJudge) -> str:
-    """Say whether the best judge is better than this one."""
+    """Say whether the best judge is better than this one; a dash if that was not tested."""
     if judge.rank == 1:
         return Message("best")
     if judge.told_apart is None:
@@ -93,7 +93,7 @@ EXPLAINED: Mapping[str, Message] = {
 
 
 def table_of(ranking: Ranking) -> tuple[list[str], list[Cells]]:
-    """Return headings and a line per judge. Columns that no judge has a value for are left out."""
+    """Return the headings and one line per judge. Columns without any value are left out."""
     cells = {name: [column(judge) for judge in ranking.judges] for name, column in _COLUMNS.items()}
     single = all(
         judge.single_vote.value == judge.agreement.value or judge.single_vote.value is None
@@ -118,7 +118,9 @@ def table_of(ranking: Ranking) -> tuple[list[str], list[Cells]]:
 
 
 def beside(ranking: Ranking) -> list[Message]:
-    """Return notes on a ranking: judges that tie, agreement among people, and baselines."""
+    """Return notes on a ranking: ties, the estimate for the winner, agreement among people, and
+    baselines.
+    """
     notes = []
     if tied := ranking.tied:
         names = ", ".join(judge.judge for judge in tied)
@@ -155,7 +157,7 @@ def beside(ranking: Ranking) -> list[Message]:
 
 
 def _among_people(judge: str, agreement_among_people: AmongPeople) -> Message:
-    """Describe how well people agree with each other, and the judge with one of them."""
+    """Describe how well people agree with each other, and the judge with either of them."""
     people, judge_text = (
         Message("{agreement:.3f}", agreement=agreement)
         if kappa is None
@@ -176,7 +178,7 @@ def _among_people(judge: str, agreement_among_people: AmongPeople) -> Message:
 
 
 class PricedJudge(NamedTuple):
-    """The cost of a judge per thousand rows, and its agreement with people."""
+    """A judge's cost per thousand rows, and its agreement with people."""
 
     rank: int
     name: str
@@ -185,8 +187,9 @@ class PricedJudge(NamedTuple):
 
 
 def cost_plot(judges: Sequence[PricedJudge], language: str) -> Markup:
-    """Plot agreement (up) against cost (right), each judge by its rank. Empty for fewer than two
-    judges.
+    """Plot agreement (vertical) against cost (horizontal), labelling each judge with its rank.
+
+    Return an empty string for fewer than two judges.
     """
     if len(judges) < 2:
         return Markup("")
@@ -257,7 +260,7 @@ def title_of(benchmark: Benchmark, ranking: Ranking) -> Message:
 
 
 def intervals_message(benchmark: Benchmark) -> Message:
-    """Say how confident the intervals are, and how they were computed."""
+    """Say at which level the intervals hold, and how they were computed."""
     draws = benchmark.settings.agreement.draws
     return Message(
         "Intervals at {level:.0f}%; those of kappa and confidence by drawing rows anew, {count} "
@@ -269,7 +272,7 @@ def intervals_message(benchmark: Benchmark) -> Message:
 
 
 def benchmark_markdown(benchmark: Benchmark, language: str = "en") -> str:
-    """Render the benchmark as Markdown, for code hosts and mail."""
+    """Render the benchmark as Markdown, for code hosts and email."""
     return (
         _render(
             "adjudge.features.bench:benchmark.md.jinja", benchmark, language, html=False
@@ -279,7 +282,7 @@ def benchmark_markdown(benchmark: Benchmark, language: str = "en") -> str:
 
 
 def benchmark_html(benchmark: Benchmark, language: str = "en") -> str:
-    """Render the benchmark as a self-contained HTML file that loads and sends nothing."""
+    """Render the benchmark as a self-contained HTML file that makes no network requests."""
     return _render("adjudge.features.bench:benchmark.html.jinja", benchmark, language, html=True)
 
 

@@ -30,7 +30,9 @@ _LONGEST = 160
 
 
 def show_benchmark(benchmark: Benchmark, screen: Screen, disagreements: int = 0) -> None:
-    """Show a line per judge, the best first, then notes."""
+    """Show one line per judge, best first, then notes. List up to ``disagreements`` rows per
+    judge.
+    """
     for ranking in benchmark.rankings:
         title = Message(
             "{source}: {title}", source=benchmark.source, title=title_of(benchmark, ranking)
@@ -50,9 +52,7 @@ def show_benchmark(benchmark: Benchmark, screen: Screen, disagreements: int = 0)
 
 
 def _tables(ranking: Ranking, screen: Screen) -> Iterator[Table]:
-    """Yield one table, or two if it is wider than the terminal: who is best, then how they
-    judge.
-    """
+    """Yield one table, or two if it is wider than the terminal: the main results, then the rest."""
     headings, lines = table_of(ranking)
     natural = sum(
         max(len(screen.render(cell)) for cell in (name, *cells)) + 1
@@ -90,7 +90,7 @@ def _table(headings: Sequence[str], lines: Sequence[Sequence[str]], screen: Scre
 
 
 def failure_lines(judge: BenchedJudge) -> Iterator[Message]:
-    """Yield the reasons why a judge has no verdict on some rows."""
+    """Yield a line per reason why a judge has no verdict on some rows."""
     for reason, count in judge.reasons.items():
         yield Message(
             "{judge}: no verdict on {rows}: {reason}",

@@ -20,9 +20,9 @@ class DummyDirectJudge(BaseDirectJudge):
     def _run(
         self, instances: list[Instance], criteria: list[Criteria]
     ) -> list[DirectInstanceResult]:
-        """Return a result for each instance, by the criteria at the same place.
+        """Return one result per instance, using the criteria at the same index.
 
-        Repetition, order and pooling are done for you.
+        The base class takes care of repetition, order and pooling.
         """
         results = []
         for instance, criterion in zip(instances, criteria, strict=True):
@@ -38,10 +38,10 @@ class DummyDirectJudge(BaseDirectJudge):
 
 @dataclass(kw_only=True, eq=False)
 class DummyPairwiseJudge(BasePairwiseJudge):
-    """Prefers the longer response, and the first of equals."""
+    """Prefers the longer response; if several are longest, the first of them."""
 
     def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[int]:
-        """Return, for each instance, the place of the better response among those shown."""
+        """Return, for each instance, the index of the better response among those shown."""
         responses_of_rows = [
             instance.fields[criterion.to_evaluate_field]
             for instance, criterion in zip(instances, criteria, strict=True)

@@ -32,7 +32,7 @@ _JUDGE = "eval_assist"
 
 
 def case_out(name: str, content: JsonObject) -> JsonDict:
-    """Return the file of a test case; EvalAssist assigns its number on import."""
+    """Return a test case as EvalAssist's file; EvalAssist assigns its id on import."""
     content_data = {
         "pipeline": content.get("evaluator"),
         "syntheticGenerationConfig": None,
@@ -48,7 +48,7 @@ def case_out(name: str, content: JsonObject) -> JsonDict:
 
 
 def criteria_out(criteria: Criteria, context: Sequence[str], *, compares: bool) -> JsonDict:
-    """Return criteria for EvalAssist."""
+    """Convert criteria to EvalAssist's form."""
     options = [some_of(option, "name", "description", "score") for option in criteria.options]
     return {
         "name": criteria.name,
@@ -64,9 +64,9 @@ def criteria_out(criteria: Criteria, context: Sequence[str], *, compares: bool) 
 
 
 def instance_out(id: str, fields: GivenFields, judged_field: str, *, compares: bool) -> JsonDict:
-    """Return a row without a judgment and without an expected result.
+    """Convert a row to EvalAssist's form, without a judgment or an expected result.
 
-    Texts in a list become one text, and are stored next to it as they are.
+    Lists of context texts are joined into one text; the original list is kept in the metadata.
     """
     lists = {
         name: list(value)
@@ -93,7 +93,7 @@ def instance_out(id: str, fields: GivenFields, judged_field: str, *, compares: b
 
 
 def examples_out(criteria: Criteria, *, compares: bool) -> list[JsonDict]:
-    """Return the examples that a judge is shown before its own row, with their options."""
+    """Return the criteria's examples, with their options as expected results."""
     examples = []
     for number, example in enumerate(criteria.examples, 1):
         instance = instance_out(
@@ -116,7 +116,7 @@ def examples_out(criteria: Criteria, *, compares: bool) -> list[JsonDict]:
 
 
 def evaluator_out(models: Sequence[str], *, compares: bool) -> JsonDict | None:
-    """Return the evaluator; None: EvalAssist's user chooses."""
+    """Return the evaluator; None without models, so that EvalAssist's user chooses."""
     if not models:
         return None
     provider = _PROVIDERS.get(models[0].partition("/")[0], _ANY_PROVIDER)
@@ -128,9 +128,10 @@ def evaluator_out(models: Sequence[str], *, compares: bool) -> JsonDict | None:
 
 
 def judge_out(settings: JsonObject, *, compares: bool) -> JsonDict:
-    """Return the judge's settings.
+    """Convert the judge's settings.
 
-    Shared settings have EvalAssist's names; others are under our own key, which its judge ignores.
+    Settings that both tools have get EvalAssist's names; the others go under our own key, which
+    EvalAssist's judge ignores.
     """
     votes = settings.get("self_consistency")
     params: JsonDict = {
@@ -156,7 +157,9 @@ def judge_out(settings: JsonObject, *, compares: bool) -> JsonDict:
 
 
 def _place(label: str) -> int | str:
-    """Return the place of a response by its letter."""
+    """Return the index of a response from its letter; a tie, or an unknown label, is returned
+    unchanged.
+    """
     return (
         TIE
         if label == TIE

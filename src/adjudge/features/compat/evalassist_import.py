@@ -142,7 +142,7 @@ def _option(name: str, data: Json) -> CriteriaOption:
 def _fields(instance: ForeignRecord, question: RecordedQuestion) -> Texts:
     """Return the context, including empty texts, and the judged text.
 
-    A list that was exported as one text is restored, unless the text was edited.
+    A list that was exported as one text is restored, unless the text has been edited.
     """
     lists = _own(instance).nested("lists")
     context = {
@@ -182,7 +182,7 @@ def _votes(result: ForeignRecord, question: RecordedQuestion, model: str) -> Ite
 
 
 def _best(result: ForeignRecord) -> Json:
-    """Return the response that wins most contests, if the result names none."""
+    """Return the response with the highest win rate, or a tie; None if a rate is missing."""
     by_name = [system for name in result if "winrate" in (system := result.nested(name))]
     systems = result.objects("perSystemResults") or by_name
     rates = [system.number("winrate") for system in systems]
@@ -220,7 +220,7 @@ def _vote(result: ForeignRecord, question: RecordedQuestion, model: str) -> Reco
 
 
 def _answer(raw_option: Json, question: RecordedQuestion) -> str | int | None:
-    """Return an answer; None if it does not answer the question."""
+    """Return the answer; None if it is empty or not a valid answer to the question."""
     if raw_option is None or raw_option == "":
         return None
     if question.kind == "choice":
@@ -245,7 +245,10 @@ def _marks(expected: Json, question: RecordedQuestion, log: ImportLog) -> Iterat
 
 
 def _table(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
-    """Read the data of a test case, which has no verdicts: its last column is judged."""
+    """Read a test case's data, which has no verdicts.
+
+    The column ``response``, or else the last one, is judged.
+    """
     for record in file.records():
         judged_column = "response" if "response" in record else [*record][-1]
         fields = fields_of(

@@ -27,10 +27,10 @@ _RECORDED = "result"
 
 
 def to_evalassist(run: Path, target: Path) -> int:
-    """Write a test case with the rows, the judgments and the expected results; return the number of
+    """Write a run as a test case, with rows, judgments and expected results; return the number of
     rows.
 
-    Data that was imported from EvalAssist is written back unchanged.
+    Data imported from EvalAssist is written back unchanged.
     """
     scale, info = _only_scale(run), run_info(run)
     criteria, compares = scale.scale.criteria, scale.scale.compares
@@ -79,7 +79,7 @@ def _only_scale(run: Path) -> JudgedScale:
 
 
 def _unanimous_labels(run: Path, criteria: str) -> dict[str, str | float]:
-    """Return the answer on which all labels of a row agree; other rows have no expected result."""
+    """Return the answer of each row whose labels all agree; other rows have no expected result."""
     answers_by_row: dict[str, set[str | float]] = {}
     for label in LabelStore(run).current(criteria):
         if label.answer is not None:
@@ -103,8 +103,10 @@ def _evalassist_instance(
 
 
 def _evalassist_result(row: JudgmentRecord) -> JsonValue:
-    """Return the result as EvalAssist recorded it; otherwise the judge's first answer, and the
-    answer in reversed order.
+    """Return the result as recorded by EvalAssist.
+
+    Otherwise build it from the judge's verdict and, if the positional bias was checked, the answer
+    in reversed order. None if the row has no score.
     """
     votes = row.votes or ()
     for vote in votes:

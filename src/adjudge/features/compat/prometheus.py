@@ -47,7 +47,7 @@ _REFERENCE_FIELDS = ("reference", "reference_answer")
 
 
 def _absolute(ballot: Ballot) -> Prompt:
-    """Return the prompt for one text."""
+    """Return the prompt for grading one text."""
     rubric = _rubric(ballot)
     best = _worst_first(ballot.criteria)[-1]
     values = {
@@ -60,7 +60,7 @@ def _absolute(ballot: Ballot) -> Prompt:
 
 
 def _relative(ballot: Ballot) -> Prompt:
-    """Return the prompt for two responses."""
+    """Return the prompt for comparing two responses."""
     responses = ballot.instance.fields[ballot.criteria.to_evaluate_field]
     response_a, response_b = (
         neutral(responses[place]) for place in ballot.question.order or (0, 1)
@@ -75,7 +75,7 @@ def _relative(ballot: Ballot) -> Prompt:
 
 
 def _worst_first(criteria: Criteria) -> list[CriteriaOption]:
-    """Sort options by score, whichever end is listed first; without scores, keep their order."""
+    """Return the options from lowest to highest score; without scores, in their given order."""
     points = {option.name: option.points for option in criteria.options}
     first_points, last_points = points[criteria.option_names[0]], points[criteria.option_names[-1]]
     listed = list(criteria.options)
@@ -88,22 +88,23 @@ def _worst_first(criteria: Criteria) -> list[CriteriaOption]:
 
 
 def _rubric(ballot: Ballot) -> list[CriteriaOption]:
-    """Return the options graded from 1 to 5, in the ballot's order."""
+    """Return the options for the grades 1 to 5, in the ballot's order."""
     options = _worst_first(ballot.criteria)
     return options if ballot.question.order is None else options[::-1]
 
 
 def _option_of_grade(ballot: Ballot, grade: Verdict) -> Verdict:
-    """Return the option that a grade stands for."""
+    """Convert a grade to the option it stands for."""
     option = _rubric(ballot)[int(grade.option) - 1]
     place = 1.0 + _worst_first(ballot.criteria).index(option)
     return Chosen(option.name, score=place if option.points is None else None)
 
 
 def _read(reply: Reply, question: Question, verdict_of: Callable[[Verdict], Verdict]) -> Reading:
-    """Read the verdict after the mark, with the text before it as its explanation.
+    """Read the verdict after ``[RESULT]``, with the text before it as the explanation.
 
-    A quoted mark does not count; after the verdict, it makes the verdict doubtful.
+    If the last mark's verdict differs from the one read from the whole reply, the reply is
+    unreadable.
     """
     reading = read(reply, question)
     feedback_text, *verdict_texts = _RESULT.split(without_thoughts(reply.text))
@@ -127,8 +128,8 @@ def _read(reply: Reply, question: Question, verdict_of: Callable[[Verdict], Verd
 
 
 def _prompt_fields(ballot: Ballot) -> JsonDict:
-    """Return the fields that the criteria may read: the instruction, a reference if there is one,
-    and the rest as context.
+    """Return the fields for the prompt: instruction, reference if there is one, context and
+    response.
     """
     fields = shown_fields(ballot.criteria, ballot.instance)
     judged_field = list(fields)[-1]
@@ -153,9 +154,7 @@ def _prompt_fields(ballot: Ballot) -> JsonDict:
 
 @dataclass(frozen=True)
 class Form:
-    """A format: its template, and functions for its prompt, its question, and the verdict of an
-    answer.
-    """
+    """A prompt format: its template, and functions for the prompt, the question and the verdict."""
 
     template: str
     prompt: Callable[[Ballot], Prompt]
@@ -164,16 +163,16 @@ class Form:
 
 
 class _Prometheus(CaseJudge[R, M], Generic[R, M]):
-    """Asks in a format of its own."""
+    """Asks in its own prompt format instead of the shared templates."""
 
     form: ClassVar[Form]
 
     def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
-        """Include the format's wording in the key."""
+        """Return the vote's key, which includes the format's wording."""
         return super().vote_key(replace(ballot, template=self.form.template), wordings)
 
     async def ask(self, ballot: Ballot) -> Vote:
-        """Ask for one grade or comparison."""
+        """Request one grade or comparison."""
         form = self.form
         return await ask_with(
             ballot,
@@ -194,8 +193,8 @@ _Compares = _Prometheus[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRes
 @BaseDirectJudge.register
 @dataclass(frozen=True, kw_only=True)
 class MPrometheusDirectJudge(ModelSettings, _Grades, Direct):
-    """Grades from 1 to 5. The criteria must have five options; their descriptions are the rubric, 1
-    the lowest score.
+    """Grades from 1 to 5. The criteria must have five options, whose descriptions are the
+    rubric; grade 1 is the lowest score.
 
     Options without scores are taken worst first, and their grade is the score.
 
@@ -207,7 +206,7 @@ class MPrometheusDirectJudge(ModelSettings, _Grades, Direct):
     form = Form(_ABSOLUTE, _absolute, lambda _: _RUBRIC, _option_of_grade)
 
     def check(self, item: Case) -> None:
-        """Check for five options, all of them scored or none, and for the judged field."""
+        """Require five options, all with scores or all without, and the judged field."""
         super().check(item)
         name, points = item.criteria.name, [option.points for option in item.criteria.options]
         if len(points) != _GRADES:
@@ -225,7 +224,7 @@ class MPrometheusDirectJudge(ModelSettings, _Grades, Direct):
             )
 
     def ballot(self, case: Case, model: str, question: Choice | Rating, sample: int) -> Ballot:
-        """Return one question to one model."""
+        """Return a ballot for one model."""
         return self.ballot_for(
             case.criteria, case.instance, question, "direct", model, sample, "generate"
         )
@@ -259,7 +258,7 @@ class MPrometheusPairwiseJudge(ContestSettings, ModelSettings, _Compares, Pairwi
             )
 
     def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:
-        """Return one question to one model."""
+        """Return a ballot for one model."""
         return self.ballot_for(
             case.criteria, case.instance, question, "pairwise", model, sample, "generate"
         )

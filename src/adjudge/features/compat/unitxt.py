@@ -41,7 +41,7 @@ _IMAGE = re.compile(r"<(?=unitxt-img)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitxtVote(Vote):
-    """A vote with what unitxt asked for it."""
+    """A vote with the prompt that unitxt sent."""
 
     prompt: str | None = None
 
@@ -72,8 +72,8 @@ class _UnitxtSettings(VoteSettings):
 @BaseDirectJudge.register
 @dataclass(frozen=True, kw_only=True)
 class UnitxtDirectJudge(_UnitxtSettings, Direct):
-    """unitxt's ``LLMJudgeDirect``: the model assesses the text, then chooses an option by its
-    assessment.
+    """unitxt's ``LLMJudgeDirect``: the model assesses the text, then chooses an option based on
+    its assessment.
     """
 
     def open_models(self) -> ModelPanel:
@@ -81,7 +81,7 @@ class UnitxtDirectJudge(_UnitxtSettings, Direct):
         return _open(self.models)
 
     async def ask(self, ballot: Ballot) -> Vote:
-        """Ask for one judgment: two calls of the model."""
+        """Request one judgment, which takes two model calls."""
         *context, judged_field = shown_fields(ballot.criteria, ballot.instance)
         criteria_in_order = replace(
             ballot.criteria, options=ballot.question.arrange(ballot.criteria.options)
@@ -99,7 +99,7 @@ class UnitxtDirectJudge(_UnitxtSettings, Direct):
 @BasePairwiseJudge.register
 @dataclass(frozen=True, kw_only=True)
 class UnitxtPairwiseJudge(ContestSettings, _UnitxtSettings, Pairwise):
-    """unitxt's ``LLMJudgePairwise``: every two responses are a contest, without a tie as an option.
+    """unitxt's ``LLMJudgePairwise``: each pair of responses is a contest that offers no tie.
 
     Responses are equal if their contests are.
 
@@ -125,11 +125,11 @@ class UnitxtPairwiseJudge(ContestSettings, _UnitxtSettings, Pairwise):
 
     @property
     def offers_tie(self) -> bool:
-        """False: unitxt offers no tie."""
+        """Always False, because unitxt does not offer a tie."""
         return False
 
     async def ask(self, ballot: Ballot) -> Vote:
-        """Ask for one contest: two calls of the model."""
+        """Request one contest, which takes two model calls."""
         name, order = ballot.criteria.to_evaluate_field, ballot.question.order or (0, 1)
         context = [
             field_name
@@ -156,9 +156,9 @@ def _open(engines: EngineLike | Sequence[EngineLike] | None) -> ModelPanel:
 
 
 def _unitxt_criteria(criteria: Criteria, context: Sequence[str], pairwise: bool) -> Any:
-    """Return the criteria for unitxt, without scores.
+    """Convert the criteria for unitxt, without scores.
 
-    Fields get plain keys, since unitxt takes a name with a slash for a path.
+    Fields get neutral keys, because unitxt reads a name with a slash as a path.
     """
     kinds, fields = (
         unitxt_package().constants,
@@ -195,7 +195,7 @@ def _text(value: str | Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _UnitxtCase:
-    """The arguments of one of unitxt's judges."""
+    """The arguments for one of unitxt's judges."""
 
     judge: str
     criteria: object
@@ -203,9 +203,9 @@ class _UnitxtCase:
     context: Mapping[str, str]
 
     def run(self, call: _Call) -> _UnitxtResult:
-        """Have unitxt judge it, in this thread.
+        """Run unitxt's judge in this thread.
 
-        Its own check of positional bias is off: our ballots check that.
+        Its check for positional bias is off, because our ballots do that.
         """
         package = unitxt_package()
         with GATE.inside(), package.settings.context(use_only_local_catalogs=True):
@@ -228,7 +228,7 @@ class _UnitxtCase:
 
 @dataclass(frozen=True, slots=True)
 class _UnitxtResult:
-    """The parts of unitxt's result that are used."""
+    """The parts of unitxt's result that we use."""
 
     assessment: str
     completion: str
@@ -248,7 +248,7 @@ def _read_result(result: Mapping[str, Any], name: str, pairwise: bool) -> _Unitx
 
 @dataclass(slots=True)
 class _Call:
-    """The calls to a model for one ballot."""
+    """The model calls for one ballot."""
 
     model: OpenModel
     ballot: Ballot
@@ -262,7 +262,7 @@ class _Call:
     pending: Future[Vote] | None = None
 
     def answer(self, messages: Sequence[Mapping[str, Any]]) -> str:
-        """Return the model's answer; unitxt's thread waits for it."""
+        """Return the model's answer. unitxt's thread blocks until it arrives."""
         prompt = Prompt(
             tuple(ChatMessage(message["role"], message["content"]) for message in messages)
         )
@@ -282,12 +282,12 @@ class _Call:
         return self.votes[-1].text or ""
 
     def check(self) -> None:
-        """Stop if the answer is no longer needed."""
+        """Raise a ModelError if the answer is no longer needed."""
         if self.stopped:
             raise ModelError("it is no longer wanted")
 
     def stop(self) -> None:
-        """Cancel the call: its answer is no longer needed."""
+        """Cancel the call, because its answer is no longer needed."""
         self.stopped = True
         if self.pending is not None:
             self.pending.cancel()
@@ -299,7 +299,7 @@ class _Call:
         reason: str | None = None,
         verdict: Verdict | None = None,
     ) -> UnitxtVote:
-        """Return a vote with the cost of the calls."""
+        """Return a vote with the total cost of the calls."""
         return UnitxtVote(
             ballot=ballot,
             outcome=outcome,
@@ -313,7 +313,7 @@ class _Call:
 
 
 def _read_plainly(reply: Reply) -> Reading:
-    """Return the model's text unread: unitxt interprets it."""
+    """Return the model's text as it is, because unitxt interprets it."""
     if reply.finish == "refusal":
         return Reading(
             Outcome.REFUSED, reason=Message("the model refused: {text}", text=reply.text)
@@ -345,7 +345,7 @@ async def _judge(
 def _read(ballot: Ballot, call: _Call, result: _UnitxtResult, question: Question) -> UnitxtVote:
     """Read the option from the completion.
 
-    unitxt takes the option nearest to the model's text; here the model has to have written one.
+    unitxt takes the option nearest to the model's text. Here the model must have named one.
     """
     reading = read(Reply(result.completion), question)
     if reading.verdict is None:
@@ -363,7 +363,9 @@ def _read(ballot: Ballot, call: _Call, result: _UnitxtResult, question: Question
 
 
 def _failed_vote(ballot: Ballot, call: _Call, error: Exception) -> UnitxtVote:
-    """Return the failure of the model, or of unitxt, as a vote; raise what ends the run."""
+    """Return a failed vote for an error of the model or of unitxt; raise errors that end the
+    run.
+    """
     if isinstance(call.failure, HALTS):
         raise call.failure
     if call.votes and not call.votes[-1].valid:

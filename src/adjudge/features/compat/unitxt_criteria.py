@@ -35,12 +35,12 @@ _RISKS = frozenset(
 
 
 def to_unitxt(criteria: Criteria, *, pairwise: bool = False) -> Any:
-    """Return the criteria as unitxt's ``CriteriaWithOptions``, or as its ``Criteria`` if responses
-    are compared.
+    """Convert criteria to unitxt's ``CriteriaWithOptions``, or to its ``Criteria`` with
+    ``pairwise``.
 
-    Examples and ``higher_is_better`` have no place there. Scores become the ``option_map``: of all
-    options, or of none. Scores that ``from_unitxt`` reversed for a risk of unitxt are reversed
-    back.
+    Examples and ``higher_is_better`` are lost, because unitxt has no place for them. Scores become
+    the ``option_map``; raise a SetupError if only some options have one. Scores that
+    ``from_unitxt`` reversed for one of unitxt's risks are reversed back.
     """
     kinds, fields = unitxt_package().constants, criteria.context_fields
     shared = {
@@ -63,13 +63,12 @@ def to_unitxt(criteria: Criteria, *, pairwise: bool = False) -> Any:
 def from_unitxt(
     criteria: UnitxtCriteria | str, *, higher_is_better: bool | None = None
 ) -> Criteria:
-    """Return criteria for a unitxt ``Criteria`` or ``CriteriaWithOptions``, or for its name in a
-    catalogue on this machine.
+    """Convert a unitxt ``Criteria`` or ``CriteriaWithOptions``, or its name in a local catalogue.
 
-    Criteria without options compare responses. unitxt scores a risk by how much of it there is
-    (harmfulness: Yes is 1.0). Here 1.0 is the good end, so the scores of its risks are reversed;
-    risks are recognised by name. ``higher_is_better=False`` declares another criterion a risk, True
-    declares that it is none.
+    Criteria without options compare responses. unitxt scores a risk by its severity (harmfulness:
+    Yes is 1.0). Here 1.0 is the good end, so the scores of its risks are reversed. Risks are
+    recognised by name; ``higher_is_better=False`` declares that a criterion is a risk, True that it
+    is not.
     """
     criteria = _from_catalogue(criteria) if isinstance(criteria, str) else criteria
     chosen_from = criteria if isinstance(criteria, UnitxtOptions) else None
@@ -115,7 +114,7 @@ def _from_catalogue(name: str) -> UnitxtCriteria:
 
 
 def _as_risk(criteria: Criteria) -> Criteria:
-    """Return a risk of unitxt with the scores that it has there; other criteria unchanged."""
+    """Return one of unitxt's risks with unitxt's scores; other criteria unchanged."""
     yes = next((option for option in criteria.options if option.name == "Yes"), None)
     if (
         criteria.name not in _RISKS
@@ -128,7 +127,7 @@ def _as_risk(criteria: Criteria) -> Criteria:
 
 
 def _reverse_scores(options: Sequence[CriteriaOption]) -> list[CriteriaOption]:
-    """Return the options with reversed scores: the best for the worst, and so on."""
+    """Return the options with their scores reversed, so that the highest becomes the lowest."""
     scores = [option.score for option in options if option.score is not None]
     ends = min(scores) + max(scores) if scores else 0.0
     return [
@@ -152,7 +151,7 @@ def _option_map(criteria: Criteria) -> dict[str, float] | None:
 
 
 def _context_names(fields: str | Sequence[str] | Mapping[str, str] | None) -> list[str] | None:
-    """Return the names of fields; of a mapping {shown name: field}, its fields."""
+    """Return the field names; for a mapping {shown name: field}, its values."""
     if fields is None or isinstance(fields, str):
         return None if fields is None else [fields]
     return list(fields.values() if isinstance(fields, Mapping) else fields)

@@ -33,7 +33,7 @@ class UnitxtCriteria(Protocol):
 
 @runtime_checkable
 class UnitxtOptions(Protocol):
-    """A criterion of unitxt with options."""
+    """A unitxt criterion with options."""
 
     options: Sequence[UnitxtOption]
     option_map: Mapping[str, float] | None
@@ -42,7 +42,7 @@ class UnitxtOptions(Protocol):
 class _Gate:
     """A lock around unitxt, which is not thread-safe.
 
-    One thread at a time is inside, and leaves while its model answers.
+    Only one thread is inside at a time; it leaves while it waits for its model.
     """
 
     def __init__(self) -> None:
@@ -50,11 +50,11 @@ class _Gate:
         self._bars: ModuleType | None = None
 
     def inside(self) -> AbstractContextManager[None]:
-        """Enter unitxt alone, without its progress bar for every text."""
+        """Enter unitxt exclusively, with its per-text progress bars turned off."""
         return _between(self._enter, self._leave)
 
     def outside(self) -> AbstractContextManager[None]:
-        """Let other threads in meanwhile."""
+        """Release the lock for the duration of the block."""
         return _between(self._leave, self._enter)
 
     def _enter(self) -> None:
@@ -123,10 +123,10 @@ def _passes_filter(record: logging.LogRecord) -> bool:
 
 
 def _own_engine(base: type[InferenceEngine]) -> Callable[..., object]:
-    """Return the unitxt engine that asks one of our models."""
+    """Return a unitxt engine class that calls one of our models."""
 
     class AdjudgeInferenceEngine(base):  # type: ignore[misc, valid-type]
-        """Asks through the ballot's call."""
+        """Sends requests through the ballot's call."""
 
         label = "adjudge"
 
@@ -134,7 +134,7 @@ def _own_engine(base: type[InferenceEngine]) -> Callable[..., object]:
             """Do nothing."""
 
         def get_engine_id(self) -> str:
-            """Return the name in unitxt's results."""
+            """Return the engine's name in unitxt's results."""
             return "adjudge"
 
         def _infer(

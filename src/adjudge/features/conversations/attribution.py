@@ -48,8 +48,9 @@ def attribute(
     faults: Sequence[UserFault],
     behaved: bool | None = None,
 ) -> Attribution:
-    """Decide whose fault a conversation is. ``behaved``: a judge's verdict on the user, if one was
-    asked.
+    """Decide who is at fault in a conversation.
+
+    ``behaved``: a judge's verdict on the user; None if no judge was asked.
     """
     # before anything else: a mistake of the user explains nothing then
     if conversation.is_lost:
@@ -73,7 +74,7 @@ def attribute(
 
 
 def _without_fault(conversation: Conversation, *, passed: bool) -> Attribution:
-    """Decide whose fault a conversation is if the user made no visible mistake."""
+    """Decide who is at fault if the user made no visible mistake."""
     if passed:
         return Attribution("nobody", "valid", Message("the expected end was reached"))
     # an agent that repeats itself until the limit failed; a limit alone may be anybody's fault

@@ -27,21 +27,21 @@ _VERSION = 1
 
 
 class Golden(NamedTuple):
-    """The verdicts on a conversation when its cassette was recorded."""
+    """A conversation's verdicts at the time its cassette was recorded."""
 
     outcome: str | None
     fault: str
 
 
 def holds_cassettes(path: Path) -> bool:
-    """Return True for a cassette, or a folder of cassettes."""
+    """Return True for a cassette, or a folder that holds one."""
     if path.is_dir():
         return any(path.glob(f"*{ENDING}"))
     return path.name.endswith(ENDING)
 
 
 def write_cassettes(run: Path, folder: Path) -> int:
-    """Write each conversation of a run as a file; return how many there are."""
+    """Write each conversation in a run to its own file; return their number."""
     # no secrets get into the files: headers and keys are in no message
     folder.mkdir(parents=True, exist_ok=True)
     count = 0
@@ -81,7 +81,7 @@ def _lines(detail: ConversationDetail, trial: int, system: str) -> Iterator[Json
 
 
 def _turn(turn: Turn) -> JsonDict:
-    """Return a message without what differs from run to run: times, tokens and money."""
+    """Return a message without the values that vary between runs: times, tokens and costs."""
     message: JsonDict = {"number": turn.number, "speaker": turn.speaker, "text": turn.text}
     if turn.calls:
         message["calls"] = [
@@ -99,19 +99,19 @@ def _turn(turn: Turn) -> JsonDict:
 
 
 def read_cassettes(path: Path) -> Iterator[StoredConversation]:
-    """Yield the conversations of a cassette, or of a folder of them."""
+    """Yield the conversation in a cassette, or in each cassette of a folder."""
     for file in cassette_files(path):
         stored, _ = read_cassette(file)
         yield stored
 
 
 def cassette_files(path: Path) -> list[Path]:
-    """Return the cassettes of a folder, in the order of their names."""
+    """Return a folder's cassettes sorted by name, or the file itself."""
     return sorted(path.glob(f"*{ENDING}")) if path.is_dir() else [path]
 
 
 def read_cassette(path: Path) -> tuple[StoredConversation, Golden]:
-    """Read a cassette with its golden verdicts."""
+    """Read a cassette with its golden verdicts; raise a RunError if it is malformed."""
     lines = [line for line in text_in(path).splitlines() if line.strip()]
     rows: list[JsonObject] = []
     for number, line in enumerate(lines, 1):

@@ -21,7 +21,7 @@ _LONGEST = 2000
 
 
 def chat_html(record: JudgmentRecord, language: str) -> Markup:
-    """Render a conversation; every text in it is escaped."""
+    """Render a conversation as HTML, with every text escaped; empty if there is none."""
     detail = conversation_detail(record)
     if detail is None or detail.conversation is None:
         return Markup("")
@@ -95,7 +95,7 @@ def _scenario_html(detail: ConversationDetail, language: str) -> Markup:
 
 
 def _about(detail: ConversationDetail, language: str) -> Iterator[tuple[Message, str]]:
-    """Yield the lines next to the messages: whose fault it is, and the scenario."""
+    """Yield the lines shown next to the messages: who is at fault, and the scenario."""
     yield Message("whose fault"), render(FAULT_TITLES[detail.fault], language)
     yield Message("why"), render(detail.reason_of_fault, language)
     if detail.behaved is not None:
@@ -128,7 +128,7 @@ def _about(detail: ConversationDetail, language: str) -> Iterator[tuple[Message,
 
 
 def chat_markdown(record: JudgmentRecord, language: str) -> str:
-    """Write a conversation as Markdown text; the template escapes it."""
+    """Return a conversation as Markdown, to be escaped by the template."""
     detail = conversation_detail(record)
     if detail is None or detail.conversation is None:
         return ""

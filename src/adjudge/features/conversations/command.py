@@ -376,7 +376,7 @@ _Labels = dict[tuple[str, str | None], str | None]
 
 
 def _labels_of(run: Path, criterion: str) -> _Labels:
-    """Return the option by most annotators; None if they could not tell, or are tied."""
+    """Return each row's majority label in the random sample; None if undecided or tied."""
     answers: dict[tuple[str, str | None], Counter[str]] = {}
     for label in LabelStore(run).current_of_copies(criterion):
         if label.is_random:
@@ -387,7 +387,7 @@ def _labels_of(run: Path, criterion: str) -> _Labels:
 
 
 def _label_of(record: JudgmentRecord, labels: _Labels) -> tuple[str | None, bool]:
-    """Return the label of a conversation, and whether it was drawn and has none."""
+    """Return a conversation's label, and True if it was drawn but has no label."""
     for key in ((record.identity, record.id), (record.identity, None)):
         if key in labels:
             return labels[key], labels[key] is None

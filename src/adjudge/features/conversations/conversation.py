@@ -111,7 +111,7 @@ class Conversation:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """All calls of tools, in order."""
+        """All tool calls, in order."""
         return tuple(call for turn in self.turns for call in turn.calls)
 
     @property
@@ -121,7 +121,7 @@ class Conversation:
 
     @property
     def text(self) -> str:
-        """The conversation as readable text, with the numbers of the messages."""
+        """The conversation as readable text, with message numbers."""
         lines = []
         for turn in self.turns:
             lines += [f"[{turn.number}] {turn.speaker} calls {call.line}" for call in turn.calls]
@@ -129,11 +129,11 @@ class Conversation:
         return "\n".join(lines)
 
     def spoken_by(self, speaker: Speaker) -> list[Turn]:
-        """Return the messages of one speaker."""
+        """Return one speaker's messages."""
         return [turn for turn in self.turns if turn.speaker == speaker]
 
     def trajectory(self, goal: str) -> Trajectory:
-        """Return the conversation as the steps of an agent."""
+        """Convert the conversation to an agent's trajectory."""
         steps: list[Step] = []
         for turn in self.turns:
             actor = "user" if turn.speaker == "user" else "assistant"
@@ -157,7 +157,7 @@ class Conversation:
 
 
 def messages_of(turns: tuple[Turn, ...] | list[Turn]) -> list[JsonDict]:
-    """Return turns as chat messages, with calls of tools and their results."""
+    """Convert turns to chat messages, including tool calls and their results."""
     messages: list[JsonDict] = []
     roles = {"user": "user", "agent": "assistant"}
     for turn in turns:

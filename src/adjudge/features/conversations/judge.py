@@ -62,7 +62,7 @@ _MEASURES = (OUTCOME, ATTRIBUTION)
 
 @dataclass(frozen=True)
 class ConversationItem:
-    """A conversation, and the measure that it is judged by."""
+    """One measure to apply to a conversation."""
 
     instance: Instance
     scenario: Scenario
@@ -78,10 +78,10 @@ class ConversationItem:
 
 @dataclass(frozen=True)
 class ConversationJudge(Judge[ConversationItem, ConversationResult]):
-    """Decides how each conversation ended, and whose fault that is.
+    """Decides whether each conversation passed, and who is at fault.
 
     Rules come first and need no model. With ``models``, one question is asked about the simulated
-    user, and another about the goal if the scenario does not say how it should end.
+    user, and another about the goal if the rules cannot decide the outcome.
     """
 
     models: ModelLike | Sequence[ModelLike] | None = None
@@ -128,7 +128,7 @@ class ConversationJudge(Judge[ConversationItem, ConversationResult]):
         }
 
     def rows(self, instance: Instance) -> list[ConversationItem]:
-        """Return the items of a conversation, one for each result."""
+        """Return one item per measure of a conversation."""
         conversation = instance.metadata.get(CONVERSATION)
         if not isinstance(conversation, Conversation):
             raise SetupError(
@@ -149,12 +149,14 @@ class ConversationJudge(Judge[ConversationItem, ConversationResult]):
         ]
 
     def check(self, item: ConversationItem) -> None:
-        """Accept any conversation: if something is missing, that is a result and not an error."""
+        """Accept any conversation; missing data is reported in the result instead of raising an
+        error.
+        """
 
     # -- plan and pool -------------------------------------------------------------------
 
     def _asks(self, item: ConversationItem) -> list[str]:
-        """Return the names of the questions for models."""
+        """Return the names of the questions to ask the models."""
         # the outcome of a lost conversation is unknown, so nothing is worth asking
         if not self.models or item.conversation.is_lost or not item.conversation.turns:
             return []
@@ -174,7 +176,7 @@ class ConversationJudge(Judge[ConversationItem, ConversationResult]):
         ]
 
     async def ask(self, ballot: Ballot) -> Vote:
-        """Ask for one vote. Outcome and attribution need the same votes, so each is asked only
+        """Cast one ballot. Outcome and attribution share their votes, so each is requested only
         once.
         """
         running = self._running.get(ballot.id)
@@ -228,7 +230,7 @@ class ConversationJudge(Judge[ConversationItem, ConversationResult]):
     def _pool_question(
         self, item: ConversationItem, question: str, votes: Sequence[Vote]
     ) -> tuple[str | None, Outcome]:
-        """Return the option that the models chose, and the outcome that it means."""
+        """Return the option chosen by the models, and the outcome that follows from it."""
         case = self._case(item, question)
         question_votes = [vote for vote in votes if vote.ballot.criteria.name == case.criteria.name]
         result = self._direct.pool(case, question_votes)
@@ -244,7 +246,7 @@ class ConversationJudge(Judge[ConversationItem, ConversationResult]):
         result: ConversationResult,
         choice: random.Random,  # noqa: ARG002
     ) -> ConversationResult:
-        """Return the result unchanged: an outcome is never made up."""
+        """Return the result unchanged, because an outcome must not be random."""
         return result
 
 
@@ -261,6 +263,6 @@ def _outcome(item: ConversationItem) -> Outcome:
 
 
 def _without_messages(instance: Instance) -> Instance:
-    """Return the row without its messages, which the record holds already."""
+    """Return the row without its messages, which the record already stores."""
     row = {name: value for name, value in instance.input.items() if name != "messages"}
     return replace(instance, metadata={"place": instance.metadata.get("place"), "row": row})

@@ -84,7 +84,7 @@ class ConversationEntry(JudgeEntry):
 
     @property
     def talker_kind(self) -> UserKind:
-        """The kind of simulated user; rules if nothing is set."""
+        """The kind of simulated user; ``rules`` by default."""
         if self.user is None:
             return "rules"
         return WITHOUT_MODEL.get(self.user.model, "model")
@@ -127,9 +127,9 @@ class ConversationEntry(JudgeEntry):
         opened: Callable[[ModelEntry], ModelLike],
         prices: PriceTable,
     ) -> list[ReadyJudge]:
-        """Have all judges of the file judge the conversations that are held with its targets.
+        """Make all judges in the file judge the conversations that are held with its targets.
 
-        Without a target, the conversations are in the data already.
+        Without a target, the conversations come from the data.
         """
         from adjudge.features.conversations.simulation import SharedTalks, simulated_first
         from adjudge.runs.variants import variants_of

@@ -14,7 +14,7 @@ from adjudge.messages import Message, join
 
 
 class Outcome(NamedTuple):
-    """The verdict on the expected end, and what is missing."""
+    """Whether the expected end was reached, and why or why not."""
 
     passed: bool | None
     """None if it cannot be decided."""
@@ -22,7 +22,10 @@ class Outcome(NamedTuple):
 
 
 def outcome_of(scenario: Scenario, conversation: Conversation) -> Outcome:
-    """Compare the conversation with what the scenario expects."""
+    """Decide whether a conversation ended as the scenario expects.
+
+    ``passed`` is None if the scenario expects nothing, or the state that it expects was not read.
+    """
     expected = scenario.expect
     if not expected.says_anything:
         return Outcome(None, Message("the scenario does not say how it should end"))
@@ -64,13 +67,13 @@ def _missing(scenario: Scenario, conversation: Conversation) -> Iterator[Message
 
 
 def reaches_state(scenario: Scenario, state: JsonValue) -> bool:
-    """Return True if the state is the one that the scenario expects."""
+    """Return True if the state matches the scenario's expected state; False if it has none."""
     expected = scenario.expect.state
     return bool(expected) and all(_same(_at(state, path), value) for path, value in expected)
 
 
 class _Nothing:
-    """Stands for a missing value, since None is a value."""
+    """A missing value, as distinct from None."""
 
 
 _NOTHING = _Nothing()

@@ -21,7 +21,7 @@ def _style() -> str:
 
 
 def _row_data(row: RowContext) -> JsonDict:
-    """Return whose fault the conversation is; its messages are in the record itself."""
+    """Return who is at fault; the record itself holds the messages."""
     if conversation_detail(row.record) is None:
         return {"chat": None}
     return {"chat": {name: row.data.get(name) for name in _SHOWN}}

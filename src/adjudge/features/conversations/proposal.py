@@ -44,7 +44,7 @@ _CRITERION: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class ScenarioQuestion(OfEach):
-    """The request for scenarios."""
+    """A request for scenarios."""
 
     language: str = "en"
     about: ClassVar[str] = "scenario proposal"
@@ -70,7 +70,10 @@ class ScenarioQuestion(OfEach):
         *,
         settle: bool,  # noqa: ARG002
     ) -> Reading | None:
-        """Read valid scenarios, or return the reason to ask again."""
+        """Read the proposed scenarios.
+
+        Return None if there are none, or an unreadable Reading with the reason if one is invalid.
+        """
         listed = lists_under(objects).get("scenarios")
         if not listed:
             return None
@@ -97,7 +100,7 @@ def _mappings(entries: Sequence[object]) -> Iterator[JsonObject]:
 
 
 def _row(entry: JsonObject, number: int, language: str) -> JsonDict:
-    """Return a scenario of a reply as a row of a file, marked as proposed."""
+    """Convert a proposed scenario to a row of a scenario file, marked as proposed."""
     row: JsonDict = {"id": f"scenario-{number}", "language": language, "proposed": True}
     for name in _TEXTS:
         value = entry.get(name)
@@ -119,7 +122,7 @@ def _row(entry: JsonObject, number: int, language: str) -> JsonDict:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ProposedScenarios(Result):
-    """Scenarios that a model proposed. None is held until a person accepts it."""
+    """Scenarios proposed by a model. They are not run until a person accepts them."""
 
     scenarios: tuple[JsonDict, ...] = ()
 
@@ -150,7 +153,7 @@ class ScenarioWriter(AskSettings, Judge[Instance, ProposedScenarios]):
     models: ModelLike | Sequence[ModelLike] | None = alias("model")
 
     def open_models(self) -> ModelPanel:
-        """Return the models, ready to be asked."""
+        """Open the models."""
         return ModelPanel.of(self.model)
 
     @property
@@ -167,19 +170,19 @@ class ScenarioWriter(AskSettings, Judge[Instance, ProposedScenarios]):
         return Criteria("scenario proposal", words, to_evaluate_field=MATERIAL)
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
-        """Return the configuration with the wording of the request."""
+        """Return the configuration, including the wording of the request."""
         settings = super().configuration(criteria)
         return with_wording(
             settings, self.language, sentences=False, further_templates=ABOUT_SCENARIOS
         )
 
     def check(self, item: Instance) -> None:
-        """Refuse an empty text."""
+        """Raise a SetupError if the text is empty."""
         if not str(item.fields.get(MATERIAL, "")).strip():
             raise SetupError("{id} is empty: there is nothing to propose from", id=item.id)
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Ask one model after the other until one has answered."""
+        """Return a ballot for the next model, until one has answered."""
         if any(vote.verdict for vote in votes):
             return []
         asked_models = {vote.model for vote in votes}
@@ -191,7 +194,7 @@ class ScenarioWriter(AskSettings, Judge[Instance, ProposedScenarios]):
         ]
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> ProposedScenarios:
-        """Return the first valid proposal."""
+        """Return the first valid proposal, or a failed result if there is none."""
         verdict = next((vote.verdict for vote in votes if vote.verdict), None)
         return ProposedScenarios(
             instance=item,
@@ -206,7 +209,7 @@ class ScenarioWriter(AskSettings, Judge[Instance, ProposedScenarios]):
         result: ProposedScenarios,
         choice: random.Random,  # noqa: ARG002
     ) -> ProposedScenarios:
-        """Return the result unchanged: there is no random scenario."""
+        """Return the result unchanged, because scenarios cannot be random."""
         return replace(result)
 
     async def aevaluate(
@@ -216,7 +219,7 @@ class ScenarioWriter(AskSettings, Judge[Instance, ProposedScenarios]):
         run: RunLike | None = None,
         budget: Budget | None = None,
     ) -> list[ProposedScenarios]:
-        """Propose scenarios from each text: name → text."""
+        """Propose scenarios from each text. ``texts``: name → text."""
         rows = [Instance({MATERIAL: text}, name) for name, text in texts.items()]
         return await self.judge_items(rows, run=run, budget=budget)
 

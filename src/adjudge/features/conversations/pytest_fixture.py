@@ -23,7 +23,7 @@ from adjudge.messages import Message, join
 
 @dataclass(frozen=True)
 class JudgedConversation:
-    """A conversation with its outcome, and whose fault that is.
+    """A conversation with its outcome and the party at fault.
 
     Example: ``conversation.must_pass(allowed=("repetition",))``.
     """
@@ -32,7 +32,7 @@ class JudgedConversation:
 
     @property
     def name(self) -> str:
-        """The scenario and the trial."""
+        """The scenario's id and the trial's number."""
         return f"{self.scenario.id} #{self.stored.trial}"
 
     @property
@@ -45,7 +45,7 @@ class JudgedConversation:
 
     @cached_property
     def outcome(self) -> Outcome:
-        """The verdict on the expected end."""
+        """The recorded outcome, or else the verdict of the rules; undecided if it is lost."""
         if self.conversation.is_lost:
             return Outcome(None, Message("the conversation is lost"))
         if self.stored.passed is not None:
@@ -54,7 +54,7 @@ class JudgedConversation:
 
     @cached_property
     def user_faults(self) -> tuple[UserFault, ...]:
-        """The mistakes of the simulated user."""
+        """The simulated user's mistakes."""
         return UserChecks(self.scenario, self.conversation, self.outcome.passed).faults()
 
     @cached_property
@@ -62,8 +62,10 @@ class JudgedConversation:
         return attribute(self.conversation, self.outcome.passed, self.user_faults)
 
     def must_pass(self, *, allowed: tuple[FaultKind, ...] = ()) -> None:
-        """Fail the test unless the conversation passed without mistakes of the user, besides
-        ``allowed`` ones. The failure says if it is the user's fault.
+        """Fail the test unless the conversation passed and the user made no mistakes but
+        ``allowed`` ones.
+
+        The failure message says who is at fault.
         """
         __tracebackhide__ = True
         wrong = [fault for fault in self.user_faults if fault.kind not in allowed]
@@ -78,7 +80,9 @@ class JudgedConversation:
 
 
 def judged_conversations(path: Path) -> Iterator[JudgedConversation]:
-    """Yield the conversations of a cassette, a folder of them, a run, or a file of another tool."""
+    """Yield the conversations in a cassette, a folder of cassettes, a run, or another tool's
+    file.
+    """
     stored = stored_conversations(path, _refuse)
     if stored is None:
         raise SetupError("{path} holds no conversations", path=path)

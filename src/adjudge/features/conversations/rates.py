@@ -31,7 +31,7 @@ class Trial(NamedTuple):
 
 
 class Between(NamedTuple):
-    """The least and the most that a rate can be; equal if it is known."""
+    """Bounds of a rate; equal if it is known."""
 
     low: float
     high: float
@@ -39,7 +39,7 @@ class Between(NamedTuple):
 
 @dataclass
 class ScenarioCounts:
-    """Counts of the conversations of one scenario."""
+    """Counts of one scenario's conversations."""
 
     valid: int = 0
     valid_passed: int = 0
@@ -81,8 +81,9 @@ class ScenarioCounts:
         return self.unclear_passed + self.unclear_failed
 
     def valid_rate(self) -> Between:
-        """Return the bounds of the pass rate of valid conversations: unclear and lost ones might
-        have been valid.
+        """Return bounds of the pass rate of valid conversations.
+
+        Unclear and lost conversations might have been valid.
         """
         low = self.valid + self.unclear_failed + self.lost
         high = self.valid + self.unclear_passed + self.lost
@@ -90,8 +91,9 @@ class ScenarioCounts:
         return Between(self.valid_passed / low if low else 0.0, best / high if high else 1.0)
 
     def pass_all(self, k: int) -> Between | None:
-        """Return the bounds of the unbiased estimate of pass^k with a faultless user; None with
-        fewer than k conversations.
+        """Return bounds of the unbiased estimate of pass^k with a faultless user.
+
+        Return None if there are fewer than k conversations.
         """
         if self.planned < k:
             return None
@@ -102,7 +104,7 @@ class ScenarioCounts:
 
 @dataclass(frozen=True)
 class PassAllBounds:
-    """pass^k with a faultless user: each scenario with its own number of conversations."""
+    """Bounds of pass^k with a faultless user, over the scenarios with at least k conversations."""
 
     k: int
     scenarios: int
@@ -114,7 +116,7 @@ class PassAllBounds:
 
 @dataclass(frozen=True)
 class Rates:
-    """Pass rates of one agent: raw, bounds without assumptions, and corrected."""
+    """One agent's pass rates: raw, bounds without assumptions, and corrected."""
 
     conversations: int
     lost: int
@@ -149,7 +151,7 @@ class Rates:
 
 
 def rates_of(trials: Iterable[Trial], *, level: float = 0.95) -> Rates:
-    """Compute the rates of one agent over its conversations."""
+    """Compute one agent's pass rates from its conversations."""
     scenarios: dict[str, ScenarioCounts] = {}
     raw: list[float] = []
     clusters: list[Hashable] = []
@@ -200,7 +202,7 @@ def rates_of(trials: Iterable[Trial], *, level: float = 0.95) -> Rates:
 
 
 def _bounds(total: ScenarioCounts, *, only_hinders: bool = False) -> Between:
-    """Return the least and the greatest share of passes that a faultless user could lead to."""
+    """Return the lowest and highest possible pass rate with a faultless user."""
     if not total.planned:
         return Between(0.0, 1.0)
     open_failed = total.spoiled_failed + total.unclear_failed
@@ -222,7 +224,7 @@ def _pass_all(counts: Sequence[ScenarioCounts], k: int) -> PassAllBounds | None:
 
 
 class LabelledTrial(NamedTuple):
-    """A conversation with a person's verdict on it."""
+    """A conversation with a person's verdict on its outcome."""
 
     scenario: str
     passed: bool | None
@@ -235,7 +237,7 @@ class LabelledTrial(NamedTuple):
 
 
 def labelled_rate(trials: Sequence[LabelledTrial], *, level: float = 0.95) -> Estimate:
-    """Estimate the true pass rate from labels of a sample, drawn at random within outcome and flag.
+    """Estimate the true pass rate from a labelled sample, drawn at random within outcome and flag.
 
     The estimate is unbiased however good the checks are; good checks only narrow the interval.
     """
@@ -263,7 +265,7 @@ def labelled_rate(trials: Sequence[LabelledTrial], *, level: float = 0.95) -> Es
 
 
 class LabelledFault(NamedTuple):
-    """A conversation with a person's attribution of it."""
+    """A conversation with a person's verdict on who is at fault."""
 
     scenario: str
     passed: bool | None
@@ -278,10 +280,10 @@ class LabelledFault(NamedTuple):
 def labelled_faults(
     trials: Sequence[LabelledFault], faults: Sequence[str], *, level: float = 0.95
 ) -> dict[str, Estimate]:
-    """Estimate the share of the conversations of each party at fault from labels of a sample, drawn
-    at random within outcome and attribution.
+    """Estimate the share of conversations in which each party is at fault, from a labelled sample.
 
-    Each interval holds alone, at this level.
+    The sample is drawn at random within outcome and attribution. Each interval holds at this level
+    on its own, not jointly.
     """
     strata: dict[str, list[LabelledFault]] = {}
     for trial in trials:
@@ -312,7 +314,7 @@ def labelled_faults(
 
 @dataclass(frozen=True)
 class SpoiledByLabels:
-    """An estimate of the failures that are the user's fault, from labels of a sample."""
+    """An estimate of the failures that are the user's fault, from a labelled sample."""
 
     total: float
     error: float
@@ -324,8 +326,10 @@ class SpoiledByLabels:
 def spoiled_by_labels(
     flagged: tuple[int, int, int], unflagged: tuple[int, int, int]
 ) -> SpoiledByLabels:
-    """Estimate the failures that are the user's fault. Each side: (conversations, those labelled at
-    random, those of these that are the user's fault).
+    """Estimate the failures that are the user's fault.
+
+    Each argument is (conversations, number labelled at random, number of these that are the user's
+    fault). Raise a ValueError if one has too few labels.
     """
     total = variance = 0.0
     parts: list[float] = []
@@ -367,7 +371,9 @@ def compare_agents(
     trials_a: Mapping[str, Sequence[Trial]],
     trials_b: Mapping[str, Sequence[Trial]],
 ) -> AgentDifference | None:
-    """Compare two agents on the scenarios that both have; return None if there are none."""
+    """Compare two agents on the scenarios that both have; None if no scenario has valid
+    conversations of both.
+    """
     counts = [_count(trials_a), _count(trials_b)]
     both = [name for name in counts[0] if name in counts[1]]
     if not both:

@@ -67,11 +67,13 @@ class ConversationResult(Result):
 
 
 def conversation_detail(record: JudgmentRecord) -> ConversationDetail | None:
-    """Return the conversation part of a judgment; None if it is of another kind."""
+    """Return a judgment's conversation detail; None for other kinds of judgments."""
     return record.detail if isinstance(record.detail, ConversationDetail) else None
 
 
 def outcome_detail(record: JudgmentRecord) -> ConversationDetail | None:
-    """Return the outcome of a conversation; None for its other measures and other judgments."""
+    """Return a conversation's outcome detail; None for other measures and other kinds of
+    judgments.
+    """
     detail = conversation_detail(record)
     return detail if detail and detail.measure == OUTCOME else None

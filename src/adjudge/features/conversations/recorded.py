@@ -54,7 +54,11 @@ _Reader = Callable[[JsonValue], Iterator[StoredConversation]]
 
 
 def holds_conversations(path: Path) -> bool:
-    """Return True if a path holds conversations; a list of objects with a goal holds scenarios."""
+    """Return True if a path holds conversations: a folder that is not empty, or JSON that is not
+    scenarios.
+
+    A list under ``scenarios``, or objects that all have a goal, are scenarios.
+    """
     if path.is_dir():
         return any(path.iterdir())
     if not _is_json(path):
@@ -73,7 +77,7 @@ def holds_conversations(path: Path) -> bool:
 def read_conversations(
     path: Path, format: str | None, tell: Callable[[OddRows], None]
 ) -> Iterator[StoredConversation]:
-    """Yield the conversations of a file; ``tell`` is called with those that cannot be read."""
+    """Yield the conversations in a file; those that cannot be read are passed to ``tell``."""
     if format is None and path.is_file() and _is_json(path):
         content = _read_json(path)
         for reader in (_of_scenario, _of_deepeval, _of_adk_results):
@@ -137,9 +141,9 @@ def _of_trace(place: str, row: TraceRow) -> StoredConversation | BadRow:
 def _scenario(
     id: str, goal: str, place: str, *, is_complete: bool = True, **more: JsonValue
 ) -> Scenario:
-    """Return a scenario whose prose is its goal. It is not split into facts.
+    """Build a scenario whose prose is its goal, without splitting it into facts.
 
-    Not complete: the file does not say what the user knew, so that their facts are not checked.
+    ``is_complete=False``: the file does not say what the user knew, so facts are not checked.
     """
     language = "ru" if language_of(goal) == "ru" else "en"
     row: JsonDict = {"id": id, "goal": goal, "tells_all": True, "language": language, **more}
@@ -147,7 +151,7 @@ def _scenario(
 
 
 def of_trajectory(run: Trajectory) -> Conversation:
-    """Return the messages of a run, with the calls before each message of the agent."""
+    """Convert a run to a conversation, with the calls before each of the agent's messages."""
     turns: list[Turn] = []
     calls: list[ToolCall] = []
     end: End = _ENDS.get(run.ended or "", "unknown")
@@ -242,7 +246,9 @@ _TURN_LIMIT = re.compile(r"Reached maximum turns \(\d+\)")
 
 
 def _as_chat(message: JsonObject) -> JsonDict:
-    """Return a message of a snapshot by the names of chats. Parts are stored as JSON text."""
+    """Convert a snapshot's message to the field names of chats; content parts are JSON text
+    there.
+    """
     chat: JsonDict = dict(message)
     for name, chat_name in (("toolCalls", "tool_calls"), ("toolCallId", "tool_call_id")):
         if value := chat.pop(name, None):
@@ -261,9 +267,9 @@ def _as_chat(message: JsonObject) -> JsonDict:
 
 
 def _is_undecided(results: JsonObject) -> bool:
-    """Return True if the judge could decide none of the criteria that are not met.
+    """Return True if all unmet criteria are ones that the judge could not decide.
 
-    Scenario writes "failure" for these, too.
+    Scenario reports "failure" for these, too.
     """
     unmet, undecided = (
         _either(results, *names) or []
@@ -297,7 +303,7 @@ _CASES = (
 
 
 def _deepeval_rows(document: JsonValue) -> JsonValue:
-    """Return the cases of a file: test cases, a test run, or the result of ``evaluate``."""
+    """Return the cases in a file: test cases, a test run, or the result of ``evaluate``."""
     if not isinstance(document, Mapping):
         return document
     content = object_in(document.get("testRunData") or document)
@@ -353,9 +359,7 @@ def _has_turns(case: JsonObject) -> bool:
 
 
 def _deepeval_outcome(case: JsonObject) -> bool | None:
-    """Return the outcome; None if no metric was measured, or if the metrics that failed have an
-    error instead of a score.
-    """
+    """Return the outcome; None if no metric was measured, or all failed metrics have errors."""
     success = case.get("success")
     metrics = objects_in(_either(case, "metricsData", "metrics_data"))
     if not isinstance(success, bool) or not metrics:

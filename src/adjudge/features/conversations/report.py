@@ -42,7 +42,7 @@ class ConversationShape(TypedDict):
 
 
 class FigureRow(NamedTuple):
-    """A line in a table of figures."""
+    """A row in a table of figures."""
 
     title: Message
     value: str
@@ -51,7 +51,7 @@ class FigureRow(NamedTuple):
 
 @dataclass(frozen=True)
 class ConversationPart(SectionPart):
-    """Numbers about the conversations of one agent."""
+    """Figures about one agent's conversations."""
 
     functions: ClassVar[Mapping[str, Callable[..., object]]] = {}
     templates: ClassVar[Mapping[str, str]] = {
@@ -144,7 +144,7 @@ class ConversationPart(SectionPart):
 
     @property
     def figures_shown(self) -> list[FigureRow]:
-        """The figures, in the order in which they are shown."""
+        """The figures in display order."""
         return [*self._rates_shown(), *self._faults_shown(), *self._costs_shown()]
 
     def _rates_shown(self) -> Iterator[FigureRow]:
@@ -225,7 +225,7 @@ class ConversationPart(SectionPart):
 
 
 class ChatState:
-    """Functions for templates that render a conversation in the language of the page."""
+    """Template functions that render conversations in the page's language."""
 
     def __init__(self, language: str) -> None:
         self._language = language
@@ -235,12 +235,12 @@ class ChatState:
         return chat_html(record, self._language)
 
     def markdown(self, record: JudgmentRecord) -> str:
-        """Write a conversation as Markdown."""
+        """Render a conversation as Markdown; empty if the record has none."""
         return chat_markdown(record, self._language)
 
 
 class ConversationTally(SectionTally):
-    """Accumulates the conversations of one judge by one criterion."""
+    """Accumulates one judge's conversations for one criterion."""
 
     name: ClassVar[str] = "conversation"
     shape: ClassVar[type] = ConversationShape
@@ -297,7 +297,7 @@ class ConversationTally(SectionTally):
 
 
 def trial_of(record: JudgmentRecord) -> Trial:
-    """Return the part of an outcome's record that rates are computed from."""
+    """Return the data of an outcome's record that rates are computed from."""
     detail = conversation_detail(record)
     if detail is None:
         raise TypeError(f"{record.id} is no conversation")

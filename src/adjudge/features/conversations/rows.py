@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 def conversation_rows(
     file: EvalFile, entry: ConversationEntry, tell: Callable[[OddRows], None]
 ) -> Iterator[Instance]:
-    """Yield the rows of an eval file: scenarios if users are simulated, else conversations."""
+    """Yield an eval file's rows: conversations, or scenarios if users are simulated.
+
+    Conversations to be replayed or continued are rows with their scenario.
+    """
     source = file.local_source
     stored = stored_conversations(source, tell, file.data.as_)
     if file.target and stored is not None and (entry.from_turn or entry.talker_kind == "replay"):
@@ -62,7 +65,7 @@ def conversation_rows(
 
 
 def scenario_instance(scenario: Scenario, stored: Conversation | None = None) -> Instance:
-    """Return a scenario as a row; ``stored``: the conversation whose user is replayed."""
+    """Return a scenario as a row. ``stored``: the conversation whose user messages are replayed."""
     about = {"place": scenario.id, "row": {"scenario": scenario.id}, SCENARIO: scenario}
     more = {CONVERSATION: stored} if stored else {}
     return Instance({"scenario": describe(scenario)}, scenario.id, {**about, **more})
@@ -71,8 +74,9 @@ def scenario_instance(scenario: Scenario, stored: Conversation | None = None) ->
 def stored_conversations(
     source: Path, tell: Callable[[OddRows], None], format: str | None = None
 ) -> Iterator[StoredConversation] | None:
-    """Return the conversations of a run, of cassettes or of another tool; None if the path holds
-    scenarios.
+    """Return the conversations in a run, in cassettes or in another tool's file.
+
+    Return None if the path holds scenarios.
     """
     from adjudge.features.conversations.cassette import holds_cassettes, read_cassettes
     from adjudge.features.conversations.recorded import holds_conversations, read_conversations
@@ -88,7 +92,11 @@ def stored_conversations(
 
 
 def _again(stored: Iterator[StoredConversation], entry: ConversationEntry) -> Iterator[Instance]:
-    """Yield one row per stored conversation that is to be held again."""
+    """Yield one row for each stored scenario to replay, or to continue from ``from_turn``.
+
+    Only the first trial of a scenario is used. Conversations that are too short to be continued are
+    left out.
+    """
     if entry.from_turn and entry.session != "stateless":
         raise SetupError(
             "from_turn needs session: stateless, since the other application never saw the "

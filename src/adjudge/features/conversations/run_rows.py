@@ -12,7 +12,7 @@ from adjudge.runs.folder import records_of
 
 
 def conversations_of_run(folder: Path) -> Iterator[StoredConversation]:
-    """Yield the conversations of a run, with their scenarios."""
+    """Yield the conversations stored in a run, with their scenarios."""
     for record in records_of(folder):
         detail = outcome_detail(record)
         if detail is None or detail.conversation is None or detail.scenario is None:

@@ -52,7 +52,7 @@ class FactEntry:
 
 @dataclass(frozen=True)
 class Fact:
-    """One fact that the user knows."""
+    """A fact that the user knows."""
 
     name: str
     value: str
@@ -67,12 +67,12 @@ class Fact:
 
     @property
     def question_words(self) -> tuple[str, ...]:
-        """The phrases by which an agent asks for it."""
+        """The phrases with which an agent asks for it."""
         return self.asked_by or (re.sub(r"[_\s-]+", " ", self.name).strip(),)
 
 
 class FactsType:
-    """The type of facts in files: names with a value, or with more about it."""
+    """The type of facts in files: names with a value, or with an object that describes it."""
 
     def read(self, value: object, place: Place) -> tuple[tuple[str, FactEntry], ...]:
         entries = mapping(value, place)
@@ -115,7 +115,7 @@ class Expectations:
 
     @property
     def says_anything(self) -> bool:
-        """True if there is something to check without a model."""
+        """True if anything is expected that can be checked without a model."""
         return bool(self.state or self.calls or self.no_calls or self.says)
 
 
@@ -209,11 +209,11 @@ class Scenario:
 
     @cached_property
     def identity(self) -> str:
-        """Equal for scenarios that say the same."""
+        """A hash that is equal for scenarios with the same content."""
         return content_hash(self.to_dict())
 
     def to_dict(self) -> JsonDict:
-        """Return the scenario as a row has it, without settings that have their default value."""
+        """Return the scenario as a row of a file, without default values."""
         settings = {
             name: _plain(getattr(self, setting.name))
             for name, setting in keys_of(Scenario).items()
@@ -227,7 +227,7 @@ class Scenario:
 
     @classmethod
     def of(cls, value: JsonObject, name: str = "scenario") -> Scenario:
-        """Read a scenario from a row."""
+        """Read a scenario from a row; raise a SetupError if it is wrong."""
         return _check(Record(Scenario).read(_as_yaml(value), Place(name)), Place(name))
 
 
@@ -260,7 +260,7 @@ def _plain(value: object) -> JsonValue:  # noqa: PLR0911 - one for each kind of 
 
 
 def read_scenarios(path: Path) -> list[Scenario]:
-    """Read the scenarios of a YAML, JSON or CSV file; a SetupError names the wrong field."""
+    """Read the scenarios in a YAML, JSON or CSV file; a SetupError names the wrong field."""
     text = text_in(path)
     rows = _csv_rows(text, path) if path.suffix.lower() in (".csv", ".tsv") else _rows(text, path)
     scenarios: list[Scenario] = []
@@ -358,7 +358,7 @@ def _csv_rows(text: str, path: Path) -> Iterator[tuple[Place, object]]:
 
 
 def _cell(cell: str, place: Place, *, is_list: bool) -> JsonValue:
-    """Read a cell: JSON, or ``name=value; name=value``, or for a list ``one; two``."""
+    """Parse a cell: JSON, ``name=value; name=value``, or ``one; two`` for a list."""
     text = cell.strip()
     if text[0] in "[{":
         try:
@@ -391,7 +391,7 @@ def _scalar(text: str) -> Scalar:
 
 
 def _as_yaml(value: JsonValue) -> JsonValue:
-    """Wrap the scalars of JSON as the reader of YAML files does."""
+    """Wrap JSON scalars as the YAML reader does."""
     if isinstance(value, Scalar) or value is None:
         return value
     if isinstance(value, str):

@@ -49,7 +49,7 @@ _FIRST = Turn(number=1, speaker="user", text="…")
 
 
 class SharedTalks(SharedAnswers):
-    """Messages shared by the judges of a run: each is sent once, however many judges read it."""
+    """Messages shared by a run's judges: each is sent once, however many judges read it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class SharedTalks(SharedAnswers):
         self._lock = asyncio.Lock()
 
     async def prefix(self) -> str:
-        """Return the prefix of this run's sessions; it is stored in the run."""
+        """Return the prefix of this run's session ids, which is stored in the run."""
         async with self._lock:
             # two conversations may begin at once: without the lock, each would make its own prefix
             if self._prefix is None:
@@ -72,7 +72,7 @@ class SharedTalks(SharedAnswers):
 
 @dataclass(frozen=True)
 class TalkItem:
-    """A conversation to hold, and the place of the wanted result among the judge's results."""
+    """A conversation to hold, and the index of the wanted result among the judge's results."""
 
     instance: Instance
     talk: Talk
@@ -85,7 +85,7 @@ class TalkItem:
 
 @dataclass(frozen=True)
 class SimulatedJudge(JudgeAround[TalkItem]):
-    """A judge of conversations that are held first."""
+    """Holds conversations first, then has a judge judge them."""
 
     variants: tuple[Variant, ...]
     talker: Talker
@@ -118,7 +118,7 @@ class SimulatedJudge(JudgeAround[TalkItem]):
     # -- rows ----------------------------------------------------------------------------
 
     def rows(self, instance: Instance) -> list[TalkItem]:
-        """Return the items of a scenario: by each criterion, each trial with each target."""
+        """Return one item per target, trial and criterion of a scenario."""
         scenario, stored = scenario_in(instance), instance.metadata.get(CONVERSATION)
         previous = stored if isinstance(stored, Conversation) else None
         return [
@@ -129,12 +129,12 @@ class SimulatedJudge(JudgeAround[TalkItem]):
         ]
 
     def _width(self, talk: Talk) -> int:
-        """Return the greatest number of results of a conversation."""
+        """Return the largest number of results that a conversation can have."""
         turns = talk.max_turns + len(talk.scenario.start) if self.ready.per == "turn" else 1
         return turns * (len(self.ready.criteria) or 1)
 
     def check(self, item: TalkItem) -> None:
-        """Raise a SetupError if the scenario lacks a column that its target takes."""
+        """Raise a SetupError if the scenario lacks a column that its target needs."""
         ballot = item.talk.agent_ballot([_FIRST], 0)
         sent = json.loads(str(ballot.instance.fields[FIELD]))
         for name in item.talk.variant.needs:
@@ -150,7 +150,9 @@ class SimulatedJudge(JudgeAround[TalkItem]):
     # -- plan and pool -------------------------------------------------------------------
 
     def plan(self, item: TalkItem, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Return the next message, until the conversation has ended; then the judge's ballots."""
+        """Return the next message's ballot until the conversation has ended, then the judge's
+        ballots.
+        """
         messages, judge_votes = _split_votes(votes)
         step = item.talk.next(messages)
         if isinstance(step, Ballot):
@@ -159,7 +161,9 @@ class SimulatedJudge(JudgeAround[TalkItem]):
         return () if inner is None else self.judge.plan(inner, judge_votes)
 
     def plan_all(self, item: TalkItem) -> Sequence[Ballot]:
-        """Return the ballots of a conversation of full length, with messages of a usual length."""
+        """Return ballots for an estimate: a conversation of full length, with messages of
+        assumed length.
+        """
         messages = list(item.talk.assume(_ASSUMED))
         if item.place >= (len(self.ready.criteria) or 1):
             return messages
@@ -183,7 +187,7 @@ class SimulatedJudge(JudgeAround[TalkItem]):
         return replace(self._skip_judging(item, conversation, messages), made_by=paid)
 
     def _inner(self, item: TalkItem, conversation: Conversation) -> Any:
-        """Return the item for the judge; None if there is nothing to judge."""
+        """Return the judge's item; None if there is nothing to judge."""
         if conversation.is_lost and not self._takes_lost:
             return None
         items = self._items(item, conversation)
@@ -202,7 +206,7 @@ class SimulatedJudge(JudgeAround[TalkItem]):
     def _skip_judging(
         self, item: TalkItem, conversation: Conversation, messages: Sequence[Vote]
     ) -> Result:
-        """Return a result without a verdict: the conversation is lost, or has no such turn."""
+        """Return a result without a verdict, for a lost conversation or a missing turn."""
         lost = conversation.is_lost
         ready_for_rows = replace(self.ready, per="row")
         instance = self._instance(item, conversation)
@@ -247,7 +251,7 @@ class SimulatedJudge(JudgeAround[TalkItem]):
     # -- asking --------------------------------------------------------------------------
 
     async def ask(self, ballot: Ballot) -> Vote:
-        """Send one message of a conversation, or ask for one vote of the judge."""
+        """Send one message of a conversation, or cast one of the judge's ballots."""
         if not asks_target(ballot):
             return await self.judge.ask(ballot)
         if ballot.criteria.name == SIMULATED_USER.name and self.talker.model is not None:
@@ -274,7 +278,11 @@ class SimulatedJudge(JudgeAround[TalkItem]):
         return await self._ask_once(ballot, asking)
 
     async def _ask_once(self, ballot: Ballot, asking: Coroutine[object, object, Vote]) -> Vote:
-        """Send a message that must never be sent twice: a mark is on the disk before it goes."""
+        """Send a message that must never be sent twice.
+
+        A mark is stored before it is sent. If a resumed run finds the mark, the message counts as
+        lost in flight.
+        """
         partial = session().partial
         keep: Callable[[Vote], Any] | None = None
         if partial is not None and partial.run is not None:
@@ -312,11 +320,11 @@ class SimulatedJudge(JudgeAround[TalkItem]):
         return key
 
     def ballots_of_result(self, ballots: Sequence[Ballot]) -> Sequence[Ballot]:
-        """Return only the ballots of the judge: a message is not a vote."""
+        """Return only the judge's ballots, because messages are not votes."""
         return [ballot for ballot in ballots if not asks_target(ballot)]
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
-        """Return the judge's configuration, with the targets and the simulated user."""
+        """Return the judge's configuration, plus the targets and the simulated user."""
         talker, limits = self.talker, self.talker.limits
         return {
             **self.judge.configuration(criteria),
@@ -332,26 +340,26 @@ class SimulatedJudge(JudgeAround[TalkItem]):
 
 
 def _read_user(reply: Reply) -> Reading:
-    """Read a simulated user's reply; one that was cut off is sent as it is."""
+    """Read a simulated user's reply; a truncated one is used as it is."""
     if reply.finish == "refusal":
         return read_written(reply)
     return Reading(Outcome.OK, Chosen(reply.text))
 
 
 def _in_flight(ballot: Ballot, reason: str) -> Vote:
-    """Return a stored answer for a message that may have been received or not."""
+    """Return an answer saying that the message may or may not have been received."""
     text = json.dumps({IN_FLIGHT: str(reason)}, ensure_ascii=False)
     return Vote(ballot=ballot, outcome=Outcome.OK, verdict=Chosen(text), text=text)
 
 
 def _split_votes(votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
-    """Split votes into the messages of the conversation and the votes on it."""
+    """Split votes into the conversation's messages and the judge's votes."""
     messages = [vote for vote in votes if asks_target(vote.ballot)]
     return messages, [vote for vote in votes if not asks_target(vote.ballot)]
 
 
 def scenario_in(instance: Instance) -> Scenario:
-    """Return the scenario of a row; a SetupError if there is none."""
+    """Return a row's scenario; raise a SetupError if it has none."""
     scenario = instance.metadata.get(SCENARIO)
     if not isinstance(scenario, Scenario):
         raise SetupError("{id} is not a scenario", id=instance.id or Message("the row"))
@@ -367,7 +375,7 @@ def conversation_instance(
     with_steps: bool = False,
     role: str | None = None,
 ) -> Instance:
-    """Return a conversation as a row: the fields for judges, and the scenario as metadata."""
+    """Return a conversation as a row, with fields for judges and the scenario as metadata."""
     run = conversation.trajectory(scenario.goal)
     fields: dict[str, str | Sequence[str]] = {
         "scenario": describe(scenario),
@@ -397,7 +405,7 @@ def conversation_instance(
 
 
 def describe(scenario: Scenario) -> str:
-    """Describe a scenario for judges."""
+    """Describe a scenario as text for judges."""
     lines = [f"goal: {scenario.goal}"]
     lines += [f"part of the goal: {part}" for part in scenario.parts]
     lines += [f"fact ({fact.tell}): {fact.name} = {fact.value}" for fact in scenario.known_facts]
@@ -421,7 +429,7 @@ def simulated_first(
     parallel: int | None,
     role: str | None = None,
 ) -> ReadyJudge:
-    """Wrap a judge so that its conversations are held before it judges them."""
+    """Wrap a judge so that the conversations are held before it judges them."""
     if ready.compares:
         raise SetupError(
             "conversations are judged one by one, and {name} compares", name=ready.name

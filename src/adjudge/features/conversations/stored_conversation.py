@@ -10,7 +10,7 @@ from adjudge.features.conversations.scenario import Scenario
 
 
 class StoredConversation(NamedTuple):
-    """A conversation that was held before, with its scenario."""
+    """A recorded conversation with its scenario."""
 
     scenario: Scenario
     conversation: Conversation

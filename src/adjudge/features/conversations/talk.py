@@ -75,8 +75,9 @@ class Talker:
 
     @property
     def title(self) -> str:
-        """The name of the simulated user in records. Conversations with different ones are not
-        compared.
+        """The simulated user's name in records.
+
+        Conversations with different simulated users are not compared.
         """
         if self.model is None:
             return self.kind
@@ -86,20 +87,20 @@ class Talker:
 
     @property
     def temperature(self) -> float:
-        """The user's setting, else 0.7: at 0, all trials would be alike."""
+        """The model's own temperature, else 0.7. At 0, all trials would be alike."""
         set_temperature = self.model.temperature if self.model else None
         return 0.7 if set_temperature is None else set_temperature
 
 
 def _prompts() -> Iterator[str]:
-    """Yield the prompt of an empty scenario in each language: another wording is another user."""
+    """Yield the prompt for an empty scenario in each language, to detect changes in wording."""
     for language in ("en", "ru"):
         yield system_prompt(Scenario.of({"id": "x", "goal": "x", "language": language}))
 
 
 @dataclass(frozen=True)
 class Talk:
-    """One conversation of a scenario with a variant of the application."""
+    """One conversation about a scenario with a variant of the application."""
 
     scenario: Scenario
     variant: Variant
@@ -113,13 +114,11 @@ class Talk:
 
     @property
     def name(self) -> str:
-        """The name of the conversation, equal for all applications, so that they get the same
-        user.
-        """
+        """The conversation's name. All applications share it, so that they get the same user."""
         return f"{self.scenario.id}#{self.trial + 1}"
 
     def session(self, restarts: int) -> str:
-        """Return the name of an attempt's session."""
+        """Return the session name of an attempt."""
         again = f"-{restarts + 1}" if restarts else ""
         return f"{self.scenario.id}-{self.trial + 1}{again}"
 
@@ -128,7 +127,9 @@ class Talk:
         return _Course(self, votes).next()
 
     def assume(self, text: str) -> Iterator[Ballot]:
-        """Yield the ballots of a conversation of full length in which every message is ``text``."""
+        """Yield the ballots of a full-length conversation in which every message contains
+        ``text``.
+        """
         votes: list[Vote] = []
         while isinstance(ballot := self.next(votes), Ballot):
             yield ballot
@@ -139,8 +140,9 @@ class Talk:
             votes.append(Vote(ballot=ballot, outcome=Outcome.OK, verdict=verdict, text=reply))
 
     def seed(self, turn: int, speaker: str, usual: int | None) -> int | None:
-        """Derive the seed of one message, so that a resumed run needs no state of a random
-        generator.
+        """Derive a message's seed, so that a resumed run does not need a random generator's state.
+
+        Without a seed for the user, return ``usual``.
         """
         if self.talker.seed is None:
             return usual
@@ -171,9 +173,7 @@ class Talk:
         )
 
     def agent_ballot(self, turns: Sequence[Turn], restarts: int) -> Ballot:
-        """Return the ballot that sends the application the user's message, with all messages so
-        far.
-        """
+        """Return the ballot that sends the application the conversation so far."""
         variant, scenario = self.variant, self.scenario
         messages: list[JsonValue] = [
             {"role": "user" if turn.speaker == "user" else "assistant", "content": turn.text}
@@ -212,7 +212,7 @@ class Talk:
 
 
 class _Course:
-    """Replays the votes of a talk once."""
+    """Replays a talk's votes once to find its next step."""
 
     def __init__(self, talk: Talk, votes: Sequence[Vote]) -> None:
         self._talk = talk
@@ -261,7 +261,7 @@ class _Course:
         return self._talk.talker.session == "reset" and self._restarts < _MOST_RESTARTS
 
     def _add_reply(self, vote: Vote, end: End | None) -> Conversation | None:
-        """Add the application's answer; return the conversation if it ends with it."""
+        """Add the application's answer; return the conversation if it ends here."""
         if (lost := _lost(vote)) is not None:
             return self._end("in flight", lost)
         if not vote.valid:
@@ -373,14 +373,14 @@ class _Course:
 
 
 def _next_of(messages: Sequence[str], count: int, end: End) -> UserMessage:
-    """Return the next of the given messages; with the last one the conversation ends."""
+    """Return the next of the given messages; the last one ends the conversation."""
     if count >= len(messages):
         return UserMessage("", end)
     return UserMessage(messages[count], end if count == len(messages) - 1 else None)
 
 
 def _lost(vote: Vote) -> str | None:
-    """Return why it is unknown whether a message was received; None if it was answered."""
+    """Return why it is unknown whether a message was received; None if that is known."""
     if vote.text is None or vote.ballot.template != ROW:
         return None
     reply = json.loads(vote.text)  # written by us, with the application's words as values
@@ -388,7 +388,7 @@ def _lost(vote: Vote) -> str | None:
 
 
 def _calls(text: str) -> Iterator[ToolCall]:
-    """Yield the calls in the application's report of its tools, in the usual shapes."""
+    """Yield the tool calls in the application's report, in any of the usual forms."""
     if not text:
         return
     content = json.loads(text)
@@ -417,8 +417,9 @@ def _text(value: object) -> str:
 
 
 def with_start(scenario: Scenario, conversation: Conversation, turn: int) -> Scenario:
-    """Return a scenario that continues from the user's message number ``turn`` of a conversation:
-    earlier messages are given, and that message is sent again.
+    """Return a scenario that resumes a conversation at the user's message number ``turn``.
+
+    Earlier messages are given, and that message is sent again.
     """
     from adjudge.features.conversations.scenario import StartMessage
 

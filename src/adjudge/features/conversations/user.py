@@ -28,19 +28,19 @@ _LABEL = re.compile(r"^\s*(?:user|customer|пользователь|клиент
 
 
 class UserMessage(NamedTuple):
-    """A message of a simulated user, and the end of the conversation if it is the last."""
+    """A simulated user's message, and how the conversation ends if it is the last."""
 
     text: str
     end: End | None = None
 
     @property
     def is_broken(self) -> bool:
-        """True if there is nothing that can be sent, and no mark."""
+        """True if it has neither text nor an end mark."""
         return not self.text and self.end is None
 
 
 def read_message(reply: str) -> UserMessage:
-    """Read a reply of the simulated user: its text without reasoning, and the mark at its end."""
+    """Parse a simulated user's reply: its text without reasoning, and its end mark."""
     text = without_thoughts(reply).strip()
     end: End | None = None
     if mark := _MARK.search(text):
@@ -53,7 +53,7 @@ def read_message(reply: str) -> UserMessage:
 
 
 def system_prompt(scenario: Scenario, *, again: bool = False) -> str:
-    """Return the system prompt of a simulated user.
+    """Return a simulated user's system prompt.
 
     ``again``: its last reply could not be sent.
     """
@@ -85,9 +85,9 @@ def system_prompt(scenario: Scenario, *, again: bool = False) -> str:
 
 
 def flip_roles(turns: Sequence[Turn]) -> list[JsonDict]:
-    """Return a conversation as the user's model sees it, with the roles swapped.
+    """Return a conversation from the simulated user's point of view, with roles swapped.
 
-    Calls of tools are left out, since no user sees them.
+    Tool calls are left out, because users do not see them.
     """
     messages: list[JsonDict] = []
     if not turns or turns[0].speaker == "user":
@@ -121,8 +121,11 @@ _WORDS = {
 
 
 def rule_message(scenario: Scenario, turns: Sequence[Turn]) -> UserMessage:
-    """Return the message of a user by fixed rules: the goal first, a fact when the agent asks for
-    it, "yes" to a question, and the end when the agent asks nothing more.
+    """Return the next message of a rule-based user.
+
+    The user opens with the goal, tells the facts that the agent asks for, names the next part of
+    the goal when the agent asks nothing, and says "yes" to other questions. It ends the
+    conversation when no part is left, or when the agent repeats itself.
     """
     words = _WORDS[scenario.language]
     user_turns = [message for message in turns if message.speaker == "user"]

@@ -133,9 +133,9 @@ class UserFault:
 
 @dataclass(frozen=True)
 class UserChecks:
-    """The checks of one conversation.
+    """Checks a simulated user's messages in one conversation.
 
-    ``is_reached``: whether the expected end was reached; None if that cannot be told.
+    ``is_reached``: whether the expected end was reached; None if unknown.
     """
 
     scenario: Scenario
@@ -143,7 +143,7 @@ class UserChecks:
     is_reached: bool | None = None
 
     def faults(self) -> tuple[UserFault, ...]:
-        """Return the mistakes of the user, in the order of the messages."""
+        """Return the user's mistakes, in the order of the messages."""
         checks: tuple[Callable[[], Iterator[UserFault]], ...] = (
             self._values,
             self._leaks,
@@ -165,7 +165,7 @@ class UserChecks:
 
     @cached_property
     def _user(self) -> list[Turn]:
-        """The messages of the user, without those that the scenario gives word for word."""
+        """The user's messages, without those that the scenario starts with."""
         start = len(self.scenario.start)
         return [turn for turn in self.conversation.spoken_by("user") if turn.number > start]
 
@@ -177,7 +177,7 @@ class UserChecks:
         ]
 
     def _question_before(self, turn: Turn) -> str:
-        """Return the agent's message that a message answers; empty if there is none."""
+        """Return the last message of the agent before this one; empty if there is none."""
         agent_turns = self._before(turn, "agent")
         return agent_turns[-1].text if agent_turns else ""
 
@@ -216,7 +216,7 @@ class UserChecks:
                     yield self._describe_invention(turn, value, heard)
 
     def _is_corrected(self, turn: Turn, value: Value) -> bool:
-        """Return True if the user takes a value back, in the same message or in the next one."""
+        """Return True if the user corrects a value in the same message or in the next one."""
         later = [later_turn.text for later_turn in self._user if later_turn.number > turn.number][
             :1
         ]
@@ -375,8 +375,9 @@ class UserChecks:
             yield UserFault.of("stopped early", last.number, reason, final.text)
 
     def _open_request(self, text: str) -> str:
-        """Return the last sentence that asks the user for something; empty if there is none, or
-        only the question for further wishes.
+        """Return the last sentence that asks the user for something.
+
+        The question for further wishes does not count. Return an empty string if there is none.
         """
         unknown = [Fact(name, "") for name in self.scenario.unknown]
         for sentence in reversed(_sentences(text)):
@@ -398,7 +399,7 @@ class UserChecks:
         )
 
     def _agent_loops(self) -> bool:
-        """Return True if the last two messages of the agent are alike. Giving up is right then."""
+        """Return True if the agent's last two messages are alike. Giving up is then no mistake."""
         agent = [turn.text for turn in self.conversation.spoken_by("agent")]
         return len(agent) > 1 and likeness(agent[-1], agent[-2]) >= _SAME
 
@@ -475,7 +476,7 @@ class UserChecks:
 
 
 def tells(text: str, fact: Fact) -> bool:
-    """Return True if a text has the value of a fact."""
+    """Return True if a text contains a fact's value or one of its aliases."""
     return any(says(text, form) for form in fact.forms)
 
 
@@ -485,7 +486,10 @@ def asks_for(text: str, fact: Fact) -> bool:
 
 
 def _wrong_value(text: str, fact: Fact) -> bool:
-    """Return True if a message has another value of the same kind: that is a contradiction."""
+    """Return True if a message contains a value of the same kind as the fact's.
+
+    If it does not contain the fact's own value, this is a contradiction.
+    """
     kinds = {value.kind for value in values_in(fact.value)}
     return any(value.kind in kinds for value in values_in(text))
 
@@ -495,8 +499,9 @@ def _sentences(text: str) -> list[str]:
 
 
 def _asks_for(text: str, words: Sequence[str], forms: Sequence[str]) -> bool:
-    """Return True if a sentence of an agent asks for something: by its words, in a question or a
-    request, without saying the value itself.
+    """Return True if a sentence asks for something without saying its value.
+
+    The sentence must be a question or a request, and contain all words of one of the phrases.
     """
     for sentence in _sentences(text):
         folded = fold(sentence)
@@ -515,7 +520,7 @@ def _asks_for(text: str, words: Sequence[str], forms: Sequence[str]) -> bool:
 
 
 def _own_stems(part: str, parts: Sequence[str]) -> frozenset[str]:
-    """Return the words of a part of the goal that the other parts do not have."""
+    """Return the stems that only this part of the goal has; all of its stems if it has none."""
     other_stems = frozenset().union(
         *(stems(other_part) for other_part in parts if other_part != part)
     )
@@ -526,7 +531,7 @@ _CYRILLIC, _LATIN = re.compile(r"[а-яё]+"), re.compile(r"[a-z]+")
 
 
 def _language(text: str, wanted: str) -> str | None:
-    """Return the language of a text if it is surely another one than ``wanted``."""
+    """Return a text's language if it is certainly not ``wanted``, else None."""
     folded = text.casefold()
     cyrillic, latin = (
         _CYRILLIC.findall(folded),

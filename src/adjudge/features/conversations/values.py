@@ -78,7 +78,7 @@ class Value:
 
 
 def fold(text: str) -> str:
-    """Return a text without differences of case, width and kinds of apostrophes."""
+    """Normalize case, width and apostrophes in a text."""
     return (
         normalize("NFKC", text)
         .casefold()
@@ -90,7 +90,7 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def values_in(text: str) -> tuple[Value, ...]:
-    """Return the values in a text that are specific enough to have a source."""
+    """Return the values in a text that are specific enough to need a source."""
     return tuple(dict.fromkeys(_find_values(text)))
 
 
@@ -163,7 +163,7 @@ def _time(written: str, hour: str, minute: str, half: str | None) -> Iterator[Va
 
 
 def _amount(text: str) -> str:
-    """Return the number of an amount, with a decimal point and without trailing zeros."""
+    """Return an amount's number, with a decimal point and without trailing zeros."""
     compact = text.replace(" ", "").replace("\u00a0", "")
     last = max(compact.rfind("."), compact.rfind(","))
     if last >= 0 and len(compact) - last - 1 in (1, 2):
@@ -174,7 +174,7 @@ def _amount(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _source_forms(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """Return the forms that a text is a source of, its dates, and its numbers."""
+    """Return the normal forms of the values in a text, its dates, and its numbers."""
     values, folded = values_in(text), fold(text)
     numbers = {part for value in values for part in re.findall(r"\d+", value.form)}
     numbers |= {part.lstrip("0") or "0" for part in re.findall(r"\d+", folded)}
@@ -186,7 +186,7 @@ def _source_forms(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[
 
 
 class Sources:
-    """The texts in which a value may have its source."""
+    """The texts that a value may come from."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._forms: set[str] = set()
@@ -202,12 +202,12 @@ class Sources:
         self._numbers |= numbers
 
     def near(self, value: Value) -> bool:
-        """Return True if a date is one day before or after one in the texts."""
+        """Return True if a date is at most one day away from one in the texts."""
         day = _day_of_year(value.form)
         return any(abs(day - _day_of_year(date)) <= 1 for date in self._dates)
 
     def hold(self, value: Value) -> bool:
-        """Return True if the value, or one that it is a part of, is in the texts."""
+        """Return True if the texts contain the value, or a longer one that it is part of."""
         if value.form in self._forms:
             return True
         if value.kind == "date":
@@ -236,7 +236,7 @@ def _same_day(form_a: str, form_b: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def says(text: str, value: str) -> bool:
-    """Return True if a text has a value, as whole words, in any of its ways to be written."""
+    """Return True if a text contains a value, as whole words and in any notation."""
     wanted_values = values_in(value)
     if len(wanted_values) == 1 and len(_content(value)) <= len(_content(wanted_values[0].text)) + 4:
         text_values = values_in(text)
@@ -270,12 +270,12 @@ _STOP = frozenset(_STOP_WORDS.split())
 
 @lru_cache(maxsize=8192)
 def stems(text: str) -> frozenset[str]:
-    """Return the beginnings of the words of a text that mean something."""
+    """Return the first letters of a text's content words."""
     words = re.findall(r"[^\W_]{3,}", fold(text))
     return frozenset(word[:5] for word in words if word not in _STOP and not word.isdigit())
 
 
 def likeness(text_a: str, text_b: str) -> float:
-    """Return the share of words that two texts have in common."""
+    """Return the share of words that two texts have in common; 1.0 if both are empty."""
     words_a, words_b = set(_content(text_a).split()), set(_content(text_b).split())
     return len(words_a & words_b) / len(words_a | words_b) if words_a or words_b else 1.0

@@ -130,9 +130,7 @@ def doctor(
 
 
 class EmbeddedWeights(NamedTuple):
-    """The weights of the embedded model if they are pulled; else only the problem in
-    ``message``.
-    """
+    """The embedded model's weights. If they are not available, only ``message`` is set."""
 
     message: str
     precision: str | None = None
@@ -141,7 +139,7 @@ class EmbeddedWeights(NamedTuple):
 
 
 def embedded_weights() -> EmbeddedWeights:
-    """Find the weights of the embedded model: their precision, path and size."""
+    """Find the embedded model's weights: their precision, path and size."""
     name = EMBEDDED.partition("/")[2]
     try:
         chosen_precision, base = precision(), find(name)
@@ -222,8 +220,10 @@ def _extras_table(screen: Screen) -> Table:
 
 
 def extras() -> dict[str, bool]:
-    """Return for each extra if it is installed. For pytest, the entry point decides: pytest alone
-    does not show that the plugin is installed.
+    """Map each extra to whether it is installed.
+
+    For pytest the plugin's entry point must exist too, because pytest alone does not prove that the
+    plugin is installed.
     """
     plugin = _there("pytest") and any(
         entry_point.group == "pytest11" and entry_point.value == _PYTEST_PLUGIN
@@ -240,13 +240,13 @@ def extras() -> dict[str, bool]:
 
 
 def broken_plugins() -> dict[Part, str]:
-    """Return the parts of installed packages that cannot be used, with the reason."""
+    """Return the parts of installed plugins that cannot be used, each with the reason."""
     states = {part: state_of(part) for part in installed_parts()}
     return {part: state for part, state in states.items() if state != OK}
 
 
 def _there(module: str) -> bool:
-    """Return True if a module, or a module inside a package that may be missing, is installed."""
+    """Return True if a module is installed; False if its parent package is missing."""
     try:
         return find_spec(module) is not None
     except ModuleNotFoundError:

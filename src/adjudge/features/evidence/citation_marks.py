@@ -27,8 +27,9 @@ NOTE = re.compile(
 
 
 def without_citations(sentence: str) -> str:
-    """Replace citation marks by blanks, so that every other character keeps its place; the text of
-    a link stays.
+    """Replace citation marks with spaces, so that all other characters keep their positions.
+
+    The text of a link is kept.
     """
     return CITATION.sub(_blank, sentence)
 

@@ -18,7 +18,7 @@ _NOT_MONTHS = frozenset({"march", "may", "mar"})
 
 @dataclass(frozen=True)
 class FactWords:
-    """The meaning of words for quantities."""
+    """The meanings of words for quantities."""
 
     numbers: Mapping[str, float]
     ordinals: Mapping[str, float]
@@ -28,8 +28,9 @@ class FactWords:
     units: Mapping[str, tuple[str, float]]
 
     def number(self, word: str, *, ordinal: bool = False) -> float | None:
-        """Return the value of a number word; with ``ordinal`` also of one like «девятом», which
-        ends a longer number.
+        """Return a number word's value; None if it is not one.
+
+        With ``ordinal`` this includes ordinals that end a longer number, such as «девятом».
         """
         bare = plain_word(word)
         value = self.numbers.get(bare)
@@ -37,7 +38,9 @@ class FactWords:
         return self.ordinals.get(bare[: ending.start()]) if ending else value
 
     def scale(self, word: str) -> float | None:
-        """Return the factor of a word after a number: "thousand", «тысяч»."""
+        """Return the factor of a word after a number, such as "thousand" or «тысяч»; None for
+        other words.
+        """
         bare = plain_word(word)
         factor = self.scales.get(bare) or self.scales.get(bare.removesuffix("s"))
         if factor is None and not bare.isascii():
@@ -50,7 +53,7 @@ class FactWords:
         return factor
 
     def month(self, word: str) -> int | None:
-        """Return the number of the month that a word names."""
+        """Return the number of the month that a word names; None if it names none."""
         bare = plain_word(word)
         number = self.months.get(bare[:_MONTH_LETTERS])
         if number is None or (bare in _NOT_MONTHS and not word[0].isupper()):
@@ -58,7 +61,9 @@ class FactWords:
         return number if _is_month(bare, number) else None
 
     def unit(self, word: str) -> tuple[str, float] | None:
-        """Return the measure of a unit, and its size in the measure's first unit."""
+        """Return a unit's measure and its size in the measure's first unit; None for other
+        words.
+        """
         return self.units.get(word) or self.units.get(word.casefold())
 
 
@@ -71,8 +76,8 @@ _NAMES = (
 
 
 def _is_month(bare: str, number: int) -> bool:
-    """Return True if the word is a form or abbreviation of the month's name: "Sept", «сентября»,
-    but not "marble".
+    """Return True if the word is a form or abbreviation of the month's name, such as "Sept" or
+    «сентября», but not "marble".
     """
     english, russian = _NAMES[number - 1]
     if bare.isascii():
@@ -82,7 +87,7 @@ def _is_month(bare: str, number: int) -> bool:
 
 @cache
 def fact_words() -> FactWords:
-    """Read the words of the file."""
+    """Load the words for quantities from facts.yaml."""
     content, place = our_yaml(__file__, "facts.yaml")
     return FactWords(
         numbers=_numbers(content["numbers"], place),

@@ -44,7 +44,7 @@ class _Date(Span):
 
 @dataclass(frozen=True)
 class _SourceFacts:
-    """The facts that the sources contain."""
+    """The facts in the sources."""
 
     numbers: tuple[_Number, ...]
     dates: frozenset[tuple[int | None, int]]
@@ -75,8 +75,9 @@ _BEGINNING: Final = 3
 
 
 def unseen_facts(sentence: str, sources: Sequence[str]) -> tuple[UnseenFact, ...]:
-    """Return the facts of ``sentence`` that no source contains, in their order; none without
-    sources.
+    """Return the facts in ``sentence`` that no source contains, in their order.
+
+    Return none if all sources are blank.
     """
     source_facts = _collect_facts(tuple(sources))
     sentence = without_citations(sentence)
@@ -159,8 +160,9 @@ def _unseen_numbers(
 
 
 def _same(stated: _Number, source: _Number) -> bool:
-    """Return True if the numbers are equal, or one is the other rounded; in any unit of the same
-    measure.
+    """Return True if the numbers are equal, or one is a rounded form of the other.
+
+    Numbers in different units of the same measure are converted.
     """
     alike = stated.unit and source.unit and stated.unit[0] == source.unit[0]
     factor = source.unit[1] / stated.unit[1] if alike and stated.unit and source.unit else 1.0
@@ -185,7 +187,7 @@ def _numbers(text: str) -> Iterator[_Number]:
 
 
 def _values(written: str) -> tuple[tuple[float, ...], float]:
-    """Return the possible values of a written number, and its precision."""
+    """Return the possible values of a number as written, and its precision."""
     bare = re.sub(r"[^\d.,−-]", "", written).replace("−", "-").rstrip("-.,")
     integer_part, _, tail = bare.replace(",", ".").rpartition(".")
     marks = re.sub(r"[^.,]", "", bare)
@@ -202,8 +204,9 @@ def _values(written: str) -> tuple[tuple[float, ...], float]:
 
 
 def _step(digits: str, *, grouped: bool) -> float:
-    """Return the precision of a whole number. Trailing zeros often mean rounding, except in
-    years.
+    """Return a whole number's precision.
+
+    Two or more trailing zeros are taken for rounding, except in years.
     """
     zeros = len(digits) - len(digits.rstrip("0"))
     is_year = not grouped and len(digits) == 4 and digits < "2101"
@@ -226,8 +229,8 @@ def _unit(text: str, start: int, end: int) -> tuple[tuple[str, float] | None, in
 
 
 def _in_words(text: str) -> Iterator[_Number]:
-    """Yield runs of number words: "twenty-one thousand", «двадцать пять», «тысяча девятьсот
-    десятый».
+    """Yield runs of number words, such as "twenty-one thousand", «двадцать пять» or «тысяча
+    девятьсот десятый».
     """
     run: list[tuple[float, int, int]] = []
     for match in re.finditer(r"[^\W\d_]+", text):
@@ -250,8 +253,9 @@ def _in_words(text: str) -> Iterator[_Number]:
 def _apply_scale(
     run: list[tuple[float, int, int]], scale: float, end: int
 ) -> list[tuple[float, int, int]]:
-    """Apply a scale word to the numbers before it: in "two thousand five hundred" only the five are
-    hundreds.
+    """Apply a scale word to the numbers before it.
+
+    In "two thousand five hundred", only the five counts hundreds.
     """
     begin = next(
         at
@@ -301,8 +305,9 @@ def _day(text: str, start: int, end: int) -> tuple[int | None, int, int]:
 
 
 def _names(sentence: str) -> Iterator[tuple[int, int]]:
-    """Yield words with a capital letter that do not begin the sentence; a first word only if
-    another capitalized one follows.
+    """Yield the spans of capitalized words that are likely to be names.
+
+    The first word of the sentence counts only if another capitalized word follows.
     """
     marker = _LIST_NUMBER.match(sentence)
     begin = marker.end() if marker else 0
@@ -319,7 +324,9 @@ def _names(sentence: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_common(word: str) -> bool:
-    """Return True if a capitalized word is not part of a name: "The", "May", "Million"."""
+    """Return True if a capitalized word is unlikely to be part of a name: "The", "May",
+    "Million".
+    """
     words, facts, bare = sentence_words(), fact_words(), word.casefold()
     if bare in words.starters or bare in words.function or len(word) < 2:
         return True

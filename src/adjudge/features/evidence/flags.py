@@ -26,7 +26,7 @@ _WORD = re.compile(r"\S+\s*")
 
 
 def stretches(fragments: Sequence[str]) -> list[tuple[str, ...]]:
-    """Group the fragments so that no group has more words than are shown at once; cut longer
+    """Group the fragments so that no group exceeds the words shown at once; split longer
     fragments.
     """
     groups: list[tuple[str, ...]] = []
@@ -48,7 +48,10 @@ def _pieces(fragment: str) -> Iterator[str]:
 
 
 def odds_of(votes: Sequence[Vote]) -> float | None:
-    """Return the log-odds that the sources support the sentence; None if a stretch was not read."""
+    """Return the log-odds that the sources support the sentence; None if a vote is missing.
+
+    This is the mean over models of their best stretch.
+    """
     if not votes or not all(vote.verdict for vote in votes):
         return None
     # sorted, so that the highest odds of each model overwrite the others; then the mean over models
@@ -57,16 +60,17 @@ def odds_of(votes: Sequence[Vote]) -> float | None:
 
 
 def odds_in(vote: Vote) -> float:
-    """Return the log-odds of Yes."""
+    """Return a vote's log-odds of Yes."""
     read = json.loads(vote.text or "{}")["logprobs"]
     return float(read[YES] - read[NO])
 
 
 def flag_of(sentence: str, odds: float, *, lacking: bool) -> Flag:
-    """Choose the flag of a sentence.
+    """Choose a sentence's flag.
 
     ``lacking``: the sources lack a name, number, date or unit of the sentence. The threshold was
-    fitted to English, so sentences in other letters are sure only if they also lack something.
+    fitted to English, so a sentence in another script is surely unsupported only if it is also
+    lacking something.
     """
     if odds < SURE and (lacking or _in_latin_letters(sentence)):
         return UNSUPPORTED

@@ -12,7 +12,7 @@ _NUMBERED: Final = re.compile(r"(?:^|\n)[ \t]*(?:\[(\d{1,3})\]|\(?(\d{1,3})[.)])
 
 
 def fragments_in(texts: str | Sequence[str]) -> tuple[str, ...]:
-    """Return a list as it is, and a text as its parts if they are numbered from 1 on, else as a
+    """Return a list as it is, and a text split into its parts if they are numbered from 1, else
     whole.
 
     Blank fragments are left out.

@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 def split_evenly(texts: Sequence[T]) -> list[Sequence[T]]:
-    """Split the texts into as few calls as possible, of about equal length, in their order."""
+    """Split the texts, in order, into as few groups as possible, with about equally many texts."""
     # rounded up
     calls = -(-len(texts) // MOST_AT_ONCE)
     ends = [len(texts) * call // calls for call in range(calls + 1)]
@@ -52,19 +52,20 @@ class OfEach(Choice):
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """Empty: the answer is not a single label, so it has to be written."""
+        """Always empty: the answer is not a single label, so it has to be written."""
         return ()
 
     @property
     def identity(self) -> str:
-        """The question's part of a ballot's identity."""
+        """The part of a ballot's identity that identifies the question."""
         return f"None\0()\0{self.about.format(self.count)}"
 
 
 @dataclass(frozen=True)
 class ChoiceOfEach(OfEach):
-    """A question with the same options for each text. As text, the verdict lists the options in
-    order.
+    """A question with the same options for each of several texts.
+
+    The verdict's text lists the chosen options in order.
     """
 
     # there is no advice on parts
@@ -79,7 +80,7 @@ class ChoiceOfEach(OfEach):
         *,
         settle: bool,  # noqa: ARG002
     ) -> Reading | None:
-        """Read one option for every number; None if no object of the reply holds a list."""
+        """Read one option per number; None if no object in the reply holds a list."""
         lists = lists_under(one_list(objects))
         # some models name the list otherwise; if there is only one list, it is meant
         answers = lists.get("answers") or [
@@ -93,7 +94,7 @@ class ChoiceOfEach(OfEach):
 
 @dataclass(frozen=True)
 class Listed:
-    """One question about every text of a field."""
+    """One question about each text of a field."""
 
     criteria: Criteria
     field: str
@@ -102,8 +103,9 @@ class Listed:
 
 @dataclass(frozen=True)
 class ChoiceOfLists(ChoiceOfEach):
-    """Several questions in one call, each about the numbered texts of its own field; ``count`` is
-    the total.
+    """Several questions in one call, each about the numbered texts of its own field.
+
+    ``count`` is the total number of texts.
     """
 
     lists: tuple[Listed, ...] = ()
@@ -111,7 +113,7 @@ class ChoiceOfLists(ChoiceOfEach):
 
     @classmethod
     def of(cls, lists: Sequence[Listed]) -> ChoiceOfLists:
-        """Join questions that all have the options of the first."""
+        """Combine questions that all have the same options."""
         criteria = lists[0].criteria
         return cls(
             criteria.option_names,
@@ -122,7 +124,7 @@ class ChoiceOfLists(ChoiceOfEach):
 
     @property
     def identity(self) -> str:
-        """The question's part of a ballot's identity."""
+        """The part of a ballot's identity that identifies the questions."""
         parts = "\0".join(
             f"{listed.field} {listed.count} {listed.criteria.identity}" for listed in self.lists
         )
@@ -130,7 +132,7 @@ class ChoiceOfLists(ChoiceOfEach):
 
     @property
     def at_once(self) -> Sequence[tuple[str, Criteria]]:
-        """The questions that are asked in one call, each with the field whose texts it is about."""
+        """The questions asked in one call, each with the field that holds its texts."""
         return [(listed.field, listed.criteria) for listed in self.lists]
 
     # there is no advice on parts
@@ -147,7 +149,7 @@ class ChoiceOfLists(ChoiceOfEach):
         *,
         settle: bool,  # noqa: ARG002
     ) -> Reading | None:
-        """Read one option for every number of every list; None if no object holds a list."""
+        """Read one option per number of every list; None if no object holds a list."""
         lists = lists_under(objects)
         expected = [
             (field_question.field, field_question.count, field_question.criteria.option_names)
@@ -164,7 +166,7 @@ def _reading(answers: Sequence[str] | Reading) -> Reading:
 
 
 def join_options(options: Sequence[str]) -> Chosen:
-    """Return the verdict on several texts."""
+    """Combine the options chosen for several texts into one verdict."""
     return Chosen(_BETWEEN.join(options))
 
 
@@ -181,7 +183,7 @@ def _numbered_schema(options: Sequence[str]) -> Schema:
 
 
 def object_schema(properties: JsonObject) -> Schema:
-    """Return the JSON schema of an object with all of these properties, and no other."""
+    """Return the JSON schema of an object with exactly these properties, all required."""
     return {
         "type": "object",
         "properties": properties,

@@ -57,7 +57,7 @@ Told = Progress[EvidenceResult]
 
 @dataclass(frozen=True)
 class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
-    """Looks every sentence of a text up in its sources. A quote counts as evidence only if a
+    """Looks up every sentence of a text in its sources. A quote counts as evidence only if a
     program finds it there.
 
     Example:
@@ -138,7 +138,7 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
                 )
 
     def open_models(self) -> ModelPanel:
-        """Open the models; rules need none."""
+        """Open the models; an empty panel for rules. ``flags-first`` adds the embedded model."""
         if self.method == "rules":
             return NO_MODELS
         panel = ModelPanel.of(self.models)
@@ -155,17 +155,17 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
 
     @property
     def _named_models(self) -> list[str]:
-        """The models that were named."""
+        """The panel without the embedded model that ``flags-first`` adds."""
         return [name for name in self.panel if self.method != _FLAGS_FIRST or name != EMBEDDED]
 
     @property
     def samples(self) -> int:
-        """Votes per model and sentence."""
+        """Number of votes per model and sentence."""
         return self.votes
 
     @property
     def max_in_flight(self) -> int:
-        """Texts that are judged at the same time."""
+        """The maximum number of texts judged at the same time."""
         return super().max_in_flight or 1
 
     @property
@@ -174,7 +174,7 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         return support_criteria(self.language)
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
-        """Return the settings, with the wording of the questions about sentences."""
+        """Return the configuration, including the wording of the questions about sentences."""
         return with_wording(super().configuration(criteria), self.language)
 
     @overload
@@ -220,9 +220,9 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
     __call__ = same_as(evaluate)
 
     def check(self, item: Instance) -> None:
-        """Raise a SetupError if the text or the field for its sources is missing.
+        """Raise a SetupError if the text or the source field is missing, or the text is a list.
 
-        The field may be empty: then nothing can be found in it.
+        The source field may be empty; then nothing is found.
         """
         for name in (self.text_field, self.source_field):
             if name not in item.fields:
@@ -239,7 +239,7 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
             )
 
     def checked_text(self, item: Instance) -> CheckedText:
-        """Split the text into sentences, and find its fragments."""
+        """Split the text into sentences, and the sources into fragments."""
         text = evidence_text(item, self.text_field)
         question = evidence_text(item, QUESTION)
         return CheckedText(
@@ -247,8 +247,10 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         )
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Return the ballots: one per sentence that claims something, or one for all; equal
-        sentences once.
+        """Return the next ballots: one per sentence that makes a claim, or one for several at once.
+
+        Equal sentences are asked about once. With claims or ``flags-first``, another round comes
+        first.
         """
         checked = self.checked_text(item)
         if self.method == "rules" or not checked.fragments or not checked.claims:
@@ -273,7 +275,7 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         )
 
     def plan_all(self, item: Instance) -> Sequence[Ballot]:
-        """Return all ballots that may be needed."""
+        """Return all ballots that may be needed, with each sentence counted as one claim."""
         ballots = self.plan(item, ())
         checked = self.checked_text(item)
         twice = self.split == CLAIMS or self.method == _FLAGS_FIRST
@@ -281,7 +283,9 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         return [*ballots, *self._ballots(checked, checked.claims)] if ballots and twice else ballots
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> EvidenceResult:
-        """Pool each sentence's votes: the majority, and the quotes of those who are in it."""
+        """Pool each sentence's votes: the majority verdict, with the quotes of the agreeing
+        votes.
+        """
         claim_votes, support_votes = _split_votes(votes)
         checked = self.checked_text(item)
         flags, other_votes = _split_flags(support_votes, self.method)
@@ -313,8 +317,8 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         )
 
     def fallback_result(self, result: EvidenceResult, choice: random.Random) -> EvidenceResult:
-        """Draw a score between the bounds. The status stays, so no aggregate takes it for a
-        judgment.
+        """Draw a random score within the bounds. The status is unchanged, so aggregates do not
+        count it.
         """
         return replace(result, score=choice.uniform(*result.bounds), fallback="random")
 
@@ -322,7 +326,7 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         return EvidenceQuestions(checked, self.criteria, self.text_field, self.source_field)
 
     def _ballots(self, checked: CheckedText, claims: Sequence[str]) -> list[Ballot]:
-        """Return the ballots for every model and sample."""
+        """Return the ballots for all models and samples."""
         questions_about, several = self._questions(checked), tuple(dict.fromkeys(claims))
         return [
             self.ballot_for(*question, model, sample, mode)
@@ -346,7 +350,7 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         return model_mode == "decide" or (self.mode or model_mode) == "likelihood"
 
     def _after_flags(self, checked: CheckedText, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Return the ballots for flags; then those for sentences that are not surely
+        """Return the ballots for the flags, then those for sentences that are not surely
         unsupported.
         """
         flags, other_votes = _split_flags(votes, self.method)
@@ -369,8 +373,8 @@ def with_wording(
     sentences: bool = True,
     further_templates: Sequence[str] = (),
 ) -> JsonDict:
-    """Add to a configuration the wording of the questions about sentences, and of further templates
-    that not every judge uses.
+    """Add the wording of the questions about sentences, and of further templates, to a
+    configuration.
     """
     templates = configuration.get("templates")
     wordings = {**sentence_wordings(language)} if sentences else {}
@@ -386,7 +390,9 @@ def with_wording(
 
 
 def _split_flags(votes: Sequence[Vote], method: Method) -> tuple[Sequence[Vote], Sequence[Vote]]:
-    """Split votes into those of the model that flags, and the others."""
+    """Split votes into those of the flagging model and the others; only ``flags-first`` has
+    both.
+    """
     if method != _FLAGS_FIRST:
         return (), votes
     return (
@@ -396,13 +402,13 @@ def _split_flags(votes: Sequence[Vote], method: Method) -> tuple[Sequence[Vote],
 
 
 def _split_votes(votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
-    """Split votes into those that say what the sentences claim, and those on the claims."""
+    """Split votes into those that list the sentences' claims and those on support."""
     claim_votes = [vote for vote in votes if vote.ballot.template == CLAIMS]
     return claim_votes, [vote for vote in votes if vote.ballot.template != CLAIMS]
 
 
 def _count_invented(votes: Sequence[Vote]) -> dict[str, int]:
-    """Count each model's quotes that are not in the fragment that they name."""
+    """Count each model's quotes that are not in the fragment it named."""
     counts: dict[str, int] = {}
     for vote in votes:
         count = vote.metadata.get(INVENTED)

@@ -49,7 +49,7 @@ class EvidenceEntry(JudgeEntry):
 
 
 def check_not_conversation(entry: JudgeEntry) -> None:
-    """Raise a SetupError for per: conversation: what users say has no sources."""
+    """Raise a SetupError for ``per: conversation``, because users' messages have no sources."""
     if entry.per == "conversation":
         raise SetupError(
             "sources are to support what the assistant says, not what users say: take per: "

@@ -36,7 +36,7 @@ _AROUND = 80
 
 @dataclass(frozen=True)
 class ShownQuote:
-    """A passage of a fragment, checked once more before it is shown."""
+    """A quoted passage of a fragment with its surroundings, checked again before display."""
 
     fragment: int
     before: str
@@ -49,7 +49,7 @@ class ShownQuote:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownSentence:
-    """One sentence as a page shows it."""
+    """One sentence as shown on a page."""
 
     number: int
     text: str
@@ -67,7 +67,7 @@ class ShownSentence:
 
 @dataclass(frozen=True)
 class TextPart:
-    """A stretch of a text, marked or not."""
+    """A part of a text, with its sentence if it is marked."""
 
     text: str
     sentence: ShownSentence | None = None
@@ -75,7 +75,7 @@ class TextPart:
 
 @dataclass(frozen=True)
 class ShownFragment:
-    """A fragment, with the passages that were quoted from it."""
+    """A fragment, with its quoted passages marked."""
 
     number: int
     parts: tuple[tuple[str, bool], ...]
@@ -86,7 +86,7 @@ class ShownFragment:
 
 @dataclass(frozen=True)
 class ShownEvidence:
-    """A looked-up answer with its fragments, for every kind of page."""
+    """A checked answer with its fragments, for all kinds of pages."""
 
     parts: tuple[TextPart, ...]
     fragments: tuple[ShownFragment, ...]
@@ -98,7 +98,7 @@ class ShownEvidence:
 
     @property
     def sentences(self) -> tuple[ShownSentence, ...]:
-        """The sentences that claim something."""
+        """The sentences that are marked."""
         return tuple(part.sentence for part in self.parts if part.sentence)
 
 
@@ -181,8 +181,9 @@ def _sentence(
 
 
 def _quote(stored: KeptQuote, fragments: Sequence[str]) -> ShownQuote | None:
-    """Return the quote with its surroundings; None if it is not in the fragment, whatever the
-    ledger says.
+    """Return a stored quote with its surroundings.
+
+    Return None if the fragment does not contain it there, even if the ledger says so.
     """
     number, start, quote = stored["fragment"], stored["start"], stored["quote"]
     if not quote or start < 0 or not 1 <= number <= len(fragments):
@@ -215,8 +216,8 @@ def _fragment(number: int, text: str, used: Sequence[tuple[int, ShownQuote]]) ->
 
 
 def evidence_html(record: JudgmentRecord, language: str) -> Markup:
-    """Render the answer with its sentences marked, and its fragments; empty if nothing was looked
-    up.
+    """Render the answer with its sentences marked, and its fragments; empty if nothing was
+    checked.
     """
     evidence = evidence_of(record)
     page = _page(language, html=True).render(shown=evidence, row=record.row) if evidence else ""
@@ -224,13 +225,13 @@ def evidence_html(record: JudgmentRecord, language: str) -> Markup:
 
 
 def evidence_style() -> str:
-    """Return the rules for the style sheet of a page."""
+    """Return the CSS for the page."""
     style = environment("en", html=True).get_template("adjudge.features.evidence:style.css")
     return style.render()
 
 
 def evidence_markdown(record: JudgmentRecord, language: str) -> str:
-    """Like evidence_html, but in Markdown, with footnotes."""
+    """Like ``evidence_html``, but return Markdown with footnotes."""
     evidence = evidence_of(record)
     return _page(language, html=False).render(shown=evidence, row=record.row) if evidence else ""
 

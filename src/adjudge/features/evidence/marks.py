@@ -24,5 +24,5 @@ MARKS: Mapping[Mark, Message] = {
 
 
 def evidence_in(record: JudgmentRecord) -> EvidenceRecord | None:
-    """Return the evidence in a judgment; None if nothing was looked up."""
+    """Return a judgment's evidence; None if it has none."""
     return record.detail.evidence if isinstance(record.detail, SearchedDetail) else None

@@ -35,7 +35,7 @@ from adjudge.messages import Message
 
 @dataclass(frozen=True)
 class CheckedText:
-    """A text to look up: its sentences, and the fragments to look in."""
+    """A text to check: its sentences, and the fragments to find support in."""
 
     text: str
     sentences: tuple[Sentence, ...]
@@ -50,13 +50,13 @@ class CheckedText:
 
 
 def evidence_text(item: Instance, name: str) -> str:
-    """Return the text of a field; empty if there is none."""
+    """Return a field's text, with a list joined by line breaks; empty if there is none."""
     value = item.fields.get(name, "")
     return with_line_breaks(value if isinstance(value, str) else "\n".join(value))
 
 
 def support_criteria(language: str) -> Criteria:
-    """Return the question that is asked about every sentence."""
+    """Return the question asked about each sentence."""
     words = evidence_words(language)
     options = mapping(words["options"], Place("judges/data", "options"))
     offered = [
@@ -69,8 +69,8 @@ def support_criteria(language: str) -> Criteria:
 
 
 def claims_of(votes: Sequence[Vote]) -> dict[str, list[str]]:
-    """Map each sentence to the claims that a model finds in it. A sentence without any is its own
-    claim.
+    """Map each sentence to the claims that a model finds in it; a sentence without any maps to
+    itself.
     """
     claims: dict[str, list[str]] = {}
     for vote in (vote_read for vote_read in votes if vote_read.verdict):
@@ -94,10 +94,10 @@ def look_up(
     claim_votes: Sequence[Vote] = (),
     flags: Sequence[Vote] = (),
 ) -> EvidenceResult:
-    """Return every sentence with its verdict.
+    """Return a result with a verdict for every sentence.
 
-    ``made``: the votes that say what the sentences claim, if a model was asked. ``flags``: votes
-    that came first; they decide the sentences that no other model was asked about.
+    ``claim_votes``: the votes that list the sentences' claims, if a model was asked. ``flags``:
+    earlier votes, which decide the sentences that they find surely unsupported.
     """
     about = _by_claim(votes)
     pooled = [
@@ -128,7 +128,7 @@ _FLAGS = Message(
 
 
 def _with_score(result: EvidenceResult, votes: Sequence[Vote]) -> EvidenceResult:
-    """Compute score, status and explanation from the sentences."""
+    """Add score, status and explanation, computed from the sentences."""
     explanation, claims = _summary(result), len(result.claims)
     if result.method == "rules":
         marked = result.count(NOT_FOUND)
@@ -187,7 +187,7 @@ def _summary(result: EvidenceResult) -> Message:
 
 
 def _by_claim(votes: Sequence[Vote]) -> Mapping[str, list[tuple[Vote, Verdict | None]]]:
-    """Map claims to the votes on them; a vote on several claims is a vote on each."""
+    """Group the votes by claim. A vote on several claims counts for each of them."""
     votes_by_claim: dict[str, list[tuple[Vote, Verdict | None]]] = {}
     for vote in votes:
         judged_text = vote.ballot.instance.fields[vote.ballot.criteria.to_evaluate_field]
@@ -205,7 +205,10 @@ _Votes = Mapping[str, list[tuple[Vote, Verdict | None]]]
 def _sentence(
     sentence: Sentence, checked: CheckedText, about: _Votes, criteria: Criteria, method: str
 ) -> SentenceSupport:
-    """Judge one sentence by its votes, or by the rules."""
+    """Judge one sentence by its votes, by flags, or by rules.
+
+    Without fragments, a claim is not found.
+    """
     plain = SentenceSupport(
         start=sentence.start, end=sentence.end, text=sentence.text, kind=sentence.kind
     )
@@ -228,7 +231,7 @@ def _sentence(
 
 
 def _flag(plain: SentenceSupport, votes: Sequence[Vote], checked: CheckedText) -> SentenceSupport:
-    """Flag the sentence, and add the passage that is most like it, whatever the flag."""
+    """Flag the sentence, and add the most similar passage, whatever the flag."""
     odds = odds_of(votes)
     if odds is None:
         return replace(plain, reason=next((vote.reason for vote in votes if vote.reason), None))
@@ -248,7 +251,10 @@ def _pool_support(
     checked: CheckedText,
     criteria: Criteria,
 ) -> SentenceSupport:
-    """Return the majority of the votes, with the quotes of the votes for it."""
+    """Return the majority verdict, with the quotes of the votes for it.
+
+    If they quote nothing, the most similar passage is used.
+    """
     options = [verdict.option for _, verdict in votes if verdict]
     winner = majority(options, criteria)
     if winner is None:
@@ -279,8 +285,8 @@ def _pool_support(
 
 
 def _choose_passage(claim: str, fragments: Sequence[str]) -> list[Quote]:
-    """Return the passage that is most like the sentence, for verdicts by log-probability, which
-    quote nothing.
+    """Return the passage most similar to the claim, for verdicts by log-probability, which have
+    no quotes.
     """
     match = most_alike(claim, fragments)
     if match is None:
@@ -298,7 +304,10 @@ def _judge_by_claims(
     criteria: Criteria,
     claim_votes: Sequence[Vote],
 ) -> SentenceSupport:
-    """Judge a sentence by the claims that a model finds in it: the worst verdict counts."""
+    """Judge a sentence by the claims that a model finds in it; the worst verdict counts.
+
+    A sentence whose only claim is itself keeps its verdict.
+    """
     if not sentence.is_claim or not checked.fragments:
         return sentence
     claims = claims_of(claim_votes).get(sentence.text)

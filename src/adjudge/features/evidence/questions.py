@@ -28,7 +28,7 @@ Asked = tuple[Criteria, Instance, Question, str]
 
 @dataclass(frozen=True)
 class EvidenceQuestions:
-    """The questions about one text, each once, whichever models are asked, and however often."""
+    """The questions about one text, independent of models and number of votes."""
 
     checked: CheckedText
     criteria: Criteria
@@ -36,7 +36,7 @@ class EvidenceQuestions:
     source_field: str
 
     def about_each(self, claims: Sequence[str], *, alone: bool) -> Iterator[Asked]:
-        """Yield a question per sentence. ``alone``: without the text that the sentence is from."""
+        """Yield one question per claim. ``alone``: without the text that it comes from."""
         criteria = replace(self.criteria, to_evaluate_field=_ONE)
         question = SupportQuestion(SUPPORTS, POINTS, sources=self.source_field)
         for claim in claims:
@@ -53,14 +53,14 @@ class EvidenceQuestions:
             )
 
     def about_all(self, claims: Sequence[str]) -> Iterator[Asked]:
-        """Yield questions about many sentences at once."""
+        """Yield questions about several claims at once."""
         criteria = replace(self.criteria, to_evaluate_field=_SEVERAL)
         for group in split_evenly(tuple(claims)):
             question = SupportOfEach(SUPPORTS, POINTS, sources=self.source_field, count=len(group))
             yield criteria, Instance({**self._sources, _SEVERAL: group}), question, "evidence_joint"
 
     def flags(self) -> Iterator[Asked]:
-        """Yield a question with the answers Yes and No per sentence and stretch of the sources."""
+        """Yield a yes-no question for each sentence and each stretch of the sources."""
         criteria = replace(yes_no_criteria(self.criteria.description), to_evaluate_field=_ONE)
         question = SupportQuestion((YES, NO), POINTS[:2], sources=self.source_field)
         for part in stretches(self.checked.fragments):
@@ -70,7 +70,7 @@ class EvidenceQuestions:
                 yield criteria, instance, question, "evidence"
 
     def claims(self) -> Iterator[Asked]:
-        """Yield the questions what each sentence claims."""
+        """Yield questions that ask what each sentence claims."""
         criteria = replace(self.criteria, to_evaluate_field=_SEVERAL)
         for group in split_evenly(tuple(dict.fromkeys(self.checked.claims))):
             instance = Instance({**self._question_field, _SEVERAL: group})

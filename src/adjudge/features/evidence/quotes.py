@@ -38,18 +38,16 @@ _ALIKE: Final = 0.3
 
 @dataclass(frozen=True, slots=True)
 class _Folded:
-    """A text with single spaces and without quotation marks, and the original place of each
-    character.
-    """
+    """A normalized text, with the original position of each character."""
 
     text: str
     places: tuple[int, ...]
 
 
 def find_quote(quote: str, text: str) -> Span | None:
-    """Return where ``quote`` is in ``text``, whole words only; None if it is not, or too short.
+    """Return the span of ``quote`` in ``text``, whole words only; None if absent or too short.
 
-    Case, white space and quotation marks do not matter. A quote with an ellipsis is found if its
+    Case, white space and quotation marks are ignored. A quote with an ellipsis is found if its
     parts follow each other closely: "The tower … is 330 metres tall".
     """
     folded = _fold(text)
@@ -69,7 +67,9 @@ def find_quote(quote: str, text: str) -> Span | None:
 
 
 def _find(part: str, text: str, start: int) -> int | None:
-    """Return the place where ``wanted`` begins in ``text`` without cutting a word."""
+    """Return the index of ``part`` in ``text`` from ``start`` on, whole words only; None if
+    absent.
+    """
     at = text.find(part, start)
     while at != -1:
         if _whole_words(text, at, at + len(part)):
@@ -79,8 +79,9 @@ def _find(part: str, text: str, start: int) -> int | None:
 
 
 def _whole_words(text: str, start: int, end: int) -> bool:
-    """Return True if neither end cuts a word, a letter's accent or a number: "330" is not in
-    "1,330", nor "5" in "-5".
+    """Return True if neither end cuts a word, an accented letter or a number.
+
+    "330" is not in "1,330", nor "5" in "-5".
     """
     return not _cuts(text, start) and not _cuts(text, end)
 
@@ -112,8 +113,10 @@ def _fold(text: str) -> _Folded:
 
 
 def most_alike(sentence: str, texts: Sequence[str]) -> tuple[int, Span] | None:
-    """Return the number of the text, from 0, and its passage that shares most words with
-    ``sentence``; None if none is alike.
+    """Return the index of the text, and its passage, with the largest share of the sentence's
+    words.
+
+    Return None if no passage is similar enough.
     """
     words_of_sentence = frozenset(content_words(sentence))
     if not words_of_sentence:

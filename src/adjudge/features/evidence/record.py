@@ -83,9 +83,7 @@ class SearchedDetail(Detail):
 
 
 def evidence_columns(detail: JsonDict) -> JsonDict:
-    """Replace the evidence in a record's dictionary by counts of its sentences, and the sentences
-    as JSON.
-    """
+    """Replace a record's evidence with counts of its sentences, and the sentences as JSON."""
     evidence = detail.pop("evidence", None)
     if not isinstance(evidence, Mapping):
         return detail
@@ -108,11 +106,14 @@ class EvidenceDetail(SearchedDetail):
 
     @property
     def chosen(self) -> str | None:
-        """The worst verdict on a claim."""
+        """The worst verdict on any claim."""
         return self.verdict
 
     def label_criteria(self, judge: JudgeConfiguration) -> Criteria | None:
-        """Return the question for people: about the whole text. Rules and flags give no verdict."""
+        """Return the question for human labels, about the whole text.
+
+        Return None for rules and flags, which give no verdict.
+        """
         if judge.settings.get("method") in ("rules", "flags"):
             return None
         from adjudge.features.evidence.wording import text_criteria  # reading a run asks nobody

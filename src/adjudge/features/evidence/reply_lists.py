@@ -16,7 +16,7 @@ _OPTION_KEYS = ("selected_option", "verdict", "option", "label", "answer")
 
 
 def lists_under(objects: Sequence[JsonObject]) -> Mapping[str, list[list[object]]]:
-    """Collect the lists in the objects of a reply by name, equal ones once.
+    """Collect the lists in a reply's objects by name, without duplicates.
 
     If a name has two lists, the reply contradicts itself.
     """
@@ -29,7 +29,7 @@ def lists_under(objects: Sequence[JsonObject]) -> Mapping[str, list[list[object]
 
 
 def lists_differ(name: str) -> Reading:
-    """Return the reading of a reply that holds two lists where one was expected."""
+    """Return the reading of a reply with two different lists of the same name."""
     return Reading(
         Outcome.UNREADABLE,
         reason=Message('the reply holds two lists "{name}" that differ', name=name),
@@ -39,10 +39,9 @@ def lists_differ(name: str) -> Reading:
 def read_numbered(
     expected: Sequence[tuple[str, int, Sequence[str]]], lists: Mapping[str, Sequence[object]]
 ) -> list[str] | Reading:
-    """Return an option for every number of every expected list, or a Reading that says what is
-    wrong.
+    """Return one option per number of every expected list, or a Reading with the reason.
 
-    ``asked``: (name of the list, how many numbers it has, their options).
+    ``expected``: (name of the list, count of its numbers, its options).
     """
     options: list[str] = []
     for name, count, offered in expected:
@@ -75,13 +74,15 @@ def read_numbered(
 
 
 def one_list(objects: Sequence[JsonObject]) -> Sequence[JsonObject]:
-    """Return the objects; numbered ones without a list around them become one list."""
+    """Return the objects; several numbered ones without a list around them become one list."""
     return [{"sentences": objects}] if len(objects) > 1 and "number" in objects[0] else objects
 
 
 def whole_number(value: object) -> int | None:
-    """Read a whole number from 2, 2.0, "2" or "[2]", and from "contexts 2", as prompts name the
+    """Read a whole number from 2, 2.0, "2", "[2]" or "contexts 2", which is how prompts name the
     texts.
+
+    Return None for anything else.
     """
     if isinstance(value, str):
         match = _NUMBERED.fullmatch(value)

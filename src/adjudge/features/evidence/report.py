@@ -21,13 +21,13 @@ _SPARED = Message("surely unsupported and asked no further")
 
 
 def is_unsupported(record: JudgmentRecord) -> bool:
-    """Return True if a sentence is not found or contradicted."""
+    """Return True if any claim is contradicted or not found."""
     evidence = evidence_in(record)
     return evidence is not None and evidence.not_found + evidence.contradicted > 0
 
 
 def is_contradicted(record: JudgmentRecord) -> bool:
-    """Return True if a sentence is contradicted."""
+    """Return True if any claim is contradicted."""
     evidence = evidence_in(record)
     return evidence is not None and evidence.contradicted > 0
 
@@ -45,7 +45,7 @@ class EvidenceShape(TypedDict):
 
 @dataclass(frozen=True)
 class EvidenceSummary(SectionPart):
-    """Counts of the sentences of all rows."""
+    """Counts of sentences over all rows."""
 
     functions: ClassVar[Mapping[str, Callable[..., object]]] = {
         "was_searched": evidence_in,
@@ -77,7 +77,7 @@ class EvidenceSummary(SectionPart):
     """Sentences that were surely unsupported, so that no dearer model was asked."""
 
     def sentence(self, name: str) -> Message:
-        """Write the counts in a line."""
+        """Return the counts in one line."""
         counts = (
             (Message("sentences that claim something"), self.claims),
             *(
@@ -126,7 +126,7 @@ class EvidenceSummary(SectionPart):
 
 
 class EvidenceTally(SectionTally):
-    """Accumulates judgments."""
+    """Accumulates the counts of judgments with evidence."""
 
     name: ClassVar[str] = "evidence"
     shape: ClassVar[type] = EvidenceShape

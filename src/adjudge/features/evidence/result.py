@@ -24,7 +24,7 @@ SCALE = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentenceSupport(Span):
-    """One sentence of the text with its verdict."""
+    """One sentence of the text, with its verdict."""
 
     text: str
     kind: str = "claim"
@@ -50,11 +50,11 @@ class SentenceSupport(Span):
 
     @property
     def is_claim(self) -> bool:
-        """True if sources could support it."""
+        """True if the sentence makes a claim that sources could support."""
         return self.kind == "claim"
 
     def record(self) -> SentenceRecord:
-        """Return it as the record of the judgment stores it."""
+        """Return the sentence in the form that records store."""
         return SentenceRecord(
             start=self.start,
             end=self.end,
@@ -74,8 +74,9 @@ class SentenceSupport(Span):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class EvidenceResult(Result):
-    """A text that was looked up in its sources. ``score`` is the share of its claims that are
-    supported.
+    """The result of looking up a text in its sources.
+
+    ``score`` is the share of claims that are supported; with rules and flags, of those not marked.
 
     Example: ``[(one.text, one.support) for one in result.claims]`` lists the claims with their
     verdicts.
@@ -101,15 +102,15 @@ class EvidenceResult(Result):
 
     @property
     def unanswered(self) -> int:
-        """Claims that should have a verdict, and have none."""
+        """Number of claims that should have a verdict but have none."""
         if self.method == "flags":
             return sum(claim.flag is None for claim in self.claims)
         return 0 if self.method == "rules" else self.count(None)
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The least and the greatest possible share of supported claims, given those without a
-        verdict.
+        """The lowest and highest possible share of supported claims, whatever the missing
+        verdicts are.
         """
         if not self.claims:
             return 1.0, 1.0
@@ -118,7 +119,7 @@ class EvidenceResult(Result):
 
     @property
     def scale(self) -> int | None:
-        """From 0 to 2, see ``scale_of``; None if claims without a verdict could change it."""
+        """The result from 0 to 2, see ``scale_of``; None if missing verdicts could change it."""
         counts = (self.count(SUPPORTED), self.count(CONTRADICTED), len(self.claims))
         missing = self.count(None)
         least, most = (
@@ -129,15 +130,17 @@ class EvidenceResult(Result):
 
     @property
     def verdict(self) -> str | None:
-        """The worst verdict on a claim; None if a missing one could be worse."""
+        """The worst verdict on a claim; None if a missing one could be worse. Supported without
+        claims.
+        """
         return worst([claim.support for claim in self.claims]) if self.claims else SUPPORTED
 
     def detail(self) -> EvidenceDetail:
-        """Return what a record stores about this kind of result."""
+        """Return the part of the record that is specific to this kind of result."""
         return EvidenceDetail(verdict=self.verdict, evidence=self.evidence())
 
     def evidence(self) -> EvidenceRecord:
-        """Return the sentences with their verdicts, as the record stores them."""
+        """Return the sentences and counts in the form that records store."""
         return EvidenceRecord(
             method=self.method,
             claims=len(self.claims),
@@ -153,8 +156,9 @@ class EvidenceResult(Result):
 
 
 def scale_of(supported: int, contradicted: int, claims: int) -> int:
-    """Return 2 if every claim is supported (or there is none), 0 if one is contradicted or less
-    than half are supported, else 1.
+    """Return 2 if every claim is supported (or there is none).
+
+    Return 0 if one is contradicted or less than half are supported, else 1.
     """
     if supported == claims:
         return SCALE
@@ -162,8 +166,8 @@ def scale_of(supported: int, contradicted: int, claims: int) -> int:
 
 
 def worst(supports: Sequence[str | None]) -> str | None:
-    """Return the verdict on a sentence, given its claims: contradicted before not found before
-    unknown before supported.
+    """Return the worst verdict: contradicted, then not found, then missing (None), then
+    supported.
     """
     order = (CONTRADICTED, NOT_FOUND, None, SUPPORTED)
     return min(supports, key=order.index, default=None)

@@ -32,7 +32,7 @@ _NEWS = re.compile(
 
 @dataclass(frozen=True)
 class SentenceWords:
-    """Abbreviations by what may follow them, and patterns of sentences that make no claim."""
+    """Abbreviations, grouped by what may follow them, and patterns of sentences without a claim."""
 
     leading: frozenset[str]
     before_numbers: frozenset[str]
@@ -44,7 +44,7 @@ class SentenceWords:
     refusal: re.Pattern[str]
 
     def is_courtesy(self, sentence: str) -> bool:
-        """Return True for a greeting, thanks or an offer of help that tells nothing else."""
+        """Return True for a greeting, thanks or an offer of help that says nothing else."""
         return (
             bool(self.courtesy.match(sentence))
             and not re.search(r"\d", sentence)
@@ -52,8 +52,8 @@ class SentenceWords:
         )
 
     def is_refusal(self, sentence: str) -> bool:
-        """Return True for a sentence that only says that there is no answer, or that none will be
-        given.
+        """Return True for a sentence that only says that there is no answer, or refuses to give
+        one.
         """
         refusal = self.refusal.match(sentence)
         if refusal is None:
@@ -65,7 +65,7 @@ class SentenceWords:
 
 @cache
 def sentence_words() -> SentenceWords:
-    """Read the words of the file."""
+    """Load the words from sentences.yaml."""
     content, _ = our_yaml(__file__, "sentences.yaml")
     opening = r"(?:(?:well|ok|okay|sure|yes|great|hi|hello)[,!.]?\s+)?"
     return SentenceWords(

@@ -21,22 +21,23 @@ SentenceKind = Literal["claim", "courtesy", "question", "refusal", "heading", "f
 
 @dataclass(frozen=True, slots=True)
 class Sentence(Span):
-    """One sentence, and its place in the text."""
+    """One sentence and its position in the text."""
 
     text: str
     kind: SentenceKind = "claim"
 
     @property
     def is_claim(self) -> bool:
-        """True if a source could support it: greetings, questions, refusals, headings, footnotes
-        and code make no claim.
+        """True if a source could support the sentence.
+
+        Greetings, questions, refusals, headings, footnotes and code make no claim.
         """
         return self.kind == "claim"
 
 
 @dataclass(frozen=True, slots=True)
 class _Block(Span):
-    """A stretch of the text that no sentence crosses."""
+    """A part of the text whose borders no sentence crosses."""
 
     kind: Literal["prose", "heading", "footnote", "code"] = "prose"
 
@@ -79,8 +80,9 @@ _TAIL: Final = 200
 
 
 def sentences(text: str) -> tuple[Sentence, ...]:
-    """Split a text into sentences, in order. List markers, table rules and surrounding white space
-    belong to none.
+    """Split a text into sentences, in order.
+
+    List markers, table rules and surrounding white space do not belong to any sentence.
     """
     return _with_lone_headings(
         [_classify(text, span) for block in _blocks(text) for span in _split(text, block)]
@@ -88,7 +90,7 @@ def sentences(text: str) -> tuple[Sentence, ...]:
 
 
 def _with_lone_headings(split: list[Sentence]) -> tuple[Sentence, ...]:
-    """Treat headings with nothing under them as prose: "**42 euros**" may be a whole answer."""
+    """Treat headings with nothing below them as prose: "**42 euros**" may be a whole answer."""
     followed = False
     for at in range(len(split) - 1, -1, -1):
         sentence = split[at]
@@ -120,7 +122,9 @@ def _kind(sentence: str) -> SentenceKind:
 
 
 def _is_question(plain: str) -> bool:
-    """Return True if it ends in a question mark. «She asked: "Why?"» only tells of a question."""
+    """Return True if a sentence ends in a question mark, unless it only reports a question:
+    «She asked: "Why?"».
+    """
     asks = plain.rstrip(_CLOSERS + " ").endswith(("?", "?!", "？"))
     return asks and (plain[-1] not in _QUOTE_ENDS or plain[0] in _QUOTE_STARTS)
 
@@ -131,13 +135,13 @@ def _is_question(plain: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Line(Span):
-    """One line without the white space around it."""
+    """One line without surrounding white space."""
 
     text: str
 
     @property
     def is_rule(self) -> bool:
-        """True if it is blank or only drawn: between paragraphs, or under the head of a table."""
+        """True if it has no letters or digits: a blank line, or a drawn rule."""
         return not any(character.isalnum() for character in self.text)
 
     @property
@@ -150,8 +154,9 @@ class _Line(Span):
 
     @property
     def is_bold(self) -> bool:
-        """True if it is a heading by its type. "**Price: 5 euros**" tells a figure, so it is
-        not.
+        """True if the whole line is bold, as a heading is.
+
+        "**Price: 5 euros**" states a figure, so it is not a heading.
         """
         bare = self.text.rstrip("*_ :")
         tells_figure = any(map(str.isdecimal, bare.partition(":")[2]))
@@ -173,15 +178,15 @@ class _Line(Span):
 
     @property
     def marker(self) -> int:
-        """The length of the marks of a quotation or of a list."""
+        """The length of the markers of a block quote and a list item at the beginning."""
         quoted = _QUOTED_LINE.match(self.text)
         end = quoted.end() if quoted else 0
         item = _ITEM.match(self.text, end)
         return item.end() if item else end
 
     def goes_on(self, following: _Line) -> bool:
-        """Return True if the line break only wraps a line, and the next one continues the
-        sentence.
+        """Return True if the sentence continues on the next line, so that the break only wraps
+        it.
         """
         if following.starts_block or self.text.rstrip(_CLOSERS).endswith(
             (".", "!", "?", "…", ":", ";", "。")
@@ -232,8 +237,10 @@ def _next_block(lines: list[_Line], at: int) -> tuple[int, _Block | None]:
 
 
 def _code(lines: list[_Line], at: int) -> tuple[int, _Block]:
-    """Return the block of code: a fence to its end, or to the last line if nothing closes it; a
-    tool's call to its bracket, or this line alone.
+    """Return a code block, and the number of the line after it.
+
+    A fence extends to its end, or to the last line if it is never closed. A tool call extends to
+    its closing bracket, or is this line alone.
     """
     fence = _FENCE.match(lines[at].text)
     if fence:
@@ -264,7 +271,7 @@ def _paragraph(lines: list[_Line], at: int) -> tuple[int, _Block]:
 
 
 def _is_lead_in(line: _Line) -> bool:
-    """Return True if the line only introduces what follows: "The steps are:"."""
+    """Return True if the line only introduces the following ones: "The steps are:"."""
     return line.text.rstrip(" *_").endswith(":") and not re.search(
         r"[.!?]\s", line.text[line.marker :]
     )
@@ -302,15 +309,16 @@ def _split(text: str, block: _Block) -> Iterator[_Block]:
 
 
 def _ends(text: str) -> list[int]:
-    """Return the places where a sentence may end."""
+    """Return the positions where a sentence may end."""
     regular, glued = _END.finditer(text), _GLUED.finditer(text)
     return sorted({match.end() for match in regular} | {match.end() for match in glued})
 
 
 @dataclass(slots=True)
 class _OpenMarks:
-    """The state of a growing sentence: whether it has words, and which brackets and quotation marks
-    are open.
+    """The state of a growing sentence: whether it has words, and which marks are open.
+
+    Marks are brackets and quotation marks.
     """
 
     text: str
@@ -331,7 +339,7 @@ class _OpenMarks:
         self.at = end
 
     def close_soon(self) -> bool:
-        """Return True if the innermost open mark closes within reach."""
+        """Return True if the innermost open mark is closed within reach."""
         return (
             # an opening mark that nothing closes is only a slip
             bool(self.closing)
@@ -354,8 +362,9 @@ def _may_end(text: str, start: int, end: int) -> bool:
 
 
 def _full_stop(beginning: str, following: str) -> bool:
-    """Return True if the full stop after ``before`` ends its sentence, given that a capital letter,
-    a digit or a sign follows.
+    """Return True if the full stop after ``beginning`` ends the sentence.
+
+    ``following`` starts with a capital letter, a digit or a symbol.
     """
     beginning = _SPACED.sub(r"\1.\2", beginning)
     match = _WORD_BEFORE.search(beginning)
@@ -369,7 +378,7 @@ def _full_stop(beginning: str, following: str) -> bool:
 
 
 def _is_abbreviation(word: str, preceding: str, following: str) -> bool:
-    """Return True if the full stop belongs to the word, and the sentence goes on."""
+    """Return True if the full stop only marks an abbreviation, so that the sentence goes on."""
     words, short = sentence_words(), word.casefold()
     starts = following.casefold() in words.starters
     if short in words.units and re.search(r"\d\s?$", preceding):
@@ -384,8 +393,9 @@ def _is_abbreviation(word: str, preceding: str, following: str) -> bool:
 
 
 def _year(preceding: str, following: str) -> bool:
-    """Return True if the abbreviation of a year ends the sentence: it does in «в 1999 г. Он…», not
-    in «В 1999 г. Пушкин…» or «г. Москва».
+    """Return True if «г.» or «в.» ends the sentence.
+
+    It does in «в 1999 г. Он…», but not in «В 1999 г. Пушкин…» or «г. Москва».
     """
     words = preceding.split()
     if not words or not re.search(r"\d|^[IVXLC]+$", words[-1]):

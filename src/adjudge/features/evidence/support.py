@@ -27,14 +27,14 @@ INVENTED = "invented_quotes"
 
 @dataclass(frozen=True, slots=True)
 class Grounded(Chosen):
-    """The verdict on one sentence, or on each of several in their order."""
+    """The verdict on one sentence with its quotes, or on each of several sentences, in order."""
 
     evidence: tuple[Quote, ...] = ()
     each: tuple[Grounded, ...] = ()
 
     @property
     def details(self) -> Details:
-        """The quotes, which are stored besides option and explanation."""
+        """The quotes, which are stored in addition to the option and the explanation."""
         return (
             {"each": [verdict.to_stored() for verdict in self.each]}
             if self.each
@@ -54,5 +54,5 @@ class Grounded(Chosen):
 
 
 def grounded_each(verdicts: Sequence[Grounded]) -> Grounded:
-    """Combine verdicts on several sentences into one; its option lists theirs."""
+    """Combine the verdicts on several sentences into one, whose option lists theirs."""
     return Grounded(", ".join(verdict.option for verdict in verdicts), each=tuple(verdicts))

@@ -19,7 +19,7 @@ from adjudge.features.evidence.verdicts import read_claims, read_sentences, with
 
 @dataclass(frozen=True)
 class SupportQuestion(Choice):
-    """A question whether one sentence is supported, contradicted or not found, with quotes from the
+    """Asks whether one sentence is supported, contradicted or not found, with quotes from the
     fragments.
     """
 
@@ -37,14 +37,14 @@ class SupportQuestion(Choice):
         )
 
     def restore(self, option: str, explanation: str | None, details: Details) -> Grounded:
-        """Restore a verdict from a ledger."""
+        """Rebuild a verdict from the ledger."""
         return Grounded.of(option, explanation, details.get("evidence") or ())
 
     def check_reading(self, reading: Reading, ballot: Ballot, *, settle: bool) -> Reading:
         return with_evidence(reading, self.fragments_in(ballot), settle=settle)
 
     def fragments_in(self, ballot: Ballot) -> Sequence[str]:
-        """Return the texts that the ballot's sentences are looked for in."""
+        """Return the fragments in which the ballot's sentences are looked up."""
         fragments = ballot.instance.fields.get(self.sources, ())
         return [fragments] if isinstance(fragments, str) else fragments
 
@@ -67,7 +67,7 @@ class SupportOfEach(OfEach, SupportQuestion):
         return object_schema({"sentences": {"type": "array", "items": object_schema(properties)}})
 
     def restore(self, option: str, explanation: str | None, details: Details) -> Grounded:
-        """Restore a verdict from a ledger."""
+        """Rebuild a verdict from the ledger."""
         verdicts = [
             Grounded.of(stored["option"], stored["explanation"], stored["evidence"])
             for stored in details.get("each") or ()
@@ -83,9 +83,9 @@ class SupportOfEach(OfEach, SupportQuestion):
 
 @dataclass(frozen=True)
 class ClaimsQuestion(OfEach):
-    """A question what each of several numbered sentences claims.
+    """Asks what each of several numbered sentences claims.
 
-    As text, the answer is [[number, claim], …] in JSON.
+    The answer is stored as JSON: [[number, claim], …].
     """
 
     about: ClassVar[str] = "claims of {} sentences"

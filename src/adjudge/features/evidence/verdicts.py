@@ -31,7 +31,7 @@ _OPTION_KEYS = ("selected_option", "verdict", "option", "label", "answer", "supp
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """A verdict after its quotes were checked."""
+    """A verdict whose quotes have been checked."""
 
     verdict: Grounded
     """The verdict; "not found" if it rests on no evidence."""
@@ -43,7 +43,9 @@ class _Checked:
 def with_evidence(reading: Reading, fragments: Sequence[str], *, settle: bool) -> Reading:
     """Check the quotes of a verdict on one sentence against ``fragments``.
 
-    ``settle``: the model is not asked again, so a verdict without evidence becomes "not found".
+    An invented quote, or no quote at all, makes the reply unreadable unless the verdict is "not
+    found". With ``settle``, when the model is not asked again, invented quotes are dropped, and a
+    verdict without any other becomes "not found".
     """
     if reading.verdict is None:
         return reading
@@ -63,9 +65,7 @@ def with_evidence(reading: Reading, fragments: Sequence[str], *, settle: bool) -
 def read_sentences(
     objects: Sequence[JsonObject], count: int, fragments: Sequence[str], *, settle: bool
 ) -> Reading | None:
-    """Read the verdicts on ``count`` numbered sentences; None if no object of the reply holds
-    any.
-    """
+    """Read the verdicts on ``count`` numbered sentences; None if no object in the reply has any."""
     listed = lists_under(objects)
     if "sentences" not in listed:
         return None
@@ -107,7 +107,7 @@ def read_sentences(
 
 
 def read_claims(objects: Sequence[JsonObject], count: int) -> Reading | None:
-    """Read what ``count`` sentences claim; None if no object of the reply says it."""
+    """Read the claims in ``count`` sentences; None if no object in the reply has any."""
     listed = lists_under(objects).get("claims")
     if not listed:
         return None
@@ -174,7 +174,7 @@ def _check(
 
 
 def _why(option: str, invented: Sequence[JsonObject]) -> str:
-    """Tell the model why its verdict cannot stand."""
+    """Return the message that tells the model why its verdict cannot stand."""
     if not invented:
         return Message(
             "{option!r} needs evidence: the number of a fragment and a quote from it", option=option
@@ -191,7 +191,7 @@ def _why(option: str, invented: Sequence[JsonObject]) -> str:
 
 
 def _quote(entry: JsonObject, fragments: Sequence[str]) -> Quote | None:
-    """Find the quote in its fragment; None if it is not there."""
+    """Find an entry's quote in its fragment; None if it is not there."""
     number, text = whole_number(entry.get("fragment")), _text(entry.get("quote"))
     if number is None or not text or not 1 <= number <= len(fragments):
         return None

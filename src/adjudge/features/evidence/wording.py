@@ -13,15 +13,15 @@ from adjudge.features.evidence.support import SUPPORTS
 
 @cache
 def evidence_words(language: str) -> JsonObject:
-    """Read the words of a language."""
+    """Load the wording for a language."""
     check_language(language)
     return our_yaml(__file__, f"evidence.{language}.yaml")[0]
 
 
 def text_criteria(language: str, text_field: str, source_field: str) -> Criteria:
-    """Return the question about a whole text that people are asked.
+    """Return the question for human labels, about a whole text.
 
-    Its name and answers are those of the judge's verdict, so that labels can be compared with it.
+    Its name and options equal those of the judge's verdict, so that labels can be compared with it.
     """
     words = evidence_words(language)
     text_words = mapping(words["text"], Place("judges/data", "text"))

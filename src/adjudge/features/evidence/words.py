@@ -17,7 +17,7 @@ _CASE_ENDINGS: Final = 3
 
 @lru_cache(maxsize=16_384)
 def plain_word(word: str) -> str:
-    """Remove case, accents and the ending of a possessive; write ё as е."""
+    """Normalize a word: remove case, accents and a possessive ending, and write ё as е."""
     # й would lose its breve with the accents, so it is set aside
     bare = word.casefold().replace("ё", "е").replace("й", "\0")
     bare = "".join(
@@ -44,14 +44,14 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=1024)
 def content_words(text: str) -> tuple[str, ...]:
-    """Return the stems of the words that carry meaning, numbers included, in their order."""
+    """Return the stems of a text's content words and numbers, in order."""
     function = sentence_words().function
     tokens = (match[0] for match in _TOKEN.finditer(text))
     return tuple(stem(word) for word in tokens if word.casefold() not in function)
 
 
 def same_name(word_a: str, word_b: str) -> bool:
-    """Return True if two words are forms of one name: «Пушкин» and «Пушкина», "Brown" and
+    """Return True if two words are forms of the same name: «Пушкин» and «Пушкина», "Brown" and
     "Brown's".
     """
     name_a, name_b = plain_word(word_a), plain_word(word_b)

@@ -20,7 +20,7 @@ Tool = Callable[..., object]
 
 @dataclass(frozen=True)
 class Agent:
-    """Turns a task into a value by code that a model writes.
+    """Turns a task into a value, using code written by a model.
 
     Example: ``Runtime().jit(Agent(int, llm="openai/gpt-4o-mini"), "Count the primes below 100.")``
     """
@@ -67,7 +67,7 @@ class Agent:
 
     @property
     def toolbox(self) -> dict[str, Tool]:
-        """The tools by the names that the code uses; equal names get a number."""
+        """The tools by their names in the code; repeated names get a number."""
         if isinstance(self.tools, Mapping):
             return dict(self.tools)
         box: dict[str, Tool] = {}
@@ -82,7 +82,7 @@ class Agent:
 
     @property
     def inputs(self) -> dict[str, object]:
-        """The types of the inputs by name."""
+        """The inputs' types by name."""
         schema = self.input_schema
         if schema is None:
             return {}
@@ -93,19 +93,21 @@ class Agent:
         return get_type_hints(schema)
 
     def manual(self) -> list[tuple[str, str]]:
-        """Return (signature, first line of the docstring) per tool, as the model sees it."""
+        """Return (signature, first docstring line) per tool, as shown to the model."""
         return [
             (f"{name}{_signature(tool)}", (inspect.getdoc(tool) or "").partition("\n")[0])
             for name, tool in self.toolbox.items()
         ]
 
     def variables(self) -> list[tuple[str, str]]:
-        """Return (name, description of the type) per input, as the model sees it."""
+        """Return (name, type description) per input, as shown to the model."""
         return [(name, describe(kind)) for name, kind in self.inputs.items()]
 
     def writers(self, otherwise: ModelLike | Sequence[ModelLike] | None = None) -> list[OpenModel]:
-        """Return the models that write: the agent's, else the runtime's, else one of its tools,
-        else the one of its criteria.
+        """Return the models that write: the agent's own, else ``otherwise``, else an LLM tool's,
+        else the criteria's.
+
+        Raise a SetupError if there is none.
         """
         llm_tools = [tool for tool in self.toolbox.values() if isinstance(tool, LLM)]
         writer = next(
@@ -137,7 +139,7 @@ _NOBODY_WRITES = {
 
 
 def _signature(tool: Tool, *, evaluated: bool = True) -> str:
-    """Return the signature as written."""
+    """Return a tool's signature as text; "(…)" if it cannot be inspected."""
     try:
         # eval_str removes the quotes of annotations, but fails if a name is unknown here.
         return str(inspect.signature(tool, eval_str=evaluated))

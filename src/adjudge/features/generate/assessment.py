@@ -29,7 +29,7 @@ class _NoNumber(ValueError):
 
 
 class _NoCost(Exception):
-    """A judge that was asked for the cost gave no verdict."""
+    """A judge that was asked for the cost returned no verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Weighed:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """The answer of one verifier or costing, or its failure."""
+    """The answer of one verifier or cost function, or its failure."""
 
     value: object
     results: tuple[SampledResult, ...]
@@ -58,12 +58,12 @@ class _Said:
 
     @property
     def fallbacks(self) -> list[SampledResult]:
-        """The criteria that had too few valid samples: what rests on them is not a verdict."""
+        """The results with too few valid samples, which are not verdicts."""
         return [result for result in self.results if result.fallback]
 
 
 async def weigh(strategy: Strategy, code: str, agent: object, first: int = 0) -> Weighed:
-    """Ask every verifier at once, and compute the cost of a candidate that passes them all."""
+    """Ask all verifiers at once, then compute the cost if the candidate passes them all."""
     answers = await _all(list(map(_verify, strategy.verifiers)), code, agent, first)
     named_answers = list(zip(answers, map(_name, strategy.verifiers), strict=True))
     unjudged = tuple(
@@ -90,7 +90,11 @@ async def weigh(strategy: Strategy, code: str, agent: object, first: int = 0) ->
 async def cost_of(
     strategy: Strategy, code: str, agent: object, first: int = 0, count: int | None = None
 ) -> Weighed:
-    """Return the sum of all costings; with `first` and `count`, from other samples."""
+    """Return the sum of all costs; with ``first`` and ``count``, from other samples.
+
+    A cost that is not a number counts against the candidate; without a judge's verdict the cost is
+    unknown.
+    """
     answers = await _all(list(map(_compute, strategy.costings)), code, agent, first, count)
     results = tuple(result for answer in answers for result in answer.results)
     try:
@@ -106,8 +110,9 @@ async def cost_of(
 
 
 async def fresh_cost(strategy: Strategy, code: str, agent: object) -> FreshCost | None:
-    """Measure the winner's cost again, from samples that had no part in the choice; None unless
-    requested.
+    """Measure the winner's cost again, from samples that were not used to choose it.
+
+    Return None unless ``fresh_samples`` is set.
     """
     if not strategy.fresh_samples:
         return None
@@ -140,7 +145,9 @@ async def _all(
 async def _ask(
     function: Callable[..., object], code: str, agent: object, first: int, count: int | None
 ) -> _Said:
-    """Return the function's answer, and the results of the criteria asked inside it."""
+    """Call a function; return its answer or failure, and the results of the criteria it
+    evaluated.
+    """
     heard: list[SampledResult] = []
     try:
         with sampling(first, count, heard.append):
@@ -170,7 +177,7 @@ async def _ask(
 
 
 def _verify(part: Verifier) -> Callable[..., object]:
-    """Return the method of a criterion to ask; a function is asked itself."""
+    """Return the ``verify`` method of a criterion; a function is returned unchanged."""
     return part.verify if isinstance(part, Verifies) else part
 
 
@@ -179,9 +186,10 @@ def _compute(part: Costing) -> Callable[..., object]:
 
 
 def _is_unjudged(answer: _Said) -> bool:
-    """Return True if the answer rests on a judge without a verdict.
+    """Return True if the answer depends on a judge that gave no verdict.
 
-    That is a pass that needs it, or a failure without another reason.
+    That is a failed request, a pass that needs the missing verdict, or a failure without another
+    reason.
     """
     if answer.error or not answer.fallbacks:
         return answer.unanswered
@@ -205,7 +213,7 @@ def _too_few(result: SampledResult) -> str:
 
 
 def _against(answer: _Said, name: str) -> str | None:
-    """Return why the candidate does not pass, or None if it does."""
+    """Return why the candidate fails, or None if it passes."""
     if answer.error:
         return join(": ", (name, answer.error))
     passed, reason = _read_verdict(answer.value)
@@ -225,7 +233,7 @@ def _against(answer: _Said, name: str) -> str | None:
 
 
 def _read_verdict(value: object) -> tuple[bool | None, object]:
-    """Return a verifier's answer and reason; (None, …) if it is not a bool."""
+    """Return a verifier's answer and reason; (None, reason) if the answer is not a bool."""
     reason: object = None
     if isinstance(value, tuple) and len(value) == 2:
         value, reason = value

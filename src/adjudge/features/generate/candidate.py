@@ -43,7 +43,7 @@ class Try:
 
     @property
     def feedback(self) -> tuple[str, ...]:
-        """The reasons that its writer is told."""
+        """The reasons that are reported to the writer."""
         return tuple(reason for reason in self.reasons if reason not in self.no_verdict)
 
     def to_dict(self) -> JsonDict:
@@ -52,7 +52,7 @@ class Try:
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """One line of tries, and how it ended."""
+    """A series of tries, and how it ended."""
 
     number: int
     """Number from 1 up; of equals the earlier wins."""
@@ -93,9 +93,9 @@ class FreshCost:
 class Selection:
     """All candidates, the winner, and how it was chosen.
 
-    The cheapest of several noisy costs is, on average, cheaper than it really is: the more so, the
-    more candidates there are and the wider their spread. That is why ``cost`` comes with
-    ``compared`` and ``cost_spread``, and why ``fresh`` can be requested.
+    On average, the cheapest of several noisy costs looks cheaper than it really is, and more so
+    with more candidates and a wider spread. That is why ``cost`` comes with ``compared`` and
+    ``cost_spread``, and why ``fresh`` can be requested.
     """
 
     task: str
@@ -111,12 +111,12 @@ class Selection:
 
     @property
     def winner(self) -> Candidate | None:
-        """The candidate that was taken."""
+        """The chosen candidate; None if there is none."""
         return next((candidate for candidate in self.candidates if candidate.state == "won"), None)
 
     @property
     def cost(self) -> float | None:
-        """The winner's cost when it was chosen."""
+        """The winner's cost when it was chosen; None without a winner."""
         return self.winner.cost if self.winner else None
 
     @property
@@ -146,7 +146,7 @@ class Selection:
 
 
 def nothing_valid(selection: Selection) -> NoValidCandidate:
-    """Return the error that names the reasons against each try of each candidate."""
+    """Return the error that lists the reasons against each try of each candidate."""
     lines = [
         Message(
             "candidate {number}, try {attempt}: {reasons}",

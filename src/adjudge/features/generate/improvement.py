@@ -19,21 +19,23 @@ from adjudge.errors import SetupError
 
 @dataclass(frozen=True)
 class Improvement:
-    """Every version with its judgment, the original first."""
+    """All versions of a text with their judgments, the original first."""
 
     versions: tuple[Instance, ...]
     results: tuple[DirectInstanceResult, ...]
 
     @property
     def best(self) -> int:
-        """The place of the version with the highest score; of equals the earliest."""
+        """The index of the version with the highest score; the earliest one if several are
+        equal.
+        """
         scores = [-1.0 if result.score is None else result.score for result in self.results]
         # An equal later version would be a change for nothing.
         return scores.index(max(scores))
 
     @property
     def text(self) -> str:
-        """The best version's text."""
+        """The text of the best version."""
         (*_, text) = shown_fields(self.results[0].criteria, self.versions[self.best]).values()
         return str(text)
 
@@ -41,8 +43,8 @@ class Improvement:
 async def aimprove(
     instance: InstanceLike, judge: DirectJudge, criteria: CriteriaLike, rounds: int = 3
 ) -> Improvement:
-    """Rewrite a text by the judge's feedback, up to ``rounds`` times, until the judge has no more
-    feedback.
+    """Rewrite a text using the judge's feedback, up to ``rounds`` times or until there is no
+    more.
     """
     at_least("rounds", rounds, 1)
     if not judge.generate_feedback:

@@ -15,7 +15,7 @@ JsonSchema = JsonObject
 
 
 def check_json_schema(schema: JsonSchema) -> None:
-    """Raise a SetupError if ``schema`` cannot be used for checks."""
+    """Raise a SetupError if ``schema`` is not valid, or jsonschema is not installed."""
     if find_spec("jsonschema") is None:
         raise SetupError(
             "an output_schema that is a JSON schema needs jsonschema: pip install 'adjudge[schema]'"
@@ -35,7 +35,7 @@ def check_json_schema(schema: JsonSchema) -> None:
 
 
 def mismatch(value: object, schema: JsonSchema) -> str | None:
-    """Return why and where ``value`` does not fit ``schema``, or None."""
+    """Return why and where ``value`` violates ``schema``, or None."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
     from referencing import Registry

@@ -41,8 +41,9 @@ def sampling(
     count: int | None = None,
     on_result: Callable[[SampledResult], None] | None = None,
 ) -> Iterator[None]:
-    """Set the samples and the callback of all criteria that are asked inside, also in functions and
-    subclasses.
+    """Set the sample numbers and the callback for all criteria evaluated inside the block.
+
+    This includes criteria used in functions and subclasses.
     """
     with OpenedSession(replace(session(), sampling=SampleNumbers(first, count, on_result))):
         yield
@@ -50,14 +51,14 @@ def sampling(
 
 @runtime_checkable
 class _HasTask(Protocol):
-    """An agent with a task."""
+    """An agent that has a task."""
 
     task: str
 
 
 @runtime_checkable
 class _Writer(Protocol):
-    """An agent that says what it writes."""
+    """An agent that states what it writes."""
 
     writes: Literal["code", "text"]
 
@@ -103,7 +104,7 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
     endings: ClassVar[tuple[str, ...]] = ("fallback", "raise")
 
     def check_settings(self) -> None:
-        """Raise a SetupError for invalid fields."""
+        """Raise a SetupError if a setting is wrong."""
         if not isinstance(self.expression, str) or not self.expression.strip():
             raise SetupError("the expression is empty: say in a sentence what is judged")
         check_votes("votes", self.votes)
@@ -111,7 +112,7 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
         super().check_settings()
 
     def open_models(self) -> ModelPanel:
-        """Return the models, ready to be asked; each is asked ``votes`` times."""
+        """Open the models; each is asked ``votes`` times."""
         return ModelPanel.of(self.models)
 
     def __post_init__(self) -> None:
@@ -120,7 +121,7 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
 
     @property
     def samples(self) -> int:
-        """Number of votes per model."""
+        """Number of samples per model."""
         return session().sampling.count or self.votes
 
     async def evaluate(
@@ -156,7 +157,7 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
         )
 
     def criteria_for(self, item: Instance) -> Criteria:
-        """Return the expression as criteria of the last field."""
+        """Return the expression as criteria that judge the last field."""
         judged_field = list(item.fields)[-1]
         return Criteria(
             type(self).__name__,
@@ -166,10 +167,10 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
         )
 
     def check(self, item: Instance) -> None:
-        """Accept any instance: all are made here."""
+        """Accept any instance, because this class creates them itself."""
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Ask for every sample of every model at once."""
+        """Return the ballots for all samples of all models."""
         if votes:
             return []
         sample_numbers = session().sampling
@@ -177,7 +178,7 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
         return [self.ballot(item, name, sample) for name in self.panel for sample in samples]
 
     def ballot(self, item: Instance, model: str, sample: int) -> Ballot:
-        """Return one question to one model."""
+        """Return a ballot for one sample of one model."""
         ballot = self.ballot_for(
             self.criteria_for(item), item, self.question, self.template, model, sample
         )

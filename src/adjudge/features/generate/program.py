@@ -19,7 +19,7 @@ Inputs = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A finished execution, with its output in the form that the agent wants."""
+    """A finished execution, with its output converted to the agent's output type."""
 
     output: object
     execution: Execution
@@ -27,7 +27,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Program:
-    """The result of ``Runtime.aot``: code that was written and chosen once.
+    """Code that was written and chosen once, by ``Runtime.aot``.
 
     Running it asks no model, except through its tools.
     """
@@ -40,7 +40,7 @@ class Program:
     limits: Limits = field(repr=False)
 
     async def arun(self, inputs: Inputs | None = None) -> object:
-        """Return the checked output for these inputs; raise a SandboxError if the code fails."""
+        """Run the program and return its checked output; raise a SandboxError if it fails."""
         check_inputs(self.agent, inputs or {})
         try:
             ended = await run_code(self.sandbox, self.agent, self.code, inputs or {}, self.limits)
@@ -51,7 +51,7 @@ class Program:
     run = sync_edge(arun)
 
     def __call__(self, **inputs: object) -> object:
-        """Run the program with the inputs as keywords, in sync code."""
+        """Run the program with the inputs as keyword arguments, in sync code."""
         return self.run(inputs)
 
 
@@ -60,7 +60,7 @@ async def run_code(
 ) -> Ended:
     """Run code and return its checked output.
 
-    Raise a SandboxError if it fails, and WrongShape if its output is not what the agent wants.
+    Raise a SandboxError if it fails, and WrongShape if its output is missing or has the wrong type.
     """
     try:
         ended = await sandbox.run(code, inputs=inputs, tools=agent.toolbox, limits=limits)
@@ -75,7 +75,7 @@ async def run_code(
 
 
 def check_inputs(agent: Agent, inputs: Inputs) -> None:
-    """Raise a SetupError if the agent's code cannot run with these inputs."""
+    """Raise a SetupError if inputs are missing, have a tool's name, or have the wrong type."""
     missing = [name for name in agent.inputs if name not in inputs]
     if missing:
         raise SetupError(

@@ -26,10 +26,10 @@ class QualitativeCriteria(SampledCriteria[QualitativeResult]):
 
     Parameters:
         expression: what the code must meet to pass.
-        min_samples_for_aggregation: with fewer valid samples there is no verdict: ``verify`` says
-            False, and the result says that it fell back.
+        min_samples_for_aggregation: with fewer valid samples there is no verdict; ``verify``
+            returns False, and the result is marked as a fallback.
         min_pass: how many samples must say pass.
-        on_failure: what too few valid samples lead to: "fallback" (it fails) or "raise" (a
+        on_failure: what happens with too few valid samples: "fallback" (it fails) or "raise" (a
             RunError).
     """
 
@@ -49,11 +49,11 @@ class QualitativeCriteria(SampledCriteria[QualitativeResult]):
         self._check_reachable("min_pass", self.min_pass)
 
     async def verify(self, code: str, agent: object | None = None) -> bool:
-        """Return True if the code passes."""
+        """Return True if the code passes; False if too few samples are valid."""
         return (await self.evaluate(code, agent)).passed
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> QualitativeResult:
-        """Decide PASS if enough samples say so, else FAIL; no verdict if too few are valid."""
+        """Return PASS if enough samples say so, else FAIL; no verdict if too few are valid."""
         valid = [vote.verdict for vote in votes if vote.verdict]
         passes = sum(verdict_given.option == PASS for verdict_given in valid)
         verdict = (PASS if passes >= self.min_pass else FAIL) if self.enough(votes) else None
@@ -85,5 +85,5 @@ class QualitativeCriteria(SampledCriteria[QualitativeResult]):
         result: QualitativeResult,
         choice: random.Random,  # noqa: ARG002 - nothing is random
     ) -> QualitativeResult:
-        """Return FAIL; the status stays the same, so no aggregate counts it as a judgment."""
+        """Return FAIL. The status does not change, so aggregates do not count it as a judgment."""
         return replace(self._fall_back(result, "fail", FAIL), verdict=FAIL, score=0.0)

@@ -34,13 +34,13 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
     """A criterion in natural language that rates code with a number from ``min`` to ``max``.
 
     Parameters:
-        expression: what is rated, best with what the ends of the scale mean.
+        expression: what to rate; it should say what the ends of the scale mean.
         min: the lower end of the scale.
         max: the upper end of the scale.
-        agg: what the samples come to: "avg", "med", "min" or "max".
-        min_samples_for_aggregation: with fewer valid samples ``compute`` says the middle of the
-            scale, and the result says that it fell back.
-        on_failure: what too few valid samples lead to: "fallback" (the middle of the scale) or
+        agg: how the samples are aggregated: "avg", "med", "min" or "max".
+        min_samples_for_aggregation: with fewer valid samples ``compute`` returns the middle of
+            the scale, and the result is marked as a fallback.
+        on_failure: what happens with too few valid samples: "fallback" (the middle of the scale) or
             "raise" (a RunError).
     """
 
@@ -58,7 +58,7 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
         super().__post_init__()
 
     async def compute(self, code: str, agent: object | None = None) -> float:
-        """Return the code's number; the middle of the scale if too few samples are valid."""
+        """Return the rating of the code; the middle of the scale if too few samples are valid."""
         score = (await self.evaluate(code, agent)).score
         return self.midpoint if score is None else score
 
@@ -72,7 +72,7 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
         return Rating((float(self.min), float(self.max)))
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> QuantitativeResult:
-        """Aggregate the valid samples by ``agg``; no score if there are too few."""
+        """Aggregate the valid samples with ``agg``; no score if there are too few."""
         numbers = numbers_of(votes)
         score = aggregate(numbers, self.agg) if self.enough(votes) else None
         return QuantitativeResult(
@@ -95,7 +95,7 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
         result: QuantitativeResult,
         choice: random.Random,  # noqa: ARG002 - nothing is random
     ) -> QuantitativeResult:
-        """Return the midpoint; the status stays the same, so no aggregate counts it as a
+        """Return the midpoint. The status does not change, so aggregates do not count it as a
         judgment.
         """
         fallen_back = self._fall_back(
@@ -105,7 +105,7 @@ class QuantitativeCriteria(SampledCriteria[QuantitativeResult]):
 
 
 def _nearest_explanation(votes: Sequence[Vote], score: float) -> str | None:
-    """Return the explanation of the sample nearest to the score; of equals the earlier."""
+    """Return the explanation of the sample nearest to the score; the earliest one on a tie."""
     rated = [
         vote.verdict
         for vote in votes

@@ -32,7 +32,7 @@ _PARTS = ("verify", "cost", "generate")
 class CandidateResult(Result):
     """A candidate as a row of a run.
 
-    Its cost is not a score: with most strategies the lowest is the best.
+    Its cost is not stored as a score, because a lower cost is usually better.
     """
 
     verdict: State = "failed"
@@ -40,15 +40,15 @@ class CandidateResult(Result):
     tries: int = 0
 
     def detail(self) -> CandidateDetail:
-        """Return the fields that only candidates have."""
+        """Return the fields that are specific to candidates."""
         return CandidateDetail(verdict=self.verdict, cost=self.cost, tries=self.tries)
 
 
 def configuration(
     agent: Agent, writers: Sequence[OpenModel], settings: Mapping[str, object]
 ) -> dict[str, JsonDict]:
-    """Return the name of a run of this strategy, and everything that decides what is
-    asked in it.
+    """Return the configuration for a run of this strategy: its label → all settings that affect
+    requests.
     """
     strategy = agent.strategy
     strategy_settings = {
@@ -89,8 +89,8 @@ def configuration(
 async def keep_candidates(
     run: OpenRun, selection: Selection, asked: Sequence[Sequence[bytes]]
 ) -> None:
-    """Store a row per candidate, with the votes of all its tries: those that wrote it and those
-    that judged it.
+    """Store one row per candidate, with the votes of all its tries, from both writers and
+    judges.
     """
     for place, (candidate, keys) in enumerate(zip(selection.candidates, asked, strict=True)):
         await run.ledger.keep_judgment(
@@ -121,7 +121,7 @@ def _result(task: str, candidate: Candidate) -> CandidateResult:
 
 
 def _part(part: object) -> JsonValue:
-    """Return a criterion with its settings, or the name of a function."""
+    """Return a criterion's settings, or a function's name."""
     if isinstance(part, SampledCriteria):
         return {
             "kind": type(part).__name__,

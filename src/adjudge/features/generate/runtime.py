@@ -55,7 +55,7 @@ def forecast(
 ) -> CostEstimate:
     """Estimate the cost of a strategy.
 
-    It leaves out custom functions, and models that are called as tools.
+    Custom functions, and models called as tools, are not included.
     """
     strategy, table = agent.strategy, prices or PriceTable.load()
     candidates = range(strategy.num_candidates)
@@ -73,7 +73,7 @@ def forecast(
 def _estimate_writing(
     model: OpenModel, request: Request, tries: int, known: Known, prices: PriceTable
 ) -> CostEstimate:
-    """Estimate the writing of one candidate."""
+    """Estimate the cost of writing one candidate."""
     ballot = writing_ballot(model, request)
     answered = known.recall([ballot], [writing_key(model, ballot, known.wordings)])[0] is not None
     there = answered or model.has_reply(request)
@@ -97,7 +97,7 @@ def _estimate_writing(
 def _estimate_judging(
     part: QualitativeCriteria | QuantitativeCriteria, agent: Agent, times: float, prices: PriceTable
 ) -> CostEstimate:
-    """Estimate the judging by one criterion."""
+    """Estimate the cost of judging with one criterion; the lower bound is 0."""
     fields = {"text" if agent.writes == "text" else "code": _PLACEHOLDER}
     once = part.estimate(
         [Instance({"task": agent.task, **fields} if agent.task else fields)], prices=prices
@@ -114,7 +114,7 @@ Limit = Budget | None
 
 @dataclass(eq=False)
 class Runtime:
-    """Runs agents. Code that a model wrote runs only in a sandbox."""
+    """Runs agents. Code written by a model runs only in a sandbox, unless ``sandbox`` is "none"."""
 
     timeout: float = 30.0
     """Seconds that the chosen code may take."""
@@ -187,12 +187,12 @@ class Runtime:
         run: RunFolder | None = None,
         budget: Budget | None = None,
     ) -> Any:
-        """Have code written for the task, choose, run, and give its checked output; with ``detail``
-        the whole Selection.
+        """Have code written for the task, choose the best, run it, and return its checked output.
 
-        ``run``: a folder in which every answer is kept, of writers and judges alike; what it holds
-        already is not asked again. ``budget``: what may be spent, an ``adjudge.Budget``; at
-        its limit BudgetSpent is raised. Raises NoValidCandidate when no candidate may be used.
+        With ``detail``, return the whole Selection instead. ``run``: a folder that stores the
+        answers of writers and judges; stored answers are not requested again. ``budget``: an
+        ``adjudge.Budget``; at its limit BudgetSpent is raised. Raises NoValidCandidate if no
+        candidate may be used.
         """
         selection, _ = await event_loop.visit(self._search(agent, task, inputs or {}, run, budget))
         return selection if detail else selection.output
@@ -212,8 +212,8 @@ class Runtime:
         times.
 
         ``task``: by default the agent's description. ``inputs``: an example to try candidates with,
-        as in ``jit``; without it the cheapest valid code is taken without running it. ``run`` and
-        ``budget`` as for ``jit``.
+        as in ``jit``; without it, the cheapest valid code is chosen without running it. ``run`` and
+        ``budget`` are as for ``jit``.
         """
         chosen_task = task or agent.description
         selection, sandbox = await event_loop.visit(
@@ -238,7 +238,7 @@ class Runtime:
         inputs: Inputs | None = None,
         known: Known | None = None,
     ) -> CostEstimate:
-        """Estimate the cost of ``jit`` without any request.
+        """Estimate the cost of ``jit`` without sending any request.
 
         ``known`` provides the answers of an earlier run.
         """
@@ -260,7 +260,10 @@ class Runtime:
         run: RunFolder | None,
         budget: Budget | None,
     ) -> tuple[Selection, Sandbox]:
-        """Search for the best candidate. Without inputs nothing is run."""
+        """Find the best candidate; raise NoValidCandidate if there is none.
+
+        Without inputs, candidates are not run.
+        """
         _check_task(task)
         if inputs is not None:
             check_inputs(agent, inputs)
@@ -278,7 +281,9 @@ class Runtime:
         return self.last, sandbox
 
     def _with_task(self, agent: Agent, task: str) -> Agent:
-        """Return the agent with its task, and with the runtime's strategy unless it has its own."""
+        """Return the agent with its task, and with the runtime's strategy if it has none of its
+        own.
+        """
         strategy = (
             self.strategy
             if self.strategy is not None and agent.strategy is USUAL
@@ -392,7 +397,7 @@ def _check_task(task: str) -> None:
 
 
 def _check_imports(allowed: Sequence[str], sandbox: str | Sandbox | None) -> None:
-    """Refuse modules outside the standard library."""
+    """Raise a SetupError for modules outside the standard library, unless the sandbox is custom."""
     foreign = sorted({name.partition(".")[0] for name in allowed} - sys.stdlib_module_names)
     # A custom sandbox may hold any package; adjudge's own hold the standard library.
     if foreign and (sandbox is None or isinstance(sandbox, str)):

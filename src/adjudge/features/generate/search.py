@@ -20,7 +20,7 @@ _OTHER_SAMPLES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A candidate's next text, and what is wrong with it as a text."""
+    """A candidate's next text, and what is wrong with it, if anything."""
 
     text: str
     trouble: str | None = None
@@ -33,7 +33,7 @@ Watcher = Callable[[int, Try], object]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The task of the candidates, and how they are checked."""
+    """The candidates' task, and how they are written and checked."""
 
     strategy: Strategy
     agent: object
@@ -47,7 +47,7 @@ class Work:
 
 
 class Search:
-    """The candidates of one task."""
+    """The search for a task's best candidate."""
 
     def __init__(self, work: Work) -> None:
         work.strategy.check_ready()
@@ -60,8 +60,8 @@ class Search:
         """Keys of the questions asked per candidate, if a run is kept."""
 
     async def run(self) -> None:
-        """Continue every candidate that is neither valid nor finished; stop when the choice is
-        clear.
+        """Continue every candidate that is neither valid nor out of tries; stop once the choice
+        is clear.
         """
         lines = {asyncio.create_task(self._line(place)) for place in self.unfinished}
         self._running = set(self.unfinished)
@@ -83,7 +83,7 @@ class Search:
 
     @property
     def unfinished(self) -> list[int]:
-        """Places of candidates that may still become valid."""
+        """Indices of the candidates that may still become valid."""
         most = self._strategy.max_iterations
         return [
             place
@@ -92,7 +92,7 @@ class Search:
         ]
 
     def ranked(self) -> list[int]:
-        """Return the places of the valid candidates, the cheapest first; of equals the earlier."""
+        """Return the indices of the valid candidates, cheapest first; the earlier one on a tie."""
         return sorted(
             self._valid(), key=lambda place: (self._strategy.rank(self.last(place).cost), place)
         )
@@ -101,13 +101,13 @@ class Search:
         return self._tries[place][-1]
 
     def fail(self, place: int, reason: str) -> None:
-        """Mark a candidate as unusable after it was run."""
+        """Mark a candidate as unusable, because it failed when it was run."""
         self._tries[place][-1] = replace(self.last(place), reasons=(reason,))
         self._tried_out.add(place)
         self._tell(place)
 
     def candidates(self, winner: int | None = None) -> tuple[Candidate, ...]:
-        """Return all candidates, each with how it ended."""
+        """Return all candidates with their outcomes."""
         return tuple(self._candidate(place, winner) for place in range(len(self._tries)))
 
     async def _line(self, place: int) -> int:
@@ -119,8 +119,9 @@ class Search:
         return place
 
     async def _try(self, place: int) -> Try:
-        """Write and weigh a text; one without a judge's verdict is weighed again with other
-        samples.
+        """Write and judge the candidate's next text.
+
+        If only a judge's verdict was missing, judge the last text again with other samples.
         """
         tries = self._tries[place]
         if tries and tries[-1].reasons and not tries[-1].feedback:
@@ -203,7 +204,7 @@ class Search:
         return join("; ", filter(None, (beaten, self._advantage(place))))
 
     def _advantage(self, place: int) -> Message:
-        """Return what the winner has over other usable candidates."""
+        """Describe why the winner was preferred to the other usable candidates."""
         cost, valid = self.last(place).cost, self._valid()
         if cost is None:
             alone = (

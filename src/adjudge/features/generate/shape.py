@@ -41,7 +41,7 @@ _LONGEST_SHOWN = 80
 
 @runtime_checkable
 class Validating(Protocol):
-    """A class that validates values itself, as pydantic models do."""
+    """A class that validates values itself, such as a pydantic model."""
 
     __name__: str
 
@@ -51,11 +51,11 @@ class Validating(Protocol):
 
 
 class WrongShape(ValueError):
-    """Raised if a value is not what was asked for; the message says where and why."""
+    """Raised if a value does not have the requested type; the message says where and why."""
 
 
 def check_schema(schema: object) -> None:
-    """Raise a SetupError if ``schema`` cannot be used for checks."""
+    """Raise a SetupError if values cannot be checked against ``schema``."""
     if isinstance(schema, Mapping):
         check_json_schema(schema)
     else:
@@ -63,7 +63,7 @@ def check_schema(schema: object) -> None:
 
 
 def describe(schema: object) -> str:
-    """Describe ``schema`` for a model: ``list[int]``, a dict with keys, a JSON schema."""
+    """Describe ``schema`` for a model, as ``list[int]``, a dict with keys, or a JSON schema."""
     if schema is None or schema is Any:
         return Message("any JSON value")
     if isinstance(schema, type) and schema in _PLAIN:
@@ -85,7 +85,7 @@ def describe(schema: object) -> str:
 
 
 def conform(value: object, schema: object) -> object:
-    """Return ``value`` as ``schema`` wants it, or raise WrongShape.
+    """Convert ``value`` to ``schema``, or raise WrongShape.
 
     For example, a dict becomes the requested dataclass.
     """
@@ -150,8 +150,9 @@ def _conform(value: object, schema: object, where: str) -> object:
 
 
 def _plain(value: object, schema: object, where: str) -> object:
-    """Check a plain type without rounding: a bool is not an int, 3.0 is not an int, but a whole int
-    is a float.
+    """Check a value of a plain type without rounding.
+
+    Neither a bool nor 3.0 is an int, but an int becomes a float, and a list becomes a tuple.
     """
     if schema is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
@@ -204,7 +205,7 @@ def _fits(value: object, schema: object) -> bool:
 
 
 def _record(value: object, schema: type, where: str) -> object:
-    """Build a record from a dict with all keys that have no default, and no unknown ones."""
+    """Build a record from a dict that has all required keys and no unknown ones."""
     entries = typing.cast(JsonDict, _plain(value, dict, where))
     hints = get_type_hints(schema)
     missing = [name for name in _required_keys(schema) if name not in entries]

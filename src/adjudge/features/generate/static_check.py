@@ -67,9 +67,9 @@ _CODE_LINE = re.compile(
 def static_check(
     code: str, allowed_imports: Collection[str] = DEFAULT_IMPORTS, known: Collection[str] = ()
 ) -> list[str]:
-    """Return the reasons why this code should not run, each with its line.
+    """Return the reasons why the code should not run, each with its line; empty if there are none.
 
-    ``known`` are the names that exist when the code starts: its inputs and tools.
+    ``known``: the names that exist when the code starts, such as its inputs and tools.
     """
     try:
         with warnings.catch_warnings():
@@ -161,7 +161,7 @@ class _Reader(ast.NodeVisitor):
             )
 
     def _leads_elsewhere(self, module: str, name: str) -> bool:
-        """Return True for names such as ``random._os``, which is another spelling of
+        """Return True for names such as ``random._os``, which give access to a module like
         ``import os``.
         """
         if module == "io":
@@ -248,15 +248,16 @@ class _Reader(ast.NodeVisitor):
 
 
 def _looks_like_code(text: str) -> bool:
-    """Return True if a line of uncompilable text was meant as code; prose has none."""
+    """Return True if text that does not compile has a line of code, or no letters at all."""
     return not any(map(str.isalpha, text)) or any(
         _CODE_LINE.match(line) or _is_statement(line) for line in text.splitlines()
     )
 
 
 def _is_statement(line: str) -> bool:
-    """Return True for ``for x in y:`` or ``return x``; a name, a number and ``Note: this`` can be
-    prose as well.
+    """Return True for statements such as ``for x in y:`` or ``return x``.
+
+    A name, a number and ``Note: this`` do not count, because they can be prose.
     """
     try:
         (node,) = ast.parse(line.strip() + (" pass" if line.rstrip().endswith(":") else "")).body
@@ -266,14 +267,14 @@ def _is_statement(line: str) -> bool:
 
 
 def _plain(name: str) -> bool:
-    """Return True unless the name is a dunder that ordinary classes do not have."""
+    """Return True unless the name is a dunder that ordinary classes do not define."""
     if not (name.startswith("__") and name.endswith("__") and len(name) > 4):
         return True
     return name[2:-2] in _PLAIN_DUNDERS
 
 
 def _plain_text(text: str) -> bool:
-    """Return True if a text cannot be used as a forbidden name."""
+    """Return True if a text cannot serve as a forbidden name."""
     # Prose may mention anything: only a text without a blank could be used as a name.
     return any(map(str.isspace, text)) or all(
         name in _PLAIN_DUNDERS for name in _DUNDER.findall(text)
@@ -281,7 +282,7 @@ def _plain_text(text: str) -> bool:
 
 
 def _bound(tree: ast.AST) -> Iterator[str]:
-    """Yield every name that the code assigns somewhere."""
+    """Yield every name that the code binds."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             yield node.id
@@ -294,7 +295,7 @@ def _bound(tree: ast.AST) -> Iterator[str]:
 
 
 def _modules(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yield the names that stand for modules."""
+    """Yield (name, module) for each imported name that stands for a module."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.asname or alias.name, alias.name) for alias in node.names)

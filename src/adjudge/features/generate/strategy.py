@@ -34,7 +34,7 @@ class Verifies(Protocol):
 
 @runtime_checkable
 class Computes(Protocol):
-    """A criterion that gives code a number."""
+    """A criterion that rates code with a number."""
 
     async def compute(self, code: str, agent: object) -> float: ...
 
@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Strategy:
-    """Generate candidates → check → verify → cost → retry those that failed → take the cheapest."""
+    """Generate candidates → check → verify → cost → retry failures → take the cheapest."""
 
     verify: Verifier | Sequence[Verifier] | None = None
     """The conditions that a candidate must pass, all of them."""
@@ -140,20 +140,22 @@ class Strategy:
 
     @property
     def judge_model(self) -> OpenModel | None:
-        """The model that the first criterion asks, if there is one."""
+        """The first model of the first criterion; None if there is no criterion."""
         parts = [
             part for part in (*self.verifiers, *self.costings) if isinstance(part, SampledCriteria)
         ]
         return next(iter(parts[0].panel.values())) if parts else None
 
     def rank(self, cost: float | None) -> float:
-        """Return the sort key of a candidate: the lowest first, unknown costs last."""
+        """Return a candidate's sort key, the lowest first; unknown costs come last."""
         if cost is None:
             return math.inf if self.costings else 0.0
         return -cost if self.cost_is == "higher" else cost
 
     def reaches(self, cost: float | None, threshold: float | None) -> bool:
-        """Return True if a cost is as good as the threshold."""
+        """Return True if the cost is at least as good as the threshold; False if either is
+        missing.
+        """
         return (
             cost is not None
             and threshold is not None

@@ -27,7 +27,7 @@ _STATES = {
 
 
 def show_selection(selection: Selection, notes: Sequence[str], screen: Screen) -> None:
-    """Print everything that a reader needs to trust the result, or to see why there is none."""
+    """Print all candidates, the notes, and the result with the reason for the choice."""
     for candidate in selection.candidates:
         _show(candidate, screen)
     for note in notes:
@@ -97,7 +97,10 @@ def _spread(spread: float) -> Message:
 
 
 def _choice(selection: Selection, winner: Candidate) -> Message:
-    """Describe the choice: the cheapest of several noisy costs looks cheaper than it is."""
+    """Describe the choice: number of candidates, cost, spread, and the cost from fresh samples.
+
+    The spread matters because the cheapest of several noisy costs looks cheaper than it is.
+    """
     parts = [
         Message(
             "candidate {number} of {count}",

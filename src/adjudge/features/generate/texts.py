@@ -43,8 +43,8 @@ class StrategySettings(TypedDict, total=False):
 
 
 class More(StrategySettings, total=False):
-    """Optional arguments of ``best_of``: the model, its settings, run and budget, and settings of
-    Strategy.
+    """Optional arguments of ``best_of``: model, model settings, run, budget, and Strategy
+    settings.
     """
 
     llm: ModelLike | Sequence[ModelLike] | None
@@ -84,13 +84,13 @@ def best_of(
     detail: bool = False,
     **more: Unpack[More],
 ) -> str | Selection:
-    """Return the best of ``n`` texts: of those that pass ``verify``, the one with the lowest
-    ``cost``.
+    """Return the text with the lowest ``cost`` among those of ``n`` that pass ``verify``.
 
-    ``more``: ``llm`` (the model that answers if ``generate`` is a prompt), ``language``,
-    ``temperature``, ``seed``, ``run`` (a folder that keeps every answer; answers in it are not
-    asked again), ``budget``, and settings of Strategy: ``max_iterations``, the thresholds,
-    ``cost_is``, ``fresh_samples``. Works in scripts, threads and notebooks.
+    With ``detail``, return the whole Selection. ``more``: ``llm`` (the model that answers if
+    ``generate`` is a prompt), ``language``, ``temperature``, ``seed``, ``run`` (a folder that
+    stores every answer; stored answers are not requested again), ``budget``, and Strategy settings:
+    ``max_iterations``, the thresholds, ``cost_is``, ``fresh_samples``. Works in scripts, threads
+    and notebooks.
     """
     selection = event_loop.run(abest_of(generate, n, verify, cost, **more))
     return selection if detail else str(selection.output)

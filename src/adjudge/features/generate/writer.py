@@ -19,7 +19,7 @@ from adjudge.features.generate.search import Write, Written
 
 @dataclass(frozen=True)
 class Conversations:
-    """One conversation per candidate; several models take turns."""
+    """One conversation per candidate; several models take turns over the candidates."""
 
     models: Sequence[OpenModel]
     start: Prompt
@@ -35,7 +35,7 @@ class Conversations:
     async def write(self, place: int, tries: Sequence[Try]) -> Written:
         """Return the candidate's next text.
 
-        Its conversation has its earlier texts and why they were not accepted.
+        The conversation includes its earlier texts and the reasons why they were rejected.
         """
         model, request = self.request(place, tries)
         vote = await written(model, request)
@@ -57,7 +57,8 @@ class Conversations:
 def from_function(function: Callable[..., object], *arguments: object) -> Write:
     """Return a writer that calls a function.
 
-    It gets as many of ``arguments`` as it takes, and then the reasons against the last try.
+    The function gets as many positional arguments as it takes: ``arguments``, then the feedback on
+    the last try.
     """
     takes = _parameters(function)
 
@@ -85,7 +86,7 @@ def from_function(function: Callable[..., object], *arguments: object) -> Write:
 
 
 def _parameters(function: Callable[..., object]) -> int | None:
-    """Return how many positional arguments it takes; None for any number."""
+    """Return how many positional arguments a function takes; None if any number."""
     kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
     if inspect.Parameter.VAR_POSITIONAL in kinds:
         return None

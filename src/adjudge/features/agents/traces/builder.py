@@ -34,7 +34,7 @@ _NEAR = 1000
 
 @dataclass(slots=True, eq=False)
 class _Draft:
-    """A step whose result may still come."""
+    """A step under construction; its result may still arrive."""
 
     actor: str
     kind: StepKind
@@ -80,7 +80,7 @@ class _Draft:
 
 
 class _Waiting:
-    """Calls that wait for something: found by id, else the latest."""
+    """Calls that wait for something, looked up by id or as the latest ones."""
 
     def __init__(self) -> None:
         self._calls: dict[_Draft, None] = {}
@@ -126,7 +126,7 @@ class _Reply:
 
 @dataclass(slots=True)
 class Builder:
-    """Collects turns in chronological order."""
+    """Builds a trajectory from turns in chronological order."""
 
     tools: tuple[ToolDefinition, ...] = ()
     _drafts: dict[_Draft, None] = field(default_factory=dict)
@@ -160,7 +160,7 @@ class Builder:
             self.add(turn)
 
     def add(self, turn: Turn) -> list[_Draft]:
-        """Add a turn; return the steps that it began."""
+        """Add a turn; return the drafts of the steps that it started."""
         self.ended = turn.ended or self.ended
         self._turn += 1
         if turn.role == "system":
@@ -194,7 +194,7 @@ class Builder:
     def _update_answer(self, turn: Turn) -> None:
         """Update the answer: the agent's text with no call after it, in one or several messages.
 
-        An earlier text is not the answer once the user spoke again and the agent goes on.
+        An earlier text is no longer the answer once the user has spoken and the agent goes on.
         """
         if turn.role != "assistant":
             self._reply = None
@@ -221,7 +221,9 @@ class Builder:
                 self.answer = self._reply.said
 
     def add_system(self, text: str) -> None:
-        """Add a system prompt, unless it was added before."""
+        """Add a system prompt, unless it is blank or known. One after other steps also becomes
+        a step.
+        """
         if not text.strip() or text in self._systems:
             return
         if self._drafts:
@@ -241,7 +243,8 @@ class Builder:
     ) -> None:
         """Add a tool's own record of a call.
 
-        It is joined to the model's call, if there is one, and placed where the tool began.
+        If a model made the call, the record is joined to it and the call moves to where the tool
+        ran.
         """
         draft = self._model_call_of(call)
         if draft is None:
@@ -263,15 +266,15 @@ class Builder:
         self._reply = None
 
     def add_step(self, turn: Turn) -> None:
-        """Add a step that no model call made: a retrieval, a handoff."""
+        """Add a step that was not made by a model call, such as a retrieval or a handoff."""
         for draft in self.add(turn):
             self._assign_waiting_cost(draft)
 
     def join_handoff(self, to: str, actor: str) -> bool:
         """Join the record of a handoff to the model's call; return False if there is none.
 
-        The call names the agent (``transfer_to_weather``), or is the only one of the actor's last
-        message that no tool recorded and that is not a defined tool.
+        The call either names the agent (``transfer_to_weather``), or is the only unrecorded call in
+        the actor's last message whose tool is not defined.
         """
         calls = [
             draft_call
@@ -299,7 +302,7 @@ class Builder:
         return bool(matches)
 
     def flush(self) -> None:
-        """Turn a model call without recorded output into a step without text."""
+        """Turn a waiting model call without recorded output into a step without text."""
         if (turn := self._waiting) is None:
             return
         self._waiting = None
@@ -333,8 +336,8 @@ class Builder:
         return draft
 
     def _is_retold(self, part: TurnPart, actor: str) -> bool:
-        """Return True for a call or result that another conversation, such as a planner's, told the
-        model before.
+        """Return True if another conversation, such as a planner's, already contained this call
+        or result.
         """
         if not (isinstance(part, CalledTool | Returned) and part.retold):
             return False
@@ -349,9 +352,9 @@ class Builder:
         return is_known
 
     def _is_of_record(self, call: CalledTool) -> bool:
-        """Return True if a tool recorded this call before the message that makes it.
+        """Return True if the tool recorded this call before the model's message arrived.
 
-        The record then gets the model's arguments.
+        The record then takes over the model's call with its arguments.
         """
         same = [] if call.id is None else self._records.with_id(call.id)
         if call.retold and not same:  # the tool did not know the id
@@ -383,16 +386,17 @@ class Builder:
             first_draft.started = turn.started
 
     def _assign_waiting_cost(self, draft: _Draft) -> None:
-        """Assign the preceding model call to this step, if only its cost is recorded."""
+        """Assign the cost of the waiting model call to this step, if it is by the same actor."""
         if (turn := self._waiting) is not None and (turn.actor or ASSISTANT) == draft.actor:
             self._waiting = None
             draft.usage, draft.usd = turn.usage, turn.usd
 
     def _join(self, back: Returned, turn: Turn) -> list[_Draft]:
-        """Join a result to its call; a result without a call is a step of its own.
+        """Join a result to its call; without a call, return it as a step of its own.
 
-        It belongs to a call with its id that has no result yet; without an id, to an open call, by
-        name if it has one. Ids repeat in a run: the first one of the latest message counts.
+        A result with an id belongs to an open call with that id; one without, to an open call,
+        matched by name if it has one. Ids repeat in a run: the first call of the latest message is
+        used.
         """
         draft = self._open_call(back)
         if draft is not None:
@@ -419,9 +423,7 @@ class Builder:
         return []
 
     def _call_with_output(self, back: Returned) -> _Draft | None:
-        """Return the call of an error that comes after the call's output, as smolagents
-        reports it.
-        """
+        """Return the call that an error belongs to, if its output came first, as in smolagents."""
         call = self._answered.get(back.id or "") if back.retold and back.error else None
         return call if call is not None and call.result and not call.result.error else None
 
@@ -440,10 +442,10 @@ class Builder:
         return _first_of_latest(candidates) if candidates else None
 
     def _model_call_of(self, call: CalledTool) -> _Draft | None:
-        """Return the model's call that a tool's record belongs to.
+        """Return the model's call that a tool's record belongs to; None if there is none.
 
-        Match by id; else by name and arguments; by name alone if the record has lost the names of
-        its arguments.
+        Calls are matched by id, else by name and arguments. The name alone suffices if the record's
+        arguments are plain text.
         """
         same = [] if call.id is None else self._unjoined.with_id(call.id)
         if same:
@@ -486,7 +488,7 @@ _KINDS: Mapping[type, StepKind] = {
 def build_trajectory(
     turns: Iterable[Turn], *, tools: tuple[ToolDefinition, ...] = (), system: str = ""
 ) -> Trajectory:
-    """Return the trajectory of turns in chronological order."""
+    """Build a trajectory from turns in chronological order."""
     builder = Builder(tools)
     builder.add_system(system)
     builder.add_all(turns)

@@ -28,7 +28,7 @@ _DELTAS = {
 
 
 def is_chunk(value: object) -> bool:
-    """Return True for a piece of a streamed reply."""
+    """Return True for a chunk of a streamed reply."""
     if not isinstance(value, Mapping):
         return False
     kind = value.get("type")
@@ -46,7 +46,7 @@ _ANTHROPIC_EVENTS = (
 
 
 def joined_chunks(values: list[Any]) -> list[Any]:
-    """Replace streamed pieces by whole messages, each at the place of its first piece."""
+    """Replace streamed chunks with whole messages, each at the position of its first chunk."""
     if not any(map(is_chunk, values)):
         return values
     joined: list[Any] = []
@@ -112,12 +112,14 @@ def _add_delta(reply: dict[str, Any], chunk: Object) -> None:
 
 @dataclass(slots=True, eq=False)
 class _Response:
-    """The items of a streamed reply of the Responses API, by place."""
+    """The items of a streamed Responses API reply, by position."""
 
     items: dict[object, dict[str, Any]] = field(default_factory=dict)
 
     def add(self, event: Object) -> None:
-        """Add an event. A whole item replaces its pieces, and a whole reply replaces everything."""
+        """Add an event. A complete item replaces its chunks; a complete reply replaces
+        everything.
+        """
         kind, item = str(event["type"]), inner_object(event, "item")
         index = first_of(event, "output_index", "item_id")
         place = index if index is not None else id_at(item, "id") or len(self.items)
@@ -163,7 +165,7 @@ def _add_block(reply: dict[str, Any], event: Object) -> None:
 
 
 def _in_order(pieces: Mapping[Any, Any]) -> list[Any]:
-    """Sort pieces by their place; those without one come last."""
+    """Return the pieces sorted by their position; those without a number come last."""
 
     def order(place: object) -> float:
         position = number(place)
@@ -173,7 +175,7 @@ def _in_order(pieces: Mapping[Any, Any]) -> list[Any]:
 
 
 def streamed_events(text: str) -> list[Any]:
-    """Return the events of a recorded stream: the lines that begin with ``data:``."""
+    """Return the events in a recorded stream: its ``data:`` lines that hold JSON."""
     events: list[Any] = []
     for line in text.splitlines():
         payload = line.removeprefix("data:").strip()

@@ -54,9 +54,9 @@ def read_traces(
 ) -> Iterator[TraceRow]:
     """Yield the agent runs in a file, or in all files of a folder.
 
-    ``format``: one of ``TRACE_FORMATS``; by default it is recognised by its structure.
-    ``on_bad_row``: called with what cannot be read, and reading continues; without it the first
-    problem raises a WrongData.
+    ``format``: one of ``TRACE_FORMATS``; by default it is detected. ``on_bad_row``: called for each
+    run that cannot be read, and reading continues; without it, the first problem raises a
+    WrongData.
     """
     return (row for _, row in placed_traces(path, format, on_bad_row=on_bad_row))
 
@@ -67,9 +67,7 @@ def placed_traces(
     *,
     on_bad_row: Callable[[BadRow], None] | None = None,
 ) -> Iterator[tuple[str, TraceRow]]:
-    """Like ``read_traces``, with the place of each run: the name of its file, and its number
-    there.
-    """
+    """Like ``read_traces``, but yield each run with its place: file name and number in the file."""
     formats = FORMATS if format is None else formats_named(format)
 
     def stop(bad: BadRow) -> None:
@@ -85,8 +83,9 @@ def placed_traces(
 
 
 def first_objects(path: Path) -> tuple[list[Object], bool]:
-    """Return the first objects of a file, and whether it is a single document; empty if it cannot
-    be read.
+    """Return a file's first objects, and whether it is a single JSON document.
+
+    Return no objects if the file cannot be read.
     """
     try:
         with path.open("rb") as file:
@@ -118,7 +117,9 @@ def _files(path: Path) -> Iterator[Path]:
 def _rows_of_file(
     path: Path, formats: Sequence[TraceFormat], name: str | None
 ) -> Iterator[TraceRow | BadRow]:
-    """Yield the runs of one file. A problem with the file, or with one run in it, is a bad row."""
+    """Yield the runs of one file. A problem with the file or with one of its runs yields a
+    BadRow.
+    """
     try:
         head, others = _read_head(path)
         first_parsed = _readable(head)
@@ -147,9 +148,9 @@ def _rows_of_file(
 
 
 def _last_lines(path: Path) -> Sequence[int] | None:
-    """Return, for each line that is not blank, the last line with a trace of this line.
+    """Return, for each line that is not blank, the last line that shares a trace with it.
 
-    None if the file is small, or is not lines of spans.
+    Return None if the file is small or has a line without a trace id.
     """
     if _size(path) < _SMALL:
         return None
@@ -170,7 +171,7 @@ def _last_lines(path: Path) -> Sequence[int] | None:
 
 
 def _lines_of_spans(path: Path) -> Iterator[tuple[int, Sequence[bytes]]]:
-    """Yield the size of each line that is not blank, and the traces that it names."""
+    """Yield the size of each line that is not blank, and the trace ids in it."""
     with _open_unpacked(path) as file:
         while line := file.readline(LONGEST):
             if line.strip():
@@ -178,7 +179,7 @@ def _lines_of_spans(path: Path) -> Iterator[tuple[int, Sequence[bytes]]]:
 
 
 def _size(path: Path) -> int:
-    """Return the size of a file in bytes, unpacked."""
+    """Return the size of a file in bytes; of an archive, its unpacked size."""
     return unpacked_size(path) if _is_packed(path) else path.stat().st_size
 
 
@@ -204,7 +205,7 @@ def _check_size(size: int) -> None:
 def _group_by_traces(
     objects: Iterator[Object | BadRow], last: Sequence[int]
 ) -> Iterator[list[Object | BadRow]]:
-    """Group objects that share traces; ``last``: of each line, the last line with one of its
+    """Group objects that share traces. ``last``: for each line, the last one with one of its
     traces.
     """
     group: list[Object | BadRow] = []
@@ -236,7 +237,7 @@ def _documents(
 
 
 def _with_texts(rows: Iterator[TraceRow], where: str) -> Iterator[TraceRow | BadRow]:
-    """Yield rows; a run without texts becomes a bad row, and reading continues."""
+    """Yield the rows, with a BadRow in place of each run without texts."""
     for row in rows:
         reason, id = lack_of_texts(row), row.columns.get("id")
         if reason is None:
@@ -246,8 +247,9 @@ def _with_texts(rows: Iterator[TraceRow], where: str) -> Iterator[TraceRow | Bad
 
 
 def _logs_file_of(path: Path) -> Path | None:
-    """Return the file of logs that belongs to a file of OTLP spans: it may be the only one with
-    messages.
+    """Return the log file that belongs to a file of OTLP spans, or None.
+
+    The messages may be only in the logs.
     """
     for ending in _OTLP_ENDINGS:
         if path.name.endswith(ending) and not path.name.endswith(f".logs{ending}"):
@@ -257,7 +259,7 @@ def _logs_file_of(path: Path) -> Path | None:
 
 
 def _read_head(path: Path) -> tuple[list[Object | BadRow], Iterator[Object | BadRow]]:
-    """Return the first objects of a file, and an iterator of the others."""
+    """Return the first objects of a file, and an iterator over the rest."""
     objects = _objects(path)
     return list(islice(objects, _LOOKED_AT)), objects
 
@@ -279,7 +281,7 @@ def _objects(path: Path) -> Iterator[Object | BadRow]:
 
 
 def _archive(path: Path) -> Iterator[Object]:
-    """Yield the samples of an Inspect log that is an archive."""
+    """Yield the samples in an archived Inspect log."""
     if not {"header.json", "_journal/start.json"} & set(entry_names(path)):
         raise WrongData("is an archive, but not an Inspect log")
 
@@ -318,7 +320,7 @@ def _json(text: PeekableText, size: int) -> Iterator[Object | BadRow]:
 
 
 def _starts_with_object_line(head: str) -> bool:
-    """Return True if there are several lines, and the first is an object."""
+    """Return True if the text has several lines, and the first is a JSON object."""
     first_line, _, other_lines = head.partition("\n")
     if not first_line.startswith("{") or not other_lines.strip():
         return False

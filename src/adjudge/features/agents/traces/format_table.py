@@ -72,8 +72,9 @@ def formats_named(name: str) -> tuple[TraceFormat, ...]:
 def format_of(
     objects: Sequence[Object], formats: Sequence[TraceFormat] = FORMATS
 ) -> TraceFormat | None:
-    """Return the first format that knows the objects as one document each, or all of them
-    together.
+    """Return the first format that recognises the objects, each as a document or all together.
+
+    Return None if none does.
     """
     return next((format for format in formats if objects and _knows(format, objects)), None)
 

@@ -73,7 +73,7 @@ _REFUSED = ("error-text", "error-json", "execution-denied")
 
 
 def is_message(value: object) -> bool:
-    """Return True for one message of any provider."""
+    """Return True for a single message in any provider's format."""
     if isinstance(value, list | tuple):
         return len(value) == 2 and isinstance(value[0], str) and value[0] in _ROLES
     if not isinstance(value, Mapping):
@@ -94,7 +94,9 @@ _SAYING = (
 
 
 def are_messages(value: object) -> bool:
-    """Return True for a list of messages of any provider; some may be of an unknown kind."""
+    """Return True for a list of messages in any provider's format; some may be of an unknown
+    kind.
+    """
     if not isinstance(value, list) or not any(map(is_message, value)):
         return False
     return all(
@@ -109,7 +111,7 @@ def are_messages(value: object) -> bool:
 
 
 def is_langchain(value: Object) -> bool:
-    """Return True for a message of LangChain, in one of its three forms."""
+    """Return True for a LangChain message, in any of its three forms."""
     if value.get("lc") and isinstance(value.get("kwargs"), Mapping):
         return "content" in value["kwargs"]
     kind = value.get("type")
@@ -121,13 +123,13 @@ def is_langchain(value: Object) -> bool:
 
 
 def is_pydantic(value: Object) -> bool:
-    """Return True for a message of pydantic-ai."""
+    """Return True for a pydantic-ai message."""
     parts = value.get("parts")
     return value.get("kind") in _PYDANTIC and isinstance(parts, list)
 
 
 def is_item(value: Object) -> bool:
-    """Return True for an item of OpenAI's Responses API."""
+    """Return True for an item of the OpenAI Responses API."""
     kind = value.get("type")
     if not isinstance(kind, str):
         return False
@@ -144,10 +146,9 @@ def is_item(value: Object) -> bool:
 
 
 def read_turns(value: object) -> list[Turn]:
-    """Return the turns of a message, a list of messages, an object that holds them, or streamed
-    chunks.
+    """Return the turns of a message, a list of messages, an object that holds them, or chunks.
 
-    A plain text is a message of the user.
+    Plain text is a user message.
     """
     return list(_turns(parse_json(value)))
 
@@ -188,7 +189,7 @@ def _turns_of_object(value: Object) -> Iterator[Turn]:
 
 
 def _inside(value: Object) -> Iterator[Turn]:
-    """Yield the turns of an object that holds messages: a reply, a request, a state."""
+    """Yield the turns of an object that holds messages, such as a reply, a request or a state."""
     if isinstance(value.get("choices"), list):
         usage = usage_of(value.get("usage"))
         for choice in objects(value["choices"])[:1]:
@@ -263,7 +264,7 @@ _RESULT = re.compile(
 
 
 def _smolagents(content: object) -> list[TurnPart]:
-    """Read smolagents' text about its calls and their results; empty for any other text."""
+    """Parse smolagents' text form of calls and results; return nothing for any other text."""
     text = content if isinstance(content, str) else _join_texts(_parts(content))
     if text.startswith(_CALLING):
         calls = parse_loosely(text.removeprefix(_CALLING).strip())
@@ -277,7 +278,7 @@ def _smolagents(content: object) -> list[TurnPart]:
 
 
 def _name(message: Object, role_name: object, role: Role) -> str:
-    """Return the speaker's name, if the message has more than a role."""
+    """Return the speaker's name; empty for users and for messages that only have a role."""
     name = first_of(message, "name", "agent", "agent_name", "sender")
     if role == "user":
         return ""
@@ -316,7 +317,7 @@ def _tool_result(message: Object) -> Returned:
 
 
 def call_of(call: Object) -> CalledTool:
-    """Read one call of any provider."""
+    """Parse one tool call in any provider's format."""
     function = first_of(call, "function", "custom")
     inside: Object = function if isinstance(function, Mapping) else call
     name = text_at(inside, "name", "toolName", "tool_name", "function_name") or (
@@ -380,7 +381,7 @@ def _pydantic(message: Object) -> Iterator[Turn]:
 
 
 def _is_retry(part: Object) -> bool:
-    """Return True if pydantic-ai has a model repeat a call that was wrong."""
+    """Return True if pydantic-ai asks the model to repeat a faulty call."""
     return part.get("part_kind") == "retry-prompt" and bool(part.get("tool_name"))
 
 
@@ -451,7 +452,7 @@ def _join_texts(parts: list[TurnPart]) -> str:
 
 
 def _result_text(content: object) -> str:
-    """Return a tool's output as text: blocks of text and media as text, anything else as JSON."""
+    """Return a tool's output as text: text and media blocks as text, anything else as JSON."""
     if isinstance(content, Mapping):
         return _join_texts(_parts(content)) if _is_content_block(content) else as_text(content)
     if not isinstance(content, list):
@@ -466,7 +467,7 @@ def _result_text(content: object) -> str:
 
 
 def _is_content_block(block: object) -> bool:
-    """Return True for a block of text or media; False for an object that a tool returned."""
+    """Return True for a text or media block; False for an object that a tool returned."""
     if not isinstance(block, Mapping):
         return False
     kind = block.get("type")
@@ -478,7 +479,7 @@ def _is_content_block(block: object) -> bool:
 
 
 def _parts(content: object) -> list[TurnPart]:
-    """Return the parts of a message's content: a text, or blocks of any provider."""
+    """Return the parts of a message's content: plain text, or blocks in any provider's format."""
     if isinstance(content, Mapping) and "type" in content:
         return list(_block(content))
     if not isinstance(content, list | tuple):
@@ -529,7 +530,7 @@ def _text(block: Object) -> list[TurnPart]:
 
 
 def _gemini_part(block: Object) -> Iterator[TurnPart]:
-    """Read a part of Gemini, whose key names its kind."""
+    """Parse a Gemini part, whose key names its kind."""
     if isinstance(call := first_of(block, "functionCall", "function_call"), Mapping):
         yield call_of(call)
     elif isinstance(back := first_of(block, "functionResponse", "function_response"), Mapping):
@@ -589,7 +590,7 @@ def _vercel_result(block: Object) -> Returned:
 
 
 def _interface_part(block: Object, kind: str) -> Iterator[TurnPart]:
-    """Read a call with its result, as Vercel's UI messages hold it."""
+    """Parse a call and its result from a part of a Vercel UI message."""
     name = text_at(block, "toolName") or kind.removeprefix("tool-")
     inside = block.get("toolInvocation")
     invocation: Object = inside if isinstance(inside, Mapping) else block
@@ -608,7 +609,7 @@ def _interface_part(block: Object, kind: str) -> Iterator[TurnPart]:
 
 
 def _media(block: Object) -> str:
-    """Describe a picture, a sound or a file; never include its bytes."""
+    """Describe an image, a sound or a file, without its data."""
     source = block.get("source")
     holder: Object = source if isinstance(source, Mapping) else block
     for key in (
@@ -654,7 +655,7 @@ _BLOCKS: Mapping[str, Callable[[Object], Iterable[TurnPart]]] = {
 
 
 def tools_of(value: object) -> tuple[ToolDefinition, ...]:
-    """Return the tool definitions of any provider; each name once."""
+    """Return the tool definitions in any provider's format, without repeated names."""
     definitions: dict[str, ToolDefinition] = {}
     for definition in _definitions(parse_json(value)):
         function = definition.get("function")
@@ -680,7 +681,7 @@ def _definitions(value: object) -> Iterator[Object]:
 
 
 def plain_name(name: str) -> str:
-    """Return an agent's name as tool names write it."""
+    """Return an agent's name in the form that tool names contain."""
     return "".join(filter(str.isalnum, name)).casefold()
 
 
@@ -691,9 +692,9 @@ _HANDED_OVER = "transferred to"
 def handed_to(call: CalledTool, result: str | None, agents: Container[str]) -> str | None:
     """Return the agent that a call hands over to; None for any other call.
 
-    The tool's name alone proves nothing, with arguments or without: ``transfer_to_savings`` may
-    move money. So the result has to name an agent or confirm the handover, or an agent of that name
-    has to act in the run.
+    The tool's name alone proves nothing: ``transfer_to_savings`` may move money. So the result must
+    name an agent or confirm the handover, or an agent of that name must act in the run.
+    ``transfer_to_agent`` and ``handoff`` name the agent in their arguments.
     """
     if call.name in ("transfer_to_agent", "handoff") and isinstance(call.arguments, Mapping):
         to = first_of(call.arguments, "agent_name", "agent", "agentName", "to")

@@ -99,7 +99,7 @@ _TOOL_KEYS = ("gen_ai.tool.definitions", "mlflow.chat.tools", "ai.prompt.tools",
 def span_of(
     base: TraceSpan, attributes: Object, events: Sequence[Object] = (), kind: str = ""
 ) -> TraceSpan:
-    """Return ``base``, which has ids and times, with the data of its attributes and events."""
+    """Fill in ``base``, which has ids and times, from its attributes and events."""
     values = {key: value for key, value in attributes.items() if value is not None}
     base.kind = _kind(values, kind)
     base.agent = text_at(values, "gen_ai.agent.name", "agent.name", "agent_name") or (
@@ -149,7 +149,9 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _read_messages(value: object, role: Role) -> list[Turn]:
-    """Read messages; of a list that breaks off, the complete ones, and the rest as text."""
+    """Read messages. If a list is cut off, read its complete messages, and keep the rest as
+    text.
+    """
     if isinstance(value, str) and is_cut(value):
         complete, fragment = whole_items(value) if value.startswith("[") else ([], value)
         role_match = _ROLE.search(fragment)
@@ -167,7 +169,7 @@ def _read_messages(value: object, role: Role) -> list[Turn]:
 
 
 def _openinference(flattened: Any) -> Object:
-    """Return a message that OpenInference flattened as a chat message."""
+    """Convert a message that OpenInference flattened to a chat message."""
     message = inner(flattened, "message")
     if not isinstance(message, Mapping):
         return inner_object(flattened)
@@ -185,7 +187,7 @@ def _content(block: Object) -> Object:
 
 
 def _read_older(span: TraceSpan, values: Object) -> None:
-    """Read attribute names that are no longer written, but still occur."""
+    """Read deprecated attribute names, which still occur."""
     if not span.inputs:
         prompt = unflatten(values, "gen_ai.prompt") or values.get("ai.prompt.messages")
         span.inputs = (
@@ -282,7 +284,7 @@ def _read_model(span: TraceSpan, values: Object) -> None:
 
 
 def _messages_in(value: object, role: Role) -> list[Turn]:
-    """Return the messages inside the input or output of a span."""
+    """Return the messages in a span's input or output; plain text is one message."""
     if value is None:
         return []
     if isinstance(value, str) and is_cut(value):
@@ -355,7 +357,7 @@ _WRAPPED = {"args", "kwargs", "sanitize_inputs_outputs", "tags", "metadata", "in
 
 
 def tool_result(back: object, error: str | None) -> Returned:
-    """Return a tool's own record of a call's outcome; unwrap a message of LangChain."""
+    """Return a tool's own record of a call's outcome; unwrap a LangChain message."""
     data = parse_loosely(back)
     output = inner(data, "output") if isinstance(data, Mapping) and len(data) == 1 else None
     for message in (data, output):
@@ -379,7 +381,7 @@ def _documents(values: Object) -> list[str]:
 
 
 def documents_in(documents: object) -> list[str]:
-    """Return the texts of retrieved documents, in the form of any tool."""
+    """Return the texts of retrieved documents, in any tool's format."""
     if isinstance(documents, Mapping) and isinstance(documents.get("documents"), list):
         documents = documents["documents"]
     texts: list[str] = []
@@ -396,7 +398,7 @@ def documents_in(documents: object) -> list[str]:
 
 
 def read_whole(span: TraceSpan, asked: object, answered: object) -> None:
-    """Read the request and answer of an agent, or of a whole run: messages, or a text."""
+    """Read the request and answer of an agent or of a whole run, as messages or as text."""
     span.goal, span.inputs = _text_or_turns(asked, span.inputs, _ASKED)
     span.answer, span.outputs = _text_or_turns(answered, span.outputs, _ANSWERED)
 
@@ -414,7 +416,7 @@ def _text_or_turns(value: object, turns: list[Turn], keys: Sequence[str]) -> tup
 
 
 def _unwrap_messages(value: object) -> Any:
-    """Return messages, or the messages inside an object."""
+    """Return messages, or the messages inside an object; None if there are none."""
     if isinstance(value, list):
         return value if are_messages(value) else None
     if not isinstance(value, Mapping):
@@ -433,7 +435,9 @@ def _unwrap_messages(value: object) -> Any:
 
 
 def _text_under(value: object, keys: Sequence[str]) -> str:
-    """Return the text under one of the usual keys, or the only text of an object."""
+    """Return the text under one of these keys, or an object's only value; empty if there is
+    none.
+    """
     if not isinstance(value, Mapping):
         return ""
     for key in keys:
@@ -444,10 +448,10 @@ def _text_under(value: object, keys: Sequence[str]) -> str:
 
 
 def is_error(code: object) -> bool:
-    """Return True if the status code of a span means failure."""
+    """Return True if a span's status code means failure."""
     return code in (2, "2") or str(code).upper().removeprefix("STATUS_CODE_") == "ERROR"
 
 
 def error_of(code: object, said: str) -> str | None:
-    """Return the error of a span by its status; None without one."""
+    """Return a span's error if its status code means failure, else None."""
     return (said or "error") if is_error(code) else None

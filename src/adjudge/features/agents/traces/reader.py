@@ -13,7 +13,10 @@ from adjudge.messages import Message
 
 
 def trajectory_of(value: object) -> Trajectory:
-    """Return the single trajectory of messages, of spans, or of an SDK's result."""
+    """Return the only trajectory in messages, spans, or an SDK's result.
+
+    Raise a WrongData if there is not exactly one.
+    """
     trajectories = read_trajectories(value)
     if len(trajectories) != 1:
         raise WrongData(
@@ -24,12 +27,12 @@ def trajectory_of(value: object) -> Trajectory:
 
 
 def read_trajectories(value: object, format: str | None = None) -> list[Trajectory]:
-    """Return the trajectories of messages, of spans, of a parsed file, or of an SDK's result."""
+    """Return the trajectories in messages, spans, a parsed file, or an SDK's result."""
     return [row.trajectory for row in read_rows(value, format)]
 
 
 def read_rows(value: object, format: str | None = None) -> Iterator[TraceRow]:
-    """Like ``read_trajectories``, with the columns of each."""
+    """Like ``read_trajectories``, but yield each trajectory with its columns."""
     data = plain(value)
     if isinstance(data, str):
         data = [{"role": "user", "content": data}]
@@ -47,7 +50,7 @@ def read_rows(value: object, format: str | None = None) -> Iterator[TraceRow]:
 
 
 def as_message(value: object) -> Object:
-    """Return a pair of role and text as a message."""
+    """Convert a pair of role and text to a message; return other objects unchanged."""
     if (
         isinstance(value, list)
         and len(value) == len(("role", "text"))
@@ -65,7 +68,7 @@ def unrecognised_text(format: str | None) -> Message:
 
 
 def rows_of(format: TraceFormat, trace_objects: Sequence[Object]) -> Iterator[TraceRow]:
-    """Yield the trajectories of objects in a format: of each object, or of all together."""
+    """Yield the trajectories in a format's objects, read one by one or all together."""
     together = format.lines(trace_objects) or not format.document(trace_objects[0])
     for objects in [trace_objects] if together else ([item] for item in trace_objects):
         for row in read_checked(format, objects):
@@ -94,7 +97,7 @@ def read_checked(format: TraceFormat, trace_objects: Sequence[Object]) -> Iterat
 
 
 def lack_of_texts(row: TraceRow) -> Message | None:
-    """Return the message for a run without any text; None if it has some."""
+    """Return a message if the run has no text at all, else None."""
     trajectory = row.trajectory
     has_content = (
         step.text or step.call is not None or step.kind == "handed over"

@@ -14,7 +14,7 @@ from adjudge.features.agents.trajectory import Trajectory
 
 @dataclass(frozen=True, slots=True)
 class TraceRow:
-    """A trajectory and its columns."""
+    """A trajectory with its columns."""
 
     trajectory: Trajectory
     columns: JsonObject = field(default_factory=dict)
@@ -23,9 +23,7 @@ class TraceRow:
     """
 
     def instance(self, place: str) -> Instance:
-        """Return the instance to judge. ``place``: its location, which is its name if it has
-        none.
-        """
+        """Return the instance to judge. ``place`` is its location, and its id if it has none."""
         id = self.columns.get("id")
         about = {"place": place, "row": self.columns, "trajectory": self.trajectory}
         return Instance(
@@ -57,5 +55,7 @@ def present(**columns: object) -> JsonObject:
 
 
 def reference_call(name: object, arguments: object) -> Mapping[str, object]:
-    """Return one expected call, as rules read it: ``kwargs`` are literal, without matchers."""
+    """Return one expected call in the form that rules read: ``kwargs`` are literal, not
+    matchers.
+    """
     return {"name": str(name), "kwargs": arguments if isinstance(arguments, Mapping) else {}}

@@ -31,9 +31,9 @@ _OF_TRACES = frozenset(
 
 
 def holds_traces(path: Path) -> bool:
-    """Return True if a file or folder holds traces, by its structure.
+    """Return True if a path is a folder or a file that holds traces, judging by its structure.
 
-    A table with a column of conversations is not traces, unless ``as`` says so.
+    A table with a column of conversations does not count; ``as`` reads it as traces.
     """
     if path.is_dir():
         return True
@@ -50,7 +50,7 @@ def holds_traces(path: Path) -> bool:
 def _is_plain(path: Path) -> bool:
     """Return True if a table holds only texts.
 
-    Most tables do, and need not wait for the formats to be loaded.
+    Most tables do, so this avoids loading the trace formats for them.
     """
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         try:

@@ -29,7 +29,7 @@ _DEEDS = ("model", "tool", "retriever", "handoff")
 
 @dataclass(slots=True, eq=False)
 class TraceSpan:
-    """One timed operation."""
+    """One timed operation in a trace."""
 
     id: str
     parent: str | None = None
@@ -66,10 +66,10 @@ class TraceSpan:
 
 
 def by_trace(spans: Iterable[TraceSpan]) -> dict[str, list[TraceSpan]]:
-    """Group spans by trace, in the order the traces first appear.
+    """Group spans by trace, in the order in which the traces first appear.
 
-    Of a span that was exported twice, the last record counts. Spans that share an id, but neither
-    name nor start, are different spans: some exporters count from the start again in each process.
+    If a span was exported twice, the last record is used. Spans with the same id but another name
+    or start are different spans: some exporters restart their ids in each process.
     """
     traces: dict[str, dict[object, TraceSpan]] = {}
     for span in spans:
@@ -125,8 +125,8 @@ def _system_prompt(span: TraceSpan) -> str:
 def _top_spans(ordered: Sequence[TraceSpan]) -> list[TraceSpan]:
     """Return the spans with the request and answer of the whole run.
 
-    These are the spans without a parent, else the first agent's; else the first of all, if no model
-    call has messages.
+    These are the spans without a parent, else the first agent's span. Without either, it is the
+    first span with content, unless a model call has messages.
     """
     saying = [span for span in ordered if _has_content(span)]
     if roots := [span for span in saying if span.parent is None]:
@@ -138,7 +138,7 @@ def _top_spans(ordered: Sequence[TraceSpan]) -> list[TraceSpan]:
 
 
 def _has_content(span: TraceSpan) -> bool:
-    """Return True if an enclosing span has a request or an answer."""
+    """Return True if an agent span or other enclosing span has a request or an answer."""
     content = span.goal or span.answer or span.inputs or span.outputs
     return bool(content) and span.kind in ("agent", "other")
 
@@ -146,7 +146,10 @@ def _has_content(span: TraceSpan) -> bool:
 def _complete(
     builder: Builder, tops: Sequence[TraceSpan], outer: Sequence[TraceSpan]
 ) -> Trajectory:
-    """Complete the trajectory with the goal of the first top span, and the answer of the last."""
+    """Complete the trajectory with the goal of the first top span and the answer of the last.
+
+    Also add the duration and the error of the outermost spans.
+    """
     trajectory = builder.trajectory()
     goal, answer = trajectory.goal, trajectory.answer
     if tops:
@@ -166,8 +169,8 @@ def _complete(
 
 
 def _add_first_words(builder: Builder, top: TraceSpan, has_models: bool) -> None:
-    """Add the input of the outermost span, if the model calls lack it; add its output too if there
-    are no model calls.
+    """Add the outermost span's input, which the model calls lack; also its output without model
+    calls.
     """
     words = top.inputs or ([Turn("user", [Said(top.goal)])] if top.goal else [])
     builder.add_all(words)
@@ -186,14 +189,14 @@ def _tools(spans: Iterable[TraceSpan]) -> tuple[ToolDefinition, ...]:
 
 
 def _with_place(turn: Turn, span: TraceSpan, actor: str, depth: int) -> Turn:
-    """Return a message with its place in the conversation."""
+    """Return a message with its actor, depth and source, without costs."""
     # Only the reply of a call has its cost: other messages repeat earlier ones.
     name = turn.actor or (actor if turn.role == "assistant" else "")
     return replace(turn, actor=name, depth=depth, usage=None, usd=None, source=span.id)
 
 
 def _with_times(turn: Turn, span: TraceSpan, depth: int) -> Turn:
-    """Return the turn that a span itself records, with its times."""
+    """Return a turn recorded by a span itself, with the span's id and times."""
     return replace(turn, source=span.id, depth=depth, seconds=span.seconds, started=span.start)
 
 
@@ -211,9 +214,9 @@ def _add_reply(builder: Builder, span: TraceSpan, actor: str, depth: int) -> Non
 
 
 class _Threads:
-    """The conversations so far, as a tree: a common beginning is stored once.
+    """The conversations so far, as a tree in which a common beginning is stored once.
 
-    Sub-agents and planners have conversations of their own.
+    Sub-agents and planners have separate conversations.
     """
 
     def __init__(self) -> None:
@@ -224,7 +227,7 @@ class _Threads:
         self._last: list[object] = []
 
     def new(self, span: TraceSpan) -> list[Turn]:
-        """Return the messages of a call that are beyond the known ones."""
+        """Return a call's system messages, and its messages that are not known yet."""
         system = [turn for turn in span.inputs if turn.role == "system"]
         turns = [turn for turn in span.inputs if turn.role != "system"]
         keys: list[object] = [turn.key for turn in turns]
@@ -242,7 +245,7 @@ class _Threads:
         return [*system, *new]
 
     def _longest(self, keys: Sequence[object]) -> tuple[int, int]:
-        """Return where the known beginning of a conversation ends, and its number of messages."""
+        """Return the place where the known beginning of a conversation ends, and its length."""
         place = 0
         for same, key in enumerate(keys):
             next_place = self._places.get((place, key))
@@ -252,9 +255,7 @@ class _Threads:
         return place, len(keys)
 
     def _keep(self, conversation: Sequence[object], place: int, known_count: int) -> None:
-        """Store what goes beyond the known beginning: the conversation goes on, or another
-        begins.
-        """
+        """Store the part after the known beginning: it continues a thread, or starts a new one."""
         thread = self._threads[place]
         if known_count and known_count == len(thread):
             thread.extend(conversation[known_count:])
@@ -268,11 +269,10 @@ class _Threads:
 
 
 def _overlap(previous: Sequence[object], keys: Sequence[object]) -> int:
-    """Return how many keys repeat the end of the previous conversation, if the beginning was left
-    out.
+    """Return how many keys repeat the end of the previous conversation, if its beginning is
+    missing.
 
-    That is one message that no conversation begins with, or at least two: a user may repeat a
-    message.
+    A single user message does not count, because a user may repeat one.
     """
     most = min(len(previous), len(keys))
     if not most or previous[-1] not in keys:
@@ -291,13 +291,15 @@ def _overlap(previous: Sequence[object], keys: Sequence[object]) -> int:
 
 
 def _acts(key: object) -> bool:
-    """Return True if a message calls something, or brings a result."""
+    """Return True if a message holds calls or results."""
     return isinstance(key, tuple) and key[0] in ("calls", "results")
 
 
 def _repeated_range(previous: Sequence[object], keys: Sequence[object], start: int) -> range | None:
-    """Return which keys from ``start`` on repeat the end of the previous conversation, if its
-    middle was left out: a call or a result, or at least two messages.
+    """Return the range of keys from ``start`` that repeats the end of the previous conversation.
+
+    Its middle may be missing. A repetition is a call or a result, or at least two messages; None if
+    there is none.
     """
     if len(previous) <= start:
         return None
@@ -327,7 +329,7 @@ _NOTHING_ABOVE = _Above(-1, 0, "", 0.0)
 
 
 class _Tree:
-    """The tree of spans. A missing parent, or a cycle of parents, ends the way up."""
+    """The tree of spans. The path upwards ends at a missing parent or a cycle."""
 
     def __init__(self, spans: Sequence[TraceSpan]) -> None:
         self._by_id: Mapping[str, TraceSpan] = {span.id: span for span in spans}
@@ -345,14 +347,14 @@ class _Tree:
         return None if above is span else above
 
     def depth(self, span: TraceSpan) -> int:
-        """Return how many agents are above the one that the span belongs to."""
+        """Return how many agents are above the one to which the span belongs."""
         return max(0, self._above[span.id].agents - 1)
 
     def agent(self, span: TraceSpan) -> str:
         return span.agent or self._above[span.id].agent
 
     def _climb(self, span: TraceSpan) -> None:
-        """Record what is above a span, and above all its ancestors."""
+        """Record what is above a span and above each of its ancestors."""
         path: dict[str, TraceSpan] = {}
         at: TraceSpan | None = span
         while at is not None and at.id not in self._above and at.id not in path:

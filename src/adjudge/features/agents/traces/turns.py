@@ -27,7 +27,7 @@ class Thought:
 
 @dataclass(frozen=True, slots=True)
 class CalledTool:
-    """A call of a tool; its result comes later."""
+    """A tool call; its result comes later."""
 
     name: str
     arguments: JsonObject | str
@@ -39,7 +39,7 @@ class CalledTool:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """A tool's result. ``id``: of the call; ``text``: None if it is not recorded."""
+    """A tool's result. ``id``: the call's id; ``text``: None if it is not recorded."""
 
     text: str | None
     id: str | None = None
@@ -85,10 +85,11 @@ class Turn:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """A key that is equal for one message that is recorded twice.
+        """A key that is equal for records of the same message.
 
         A message with calls is identified by the ids of its calls, and a result by the id of its
-        call: tools write the texts around them in several ways.
+        call, because the texts around them differ between tools. Without an id, names and texts are
+        used.
         """
         calls = [part for part in self.parts if isinstance(part, CalledTool)]
         if calls:

@@ -116,13 +116,13 @@ class BatchApi(ABC):
 
     @property
     def account(self) -> str:
-        """A digest of key and server: only the account that sent a batch can read it."""
+        """A digest of key and server, because only the account that sent a batch can read it."""
         return self.provider.connection.digest("adjudge batch account", self.provider_name)
 
     async def has_batch(self, id: str) -> bool:
-        """Return True if the provider has this batch for the current key.
+        """Return True if the current key can read this batch at the provider.
 
-        Another key of the account that sent it works as well.
+        That may be another key of the account that sent it.
         """
         try:
             await self.look(id)
@@ -143,7 +143,7 @@ class BatchApi(ABC):
 
     # most providers take the requests in the call that creates the batch
     async def upload(self, path: Path) -> str:  # noqa: ARG002
-        """Send the file of requests in advance, if the provider wants that; return its id there.
+        """Upload the request file in advance, if the provider requires it; return its id there.
 
         This costs nothing yet.
         """
@@ -151,7 +151,7 @@ class BatchApi(ABC):
 
     @abstractmethod
     async def create(self, mark: str, path: Path, uploaded: str) -> Remote:
-        """Have the requests of a file answered: from now on they are paid for."""
+        """Create the batch; from here on its requests are billed."""
 
     @abstractmethod
     async def look(self, id: str) -> Remote:
@@ -164,7 +164,7 @@ class BatchApi(ABC):
         """
 
     async def listed(self, since: float) -> list[Remote]:
-        """Return the account's batches since then, page by page until they are older."""
+        """Return the account's batches created since then, reading pages until they are older."""
         remotes, cursor = await self.page("")
         while (
             cursor
@@ -179,26 +179,26 @@ class BatchApi(ABC):
 
     # the file of requests is for providers that are identified by it
     async def sent(self, mark: str, path: Path, since: float) -> list[Remote]:  # noqa: ARG002
-        """Return the batches that may be the one of this name, sent since then.
+        """Return the batches since then that may be the one named ``mark``.
 
-        If the provider keeps our names, only that one.
+        If the provider stores our names, return only that one.
         """
         remotes = await self.listed(since)
         return [remote for remote in remotes if remote.mark == mark] if self.marks else remotes
 
     @abstractmethod
     async def cancel(self, id: str) -> None:
-        """Stop answering a batch; what was answered stays."""
+        """Cancel a batch; replies given so far are kept."""
 
     @abstractmethod
     def read(self, record: Json) -> BatchAnswer:
-        """Read one record of the results; raise KeyError and the like if it is not one."""
+        """Parse one result record; raise KeyError or a similar error if it is not one."""
 
     async def fetch(self, remote: Remote, folder: Path) -> list[Path]:
-        """Download the files of results.
+        """Download the result files.
 
-        They are named after their address: of several candidate batches, no download continues half
-        of another.
+        Files are named after a hash of their address, so that a download never continues another
+        candidate batch's file.
         """
         files = []
         for path in remote.results:
@@ -209,7 +209,7 @@ class BatchApi(ABC):
         return files
 
     def lines(self, path: Path) -> Iterator[BatchAnswer]:
-        """Yield the outcome of each request, in any order. Unreadable records are skipped."""
+        """Yield the outcomes in a results file, in any order. Malformed records are skipped."""
         for record in self.records(path):
             line = None
             with suppress(KeyError, TypeError, AttributeError, ValueError):
@@ -218,7 +218,7 @@ class BatchApi(ABC):
                 yield line
 
     def records(self, path: Path) -> Iterator[Json]:
-        """Yield the records of a results file, one per line; a line that was cut off is skipped."""
+        """Yield the records in a results file, one per line. Truncated lines are skipped."""
         secrets = self.endpoint.secrets
         with path.open("rb") as file:
             while raw := file.readline(MAX_REPLY):
@@ -230,18 +230,18 @@ class BatchApi(ABC):
 
     @property
     def endpoint(self) -> Endpoint:
-        """The endpoint that errors name."""
+        """The endpoint named in errors."""
         return self.provider.endpoint
 
     def answered(self, id: str, body: JsonValue) -> BatchAnswer:
-        """Return the outcome of a request with the provider's usual reply."""
+        """Parse a reply in the provider's usual format; return an error if it is not one."""
         try:
             return BatchAnswer(id, self.provider.reply_in(dict(object_in(body))))
         except ModelError as error:
             return BatchAnswer(id, error=error)
 
     def failed(self, id: str, status: int, body: JsonValue) -> BatchAnswer:
-        """Return the outcome of a request with the provider's usual error."""
+        """Parse an error in the provider's usual format."""
         return BatchAnswer(
             id, error=error_for(self.endpoint, status, None, json.dumps(body).encode())
         )
@@ -252,7 +252,7 @@ class BatchApi(ABC):
 
 
 def as_json(path: Path, secrets: Iterable[str]) -> Json:
-    """Return a results file that is one JSON object; empty if it is not, or too large."""
+    """Read a results file that is one JSON object; return {} if it is not, or is too large."""
     if path.stat().st_size > _LARGEST_OBJECT:
         return {}
     try:
@@ -263,7 +263,7 @@ def as_json(path: Path, secrets: Iterable[str]) -> Json:
 
 
 def seconds(value: object) -> float | None:
-    """Return a moment as a number, given as a number or a date."""
+    """Convert a timestamp or an ISO date to seconds since 1970; None if it is neither."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
@@ -275,7 +275,7 @@ def seconds(value: object) -> float | None:
 
 
 def listed_in(data: JsonObject, name: str) -> list[Json]:
-    """Return the objects in a list of a provider's response."""
+    """Return the objects in a list within a provider's response."""
     entries = data.get(name)
     return (
         [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
@@ -283,7 +283,7 @@ def listed_in(data: JsonObject, name: str) -> list[Json]:
 
 
 def counts_of(data: JsonValue) -> dict[str, int]:
-    """Return the counts in a provider's response."""
+    """Return the integer entries in a provider's response."""
     return {
         name: value
         for name, value in object_in(data).items()
@@ -321,7 +321,7 @@ def error_data(error: ModelError) -> ErrorData:
 
 
 def error_from(data: ErrorData, endpoint: Endpoint) -> ModelError:
-    """Restore an error from ``error_data``."""
+    """Rebuild an error from ``error_data``."""
     kind = _KINDS.get(str(data.get("kind")), ModelError)
     texts = str(data.get("message", "")), str(data.get("hint", ""))
     message, hint = map(StoredMessage, texts, data.get("parts", texts))
@@ -331,5 +331,5 @@ def error_from(data: ErrorData, endpoint: Endpoint) -> ModelError:
 
 
 def status_in(response: JsonObject) -> int:
-    """Return the HTTP status of one request; answered requests mostly have none."""
+    """Return the HTTP status of one request; 200 if there is none."""
     return int(str(response.get("status_code", 200)))

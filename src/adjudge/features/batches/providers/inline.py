@@ -44,7 +44,7 @@ _STATUS_OF: Mapping[str, int] = {
 
 
 class AnthropicBatches(BatchApi):
-    """``POST {base_url}/messages/batches``; a batch cannot carry our name."""
+    """``POST {base_url}/messages/batches``; a batch cannot store our name for it."""
 
     provider_name = "anthropic"
     most_requests = 100_000
@@ -61,7 +61,7 @@ class AnthropicBatches(BatchApi):
         return b'{"requests": ['
 
     def line(self, id: str, request: Request) -> bytes:
-        """``{custom_id, params}``."""
+        """Return ``{custom_id, params}``."""
         return f'{{"custom_id": "{id}", "params": {self.provider.encode(request)}}}'.encode()
 
     # there is no place for it
@@ -72,7 +72,7 @@ class AnthropicBatches(BatchApi):
         return self._remote(await get_json(await self.provider.at(f"/messages/batches/{id}")))
 
     async def page(self, after: str) -> tuple[list[Remote], str]:
-        """Return a page; the cursor is the last id."""
+        """Return one page; the cursor is the last id."""
         page = await get_json(
             await self.provider.at(
                 f"/messages/batches?limit=100{f'&after_id={after}' if after else ''}"
@@ -86,7 +86,7 @@ class AnthropicBatches(BatchApi):
         await post_json(await self.provider.at(f"/messages/batches/{id}/cancel"), {})
 
     def read(self, record: Json) -> BatchAnswer:
-        """``{custom_id, result {type, message | error}}``."""
+        """Parse ``{custom_id, result {type, message | error}}``."""
         id, result = str(record["custom_id"]), object_in(record["result"])
         if result["type"] == "succeeded":
             return self.answered(id, result["message"])
@@ -116,8 +116,9 @@ class AnthropicBatches(BatchApi):
 
 
 class OpenRouterBatches(BatchApi):
-    """``POST {base_url}/batches``, with ``endpoint`` and ``model`` before ``requests``; GET returns
-    the results.
+    """``POST {base_url}/batches``, with ``endpoint`` and ``model`` before ``requests``.
+
+    ``GET {base_url}/batches/{id}`` returns the results.
     """
 
     provider_name = "openrouter"
@@ -157,7 +158,7 @@ class OpenRouterBatches(BatchApi):
 
     # there is no second one
     async def page(self, after: str) -> tuple[list[Remote], str]:  # noqa: ARG002
-        """Return the only page, which holds the newest batches."""
+        """Return the only page, with the newest batches."""
         return [
             self._remote(entry)
             for entry in listed_in(await get_json(await self._at("?limit=100")), "data")
@@ -170,7 +171,7 @@ class OpenRouterBatches(BatchApi):
         yield from listed_in(as_json(path, self.endpoint.secrets), "results")
 
     def read(self, record: Json) -> BatchAnswer:
-        """``{custom_id, response | error}``."""
+        """Parse ``{custom_id, response | error}``."""
         id, response, error = (
             str(record["custom_id"]),
             object_in(record.get("response")),
@@ -204,13 +205,13 @@ class OpenRouterBatches(BatchApi):
 
 
 def _status(code: object) -> int:
-    """Return an error's HTTP status; an error without one is the server's."""
+    """Return an error's HTTP status, or 500 if its code is not one."""
     return code if isinstance(code, int) and 400 <= code < 600 else 500
 
 
 class GeminiBatches(BatchApi):
-    """``POST {base_url}/models/{model}:batchGenerateContent``; a batch is found again by its
-    display name.
+    """``POST {base_url}/models/{model}:batchGenerateContent``; the display name identifies a
+    batch.
     """
 
     provider_name = "google"
@@ -231,7 +232,7 @@ class GeminiBatches(BatchApi):
     """Google's numbers of errors, as HTTP has them."""
 
     def line(self, id: str, request: Request) -> bytes:
-        """``{request, metadata {key}}``."""
+        """Return ``{request, metadata {key}}``."""
         return (
             f'{{"request": {self.provider.encode(request)}, "metadata": {{"key": "{id}"}}}}'
         ).encode()
@@ -258,7 +259,7 @@ class GeminiBatches(BatchApi):
         )
 
     async def page(self, after: str) -> tuple[list[Remote], str]:
-        """Return a page; each names the token of the next."""
+        """Return one page; the cursor is its ``nextPageToken``."""
         page = await get_json(
             await self.provider.at(f"/batches?pageSize=100{f'&pageToken={after}' if after else ''}")
         )
@@ -279,7 +280,7 @@ class GeminiBatches(BatchApi):
         )
 
     def read(self, record: Json) -> BatchAnswer:
-        """``{metadata {key}, response | error}``."""
+        """Parse ``{metadata {key}, response | error}``."""
         id, error = str(object_in(record["metadata"])["key"]), object_in(record.get("error"))
         if error:
             return self.failed(

@@ -37,10 +37,10 @@ _AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azu
 
 
 def batch_api(model: Model, api: str | None = None, command: str | None = None) -> BatchApi | None:
-    """Return the batch API of a model, or None if it has none.
+    """Return a model's batch API, or None if it has none.
 
-    ``api``: the API of a server that is named by its address. ``command``: a command on this
-    machine instead.
+    ``api``: the API that a custom server speaks. ``command``: a local command that answers the
+    batches instead.
     """
     provider = model.provider if isinstance(model, Layer) else model
     if not isinstance(provider, HttpProvider):

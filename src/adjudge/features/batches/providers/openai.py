@@ -43,7 +43,7 @@ class OpenAIBatches(BatchApi):
     keeps_metadata: ClassVar[bool] = True
 
     def line(self, id: str, request: Request) -> bytes:
-        """``{custom_id, method, url, body}``."""
+        """Return ``{custom_id, method, url, body}``."""
         return (
             f'{{"custom_id": "{id}", "method": "POST", "url": "{self.asked_at}", "body": '
             f"{self._body(request)}}}"
@@ -58,7 +58,7 @@ class OpenAIBatches(BatchApi):
 
     # the file was uploaded before
     async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002
-        """Create the batch of the uploaded file."""
+        """Create a batch from the uploaded file."""
         body: Json = {
             "input_file_id": uploaded,
             "endpoint": self.asked_at,
@@ -76,7 +76,7 @@ class OpenAIBatches(BatchApi):
         return self._remote(await get_json(await self.provider.at(f"/batches/{id}"), of_error=True))
 
     async def page(self, after: str) -> tuple[list[Remote], str]:
-        """Return a page; the cursor is the last id."""
+        """Return one page; the cursor is the last id."""
         page = await get_json(
             await self.provider.at(f"/batches?limit=100{f'&after={after}' if after else ''}")
         )
@@ -86,7 +86,9 @@ class OpenAIBatches(BatchApi):
         return remotes, remotes[-1].id if remotes and page.get("has_more") else ""
 
     async def _with_mark(self, remote: Remote, data: JsonObject) -> Remote:
-        """Name a batch without our mark after its file."""
+        """Set the mark of a batch from its input file's name, if the provider stores no
+        metadata.
+        """
         if remote.mark or self.keeps_metadata or not data.get("input_file_id"):
             return remote
         file = await get_json(await self.provider.at(f"/files/{data['input_file_id']}"))
@@ -99,7 +101,7 @@ class OpenAIBatches(BatchApi):
         await post_json(await self.provider.at(f"/batches/{id}/cancel"), {})
 
     def read(self, record: Json) -> BatchAnswer:
-        """``{custom_id, response {status_code, body}, error}``."""
+        """Parse ``{custom_id, response {status_code, body}, error}``."""
         id, response, error = (
             str(record["custom_id"]),
             object_in(record.get("response")),
@@ -146,9 +148,7 @@ class OpenAIBatches(BatchApi):
 
 
 class AzureBatches(OpenAIBatches):
-    """OpenAI's API with endpoints without the version; the model is a deployment of type
-    GlobalBatch.
-    """
+    """OpenAI's API without the version in endpoints; the model is a GlobalBatch deployment."""
 
     provider_name = "azure"
     most_requests = 100_000
@@ -156,7 +156,7 @@ class AzureBatches(OpenAIBatches):
 
 
 class GroqBatches(OpenAIBatches):
-    """OpenAI's API with smaller files."""
+    """OpenAI's API with a smaller limit on file size."""
 
     provider_name = "groq"
     most_bytes = 100_000_000
@@ -165,7 +165,7 @@ class GroqBatches(OpenAIBatches):
 class TogetherBatches(OpenAIBatches):
     """OpenAI's API with shorter lines, another purpose, and no metadata.
 
-    A batch is found again by the name of its file.
+    A batch is identified by the name of its input file.
     """
 
     provider_name = "together"
@@ -182,7 +182,7 @@ class TogetherBatches(OpenAIBatches):
 
 
 class MistralBatches(OpenAIBatches):
-    """``POST {base_url}/files``, then ``POST {base_url}/batch/jobs``, which names the model."""
+    """``POST {base_url}/files``, then ``POST {base_url}/batch/jobs`` with the model."""
 
     provider_name = "mistral"
     _PHASES: ClassVar[Mapping[str, Phase]] = {
@@ -195,7 +195,7 @@ class MistralBatches(OpenAIBatches):
 
     # the file was uploaded before
     async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002
-        """Create the batch of the uploaded file."""
+        """Create a batch from the uploaded file."""
         model = self.provider.connection.model
         body: Json = {
             "input_files": [uploaded],
@@ -211,7 +211,7 @@ class MistralBatches(OpenAIBatches):
         )
 
     async def page(self, after: str) -> tuple[list[Remote], str]:
-        """Return a page. Pages are numbered from 0; one that is not full is the last."""
+        """Return one page. Pages are numbered from 0; one with fewer than 100 jobs is the last."""
         number = int(after or 0)
         data = listed_in(
             await get_json(await self.provider.at(f"/batch/jobs?page={number}&page_size=100")),

@@ -13,9 +13,9 @@ from pathlib import Path
 
 
 def main(pid: Path, ended: Path, log: Path, words: list[str]) -> None:
-    """Run ``words`` in a new session.
+    """Run the command ``words`` in a new session, in the background.
 
-    The session's id goes into ``pid``, the output into ``log``, and the exit code into ``ended``.
+    Write the session's id to ``pid``, the output to ``log``, and the exit code to ``ended``.
     """
     child = os.fork()
     if child:

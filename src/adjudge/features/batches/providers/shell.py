@@ -25,7 +25,7 @@ from adjudge.messages import Message
 
 
 class CommandBatches(OpenAIBatches):
-    """Runs a command with the paths of the requests and of their answers."""
+    """Runs a local command with the paths of the request file and the output file."""
 
     provider_name = "command"
     most_bytes: ClassVar[int] = 1_000_000_000
@@ -54,7 +54,7 @@ class CommandBatches(OpenAIBatches):
 
     # its results say nothing of who made them
     async def has_batch(self, id: str) -> bool:  # noqa: ARG002
-        """Return False: another command may ask another model."""
+        """Return False: another command may use another model."""
         return False
 
     # the files are named after it
@@ -69,7 +69,9 @@ class CommandBatches(OpenAIBatches):
         return Remote(str(path), Phase.WAITING, "running")
 
     async def look(self, id: str) -> Remote:
-        """Return the state of the command, by its exit code if it has one."""
+        """Return the command's state, from its exit code, or from its process if it has none
+        yet.
+        """
         path = Path(id)
         ended, output = _file_of(path, "exit"), _file_of(path, "out")
         is_alive = _alive(_file_of(path, "pid"))  # checked first, since it may end meanwhile
@@ -90,12 +92,12 @@ class CommandBatches(OpenAIBatches):
 
     # there is no such list
     async def page(self, after: str) -> tuple[list[Remote], str]:  # noqa: ARG002
-        """Return nothing: the command is found by its files."""
+        """Return an empty page: the command is found by its files."""
         return [], ""
 
     # its file has the name
     async def sent(self, mark: str, path: Path, since: float) -> list[Remote]:  # noqa: ARG002
-        """Find the command by the files next to the requests."""
+        """Return the command if its process file is next to the requests."""
         return [await self.look(str(path))] if _file_of(path, "pid").exists() else []
 
     async def cancel(self, id: str) -> None:
@@ -106,7 +108,7 @@ class CommandBatches(OpenAIBatches):
 
     # it is here already
     async def fetch(self, remote: Remote, folder: Path) -> list[Path]:  # noqa: ARG002
-        """Return the file that the command writes."""
+        """Return the command's output file, if it exists."""
         output = _file_of(Path(remote.id), "out")
         return [output] if output.exists() else []
 

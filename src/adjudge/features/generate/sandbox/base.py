@@ -20,7 +20,7 @@ Tools = Mapping[str, Tool]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Resources that a piece of code may use. Exceeding one ends it."""
+    """Resources that the code may use. It is stopped if it exceeds one."""
 
     wall: float = 30
     """Seconds from start to end, the time spent in tools included."""
@@ -57,7 +57,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """The result of a piece of code that came to its end."""
+    """The result of code that ran to its end."""
 
     output: object
     """The JSON value the code left in ``output``; None when it set none."""
@@ -74,11 +74,11 @@ DEFAULTS = Limits()
 
 
 class Sandbox(Protocol):
-    """A place to run code that no person has read."""
+    """An environment for running untrusted code."""
 
     @property
     def name(self) -> str:
-        """The name to request the sandbox by."""
+        """The name by which the sandbox is selected."""
         ...
 
     async def run(
@@ -89,7 +89,8 @@ class Sandbox(Protocol):
         tools: Tools = NOTHING,
         limits: Limits = DEFAULTS,
     ) -> Execution:
-        """Run the code with ``inputs`` as variables and ``tools`` as functions; raise a
-        SandboxError if it fails.
+        """Run the code with ``inputs`` as variables and ``tools`` as functions.
+
+        Raise a SandboxError if it fails.
         """
         ...

@@ -52,13 +52,13 @@ def _find_bwrap() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Bubblewrap(Wall):
-    """Runs code in new namespaces: an empty file system, no network, no other process."""
+    """Runs code in new namespaces: an empty file system, no network and no other processes."""
 
     name: str = "bubblewrap"
     program: str = field(default_factory=_find_bwrap)
 
     def launch(self, folder: Path, limits: Limits) -> Launch:
-        """Return the command that starts the process in this scratch folder."""
+        """Return the launch of the sandboxed process in this scratch folder."""
         # A random user, since the kernel limits threads per user.
         user = _FIRST_USER + secrets.randbelow(_USERS) if os.geteuid() == 0 else None
         command = self._command(folder, limits, _AS_USER if user is None else _AS_ROOT)
@@ -67,7 +67,7 @@ class Bubblewrap(Wall):
         )
 
     def _command(self, folder: Path, limits: Limits, user: list[str]) -> list[str]:
-        """Build the command; the scratch folder is in memory, so the one on disk stays empty."""
+        """Build the command. The scratch folder is in memory, so the one on disk stays empty."""
         size = str(max(4 * limits.file_mb, 1) * 1024 * 1024)
         scratch = ["--perms", "1777", "--size", size, "--tmpfs", _INSIDE, "--chdir", _INSIDE]
         files = [*python.readable(), CHILD]
@@ -90,7 +90,7 @@ class Bubblewrap(Wall):
 
 
 def _open_parents(paths: list[Path]) -> list[str]:
-    """Create the parent folders readable for everyone."""
+    """Return the options that create the parent folders readable for everyone."""
     # bwrap creates them for root alone, but the process becomes another user.
     parents = dict.fromkeys(parent for path in paths for parent in reversed(path.parents[:-1]))
     return [part for parent in parents for part in ("--perms", "0755", "--dir", str(parent))]

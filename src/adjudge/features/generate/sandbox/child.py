@@ -53,7 +53,7 @@ class JobMessage(TypedDict):
 
 
 class Channel:
-    """The two pipes to the host. One tool call at a time, from any thread."""
+    """The two pipes to the host. Threads take turns to call tools."""
 
     def __init__(self, incoming: BinaryIO, outgoing: int) -> None:
         self._incoming = incoming
@@ -61,12 +61,12 @@ class Channel:
         self._turn = threading.RLock()
 
     def receive(self) -> object:
-        """Return the next line of the host."""
+        """Return the host's next message."""
         message: object = json.loads(self._incoming.readline())
         return message
 
     def send(self, message: dict[str, object]) -> None:
-        """Send a line to the host."""
+        """Send a message to the host."""
         # Lone surrogates are passed on: the host reports what is wrong with them.
         self.write(
             json.dumps(message, ensure_ascii=False, allow_nan=False).encode(
@@ -82,7 +82,7 @@ class Channel:
                 view = view[os.write(self._outgoing, view) :]
 
     def call(self, tool: str, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-        """Return the answer of the host's function, or raise its error."""
+        """Call a tool on the host; return its value or raise its error."""
         with self._turn:
             self.send(_with_unique_keys({"tool": tool, "args": args, "kwargs": kwargs}))
             answer = cast(dict[str, object], self.receive())
@@ -92,7 +92,7 @@ class Channel:
 
 
 class Printed(io.RawIOBase):
-    """Standard output of the code: bytes go to the host as messages."""
+    """The code's standard output, which is sent to the host as messages."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -125,7 +125,7 @@ class _Program(ctypes.Structure):
 
 
 def main() -> None:
-    """Read the job, lock up, run."""
+    """Read the job, lock the process down, and run the code."""
     channel = _take_channels()
     try:
         job = cast(JobMessage, channel.receive())
@@ -141,8 +141,8 @@ def main() -> None:
 
 
 def _with_unique_keys(message: dict[str, object]) -> dict[str, object]:
-    """Return the message; raise a ValueError if two keys of a dict are equal in JSON, such as ``1``
-    and ``"1"``.
+    """Return the message; raise a ValueError if two keys of a dict are equal in JSON, such as
+    ``1`` and ``"1"``.
     """
     json.loads(json.dumps(message, ensure_ascii=False, allow_nan=False), object_pairs_hook=_unique)
     return message
@@ -157,7 +157,9 @@ def _unique(pairs: list[tuple[str, object]]) -> None:
 
 
 def _take_channels() -> Channel:
-    """Keep the host's pipes: the code reads empty input, and raw writes go to standard error."""
+    """Take over the pipes to the host, so that the code reads empty input and raw writes go to
+    standard error.
+    """
     channel = Channel(os.fdopen(os.dup(0), "rb"), os.dup(1))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -249,7 +251,7 @@ def _outcome(channel: Channel, job: JobMessage) -> dict[str, object]:
 
 
 def _fresh_main() -> dict[str, object]:
-    """Return the variables of a new module."""
+    """Replace ``__main__`` with a new module and return its variables."""
     # Dataclasses and the like look their module up.
     sys.argv = ["<code>"]
     sys.modules["__main__"] = module = ModuleType("__main__")
@@ -280,7 +282,7 @@ def _failure(error: BaseException) -> dict[str, object]:
 
 
 def _message_of(error: BaseException) -> str:
-    """Return an error's message."""
+    """Return an error's message, shortened; a note if the message itself raises."""
     try:
         return str(error)[:_TEXT_SHOWN]
     except BaseException as unprintable:  # noqa: BLE001 - the code's own class
@@ -288,7 +290,7 @@ def _message_of(error: BaseException) -> str:
 
 
 def _traceback(error: BaseException, trace: TracebackType | None) -> str:
-    """Return the traceback without the frames of this file."""
+    """Return the end of the traceback, without this file's frames."""
     try:
         lines = traceback.format_exception(type(error), error, trace and trace.tb_next)
     except BaseException as unprintable:  # noqa: BLE001 - the code's own class

@@ -43,7 +43,7 @@ _WALLS = [
 
 @dataclass(frozen=True, slots=True)
 class Container(Wall):
-    """Runs code in a new container with a name, so that it can be stopped."""
+    """Runs code in a new container, named so that it can be stopped."""
 
     name: str
     """The program to start: ``docker`` or ``podman``."""
@@ -55,7 +55,7 @@ class Container(Wall):
             raise SetupError("{name} is not installed", name=self.name)
 
     def launch(self, folder: Path, limits: Limits) -> Launch:
-        """Return the command that starts the process in this scratch folder."""
+        """Return the launch of the sandboxed process in this scratch folder."""
         container = f"adjudge-{uuid.uuid4().hex}"
         program = str(shutil.which(self.name))
         return Launch(
@@ -70,7 +70,7 @@ class Container(Wall):
         )
 
     def _command(self, start: list[str], folder: Path, limits: Limits) -> list[str]:
-        """Build the command."""
+        """Build the container command for a random user."""
         # A separate user for each container, since the kernel counts threads per user.
         user = _FIRST_USER + secrets.randbelow(_USERS)
         user_options = [

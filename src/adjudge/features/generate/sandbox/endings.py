@@ -28,7 +28,7 @@ _REFUSALS = {
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The result, or the error to raise."""
+    """The code's result, or the error to raise."""
 
     output: object = None
     """The value of ``output``."""
@@ -39,7 +39,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class FailureReport:
-    """An error as the process inside reports it."""
+    """An error as the sandboxed process reports it."""
 
     kind: str
     """The error's class; NotJSON: the content of ``output`` cannot be handed over."""
@@ -62,7 +62,7 @@ class FailureReport:
 
 
 def after_failure(report: FailureReport, limits: Limits) -> Ending:
-    """Return the ending if the code raised, or if its output cannot be handed over."""
+    """Return the ending for code that raised, or whose output is not JSON."""
     kind, message = report.kind, report.message
     if kind == "MemoryError" or report.memory:
         return Ending(
@@ -98,7 +98,7 @@ def _with_traceback(text: Message, report: FailureReport) -> Message:
 
 
 def after_exit(status: int, seconds: float, limits: Limits, stderr: bytearray) -> Ending:
-    """Return the ending if the process is gone without a message."""
+    """Return the ending for a process that ended without a message."""
     number = -status if status < 0 else status - 128
     # Code that ignores the first signal about CPU time is killed a second later.
     if number == signal.SIGXCPU or (number == signal.SIGKILL and seconds > limits.cpu):
@@ -132,7 +132,7 @@ def too_much(limits: Limits, *, calls: bool = False) -> Ending:
 
 
 def broken_line(error: Exception) -> Ending:
-    """Return the ending for output that is not a message of the process inside."""
+    """Return the ending for output that is not a valid message."""
     return Ending(
         error=Crashed,
         text=Message(
@@ -144,7 +144,7 @@ def broken_line(error: Exception) -> Ending:
 
 
 def not_shut(reason: str) -> Ending:
-    """Return the ending if the process could not lock itself up, so that nothing was run."""
+    """Return the ending for a process that could not lock itself down, so that nothing was run."""
     return Ending(
         error=SandboxError,
         text=Message("the sandbox could not be shut, so nothing was run: {reason}", reason=reason),

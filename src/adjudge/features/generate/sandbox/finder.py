@@ -32,9 +32,10 @@ _lock = threading.Lock()
 
 
 def find_sandbox(name: str | None = None) -> Sandbox:
-    """Return the sandbox of that name, or the first that works; each is probed once per process.
+    """Return the sandbox with that name, or the first one that works.
 
-    Raise a SetupError if none holds.
+    Each is probed once per process; "none" is returned without a probe. Raise a SetupError if none
+    works.
     """
     if name == "none":
         return NoSandbox()

@@ -42,8 +42,10 @@ from adjudge.messages import Message
 
 
 class SandboxMessage(TypedDict, total=False):
-    """A message of the process inside: printed text, a tool call, why it is not locked up, or how
-    the code ended.
+    """A message from the sandboxed process.
+
+    It holds printed text, a tool call, the reason why the process is not locked down, or how the
+    code ended.
     """
 
     stdout: str
@@ -57,8 +59,8 @@ class SandboxMessage(TypedDict, total=False):
 
 
 def strict_json(message: Mapping[str, object]) -> bytes:
-    """Return a message as a line; raise a ValueError or TypeError if it would not arrive
-    unchanged.
+    """Return a message as one line of JSON; raise a ValueError or TypeError if JSON would
+    change it.
     """
     text = json.dumps(message, allow_nan=False)
     json.loads(text, object_pairs_hook=unique_keys)
@@ -66,7 +68,9 @@ def strict_json(message: Mapping[str, object]) -> bytes:
 
 
 def unique_keys(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    """Return the dict unless two keys are equal; in JSON ``1`` and ``"1"`` are."""
+    """Return the pairs as a dict; raise a ValueError for equal keys, as ``1`` and ``"1"`` are
+    in JSON.
+    """
     unique: dict[str, object] = {}
     for key, value in pairs:
         if key in unique:
@@ -76,7 +80,7 @@ def unique_keys(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
 
 
 async def answer(tools: Mapping[str, Tool], message: SandboxMessage) -> bytes:
-    """Return the line that answers a tool call."""
+    """Call a tool; return the line with its value or its error."""
     name = message["tool"]
     try:
         if name not in tools:
@@ -110,7 +114,7 @@ _LOOK = 0.2
 
 @dataclass(frozen=True, slots=True)
 class CodeJob:
-    """The job of the process inside."""
+    """The code to run, with its inputs, tools and limits."""
 
     code: str
     inputs: Mapping[str, object]
@@ -118,7 +122,9 @@ class CodeJob:
     limits: Limits
 
     def line(self, launch: Launch) -> bytes:
-        """Return the job as the line that the process reads."""
+        """Return the job as the line sent to the process; raise a SetupError if the inputs are
+        not JSON.
+        """
         message: dict[str, object] = {
             "code": self.code,
             "inputs": dict(self.inputs),
@@ -137,13 +143,13 @@ class CodeJob:
 
 
 class Wall(ABC):
-    """A sandbox, by the way it starts the process inside; everything else is shared."""
+    """Base class of sandboxes, which differ only in how they start the process."""
 
     __slots__ = ()
 
     @abstractmethod
     def launch(self, folder: Path, limits: Limits) -> Launch:
-        """Return the command that starts the process in this scratch folder."""
+        """Return the launch of the sandboxed process in this scratch folder."""
 
     async def run(
         self,
@@ -159,7 +165,7 @@ class Wall(ABC):
 
 
 async def execute(launch: Launch, job: CodeJob) -> Execution:
-    """Run the job to its end, or end it."""
+    """Run the job until it ends or exceeds a limit; raise a SandboxError if it fails."""
     line, started = job.line(launch), monotonic()
     process = _start(launch)
     talk = _Talk(process, job, Meter(launch, process.pid, job.limits.file_mb))
@@ -185,7 +191,7 @@ async def _within(seconds: float, ending: Awaitable[Ending]) -> Ending:
 
 
 def _start(launch: Launch) -> Process:
-    """Start the process."""
+    """Start the process; raise a SetupError if that fails."""
     # Not with asyncio, which waits forever if it is cancelled while it starts a process.
     try:
         return subprocess.Popen(  # noqa: S603 - what a sandbox is for
@@ -206,7 +212,7 @@ def _start(launch: Launch) -> Process:
 
 
 class _Talk:
-    """One conversation with one process."""
+    """The communication with one process."""
 
     def __init__(self, process: Process, job: CodeJob, meter: Meter) -> None:
         self._process = process
@@ -222,7 +228,7 @@ class _Talk:
         self._readers: list[asyncio.Task[Ending | None]] = []
 
     async def until_end(self, line: bytes) -> Ending:
-        """Return the first ending that a reader reports."""
+        """Return the first ending that one of the readers reports."""
         work = (self._messages(), self._read_errors(), self._send(line), self._watch_folder())
         self._readers = [asyncio.create_task(part) for part in work]
         waiting = set(self._readers)
@@ -233,7 +239,7 @@ class _Talk:
                     return ending
 
     async def close(self) -> None:
-        """Stop reading, after everything written to standard error was read."""
+        """Stop reading, after waiting for the rest of standard error."""
         await asyncio.wait(
             self._readers[1:2] or [asyncio.create_task(asyncio.sleep(0))], timeout=_PATIENCE
         )
@@ -242,7 +248,7 @@ class _Talk:
         await asyncio.gather(*self._readers, return_exceptions=True)
 
     async def _send(self, line: bytes) -> None:
-        """Write a line in a thread, which ends with the process."""
+        """Write a line in a thread; a process that has ended is ignored."""
         with suppress(BrokenPipeError):  # it ended before it read: the ending says why
             # A process that does not read blocks its writer.
             await asyncio.to_thread(self._write, line)
@@ -302,7 +308,7 @@ class _Talk:
         return self._left >= 0
 
     async def _watch_folder(self) -> Ending:
-        """Watch the size of all files together."""
+        """Watch the total size of all files until it is too large."""
         while True:
             # The kernel's limit is for a single file.
             if (trouble := await asyncio.to_thread(self._meter.trouble)) is not None:
@@ -311,7 +317,7 @@ class _Talk:
 
 
 def _read(line: bytes) -> SandboxMessage:
-    """Read a message; raise a ValueError for anything but JSON."""
+    """Parse a message; raise a ValueError for anything that is not strict JSON."""
     message: SandboxMessage = json.loads(line.decode("utf-8"), object_pairs_hook=unique_keys)
     # NaN, 1e999 and lone surrogates are only JSON to Python.
     json.dumps(message, ensure_ascii=False, allow_nan=False).encode("utf-8")
@@ -332,21 +338,21 @@ async def _chunks(pipe: IO[bytes] | None) -> AsyncIterator[bytes]:
 
 
 def _stop(process: Process, launch: Launch) -> Process | None:
-    """Tell the process to end, and return the command that helps with it, if there is one."""
+    """Signal the process to end; return the process of the first stop command, if there is one."""
     stopping = _run_silently(launch.stop[0]) if launch.stop else None
     _signal(process, launch.end_with)
     return stopping
 
 
 def _run_silently(command: Sequence[str]) -> Process:
-    """Run a command without input and output."""
+    """Start a command without input or output."""
     return subprocess.Popen(command, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)  # noqa: S603
 
 
 async def _wait_until_gone(
     process: Process, talk: _Talk, stopping: Process | None, launch: Launch
 ) -> None:
-    """Wait until nothing of the process runs any more."""
+    """Wait until the process and everything it started have ended."""
     if stopping is not None:
         await asyncio.to_thread(stopping.wait)
     await asyncio.to_thread(_wait, process)
@@ -359,7 +365,7 @@ async def _wait_until_gone(
 
 
 def _sweep(commands: Sequence[Sequence[str]], times: int) -> None:
-    """Run the stop commands again."""
+    """Run the stop commands again, up to ``times`` times."""
     # The first time there may have been nothing to stop yet.
     for number in range(times if commands else 0):
         if number:

@@ -25,7 +25,9 @@ _LOOK = 0.1
 
 
 def main(host: int, threads: int, size: int, policy: dict[str, object], command: list[str]) -> int:
-    """Return the command's exit status; 128 plus the signal if one ended it."""
+    """Run the command under sandlock; return its exit status, or 128 plus the signal that ended
+    it.
+    """
     folder = str(policy["cwd"])
     if size and _goes_well(folder, size):  # before anything starts a thread
         _own_file_system(folder, size)
@@ -45,7 +47,7 @@ def main(host: int, threads: int, size: int, policy: dict[str, object], command:
 
 
 def _goes_well(folder: str, size: int) -> bool:
-    """Try in a child process whether a file system can be mounted."""
+    """Test in a child process whether a file system can be mounted."""
     # A namespace that was entered halfway cannot be left. Without a mount, the host watches the
     # folder on disk.
     child = os.fork()
@@ -72,7 +74,9 @@ def _own_file_system(folder: str, size: int) -> bool:
 
 
 def _own_mounts(libc: ctypes.CDLL) -> bool:
-    """Get mount rights as root, or in a namespace as the same user."""
+    """Get the right to mount, as root or in a new namespace as the same user; return False if
+    denied.
+    """
     if libc.unshare(_CLONE_NEWNS) == 0:
         return True
     user, group = os.geteuid(), os.getegid()
@@ -90,7 +94,7 @@ def _own_mounts(libc: ctypes.CDLL) -> bool:
 
 
 def _watch(child: int, threads: int) -> None:
-    """End the command on SIGTERM or when it has too many threads."""
+    """Kill the command on SIGTERM or if it has too many threads."""
     try:
         # The number of a process that has ended may soon be another's, a descriptor is not.
         handle = os.pidfd_open(child)

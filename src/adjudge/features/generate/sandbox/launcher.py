@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """The command, folder and rights with which a sandbox starts the process inside."""
+    """The command, folder and privileges with which a sandbox starts its process."""
 
     command: Sequence[str]
     folder: Path

@@ -40,7 +40,7 @@ class Meter:
     file_mb: float
 
     def trouble(self) -> str | None:
-        """Return a message about what is too much, or None."""
+        """Return a message about the limit that is exceeded, or None."""
         used = size_of(self.launch.folder) + self._deleted_size()
         if used == math.inf or self._files_inside() > MOST_FILES:
             return Message(
@@ -88,10 +88,10 @@ class Meter:
 
 
 def size_of(folder: Path) -> float:
-    """Return the bytes on disk, a file with several names once.
+    """Return a folder's size on disk in bytes, counting hard-linked files once.
 
-    Infinite if there are too many files, or a folder cannot be read. Links are not followed, files
-    that vanish do not count, and paths may be of any depth and length.
+    Return infinity if there are too many files, or a folder cannot be read. Links are not followed,
+    files that vanish do not count, and paths may have any depth and length.
     """
     total, inodes = 0, set[tuple[int, int]]()
     for count, status in enumerate(_everything(folder)):
@@ -104,7 +104,7 @@ def size_of(folder: Path) -> float:
 
 
 def _everything(folder: Path) -> Iterator[os.stat_result | None]:
-    """Yield the status of each file and folder below; None for what cannot be read."""
+    """Yield the status of each file and folder inside; None for a folder that cannot be read."""
     regions: list[int] = []
     try:
         regions.append(os.open(folder, _OPEN_FOLDER))
@@ -121,9 +121,9 @@ def _everything(folder: Path) -> Iterator[os.stat_result | None]:
 
 
 def _region(start: int, further: list[int]) -> Iterator[os.stat_result | None]:
-    """Yield the content below ``start``, which is closed at the end.
+    """Yield the status of everything below ``start``, which is closed at the end.
 
-    Folders whose path grows too long are opened for ``further``.
+    Folders whose path is too long are opened and added to ``further``.
     """
     waiting = ["."]
     try:
@@ -146,8 +146,10 @@ def _region(start: int, further: list[int]) -> Iterator[os.stat_result | None]:
 
 
 def _open_folder(path: str, start: int) -> int | None:
-    """Return the folder's descriptor; None if it is gone or empty, ``_HIDDEN`` if it may hold
-    invisible files.
+    """Open a folder and return its descriptor.
+
+    Return None if it is gone, a link, or cannot be filled, and ``_HIDDEN`` if it may hold files
+    that cannot be listed.
     """
     try:
         return os.open(path, _OPEN_FOLDER, dir_fd=start)
@@ -184,7 +186,7 @@ def _entries(handle: int) -> list[tuple[str, os.stat_result]]:
 
 
 def _family(process: int) -> list[int]:
-    """Return the process and all its living descendants."""
+    """Return the ids of the process and all its living descendants."""
     processes, waiting = [], [process]
     while waiting:
         number = waiting.pop()
@@ -224,7 +226,9 @@ def _mapped_without_a_name(thread: Path, folder: Path) -> Iterator[int]:
 
 
 def _files_of(root: str, inside: str) -> int:
-    """Return the number of files of that file system; 0 if the process is not inside yet."""
+    """Return the number of files in the sandbox's file system; 0 if the process has not entered
+    it yet.
+    """
     try:
         if Path(root).samefile("/"):
             return 0

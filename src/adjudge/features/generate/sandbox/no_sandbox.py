@@ -15,11 +15,11 @@ from adjudge.features.generate.sandbox.launcher import Launch
 
 @dataclass(frozen=True, slots=True)
 class NoSandbox(Wall):
-    """Runs code with all the user's rights. Must be requested by name: ``sandbox="none"``."""
+    """Runs code with all the user's rights. It must be selected explicitly: ``sandbox="none"``."""
 
     name: str = "none"
 
     # the child keeps to them by itself
     def launch(self, folder: Path, limits: Limits) -> Launch:  # noqa: ARG002
-        """Return the command that starts the process in this scratch folder."""
+        """Return the launch of the process in this scratch folder."""
         return Launch(python.command(CHILD, folder), folder)

@@ -19,7 +19,7 @@ Column = dict[str, str]
 
 
 def main(names: list[str]) -> int:
-    """Print the table. Return 0 if a sandbox holds against everything, else 1."""
+    """Print the table; return 0 if at least one sandbox withstands all attempts, else 1."""
     columns, missing = asyncio.run(_measure(names or [*WALLS, "none"]))
     sys.stdout.write(
         _table(columns) + "".join(f"\n{name}: {reason}\n" for name, reason in missing.items())

@@ -12,20 +12,20 @@ _SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", "/
 
 
 def interpreter() -> Path:
-    """Return the interpreter itself, not a virtual environment's link to it."""
+    """Return the base interpreter, not the one of a virtual environment."""
     return Path(getattr(sys, "_base_executable", None) or sys.executable).resolve()
 
 
 def readable() -> list[Path]:
-    """Return everything that the interpreter may have to read."""
+    """Return the paths that the interpreter may have to read."""
     paths = [interpreter(), Path(sysconfig.get_path("stdlib")), Path(sys.base_prefix, "lib")]
     return [path for path in dict.fromkeys([*paths, *map(Path, _SYSTEM)]) if path.exists()]
 
 
 def command(child: Path | str, folder: Path, python: Path | str = "") -> list[str]:
-    """Return the command of the process inside: no site packages, no variables, no folder to import
-    from.
+    """Return the command of the sandboxed process, without site packages, environment variables or
+    import folders.
 
-    The scratch folder at the end is only for people who read the list of processes.
+    The scratch folder is the last argument only to be visible in process lists.
     """
     return [str(python or interpreter()), "-I", "-S", "-B", "-X", "utf8", str(child), str(folder)]

@@ -41,7 +41,7 @@ class Sandlock(Wall):
             )
 
     def launch(self, folder: Path, limits: Limits) -> Launch:
-        """Return the command that starts the process in this scratch folder."""
+        """Return the launch of the sandboxed process in this scratch folder."""
         spec = find_spec("sandlock")
         assert spec is not None
         assert spec.origin is not None

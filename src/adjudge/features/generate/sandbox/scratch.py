@@ -18,8 +18,9 @@ _REMOVERS = ThreadPoolExecutor(2, "adjudge clean-up")
 
 @asynccontextmanager
 async def scratch_folder() -> AsyncIterator[Path]:
-    """Create a folder for this user only. Leave the block only when nothing writes to it
-    any more.
+    """Create a private folder, and delete it at the end of the block.
+
+    Nothing may write to it any more by then.
     """
     folder = _create_folder()
     try:
@@ -34,7 +35,7 @@ def _create_folder() -> Path:
 
 
 def remove(folder: Path) -> None:
-    """Delete the folder without following links, at any depth and with any modes."""
+    """Delete the folder at any depth and with any permissions, without following links."""
     numbers = count()
     while entries := list(os.scandir(folder)):
         for entry in entries:
@@ -46,7 +47,7 @@ def remove(folder: Path) -> None:
 
 
 def _lift(inner: Path, folder: Path, numbers: Iterator[int]) -> None:
-    """Move the content of a folder one level up, so that no path grows too long."""
+    """Move a folder's content up into ``folder``, so that no path grows too long."""
     inner.chmod(stat.S_IRWXU)
     for entry in list(os.scandir(inner)):
         if entry.is_dir(follow_symlinks=False):

@@ -40,7 +40,10 @@ _NUMBER, _ARCH, _FIRST_ARGUMENT = 0, 4, 16
 
 @cache
 def filter_program(machine: str = "") -> bytes:
-    """Return the filter for the kernel: one ``struct sock_filter`` after another."""
+    """Return the system call filter as a sequence of ``struct sock_filter``.
+
+    Raise a SetupError for machines other than x86_64 and aarch64.
+    """
     machine = machine or platform.machine()
     if machine not in _COLUMN:
         raise SetupError(
@@ -76,7 +79,7 @@ def _instructions(machine: str) -> Iterator[bytes]:
 
 
 def _none_of(index: int, *values: int) -> list[bytes]:
-    """Refuse the call if the argument is one of these; the kernel reads its lower half only."""
+    """Refuse the call if the argument is one of these values; only its lower half is compared."""
     refusals = [step for value in values for step in _if_equal(value, [_refuse(errno.EPERM)])]
     return [_step(_LOAD, _argument(index)), *refusals, _step(_RETURN, _ALLOW)]
 
@@ -86,7 +89,7 @@ def _only_threads() -> list[bytes]:
 
 
 def _only_streams() -> list[bytes]:
-    """Allow pairs of stream sockets only."""
+    """Allow only stream sockets in socket pairs."""
     # A datagram socket could be given another address later.
     return [_step(_LOAD, _argument(1)), _step(_AND, _SOCK_TYPE), *_allow_if_equal(_SOCK_STREAM)]
 

@@ -34,8 +34,9 @@ _LIMITS = Limits(wall=20, cpu=5)
 
 
 def trouble_with(sandbox: Sandbox) -> str | None:
-    """Return why this sandbox cannot be trusted; None if every attempt failed and ordinary work
-    succeeds.
+    """Return why a sandbox cannot be trusted.
+
+    Return None if every attack failed and ordinary work succeeded.
     """
     try:
         broken = in_a_thread(lambda: broken_walls(sandbox))
@@ -50,14 +51,16 @@ def trouble_with(sandbox: Sandbox) -> str | None:
 
 
 async def broken_walls(sandbox: Sandbox) -> list[str]:
-    """Return the attempts that got through, and the ordinary work that failed."""
+    """Return the names of the attacks that succeeded, and of the ordinary work that failed."""
     went = await try_all(sandbox)
     through = [name for name in ATTEMPTS if went.get(name, "") is not None]
     return through + [name for name, (_, expected) in KEPT.items() if went.get(name) != expected]
 
 
 async def try_all(sandbox: Sandbox) -> dict[str, object]:
-    """Run all attempts at once; return each with the proof that it got through, or None."""
+    """Run all attacks and ordinary work at once; return each name with its result, or None if
+    it raised.
+    """
     codes = ATTEMPTS | {name: code for name, (code, _) in KEPT.items()}
     with _bait() as names:
         done = await sandbox.run(
@@ -72,7 +75,10 @@ def _double(number: int) -> int:
 
 @contextmanager
 def _bait() -> Iterator[dict[str, object]]:
-    """Create things that code inside must not reach: a file, a variable, a server, this process."""
+    """Create things that sandboxed code must not reach: a file, a variable and a server.
+
+    Yield them with the id of this process.
+    """
     mark = f"ADJUDGE_BAIT_{secrets.token_hex(8)}"
     with tempfile.TemporaryDirectory(prefix="adjudge-bait-") as folder, socket.socket() as server:
         server.bind(("127.0.0.1", 0))
@@ -93,5 +99,5 @@ def _bait() -> Iterator[dict[str, object]]:
 
 
 def in_a_thread(work: Callable[[], Coroutine[object, object, T]]) -> T:
-    """Run a coroutine to its end in a thread with a new loop, whatever loop the caller is on."""
+    """Run a coroutine in a new thread with its own event loop, and return its result."""
     return started(lambda: asyncio.run(work()), "adjudge probe", daemon=False).result()

@@ -97,7 +97,9 @@ def _step(step: Object, agent: str, depth: int) -> Iterator[Turn]:
 
 
 def _with_text_arguments(call: CalledTool) -> CalledTool:
-    """Restore arguments that were a text, for which ATIF has no place."""
+    """Restore arguments that were plain text: ATIF, which has only objects, keeps them under
+    ``input``.
+    """
     text = inner(call.arguments, "input")
     return CalledTool(call.name, text if isinstance(text, str) else "", call.id)
 

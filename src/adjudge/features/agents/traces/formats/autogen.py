@@ -92,7 +92,9 @@ def _turn(message: Object) -> Turn:
 
 
 def _thread(state: Object) -> list[Object]:
-    """Return the messages of a team: its manager's, else those of the only agent."""
+    """Return a team's messages: the manager's thread, else the first agent's context with
+    messages.
+    """
     states = state.get("agent_states")
     agent_states = list(states.values()) if isinstance(states, Mapping) else []
     for agent_state in objects(agent_states):

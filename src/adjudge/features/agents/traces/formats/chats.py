@@ -35,7 +35,7 @@ _READ = (
 
 
 def messages_in(value: Object) -> list[Any] | None:
-    """Return the list of messages in an object."""
+    """Return the list of messages in an object; None if there is none."""
     request = value.get("request")
     holder = request if isinstance(request, Mapping) and "messages" in request else value
     for key in _LISTS:
@@ -46,7 +46,7 @@ def messages_in(value: Object) -> list[Any] | None:
 
 
 def _are_messages_or_chunks(values: Sequence[object]) -> bool:
-    """Return True for messages, or pieces of them."""
+    """Return True if the values are messages or chunks of them."""
     return bool(values) and (
         are_messages(values) or all(is_message(value) or is_chunk(value) for value in values)
     )
@@ -96,7 +96,7 @@ def _row(value: Object) -> TraceRow:
 
 
 def _reply(value: object) -> list[Turn]:
-    """Return the turns of a reply: a text, a message, messages, or a provider's response."""
+    """Return the turns of a reply: a text, one or more messages, or a provider's response."""
     if isinstance(value, str):
         return read_turns({"role": "assistant", "content": value}) if value else []
     if isinstance(value, Mapping) and isinstance(value.get("choices"), list):
@@ -107,7 +107,7 @@ def _reply(value: object) -> list[Turn]:
 
 
 def _with_reply(turns: list[Turn], reply: list[Turn]) -> list[Turn]:
-    """Append a reply, which may repeat the last turns, or all."""
+    """Append a reply; skip the turns in it that repeat the last turns, or all of them."""
     keys, again = [turn.key for turn in turns], [turn.key for turn in reply]
     if again[: len(keys)] == keys:
         return [*turns, *reply[len(keys) :]]
@@ -119,7 +119,7 @@ def _with_reply(turns: list[Turn], reply: list[Turn]) -> list[Turn]:
 
 
 def _are_messages_with(messages: Sequence[Object], has: Callable[[Object], bool]) -> bool:
-    """Return True if all are messages, and one of them has the mark."""
+    """Return True if all are messages or chunks, and ``has`` is true for one of them."""
     return _are_messages_or_chunks(messages) and any(map(has, messages))
 
 
@@ -152,7 +152,7 @@ VERCEL_MESSAGES = _blocks("tool-call", "tool-result")
 
 
 def is_vercel_chat(messages: Sequence[Object]) -> bool:
-    """Return True for messages with the parts of Vercel's SDK."""
+    """Return True for messages in the format of the Vercel AI SDK."""
     return _are_messages_with(
         messages, lambda message: VERCEL_MESSAGES(message) or _has_page_parts(message)
     )

@@ -32,7 +32,7 @@ def _turns(task: Object) -> Iterator[Turn]:
 
 
 def _with_failures(trajectory: Trajectory, failures: Sequence[Object]) -> Trajectory:
-    """Add the errors recorded next to the messages, each to the next call of its tool."""
+    """Add errors recorded separately from the messages, each to the next call of its tool."""
     steps: list[Step] = list(trajectory.steps)
     place = 0
     for failure in failures:

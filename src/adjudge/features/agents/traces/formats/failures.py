@@ -25,15 +25,16 @@ _PEOPLE = ("human", "user")
 
 
 def speaker_of(message: Object) -> str:
-    """Return the speaker's name; else the role, which logs of Magentic-One use as a name, with an
-    addendum in brackets.
+    """Return the speaker's name; else the role, without its addendum in brackets.
+
+    Magentic-One logs use the role as a name.
     """
     name = text_at(message, "name", "agent", "source")
     return name or _ADDENDUM.sub("", text_at(message, "role"))
 
 
 def _turn(message: Object) -> Turn:
-    """Return each message as one step, so that the steps people named are the steps shown."""
+    """Convert a message to one step, so that step numbers match those of the human annotations."""
     role, text = text_at(message, "role"), as_text(message.get("content"))
     note = _ADDENDUM.search(role)
     part: TurnPart = Thought(text) if note is not None and note[1] == "thought" else Said(text)

@@ -24,7 +24,7 @@ _ATTACHED = "attachment://"
 
 
 def _with_attachments(value: object, attachments: Object) -> object:
-    """Insert long texts, which are stored separately, in their places."""
+    """Put long texts, which are stored separately, back in their places."""
     if isinstance(value, str) and value.startswith(_ATTACHED):
         return attachments.get(value.removeprefix(_ATTACHED), value)
     if isinstance(value, list):

@@ -42,7 +42,9 @@ def _is_observation(observation: Object) -> bool:
 
 
 def _turns(value: object, role: str) -> list[Turn]:
-    """Return the messages of a generation; a plain text is the prompt or the reply."""
+    """Return a generation's messages; plain text is the prompt or the reply, according to
+    ``role``.
+    """
     data = parse_json(value)
     if isinstance(data, Mapping) and (isinstance(data.get("messages"), list) or "choices" in data):
         return read_turns(data)
@@ -116,7 +118,7 @@ def _read(documents: Sequence[Object]) -> Iterator[TraceRow]:
 
 
 def _below_trace(trace: Object, id: str, spans: list[TraceSpan]) -> list[TraceSpan]:
-    """Put the observations below the trace itself, if that has a request or an answer."""
+    """Put the observations below a span for the trace itself, if it has an input or an output."""
     if "input" not in trace and "output" not in trace:
         return spans
     root = TraceSpan(f"trace {id}", None, id, text_at(trace, "name"))

@@ -62,9 +62,9 @@ def _span(run: Object) -> TraceSpan:
 
 
 def _tool_arguments(inputs: object) -> JsonObject | str:
-    """Read a tool's input: an object, or one as text under ``input``.
+    """Read a tool's input: an object, or an object as text under ``input``.
 
-    langchain-core up to 1.2.0 writes that text as Python; unreadable text stays a text.
+    langchain-core up to 1.2.0 writes the text as Python. Text that cannot be parsed stays text.
     """
     text = inner(inputs, "input")
     if not isinstance(text, str) or len(inner_object(inputs)) > 1:
@@ -95,7 +95,7 @@ def _read_model(span: TraceSpan, run: Object, inputs: object, outputs: object) -
 
 
 def _runs(documents: Sequence[Object]) -> Iterator[Object]:
-    """Yield all runs, including those below a run."""
+    """Yield all runs, including child runs."""
     waiting = list(reversed(documents))
     while waiting:
         run = waiting.pop()

@@ -42,7 +42,9 @@ def _span(span: Object, trace: str) -> TraceSpan:
 
 
 def _decode(key: str, value: object) -> object:
-    """Decode JSON to a text; results of tools stay as they are written."""
+    """Decode a value that is a JSON string; leave other values, such as tool results, as they
+    are.
+    """
     decoded = parse_json(value)
     return decoded if isinstance(decoded, str) or not key.startswith("mlflow.span") else value
 

@@ -25,7 +25,7 @@ _SCALARS = ("stringValue", "boolValue", "doubleValue", "string_value", "bool_val
 
 
 def value_of(value: object, depth: int = 0) -> Any:
-    """Return a value of OTLP, which states its own type."""
+    """Convert an OTLP value, which states its own type, to a Python value."""
     if not isinstance(value, Mapping) or depth > _DEEPEST:
         return value
     for key in _SCALARS:
@@ -45,7 +45,7 @@ def value_of(value: object, depth: int = 0) -> Any:
 
 
 def attributes_of(pairs: object, depth: int = 0) -> dict[str, Any]:
-    """Return attributes, which are a list of keys and values; some tools write them as an
+    """Return attributes as a dict. They are a list of key-value pairs; some tools write an
     object.
     """
     if isinstance(pairs, Mapping):
@@ -144,7 +144,7 @@ def _read(documents: Sequence[Object]) -> Iterator[TraceRow]:
 
 
 def rows_of(spans: Iterable[TraceSpan]) -> Iterator[TraceRow]:
-    """Return a row per trace."""
+    """Yield one row per trace."""
     return starmap(row_of, by_trace(spans).items())
 
 

@@ -63,7 +63,7 @@ def _read(documents: Sequence[Object]) -> Iterator[TraceRow]:
 
 
 def _steps(trajectory: Sequence[Object], history: Sequence[Object]) -> Iterator[Turn]:
-    """Yield the turns from the steps, for a history without calls."""
+    """Yield the turns from the trajectory's steps, for a history that records no calls."""
     names = [text_at(message, "agent") for message in history if message.get("role") == "assistant"]
     actor = names[0] if names else ""
     for step in trajectory:
@@ -102,7 +102,10 @@ def _add_commands(turn: Turn, message: Object) -> bool:
 
 
 def _with_error(turn: Turn, message: Object, acted: bool) -> Turn:
-    """Return a result with the error recorded next to it."""
+    """Add the error and the cost recorded with a message.
+
+    A user message after an action without a tool call becomes the action's result.
+    """
     turn.usd = amount(message, "extra", "cost") if turn.role == "assistant" else None
     code = inner(message, "extra", "returncode")
     failure = inner(message, "extra", "exception_info")

@@ -12,7 +12,7 @@ from adjudge.features.agents.traces.turns import Returned, Turn
 
 
 def _with_errors(turns: list[Turn]) -> list[Turn]:
-    """Mark results that begin with "Error" as errors: the rule of this benchmark."""
+    """Mark results that start with "Error" as errors, which is the benchmark's convention."""
     for turn in turns:
         turn.parts = [
             Returned(part.text, part.id, part.name, part.text)
