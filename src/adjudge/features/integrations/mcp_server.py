@@ -246,7 +246,10 @@ def _add_runs(server: MCPServer, root: Path) -> None:
 
 
 async def _ask_in_thread(ask: Callable[[], T]) -> T:
-    """Run `ask` in a separate thread, and raise adjudge's errors as tool errors."""
+    """Run `ask` in a separate thread, and turn adjudge's errors into tool errors.
+
+    BudgetSpent, RunStopped and ModelUnusable are re-raised as they are.
+    """
     try:
         # A call that waits for a model must block neither other calls nor the end of the server.
         return await asyncio.wrap_future(started(ask, "adjudge mcp"))
@@ -278,7 +281,7 @@ async def _judge(service: JudgingService, ask: Callable[[], Result]) -> Judgment
 
 
 def _row(record: JudgmentRecord) -> JsonDict:
-    """Return a judgment with its texts between marks."""
+    """Return a judgment as JSON, with marks around the texts written by others."""
     texts = {"id": record.id, "explanation": record.explanation, "reason": record.reason}
     outcome = record.outcome()
     return {

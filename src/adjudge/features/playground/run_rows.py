@@ -149,7 +149,7 @@ def _draw_unlabelled(folder: Path, count: int) -> LabelledSet:
 
 
 def _collect_expected(rows: LabelledSet, criteria: Criteria) -> dict[str, str]:
-    """Map each row to people's answer in the words of the criteria."""
+    """Map each row to people's answer, as the criteria name it."""
     if not any(row.marks for row in rows.rows):
         return {}
     try:
