@@ -340,7 +340,10 @@ def _one_format(named: str, formats: Sequence[Format]) -> Format:
 
 
 def _detect(file: ForeignFile, named_format: Format | None, *, alone: bool) -> Format | None:
-    """Return the file's format, or None, and remember the head to read it with."""
+    """Return the file's format, or None, and remember the head to read it with.
+
+    If the file is imported alone, raise a RunError that names the kind of trace it looks like.
+    """
     try:
         heads = file.heads()
     except RunError as error:

@@ -221,7 +221,7 @@ class RagSummary(SectionPart):
 
     @property
     def leads(self) -> bool:
-        """Return False if it is not known what the judge scored, as of an imported run."""
+        """Return False if it is unknown what the judge scored, as for an imported run."""
         return bool(self.dimensions or self.measures)
 
     @property
@@ -251,7 +251,7 @@ class RagSummary(SectionPart):
         return {"weights": ", ".join(weights)}
 
     def lines(self) -> Iterator[Message]:
-        """Say which rules decided composites, besides the plain mean."""
+        """Yield a line about the rules that decided composites, besides the plain mean."""
         fired = [
             Message("{rule} {count}", rule=rule_title(name), count=count)
             for name, count in (self.rules.items() if self.leads else ())

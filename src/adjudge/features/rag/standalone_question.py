@@ -51,7 +51,7 @@ class JudgedQuestion:
         return (note,)
 
     def record(self) -> QuestionRecord:
-        """Return it as the record of the judgment stores it."""
+        """Return the question in the form that a judgment's record stores."""
         return QuestionRecord(text=self.text, rewritten=self.rewritten, reason=self.reason or None)
 
 
@@ -66,8 +66,9 @@ def case_of(item: Instance) -> Case | None:
 
 
 def next_model(models: Mapping[str, M], votes: Sequence[Vote]) -> str | None:
-    """Return the model to ask next: the first, and after a failure the following one. None if there
-    is a question, or no model is left.
+    """Return the next model to ask for a question: the first that was not asked yet.
+
+    Return None if there is a usable question, or if no model is left.
     """
     if any(_readable(vote) for vote in votes):
         return None
@@ -92,8 +93,9 @@ def judged_question(item: Instance, votes: Sequence[Vote]) -> JudgedQuestion:
 
 
 def with_question(case: Case, question: JudgedQuestion) -> Case:
-    """Put the rewritten question into the case of a dimension that does not see the
-    conversation.
+    """Put the rewritten question into a case that does not show the conversation.
+
+    Any other case is unchanged.
     """
     if (
         not question.rewritten

@@ -56,7 +56,7 @@ def parse_rubric(value: object) -> Rubric:
 
 @lru_cache(maxsize=1024)
 def _parse_text(value: str | tuple[str, ...]) -> Rubric:
-    """Parse a text once; a judge looks at a row several times."""
+    """Parse a text once, since a judge looks at a row several times."""
     if isinstance(value, str):
         return _parse_data(_from_text(value))
     return _parse_data(

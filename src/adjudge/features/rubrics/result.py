@@ -112,7 +112,7 @@ class RubricResult(Result):
 
 
 def _missing(points: tuple[PointVerdict, ...]) -> Message:
-    """Say why points have no verdict, grouped by reason."""
+    """Return why points have no verdict, grouped by reason."""
     reasons: dict[str, list[str]] = {}
     for verdict in points:
         reasons.setdefault(verdict.reason or "", []).append(verdict.point.id)

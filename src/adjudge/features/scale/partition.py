@@ -160,10 +160,11 @@ def numbered_chunks(
 def eval_file_of(
     file: str | Path | EvalFile, *, trust: bool, typed: Sequence[str] = (), is_limited: bool = True
 ) -> EvalFile:
-    """Open an eval file with the defaults of its project.
+    """Open an eval file with its project's defaults.
 
-    Unless the caller trusts it, it is refused if it does more than a restricted folder may, except
-    if ``adjudge trust`` or ADJUDGE_TRUST allows it.
+    Unless it is trusted (by ``trust``, ``adjudge trust`` or ADJUDGE_TRUST), it is refused if it
+    does
+    more than a file in a restricted folder may.
     """
     if isinstance(file, EvalFile):
         return file
@@ -267,7 +268,7 @@ class PartitionJudge:
 
 
 class OpenPartitionJudge:
-    """Judges partitions one after the other, and knows the answers about all of them."""
+    """Judges partitions one after the other, and reuses the answers about all of them."""
 
     def __init__(self, plan: Plan, ledger: SharedLedger, run: OpenRun) -> None:
         self.plan = plan
@@ -334,7 +335,7 @@ class OpenPartitionJudge:
     def _instances(
         self, chunk: Sequence[Numbered], told: _Tally
     ) -> tuple[list[int], tuple[Instance, ...]]:
-        """Return the rows as judges take them; Instances stay unchanged."""
+        """Return the rows' numbers and Instances; given Instances are unchanged."""
         if all(isinstance(row, Instance) for _, row in chunk):
             return [number for number, _ in chunk], tuple(
                 row for _, row in chunk if isinstance(row, Instance)
@@ -384,7 +385,7 @@ def _chunks(rows: Iterable[Numbered]) -> Iterator[list[Numbered]]:
 
 
 def _check_numbered(chunk: Sequence[Numbered]) -> None:
-    """Refuse invalid rows before anything is asked about them."""
+    """Raise a SetupError for invalid rows, before any model is asked about them."""
     # The rows come from any engine, so nothing about them is certain.
     numbers: set[int] = set()
     kinds: set[bool] = set()

@@ -73,7 +73,7 @@ class Taken:
 
 
 def today() -> str:
-    """Return the day in UTC; budgets count by it."""
+    """Return the current date in UTC, by which budgets are counted."""
     return datetime.now(UTC).date().isoformat()
 
 

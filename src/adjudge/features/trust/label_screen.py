@@ -35,7 +35,7 @@ def width() -> int:
 
 
 def screen(row: ShownRow, scale: LabelScale, progress: LabelProgress, language: str) -> str:
-    """Return the row, the question and the keys; of many steps only the first ones."""
+    """Return the row, the question and the keys; only the first of many steps are shown."""
     lines = [
         "-" * width(),
         render(

@@ -149,7 +149,10 @@ def _make(base: Path, adapter: Path | None, wanted: Precision, path: Path) -> No
 
 
 def _metadata(header: Header) -> dict[str, str]:
-    """Return the metadata for scoring: sizes, the chat template around two turns, the vocabulary."""
+    """Return what scoring needs besides the arrays.
+
+    This is the sizes, the chat template around two turns, and the vocabulary.
+    """
     from adjudge.features.local.onnx.merger import rotation_base, shape_of
 
     metadata = header.metadata

@@ -111,7 +111,10 @@ def known_weights(name: str) -> KnownWeights:
 
 
 def files_read(name: str) -> list[Message]:
-    """Return the weights' file if it is a user's, since a parser written in C reads it."""
+    """Return a message with the weights' path if they are a user's file, else nothing.
+
+    A parser written in C reads such files.
+    """
     return [] if name in KNOWN else [Message("the weights {path}", path=name)]
 
 

@@ -125,7 +125,7 @@ class _Heard(Generic[R]):
 
 
 def _refuse_unfinished(folder: Path) -> None:
-    """Refuse a run that was begun on one machine and is not complete."""
+    """Raise a RunError for a run that was begun on one machine and is not complete."""
     # Workers would not know its answers.
     with connect(folder / FILE, writable=False) as connection:
         ended = read_meta(connection).get("ended")
@@ -202,7 +202,10 @@ class _Session(Generic[I, R]):
         self._results: NumberedResults[R] = []
 
     async def judge(self, chunk: Chunk[I], /) -> NumberedResults[R]:
-        """Return the results that were not reported before; all answers are in the store then."""
+        """Judge a chunk and return the results that were not reported before.
+
+        All answers are in the store when this returns.
+        """
         numbers = [number for number, _ in chunk]
         self._results = []
 

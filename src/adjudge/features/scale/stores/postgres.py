@@ -138,7 +138,10 @@ class PostgresStore:
         return Message("{server}, run {run}", server=server, run=self.run)
 
     def begin(self, configuration: JsonObject) -> JsonObject:
-        """Create the tables and register the run, or compare with the registered one."""
+        """Create the tables and register the run, if needed; return its configuration.
+
+        Raise OtherConfiguration if the registered run has another one.
+        """
         with self.server.opened() as connection, connection.transaction():
             # One process at a time makes the tables.
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
@@ -200,7 +203,7 @@ class PostgresStore:
         self._widest = max(self._widest, wide)
 
     def votes(self, span: RowRange, writer: str, seen: set[str]) -> Iterator[Values]:
-        """Yield votes about these rows, and the first time also all of ``writer``."""
+        """Yield votes about these rows and, the first time, also all votes by ``writer``."""
         last, first_row, includes_own = 0, self._first_near(span), is_new(writer, seen)
         while rows := self.server.rows(
             _VOTES_AND_OWN if includes_own else _VOTES,
@@ -250,8 +253,9 @@ class PostgresStore:
         return RowRange(*row) if row else None
 
     def guard(self, holder: str) -> None:
-        """Show others that ``holder`` lives as long as this store is connected. Call it again and
-        again.
+        """Show others that ``holder`` is alive as long as this store is connected.
+
+        Call it repeatedly.
         """
         key = (self.run, holder)
         self.server.once(lambda connection: connection.execute(_GUARD, (*key, *key)))

@@ -56,7 +56,7 @@ class Anchor:
 
 @light_dataclass(frozen=True, kw_only=True)
 class AnchorSet:
-    """The contents of a file of anchors."""
+    """The contents of an anchor file."""
 
     run: str
     """The run that they are from."""
@@ -82,7 +82,7 @@ class AnchorSet:
 
 
 def read_anchors(path: Path) -> AnchorSet:
-    """Read a file of anchors."""
+    """Read an anchor file; raise a RunError if it cannot be used."""
     lines: list[JsonValue] = []
     try:
         # the file may come from anybody, so nothing about its form is taken for granted
@@ -264,7 +264,7 @@ def answer_of(record: JudgmentRecord, scale: tuple[float, float]) -> AnchorAnswe
 
 
 def models_in(record: JudgmentRecord) -> dict[str, str]:
-    """Map each model that was asked to what its replies name, with the fingerprint."""
+    """Map each model that was asked to the model name and fingerprint in its replies."""
     return {
         vote.model: " ".join(filter(None, (vote.answered_by, vote.fingerprint)))
         for vote in record.votes or ()

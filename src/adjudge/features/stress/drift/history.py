@@ -118,8 +118,9 @@ class DriftReport:
         return any(question.outcome is DriftOutcome.CHANGED for question in self.questions)
 
     def changes(self, anchors: AnchorSet) -> dict[str, float]:
-        """Map the identity of each judge that changed, with its setup as it was, to when that was
-        found.
+        """Map each judge that changed while its setup stayed the same to when that was found.
+
+        The keys are the judges' identities.
         """
         times: dict[str, float] = {}
         for question in self.questions:
@@ -136,12 +137,12 @@ class DriftReport:
 
 
 def looks_of(anchors: Path) -> Path:
-    """Return the folder of the looks at anchors."""
+    """Return the folder that holds the looks at the anchors."""
     return anchors.with_name(f"{anchors.stem}-looks")
 
 
 def anchors_of(look: Path) -> Path | None:
-    """Return the file of anchors that a run is a look at, if it is next to the folder of looks."""
+    """Return the anchor file that a run is a look at, if it is next to the folder of looks."""
     name, ending, _ = look.absolute().parent.name.rpartition("-looks")
     path = look.absolute().parent.with_name(f"{name}.jsonl")
     return path if ending and path.is_file() else None
