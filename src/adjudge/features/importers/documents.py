@@ -67,7 +67,10 @@ def yaml_as_json(path: Path) -> bytes:
 
 
 def is_frame(document: JsonObject) -> bool:
-    """Return True for a pandas frame from ``to_json()``: by column, or with ``orient="split"``."""
+    """Return True for a pandas frame from ``to_json()``.
+
+    Its data is by column or, with ``orient="split"``, by cell.
+    """
     rows = document.get("data")
     if "columns" in document and isinstance(rows, Sequence) and rows and isinstance(rows[0], list):
         return True

@@ -94,7 +94,7 @@ class ImportedRun:
         self._models: dict[str, dict[str, None]] = {}
 
     def add(self, row: RecordedRow) -> None:
-        """Store a row's judgment and people's labels; only the labels if `only_marks` is set."""
+        """Store a row's judgment and people's labels; with `only_marks`, only the labels."""
         instance, tally = instance_of(row), self.tally
         if row.question.name in self.less_is_better:
             row = turn_round(row)
@@ -218,7 +218,7 @@ class ImportedRun:
             self._waiting = []
 
     def _identity(self, model: str) -> str:
-        """Return the model's name; an unnamed model's is made unique with the source's digest."""
+        """Return the model's name; for an unnamed model, add the source's digest."""
         # Nameless models of two files may differ: labels on one must not correct the other.
         return f"{model or NOT_SAID} ({self.origin})" if model in NAMELESS else model
 

@@ -105,7 +105,7 @@ def import_file(
     target: str | Path,
     options: ImportOptions = _DEFAULTS,
 ) -> ImportReport:
-    """Import a file, several files of one format, or a folder into a new run folder `target`."""
+    """Import a file, several files of one format, or a folder, as a new run folder `target`."""
     paths, folder = _paths(source), Path(target)
     refuse_existing(folder)
     files, file_format, other_files = _files(paths, options)

@@ -186,7 +186,7 @@ class Head:
         return record
 
     def first(self, *lists: str) -> ForeignRecord:
-        """Return the file's first record, or that of the first of the document's lists with one."""
+        """Return the file's first record, else the first one in these lists."""
         return self.record or next((record for name in lists if (record := self.at(name))), EMPTY)
 
 

@@ -135,7 +135,7 @@ class LocalModel:
             return await _in_thread(lambda: loaded.answer(request))
 
     async def hidden(self, request: HiddenRequest) -> HiddenReply:
-        """Return states inside the network; raise a SetupError if the model has none to show."""
+        """Return states inside the network; raise a SetupError if there are none to show."""
         name = self._scored_as
         if name is None:
             raise SetupError("{name} does not show its hidden states", name=self.name)

@@ -97,7 +97,10 @@ def parse_python(path: Path) -> ast.Module:
 
 
 def scopes_in(module: ast.Module) -> Iterator[tuple[Scope, list[ast.AST]]]:
-    """Yield (scope, nodes) for the module and each function, without nested functions' nodes."""
+    """Yield (scope, nodes) for the module and each function.
+
+    The nodes of nested functions are left out; they come with their own function.
+    """
     outer = Scope(_assigned(own_nodes(module)))
     yield outer, own_nodes(module)
     for node in ast.walk(module):

@@ -106,7 +106,7 @@ def is_ragas(module: ast.Module) -> bool:
 
 
 def convert_ragas(path: Path) -> Conversion:
-    """Convert a script that calls Ragas' ``evaluate``. Nothing in it is imported or executed."""
+    """Convert a script that calls Ragas' ``evaluate``. Nothing in it is executed."""
     return _Reader(path, parse_python(path), Conversion(path.name)).read()
 
 
@@ -205,7 +205,7 @@ class _Reader:
         return self._add_rows(rows)
 
     def _add_rows(self, value: object) -> bool:
-        """Add rows from a list of rows or a mapping of columns; return False for other values."""
+        """Add rows from a list of rows or mapping of columns; return False for other values."""
         if isinstance(value, dict):
             columns = [each for each in value.values() if isinstance(each, list)]
             lengths = {len(each) for each in columns}

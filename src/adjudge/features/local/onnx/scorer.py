@@ -260,7 +260,7 @@ class Scorer:
     def _too_long(
         self, parts: Sequence[tuple[tuple[list[int], list[int]], list[int]]]
     ) -> list[Any]:
-        """Return an error per prompt, to be overwritten for the prompts that are short enough."""
+        """Return an error per prompt, to be overwritten for prompts that are short enough."""
         return [
             PromptTooLong(
                 "the prompt has {length} tokens, the model reads {context}: shorten the text",
