@@ -119,7 +119,7 @@ class ImportedRun:
         self.tally.count(row, record.status)
 
     def add_labels(self, labels: Iterable[Label]) -> None:
-        """Store labels of adjudge's own export unchanged, with the draws that they come from."""
+        """Store the labels in adjudge's own export unchanged, and the draws behind them."""
         for label in labels:
             self._keep_label(label)
             if label.seed is not None and label.drawn_at is not None:

@@ -42,7 +42,7 @@ def _matches(head: Head) -> bool:
 
 
 def _is_separate(head: Head) -> bool:
-    """Return True if annotations come without the texts that they are about.
+    """Return True if the file has annotations without the annotated texts.
 
     These are pages of ``/v1/…/span_annotations`` and frames of annotations.
     """

@@ -173,7 +173,7 @@ def _check_version(file: ForeignFile, log: ImportLog) -> None:
 def _result(
     record: ForeignRecord, default: str, log: ImportLog, *, overall: bool
 ) -> Iterator[RecordedRow]:
-    """Yield each assertion as a judgment, and with `overall` also the verdict of all of them."""
+    """Yield each assertion as a judgment; with `overall`, also the verdict on all of them."""
     if (reason := _find_failure(record)) is not None:
         yield from _failed_rows(record, default, reason, overall=overall)
         return

@@ -66,7 +66,7 @@ def fields_of(pairs: JsonObject) -> Texts:
 
 
 def with_response(given: Texts, response: str) -> Texts:
-    """Add the response; an input of that name becomes ``given_response``."""
+    """Add the response; an input called ``response`` becomes ``given_response``."""
     inputs = {
         "given_response" if name == "response" else name: value for name, value in given.items()
     }

@@ -61,8 +61,9 @@ class Verdict:
 
     @property
     def passed(self) -> bool | None:
-        """True or False by the verdict, or by a score above the middle of the scale; None if
-        neither decides.
+        """True or False by the verdict, or by a score above the middle of the scale.
+
+        None if neither decides.
         """
         return passed(self.result.record(), {self.name: self._scale})
 

@@ -13,8 +13,9 @@ _REPLIES, _PART = "replies.jsonl", ".part.jsonl"
 
 
 class Cassette:
-    """Recorded replies: those of earlier sessions are reused, new ones go into this
-    process's file.
+    """Recorded replies.
+
+    Those of earlier sessions are reused; new ones go into this process's file.
     """
 
     def __init__(self, folder: Path, process: str) -> None:

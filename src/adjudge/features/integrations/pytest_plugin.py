@@ -118,7 +118,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrize a test that is marked ``conversations`` by the conversations of its file."""
+    """Parametrize tests marked ``conversations`` with the conversations in their file."""
     mark = metafunc.definition.get_closest_marker("conversations")
     if mark is None or "conversation" not in metafunc.fixturenames:
         return

@@ -71,8 +71,9 @@ class JudgedText:
 
     @property
     def passed(self) -> bool | None:
-        """True or False by the verdict, or by a score above the middle of the scale; None if
-        neither decides.
+        """True or False by the verdict, or by a score above the middle of the scale.
+
+        None if neither decides.
         """
         criteria = self.result.criteria
         options = {

@@ -51,8 +51,9 @@ class Sample:
         self._rarer = min(len({*self._group[positive]}), len({*self._group[~positive]}))
 
     def auc(self, scores: Floats) -> Measured:
-        """Return how often a row of the first answer scores above one of the second; ties count
-        half.
+        """Return how often a row of the first answer scores above one of the second.
+
+        Ties count half.
         """
         positive, weights = self.positive, self.weights
         place = np.empty(len(scores))

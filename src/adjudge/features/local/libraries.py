@@ -21,8 +21,9 @@ _NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 
 
 def import_numpy() -> None:
-    """Load numpy with one thread, so that sums are equal on every machine; raise a SetupError if it
-    is missing.
+    """Load numpy with one thread, so that sums are equal on every machine.
+
+    Raise a SetupError if it is missing.
     """
     try:
         with _set_while_loading("1", _NUMPY_THREADS):

@@ -188,7 +188,7 @@ def _row(instance: Instance, expected: str, id: str = "") -> ExpectedRow:
 
 
 def _verdicts(folder: Path, scale: JudgedScale, identities: set[str]) -> dict[str, str]:
-    """Map each row to the verdict of the run's first judge of this question."""
+    """Map each row to the verdict of the first judge that the run has for this question."""
     verdicts: dict[str, str] = {}
     for record in records_of(folder):
         if len(verdicts) == len(identities):

@@ -167,7 +167,7 @@ class CaseStore:
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that is not safe as a file name on every system."""
+    """Raise a SetupError for a name that is not safe as a file name on every system."""
     if not _NAME.fullmatch(name) or _RESERVED.fullmatch(name) or name.endswith((".", " ")):
         raise SetupError(
             "{name!r} cannot be a file's name: use letters, digits, blanks, - and _, 80 at most",

@@ -275,8 +275,9 @@ class Trial:
         )
 
     def change(self) -> str:
-        """Say if the trial agrees better with people's labels than the run's judge did; empty
-        without labels.
+        """Return how agreement with people's labels changed from the run's judge to the trial.
+
+        The text is empty without labels.
         """
         return self._describe_change(
             self.edited_trial.hits(self.before), range(len(self.case.rows))
@@ -339,7 +340,7 @@ def describe_change(
     copies: Sequence[Sequence[int]],
     times: int,
 ) -> str:
-    """Say whether agreement improved on the rows that both have, with the numbers.
+    """Return a sentence on whether agreement improved on the rows that both have.
 
     Return an empty text if there are no such rows. `copies` holds the rows of each text; `times` is
     the number of such sentences whose intervals are to hold simultaneously.

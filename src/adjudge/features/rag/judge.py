@@ -262,7 +262,10 @@ class RagEvaluator(AskSettings, RagPlans):
     def columns_of(
         self, first: Instance, columns: Mapping[str, str], source: Source
     ) -> Mapping[str, str]:
-        """Map fields to columns, by the first row; ``columns`` are those that the user named."""
+        """Map fields to the columns of the first row.
+
+        ``columns`` are those that the user named.
+        """
         return columns_of(
             first, columns, source, [*needed_fields(self._scored, self.measured), *self._sources]
         )
@@ -351,8 +354,9 @@ class RagEvaluator(AskSettings, RagPlans):
         return await self._judge.ask(ballot)
 
     def check(self, item: Instance) -> None:
-        """Raise a SetupError if the row lacks a field that a dimension reads. A conversation and
-        fragments may be empty.
+        """Raise a SetupError if the row lacks a field that a dimension reads.
+
+        A conversation and fragments may be empty.
         """
         for dimension in self._scored:
             check_fields(item, dimension, absent(self.language))

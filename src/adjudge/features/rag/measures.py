@@ -133,8 +133,9 @@ def _read_measure(stored: JsonObject, place: Place) -> RagMeasure:
 
 
 def measure_name(name: str) -> str | None:
-    """Return the usual name of a measure, such as ``ndcg@5`` for ``nDCG@5``; None if there is no
-    such measure.
+    """Return the usual name of a measure, such as ``ndcg@5`` for ``nDCG@5``.
+
+    Return None if there is no such measure.
     """
     rank = RankMeasure.of(name)
     return str(rank) if rank else name if name in known_measures() else None

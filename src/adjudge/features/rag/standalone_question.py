@@ -56,8 +56,9 @@ class JudgedQuestion:
 
 
 def case_of(item: Instance) -> Case | None:
-    """Return the request for a self-contained question; None if there is no conversation before
-    it.
+    """Return the request for a self-contained question.
+
+    Return None if there is no question, or no conversation before it.
     """
     fields = {name: item.fields.get(name, "") for name in ("history", "user_input")}
     if not all(_text(value).strip() for value in fields.values()):

@@ -16,7 +16,7 @@ Columns = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Rollouts:
-    """The data of a trainer: one prompt and one entry of each column per completion."""
+    """A trainer's data: a prompt, and an entry in each column, per completion."""
 
     prompts: Sequence[object]
     completions: Sequence[object]

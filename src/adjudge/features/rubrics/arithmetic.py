@@ -14,9 +14,7 @@ NOTHING, EVERYTHING = Fraction(0), Fraction(1)
 
 
 class Bounds(NamedTuple):
-    """The least and the greatest value of a figure, whatever the missing verdicts would
-    have been.
-    """
+    """The least and the greatest value that a figure can have, given missing verdicts."""
 
     lower: Fraction
     upper: Fraction

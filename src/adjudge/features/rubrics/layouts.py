@@ -40,7 +40,7 @@ _MOST_DIGITS = 40
 
 
 def parse_rubric(value: object) -> Rubric:
-    """Return the rubric in a cell of a row or a file; a SetupError says what is wrong.
+    """Return the rubric in a cell of a row or a file; raise a SetupError if it is invalid.
 
     >>> parse_rubric(["Names the author.", {"text": "Invents a date.", "points": -2}]).tags
     ()

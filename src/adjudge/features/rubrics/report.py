@@ -95,7 +95,7 @@ class RowScores:
 
     @property
     def scores(self) -> list[float]:
-        """The scores of those rows."""
+        """The scores that do not depend on missing verdicts."""
         return [low for low, high in zip(self.lows, self.highs, strict=True) if low == high]
 
     @property

@@ -120,10 +120,10 @@ def judge_partition(
 def merge_partitions(
     store: str | Path | Store, folder: str | Path, *, complete: bool = True
 ) -> MergeSummary:
-    """Merge the answers of all partitions into one ordinary run folder: for reports, exports,
-    ``adjudge view``.
+    """Merge the answers of all partitions into one ordinary run folder.
 
-    ``complete``: True if all rows were judged. The store stays unchanged.
+    Reports, exports and ``adjudge view`` can read it. ``complete`` is True if all rows were judged.
+    The store stays unchanged.
     """
     place, opened = Path(folder), opened_store(store)
     if (place / FILE).exists():
@@ -177,8 +177,10 @@ STORES: Parts[Callable[[str], Store]] = Parts("stores")
 
 
 def opened_store(store: str | Path | Store) -> Store:
-    """Open a store: a folder of segments, or the address of a bucket, of Postgres or of a plugin's
-    store. An open store is returned unchanged.
+    """Open a store; an open one is returned unchanged.
+
+    The store is a folder of segments, or the address of a bucket, of Postgres or of a plugin's
+    store.
     """
     if not isinstance(store, str | Path):
         return store

@@ -171,7 +171,7 @@ def starters(kind: str, language: str = "en") -> Iterator[tuple[PurePosixPath, b
 
 
 def example(name: str) -> bytes:
-    """Return the content of one of the examples."""
+    """Return the content of an example file."""
     return (_examples() / name).read_bytes()
 
 

@@ -184,8 +184,9 @@ class Follower:
         return taken + intake.settle(self.sampling, day, self.quiet), away
 
     def _round(self, intake: Intake, day: str, listen: Listen) -> tuple[RoundDone, bool]:
-        """Judge and send everything that is open; return False as second value if something must be
-        retried.
+        """Judge and send everything that is open.
+
+        The second value is False if something must be retried.
         """
         done, sent, away = [], 0, None
         for open_day in self._open_days(intake, day):

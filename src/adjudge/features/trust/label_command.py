@@ -393,8 +393,9 @@ class _Session:
         return True
 
     def _answer(self, row: ShownRow, text: str) -> Answer | None:
-        """Return the answer that a key or a line chooses; if it chooses none, say why and return
-        None.
+        """Return the answer that a key or a line chooses.
+
+        If it chooses none, print why and return None.
         """
         scale, responses = self._work.judged.scale, len(row.order)
         choice = keys_of(scale, responses).get(text, text)

@@ -28,8 +28,9 @@ _BAR = "| "
 
 
 def width() -> int:
-    """Return the columns to write in: the terminal's, unless it is very narrow or very wide; 80
-    without a terminal.
+    """Return the number of columns to write in; 80 is assumed without a terminal.
+
+    It is the terminal's width less one, within limits.
     """
     return max(_NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, _WIDEST)) - 1
 

@@ -129,8 +129,10 @@ class Scorer:
         self._prefixes = _Prefixes(self._network)
 
     def split(self, prompt: Prompt) -> tuple[tuple[list[int], list[int]], list[int]]:
-        """Return the tokens that the language shares, those that the criteria share, and
-        the rest.
+        """Return a prompt's tokens in parts: ((frame, shared text), rest).
+
+        All prompts in a language share the frame; all prompts about the same criteria also share
+        the shared text.
         """
         system, user = prompt.messages
         shared, tail = user.content[: prompt.shared], user.content[prompt.shared :]

@@ -130,7 +130,7 @@ def _pattern() -> re.Pattern[str]:
 
 
 def _ranges(name: str) -> str:
-    """Return the ranges of a file as the inside of a character class."""
+    """Return the character ranges in a file, to be put inside a character class."""
     text = Path(__file__).with_name(f"{name}.txt").read_text(encoding="ascii")
     bounds = (part.partition("-") for part in text.split())
     return "".join(f"{_escape(low)}{dash}{_escape(high)}" for low, dash, high in bounds)

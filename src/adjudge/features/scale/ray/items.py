@@ -78,8 +78,7 @@ async def judge_on(
     wanted: ClusterTask,
     told: Callable[[int, R], None],
 ) -> None:
-    """Have the cluster's workers answer everything about the items, and merge it into the run's
-    ledger.
+    """Have the cluster's workers judge the items, and merge the answers into the run's ledger.
 
     ``told`` is called with each item's place and result as they arrive, in a separate thread.
     """

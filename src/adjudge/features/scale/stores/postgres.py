@@ -238,14 +238,15 @@ class PostgresStore:
             yield from (record_of(line) for _, line in rows)
 
     def offer(self, ranges: Sequence[tuple[RowRange, str]]) -> None:
-        """Register ranges of rows, each with a hash of its rows; a range whose rows changed is
-        judged again.
+        """Register ranges of rows, each with a hash of its rows.
+
+        A range whose rows changed is judged again.
         """
         offered = [(self.run, *span, rows) for span, rows in ranges]
         self.server.try_again(lambda connection: connection.cursor().executemany(_OFFER, offered))
 
     def take(self, holder: str, seconds: float = LEASE_SECONDS) -> RowRange | None:
-        """Take a free range for so many seconds; return None if there is none now."""
+        """Take a free range for this many seconds; return None if none is free now."""
         query_values = (holder, seconds, self.run, holder)
         row = self.server.first(_TAKE, query_values)
         if row is None and self._release_dead_workers(holder):
@@ -282,8 +283,9 @@ class PostgresStore:
         self.server.execute(_JOIN, (self.run, holder, writer, seconds))
 
     def hold(self, holder: str, seconds: float = LEASE_SECONDS) -> bool:
-        """Extend the lease of ``holder``; return False if it had expired, so that others may have
-        its rows.
+        """Extend the lease of ``holder``.
+
+        Return False if it had expired, so that others may have its rows.
         """
 
         def held(connection: Connection) -> bool:

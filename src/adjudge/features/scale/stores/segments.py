@@ -211,8 +211,9 @@ class SegmentStore:
         return sorted(segments, key=lambda segment: segment.order)
 
     def _read(self, segment: _Segment) -> Iterator[Record]:
-        """Yield the records of a segment; a damaged one counts as absent, so its questions are
-        asked again.
+        """Yield the records of a segment.
+
+        A damaged segment counts as absent, so its questions are asked again.
         """
         try:
             content = self._place.read(segment.path)

@@ -377,7 +377,7 @@ class _Row:
 
     @cached_property
     def score(self) -> float | None:
-        """The mean score of the two judgments, of those that have one."""
+        """The mean of the two judgments' scores, or the only one; None without any."""
         scores = [answer.score for answer in (self.first, self.again) if answer.score is not None]
         return fmean(scores) if scores else None
 
@@ -537,7 +537,7 @@ def rows_to_pass(most: float, level: float) -> int | None:
 
 
 def _upper_of_none(rows: int, level: float) -> float:
-    """Return the upper limit of the share if none of so many rows is moved."""
+    """Return the upper limit of the share if none of this many rows is moved."""
     still = [0.0] * rows
     upper = beyond_noise(still, still, level=level).estimate.upper
     return 1.0 if upper is None else upper

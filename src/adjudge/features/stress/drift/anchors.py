@@ -227,8 +227,9 @@ def _length(record: JudgmentRecord) -> int:
 
 
 def question_names(pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Map (judge, criterion) to the name of the question: the criterion, with the judge if several
-    judges have it.
+    """Map (judge, criterion) to the name of the question.
+
+    The name is the criterion's, with the judge if several judges have it.
     """
     distinct = list(dict.fromkeys(pairs))
     names = [criterion for _, criterion in distinct]
@@ -250,7 +251,7 @@ def _scale(configuration: JudgeConfiguration, criterion: str) -> tuple[float, fl
 
 
 def answer_of(record: JudgmentRecord, scale: tuple[float, float]) -> AnchorAnswer | None:
-    """Return the verdict of a judgment, its score scaled to 0…1; None if there is no verdict."""
+    """Return a judgment's verdict with the score scaled to 0…1; None without a verdict."""
     if not record.scored:
         return None
     detail, score = record.detail, record.score

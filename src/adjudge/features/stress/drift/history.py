@@ -153,7 +153,7 @@ def look_folder(looks: Path, number: int) -> Path:
 
 
 def next_look(looks: Path) -> int:
-    """Return the number of the look that comes next, or is under way."""
+    """Return the number of the next look, or of the one that is under way."""
     # a look that was broken off is resumed under its number
     return next(number for number in range(1, 100_000) if not _is_whole(look_folder(looks, number)))
 
@@ -299,8 +299,9 @@ def _question(name: str, history: Sequence[AnchorLook], bar: float) -> QuestionD
 def _answers_by(
     identity: str | None, name: str, history: Sequence[AnchorLook]
 ) -> list[Mapping[str, AnchorAnswer]]:
-    """Return the original answers and those of looks at the judge with that identity, else
-    nothing.
+    """Return the original answers, and those of each look at the judge with that identity.
+
+    A look at another judge has no answers.
     """
     # a look at another judge in between says nothing about a change of this one
     same_judge = [look.identities.get(name, identity) == identity for look in history[1:]]
