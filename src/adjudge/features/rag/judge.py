@@ -96,8 +96,8 @@ class RagEvaluator(AskSettings, RagPlans):
         result = judge.evaluate({"user_input": "…", "contexts": ["…"], "response": "…"})
         result.score, result.explanations["groundedness"]
 
-    Every dimension is asked about by itself and sees only what it needs. With several models or
-    samples a dimension's score is what most of the valid votes say; a tie goes to the lower score.
+    Each dimension is judged separately and sees only the fields that it reads. With several models
+    or samples, its score is that of most valid votes; a tie goes to the lower score.
 
     Parameters:
         models: one model or a panel: ids, model objects or functions ``prompt -> text``; None is

@@ -271,7 +271,7 @@ class RagSummary(SectionPart):
             yield from measure_tables(self.measures, entries, screen)
 
     def headline(self, section: Section, report: Report) -> Iterator[Message]:
-        """Yield the answers that a gate bars, the worst dimension, and the composite."""
+        """Yield a headline: barred answers, worst dimension, failed gates, composite."""
         from adjudge.runs.view.decision import bar_text, earlier_text
 
         for rule in self.barring:

@@ -29,7 +29,7 @@ class GroupRanking:
     Each pair is asked in both orders, so a judge that prefers the first place gives both a half.
 
     Parameters:
-        judge: a PairwiseJudge; it is asked in both orders, whatever it says itself.
+        judge: a PairwiseJudge; it is always asked in both orders, whatever its own setting.
         criteria: a question, a Criteria, or the name of a ready-made one.
         opponents: with how many others of its group each completion is compared, at least; None:
             with all. Which ones is drawn by ``seed``.

@@ -42,7 +42,7 @@ class StepSummary:
 
 
 class Reward:
-    """Scores completions by judges, rubrics, checks and functions.
+    """Scores completions with judges, rubrics, checks and functions.
 
     A completion whose judgment failed has no reward: its value is None with a reason, never 0.
 
@@ -53,7 +53,7 @@ class Reward:
     Parameters:
         sources: judges, checks and functions of equal weight, or ``Part``s with weights. The reward
             is their weighted mean.
-        criteria: of a DirectJudge that is the only source.
+        criteria: for a DirectJudge that is the only source.
         name: what logs call the reward.
         run: a folder in which every answer is kept; what it holds already is not asked again, so
             that a repeated step has the same rewards. One folder per process; calls wait for each

@@ -124,8 +124,8 @@ def verifiers_function(
 ) -> Callable[..., Coroutine[Any, Any, list[float]]]:
     """Return a group reward function for ``Rubric`` of verifiers before 0.4.
 
-    There every Exception becomes 0.0 and None does, too. So completions without a reward are asked
-    again ``retries`` times; then NoReward ends the training.
+    There, None and any Exception count as 0.0. So completions without a reward are asked again
+    ``retries`` times; then NoReward ends the training.
 
     >>> rubric = vf.Rubric(funcs=[verifiers_function(reward)])
     """

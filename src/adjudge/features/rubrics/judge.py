@@ -75,10 +75,10 @@ Told = Progress[RubricResult]
 
 @dataclass(frozen=True)
 class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
-    """Judges a text by the points of its row, and adds up what they are worth.
+    """Judges a text by the points in its rubric, and adds up their worth.
 
-    A point without a verdict is never counted as not met: the score is then None, and ``bounds``
-    says what it could be.
+    A point without a verdict is never counted as not met. The score is None if it depends on such a
+    point, and ``bounds`` has its least and greatest value.
 
     Parameters:
         models: one model or a panel: ids, model objects or functions ``prompt -> text``; None is
