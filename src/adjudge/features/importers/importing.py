@@ -300,7 +300,7 @@ def _detect_files(
 ) -> list[tuple[ForeignFile, Format | None]]:
     """Return the files at a path, each with its format or None.
 
-    A file given directly has the named format; without one, it must be recognised.
+    A file given directly is read in the named format; without one, it must be recognised.
     """
     alone = path.is_file()
     candidates = [

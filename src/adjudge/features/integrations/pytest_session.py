@@ -154,7 +154,8 @@ class JudgingSession:
     def try_goldens(self, path: Path, undecided: Undecided, *, update: bool) -> None:
         """Judge the golden cases in a criteria file, and fail if a verdict is wrong.
 
-        With ``update``, the verdicts are stored as the expected ones instead.
+        With ``update``, the verdicts are stored as the expected ones instead. In both cases, cases
+        that cannot be decided end the test as undecided, unless it has failed.
         """
         file, changed = self.root / path, dict[str, dict[int, str]]()
         wrong: list[Message] = []

@@ -23,8 +23,8 @@ _FIRST_SHARE, _STEP = 0.2, 0.05
 class Acceptance:
     """A confidence threshold, and the risk that it guarantees.
 
-    With probability 1 − ``delta``, accepting verdicts of at least this confidence adds at most
-    ``risk`` errors per row to those of the expensive judge.
+    With a probability of at least 1 − ``delta``, accepting verdicts from this confidence on adds at
+    most ``risk`` errors per row to those of the expensive judge.
     """
 
     confidence: float | None

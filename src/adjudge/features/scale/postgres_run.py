@@ -79,7 +79,7 @@ def judge_together(plan: Plan, url: str, *, share: int, cache: bool, tell: Tell)
 
 
 class _Worker:
-    """One process of several that share a run: this one."""
+    """This process, one of several that share a run."""
 
     def __init__(self, plan: Plan, url: str, share: int, cache: bool) -> None:
         self._plan, self._url, self._holder = plan, url, uuid4().hex
