@@ -45,7 +45,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 
 def _vote(game: ForeignRecord, place: int, judge: str) -> RecordedVote:
-    """Read the score of a game."""
+    """Read a game's verdict from its recorded score, else from the judge's reply."""
     score, reply = game.value("score"), game.value("judgment")
     reply = game.nested("judgment").text("answer") if isinstance(reply, Mapping) else text(reply)
     vote = RecordedVote(model=judge, swapped=place == 1, text=reply)

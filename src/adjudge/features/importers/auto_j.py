@@ -43,7 +43,7 @@ _BETTER_CRITIQUE = replace(
 
 
 def _is_outputs(head: Head) -> bool:
-    """Return True if a file holds nothing but a judge's outputs."""
+    """Return True if the first record has only an ``output`` with a known verdict."""
     return [*head.record] == ["output"] and head.record.text("output") in _PLACES
 
 
@@ -112,7 +112,7 @@ def _join(files: Sequence[ForeignFile], log: ImportLog) -> Iterator[RecordedRow]
 
 
 def _add_outputs(file: ForeignFile, verdicts: SeparateVerdicts) -> None:
-    """Add a file of outputs."""
+    """Add the verdicts in an outputs file, whose name tells the judge and the order."""
     name, swapped = file.path.stem, _EXCHANGED in file.path.stem
     # Both orders of one judge differ only by this part of the file's name.
     judge = "_".join(part for part in name.split("_") if part != _EXCHANGED)

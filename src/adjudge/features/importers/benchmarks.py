@@ -63,7 +63,10 @@ def _is_person(annotator: str) -> bool:
 
 
 def _alpaca_winner(preference: float | None) -> int | str | None:
-    """Return the better output, from 1 (the first) to 2 (the second)."""
+    """Return 0 or 1 for the preferred output, or TIE.
+
+    Return None if the preference is missing or out of range.
+    """
     # Some versions write a tie as 0.
     if preference in (0, 1.5):
         return TIE
@@ -71,7 +74,10 @@ def _alpaca_winner(preference: float | None) -> int | str | None:
 
 
 def _shares(preference: float | None) -> dict[str, float] | None:
-    """Return the probabilities of the two outputs, which only version 2 records."""
+    """Return each output's probability of being preferred, as version 2 records it.
+
+    Return None for 1, 1.5 and 2, which are plain verdicts, and for any value outside 1 to 2.
+    """
     if preference is None or not 1 < preference < 2 or preference == 1.5:
         return None
     return {"0": 2 - preference, "1": preference - 1}
@@ -87,7 +93,7 @@ def _read_alpaca(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 
 def _pair_key(row: RecordedRow) -> int:
-    """Hash the texts, since a file may hold very many pairs."""
+    """Return a hash of the row's texts, which takes less memory than the texts."""
     return hash(tuple(row.fields.values()))
 
 
@@ -184,7 +190,7 @@ _TASK = re.compile("mmlu-pro|livebench-reasoning|livebench-math|livecodebench")
 
 
 def _judgebench_votes(record: ForeignRecord) -> Votes:
-    """Yield the decisions in both orders."""
+    """Yield a vote per recorded game; a null judgment becomes a failed vote."""
     for place, game in enumerate(record.objects("judgments")):
         judgment = game.nested("judgment")
         vote = RecordedVote(
@@ -238,10 +244,10 @@ _FLAT = ("raw_swap_False", "winner_swap_False", "raw_swap_True", "winner_swap_Tr
 
 
 def _llmbar_votes(record: ForeignRecord) -> Votes:
-    """Yield the verdicts in both orders.
+    """Yield the final verdict in each order that was judged.
 
-    The results of a row are everything the judge wrote: metrics, a reference and, with the strategy
-    Swap, a first verdict in both orders, which the judge sees if they disagree. The last result is
+    A row's results list everything the judge wrote: metrics, a reference and, with the strategy
+    Swap, first verdicts in both orders, which the judge sees if they disagree. The last result is
     the verdict.
     """
     judge = record.text("judge")
@@ -315,7 +321,7 @@ LLMBAR = benchmark(
 
 
 def _vicuna_votes(record: ForeignRecord) -> Votes:
-    """Yield the verdict of the reply; recorded scores count only without a reply."""
+    """Yield the verdict from the ratings in the reply, else from the recorded scores."""
     judge = record.text("judge", "reviewer_id") or record.nested("metadata").text("model")
     vote = RecordedVote(model=judge or "reviewer", text=_review(record))
     scores = _written_scores(record) or _recorded_scores(record)
@@ -392,7 +398,7 @@ _LABELS = ("1_full_compliance", "2_full_refusal", "3_partial_refusal")
 
 
 def _deciding_mark(record: ForeignRecord) -> Iterator[Mark]:
-    """Yield the label of a third annotator if the first two differ."""
+    """Yield the final label if it is a known one, unless both annotators gave it."""
     # The third label makes the majority of most disputed rows the final label.
     final = record.text("final_label")
     if _annotations(record) != {final} and final in _LABELS:
@@ -414,7 +420,7 @@ def _annotations(record: ForeignRecord) -> set[str]:
 
 
 def _completing_model(path: Path) -> JsonObject:
-    """Return the model whose completions a file holds; only the file's name has it."""
+    """Return the model that wrote the completions, if the file name contains it."""
     match = re.search(r"completions_([^_]+)", path.stem)
     return {"model": match[1]} if match else {}
 

@@ -38,7 +38,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 
 def _events(file: ForeignFile) -> Iterator[ForeignRecord]:
-    """Yield events."""
+    """Yield each event; if the file is a table, parse its cells."""
     for event in file.records(*((name,) for name in _LISTS)):
         table = file.head.form == "table"
         # A table holds objects as JSON in its cells.

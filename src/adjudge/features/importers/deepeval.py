@@ -84,14 +84,14 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 @dataclass
 class _Direction:
-    """The good end of a metric, and whether it has verdicts."""
+    """Whether a metric is better when lower, and whether it has verdicts."""
 
     less: bool
     verdicts: bool = False
     _evidence: int = 0
 
     def see(self, metric: ForeignRecord) -> None:
-        """Learn from one result: if it passes below its threshold, less is better."""
+        """Learn from one result. Passing below the threshold suggests that less is better."""
         score, threshold = metric.number("score"), metric.number("threshold")
         success = metric.value("success")
         has_verdict = isinstance(success, bool)
@@ -104,7 +104,7 @@ class _Direction:
 
 
 def _directions(file: ForeignFile) -> dict[str, _Direction]:
-    """Return the direction of each metric by name."""
+    """Return the direction of each metric, by metric name."""
     directions: dict[str, _Direction] = {}
     for case in map(_with_camel_case, file.records(*_PATHS)):
         for metric in _metrics(case):
@@ -124,7 +124,10 @@ def _name(metric: ForeignRecord) -> str:
 
 
 def _with_camel_case(record: ForeignRecord) -> ForeignRecord:
-    """Return the record with a test run's keys; ``evaluate()`` writes them with underscores."""
+    """Return the record with camelCase keys, as test runs write them.
+
+    ``evaluate()`` writes them with underscores.
+    """
     values = record.raw.items()
     return record.with_values(
         {_CAMEL.sub(lambda match: match[1].upper(), name): value for name, value in values}
@@ -149,7 +152,7 @@ def _metric_row(case: ForeignRecord, metric: ForeignRecord, direction: _Directio
 
 
 def _vote(metric: ForeignRecord, direction: _Direction) -> RecordedVote:
-    """Read the result of a metric."""
+    """Return a metric's result as a vote, with the score reversed if less is better."""
     recorded, threshold = metric.number("score"), metric.number("threshold")
     error, success = metric.value("error"), metric.value("success")
     recorded_score = {"recorded_score": recorded} if direction.less and recorded is not None else {}

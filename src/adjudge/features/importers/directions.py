@@ -26,7 +26,10 @@ _SOUNDS_BAD = re.compile(
 def direction_notes(
     questions: Mapping[str, RecordedQuestion], less_is_better: Sequence[str]
 ) -> Iterator[str]:
-    """Yield notes about directions; raise a RunError if a named question does not exist."""
+    """Yield a note per question whose scores are reversed, or perhaps should be.
+
+    Raise a RunError if `less_is_better` names an unknown question.
+    """
     for name in less_is_better:
         if name not in questions:
             raise RunError(
@@ -52,7 +55,10 @@ def direction_notes(
 
 
 def turn_round(row: RecordedRow) -> RecordedRow:
-    """Return a row with its scores turned round; the recorded ones are kept in the votes."""
+    """Reverse the row's scores and ratings; its votes keep the recorded ones.
+
+    Raise a RunError for a comparison, which has no scores.
+    """
     question = row.question
     if question.kind == "comparison":
         raise RunError(

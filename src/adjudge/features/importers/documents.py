@@ -21,12 +21,15 @@ _FIRST_KEY = re.compile(r"(?:---\s*\n|#.*\n|\s*\n)*[A-Za-z_][\w-]*:(?: [^,\n]*)?
 
 
 def is_yaml(head: str) -> bool:
-    """Return True if a text begins with a key, as no table and no JSON does."""
+    """Return True if the text starts with a YAML key, unlike any table or JSON."""
     return _FIRST_KEY.match(head) is not None
 
 
 def yaml_as_json(path: Path) -> bytes:
-    """Convert YAML to JSON; raise a RunError if it cannot be read."""
+    """Convert a YAML file to JSON.
+
+    Raise a RunError if the file is invalid, too large or nested too deep.
+    """
     import yaml
 
     _check_size(path, "YAML")
@@ -64,8 +67,9 @@ def yaml_as_json(path: Path) -> bytes:
 
 
 def is_frame(document: JsonObject) -> bool:
-    """Return True if a document is a pandas table by columns (``frame.to_json()``) or by cells
-    (``orient="split"``).
+    """Return True for a pandas frame from ``to_json()``.
+
+    Its data is by column or, with ``orient="split"``, by cell.
     """
     rows = document.get("data")
     if "columns" in document and isinstance(rows, Sequence) and rows and isinstance(rows[0], list):
@@ -76,7 +80,7 @@ def is_frame(document: JsonObject) -> bool:
 
 
 def frame_as_json(path: Path) -> bytes:
-    """Convert such a table to a list of rows."""
+    """Convert a pandas frame to a list of rows; raise a RunError if it is not JSON."""
     _check_size(path, "a table by its columns")
     try:
         table = json.loads(path.read_bytes())
@@ -91,7 +95,7 @@ _TRAILING_COMMA = re.compile(rb'("(?:[^"\\]|\\.)*+")|,(?=\s*[\]}])', re.DOTALL)
 def without_trailing_commas(path: Path) -> bytes | None:
     """Return a JSON document without commas before ``]`` and ``}``.
 
-    Return None if there are none, or if something else is wrong with it.
+    Return None if the file is too large, has no such commas, or is invalid even without them.
     """
     if path.stat().st_size > _LARGEST:
         return None

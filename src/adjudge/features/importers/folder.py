@@ -94,7 +94,7 @@ class ImportedRun:
         self._models: dict[str, dict[str, None]] = {}
 
     def add(self, row: RecordedRow) -> None:
-        """Store a judgment and people's labels of its row."""
+        """Store a row's judgment and people's labels; with `only_marks`, only the labels."""
         instance, tally = instance_of(row), self.tally
         if row.question.name in self.less_is_better:
             row = turn_round(row)
@@ -119,7 +119,7 @@ class ImportedRun:
         self.tally.count(row, record.status)
 
     def add_labels(self, labels: Iterable[Label]) -> None:
-        """Store labels of adjudge's own export unchanged, with the draws that they come from."""
+        """Store the labels in adjudge's own export unchanged, and the draws behind them."""
         for label in labels:
             self._keep_label(label)
             if label.seed is not None and label.drawn_at is not None:
@@ -143,7 +143,11 @@ class ImportedRun:
         }
 
     def _recount(self, row: RecordedRow) -> RecordedRow:
-        """Count unreadable comparisons by the policy; the original reason is kept in the vote."""
+        """Apply the policy for unreadable verdicts to a comparison.
+
+        The votes keep the original reason. With the policy ``drop``, and for other questions, the
+        row is unchanged.
+        """
         if self._unreadable == "drop" or row.question.kind != "comparison":
             return row
         truth = next((mark.answer for mark in row.marks), None)
@@ -214,12 +218,15 @@ class ImportedRun:
             self._waiting = []
 
     def _identity(self, model: str) -> str:
-        """Return the identity of a model; nameless models get one per source."""
+        """Return the model's name; for an unnamed model, add the source's digest."""
         # Nameless models of two files may differ: labels on one must not correct the other.
         return f"{model or NOT_SAID} ({self.origin})" if model in NAMELESS else model
 
     def _configuration(self, judge: str) -> JsonDict:
-        """Describe a judge like adjudge's own, so that labels, reports and comparisons work."""
+        """Return a judge's configuration in the form that adjudge's own judges have.
+
+        Labels, reports and comparisons rely on it.
+        """
         questions = self._questions[judge]
         merged = [
             merge(question, self._marked.get(name, question))
@@ -242,7 +249,7 @@ class ImportedRun:
 
 
 def _by_words(question: RecordedQuestion) -> RecordedQuestion:
-    """Sort options by their words if they have no scores."""
+    """Order options from good to bad words, unless any has a score."""
     if any(option.score is not None for option in question.options):
         return question
     # An export has no order of options, and without scores the first one's share is measured.
@@ -251,7 +258,7 @@ def _by_words(question: RecordedQuestion) -> RecordedQuestion:
 
 
 def _with_answers(question: RecordedQuestion, row: RecordedRow) -> RecordedQuestion:
-    """Extend a question by the answers of one more record."""
+    """Extend a question with the answers in one more row."""
     row_question = row.question
     answers = [
         *(vote.answer for vote in row.votes if vote.answer is not None),
@@ -298,7 +305,7 @@ def imported_run(
 
 @contextmanager
 def _whole_or_gone(new: Path) -> Iterator[None]:
-    """Empty the folder first, and delete it again if the import fails."""
+    """Create the folder empty, and delete it if the block fails."""
     is_complete = False
     # An import that was killed may have left files here.
     shutil.rmtree(new, ignore_errors=True)

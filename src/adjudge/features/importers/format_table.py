@@ -13,7 +13,7 @@ FORMATS: Parts[Format] = Parts("importers")
 
 
 def detect(head: Head) -> Format | None:
-    """Return the format of a file that begins like this, or None. Plugins are asked last."""
+    """Return the first format that matches the head, or None. Plugins are tried last."""
     return next((candidate for candidate in FORMATS.load_all() if _matches(candidate, head)), None)
 
 

@@ -20,7 +20,10 @@ _MOST_COMPARED = 26
 
 
 def case_in(path: Path, most: int) -> TestCase:
-    """Return the first question of a file with at most `most` of its rows."""
+    """Return a test case from a file's first question, with at most `most` of its rows.
+
+    Raise a RunError if there are no rows, a SetupError if the question asks for a number.
+    """
     recorded = read_foreign(path)
     rows = [row for row in recorded.rows if not row.only_marks]
     if not rows:
@@ -45,7 +48,7 @@ def case_in(path: Path, most: int) -> TestCase:
 
 
 def _case_settings(question: RecordedQuestion) -> CaseSettings:
-    """Return the settings of EvalAssist's judge, or the defaults for any other file."""
+    """Return the recorded settings of EvalAssist's judge; other files get the defaults."""
     settings = ForeignRecord(question.settings)
     judge = settings.nested("judge")
     params, extras = judge.nested("params"), judge.nested("adjudge")

@@ -105,9 +105,7 @@ def import_file(
     target: str | Path,
     options: ImportOptions = _DEFAULTS,
 ) -> ImportReport:
-    """Make the run folder `target` from a foreign file, several of one format, or a folder
-    of them.
-    """
+    """Import a file, several files of one format, or a folder, as a new run folder `target`."""
     paths, folder = _paths(source), Path(target)
     refuse_existing(folder)
     files, file_format, other_files = _files(paths, options)
@@ -193,7 +191,10 @@ class RecordedFile:
 
 
 def read_foreign(source: str | Path, options: ImportOptions = _DEFAULTS) -> RecordedFile:
-    """Read the rows of a foreign file, or of a folder of files of one format."""
+    """Read the rows of a file, or of a folder's files of one format.
+
+    Raise a RunError for adjudge's own exports, which must be imported as a run.
+    """
     files, file_format, _ = _files(_paths(source), options)
     if file_format is OWN:
         raise RunError(
@@ -209,7 +210,7 @@ def _paths(source: str | Path | Sequence[str | Path]) -> list[Path]:
 
 
 def _digest(files: Sequence[ForeignFile]) -> str:
-    """Identify a source by its content, wherever it is stored."""
+    """Return a short hash of the files' contents, independent of their paths."""
     digest = hashlib.sha256()
     for file in files:
         with file.path.open("rb") as content:
@@ -246,7 +247,7 @@ def _add(row: RecordedRow, name: str, file_format: Format, run: ImportedRun) -> 
 def _files(
     paths: Sequence[Path], options: ImportOptions
 ) -> tuple[list[ForeignFile], Format, list[ForeignFile]]:
-    """Return the files to read, their format, and the files of a folder in other formats."""
+    """Return the files to read, their format, and the files in other formats."""
     if options.kind == TABLE:
         tables = [file for path in paths for file in _table_files(path, options)]
         return tables, table_format(options.table or TableColumns()), []
@@ -272,7 +273,7 @@ def _files(
 
 
 def _table_files(path: Path, options: ImportOptions) -> list[ForeignFile]:
-    """Return a named file, or those files of a folder whose names look like tables."""
+    """Return the given file, or a folder's files with the extension of a table."""
     files = [
         file
         for file in _files_at(path, options)
@@ -297,7 +298,10 @@ def _files_at(path: Path, options: ImportOptions) -> Iterator[ForeignFile]:
 def _detect_files(
     path: Path, named_format: Format | None, options: ImportOptions
 ) -> list[tuple[ForeignFile, Format | None]]:
-    """Return the files of a path, each with its format."""
+    """Return the files at a path, each with its format or None.
+
+    A file given directly is read in the named format; without one, it must be recognised.
+    """
     alone = path.is_file()
     candidates = [
         (file, _detect(file, named_format, alone=alone)) for file in _files_at(path, options)
@@ -336,7 +340,10 @@ def _one_format(named: str, formats: Sequence[Format]) -> Format:
 
 
 def _detect(file: ForeignFile, named_format: Format | None, *, alone: bool) -> Format | None:
-    """Return the format of a file and choose the head to read it by."""
+    """Return the file's format, or None, and remember the head to read it with.
+
+    If the file is imported alone, raise a RunError that names the kind of trace it looks like.
+    """
     try:
         heads = file.heads()
     except RunError as error:
@@ -359,7 +366,7 @@ def _detect(file: ForeignFile, named_format: Format | None, *, alone: bool) -> F
 
 
 def _trace_in(file: ForeignFile) -> str | None:
-    """Return the kind of trace that a file of no known format begins with, or None."""
+    """Return the trace format that an unrecognised file starts with, or None."""
     with suppress(RunError):
         records = islice(file.records(*((name,) for name in file.head.document)), _LOOKED_AT)
         return next((trace for record in records if (trace := trace_of(record.raw))), None)

@@ -116,7 +116,7 @@ def _archive_samples(file: ForeignFile) -> Iterator[ForeignRecord]:
 
 
 def _read_chunks(file: ForeignFile, folder: str, *, attached: bool) -> dict[str, Json]:
-    """Return the metadata and texts of a sample that was written in chunks."""
+    """Return a sample's metadata and attached texts if they were written as chunks."""
     metadata_name = f"{folder}/metadata.json"
     chunks = re.compile(rf"{re.escape(folder)}/attachments/(\d+)\.json")
 
@@ -141,7 +141,7 @@ def _read_chunks(file: ForeignFile, folder: str, *, attached: bool) -> dict[str,
 
 
 def _entry(content: bytes, file: ForeignFile, name: str) -> ForeignRecord:
-    """Return an entry of an archive under the key ``entry``."""
+    """Parse an archive entry as JSON and return it under the key ``entry``."""
     try:
         return ForeignRecord({"entry": json.loads(content)}, lambda: f"{file.name}, {name}")
     except ValueError as error:
@@ -194,7 +194,7 @@ def _sample(sample: ForeignRecord, about: ForeignRecord, log: ImportLog) -> Iter
 def _score_rows(
     scorer: str, score: ForeignRecord, sample: ForeignRecord, about: ForeignRecord, log: ImportLog
 ) -> Iterator[RecordedRow]:
-    """Yield the judgments of a scorer; several values under one name are separate questions."""
+    """Yield a scorer's judgments; if it has several values, each is a separate question."""
     original, edits = _history(score)
     vote_base = _vote_without_verdict(original, sample, _grader(about, scorer))
     value = original.value("value")
@@ -215,7 +215,10 @@ def _score_rows(
 
 
 def _history(score: ForeignRecord) -> tuple[ForeignRecord, Sequence[ForeignRecord]]:
-    """Return the judge's own score, and people's edits of it."""
+    """Return the judge's own score, and people's edits of it.
+
+    If only the edits are recorded, the judge's score has no value.
+    """
     history = score.objects("history")
     # Entries with a provenance are people's edits; the one without is the judge's.
     people = [entry for entry in history if entry.nested("provenance")]
@@ -228,7 +231,7 @@ def _history(score: ForeignRecord) -> tuple[ForeignRecord, Sequence[ForeignRecor
 
 
 def _vote_without_verdict(score: ForeignRecord, sample: ForeignRecord, grader: str) -> RecordedVote:
-    """Return the vote without its verdict."""
+    """Return a vote with the grader's prompt, reply and explanation, but no verdict yet."""
     extra = score.nested("metadata")
     messages = extra.objects("grading")
     reply = next(
@@ -340,7 +343,7 @@ def _completion(output: ForeignRecord) -> str:
 
 
 def _content(record: ForeignRecord, key: str) -> str:
-    """Return a text, messages, or the parts of a message as one text."""
+    """Return a text, a list of messages or a message's parts as one text."""
     if not isinstance(record.value(key), list):
         return record.text(key)
     parts = record.objects(key)
@@ -354,7 +357,7 @@ def _content(record: ForeignRecord, key: str) -> str:
 
 
 def _resolve(words: str, sample: ForeignRecord) -> str:
-    """Replace references by the long texts that a sample stores only once."""
+    """Replace attachment references with the long texts that a sample stores once."""
     attached = sample.nested("attachments").raw
     if not attached:
         return words
@@ -362,7 +365,7 @@ def _resolve(words: str, sample: ForeignRecord) -> str:
 
 
 def _grader(about: ForeignRecord, scorer: str) -> str:
-    """Return the model of a scorer: from its options, else the role, else unknown."""
+    """Return the scorer's model: from its options, else the grader role, else unknown."""
     scorers = (
         record
         for record in about.objects("scorers")

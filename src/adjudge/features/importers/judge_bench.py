@@ -44,7 +44,10 @@ class _Property:
     best: float = 1.0
 
     def answer(self, value: Json) -> RecordedAnswer | None:
-        """Return a value as an answer; a scale whose best end is the lower one is turned round."""
+        """Return a value as an answer, or None if it is not a valid one.
+
+        A scale whose lower end is the better one is reversed.
+        """
         if self.question.kind == "comparison":
             return winner(value)
         if self.question.kind == "choice":
@@ -128,7 +131,7 @@ def _rows(
 
 
 def _fields(record: ForeignRecord, compared: bool) -> Texts:
-    """Return the texts of a row."""
+    """Return the row's texts; compared responses form one field."""
     inputs = record.nested("instance")
     if not inputs:
         return {"response": record.text("instance")}

@@ -98,13 +98,13 @@ def _read_labelled(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 
 def _parts(value: Json) -> list[ForeignRecord]:
-    """Return a judge's replies for a row: one or several, objects or bare verdicts."""
+    """Return a judge's replies for a row as records; a bare verdict is wrapped in one."""
     wrapped = ForeignRecord({"said": value})
     return wrapped.objects("said") or [wrapped.nested("said") or ForeignRecord({"verdict": value})]
 
 
 def _pair_verdicts(file: ForeignFile) -> dict[str, set[str]]:
-    """Return all verdicts of each judge."""
+    """Return the set of each judge's verdicts."""
     verdicts: dict[str, set[str]] = defaultdict(set)
     for record in file.records():
         for judge, value in record.nested("judges").raw.items():
@@ -113,8 +113,9 @@ def _pair_verdicts(file: ForeignFile) -> dict[str, set[str]]:
 
 
 def _arena(record: ForeignRecord) -> RecordedRow:
-    """Read people's and a judge's preference between two systems whose texts are not in
-    the file.
+    """Read a human and a judge's preference between two systems.
+
+    The file has no responses, so placeholders are used.
     """
     id, systems = record.text("id"), record.texts("model_a", "model_b")
     vote = RecordedVote(model=record.text("judge") or NOT_SAID)

@@ -50,7 +50,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 
 def _scores(record: ForeignRecord) -> Iterator[ForeignRecord]:
-    """Yield the scores of a record: itself, or those of a trace with its texts."""
+    """Yield a trace's scores, each with the trace's texts; a score record yields itself."""
     inner = record.objects("scores")
     keys = {"traceId": "id", "input": "input", "output": "output"}
     trace = {name: record.value(key) for name, key in keys.items()}
@@ -90,7 +90,7 @@ def _score(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
 
 
 def _subject(record: ForeignRecord) -> tuple[str, str]:
-    """Return the kind and the id of what was scored."""
+    """Return the kind and id of the scored object."""
     if subject := record.nested("subject"):
         return subject.text("kind") or "trace", subject.text("id")
     for kind in _SUBJECTS:

@@ -112,7 +112,7 @@ def _fields(inputs: Texts, reference: JsonObject, outputs: JsonObject) -> Texts:
 
 
 def _part(record: ForeignRecord, start: str) -> dict[str, Json]:
-    """Return the values of the columns with this prefix."""
+    """Return the non-empty columns with this prefix, by the rest of their names."""
     return {
         name.removeprefix(start): value
         for name, value in record.raw.items()
@@ -121,7 +121,10 @@ def _part(record: ForeignRecord, start: str) -> dict[str, Json]:
 
 
 def _evaluation_scores(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
-    """Read a row of ``evaluate()``: a run, its example, and the evaluators' feedback."""
+    """Yield the evaluators' scores from a row of ``evaluate()``.
+
+    The row holds a run, its example and the feedback.
+    """
     run, example = record.nested("run"), record.nested("example")
     inputs = fields_of((run.nested("inputs") or example.nested("inputs")).raw)
     fields = _fields(inputs, example.nested("outputs").raw, run.nested("outputs").raw)
@@ -135,7 +138,7 @@ def _evaluation_scores(record: ForeignRecord, log: ImportLog) -> Iterator[Subjec
 
 
 def _feedback(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
-    """Yield a score, and a person's correction of it as a label."""
+    """Yield feedback as a score; a person's score or correction is a label."""
     source, run = record.parsed("feedback_source"), record.text("run_id")
     values = (record.value(name) for name in ("score", "value"))
     value, why = (

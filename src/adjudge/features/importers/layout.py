@@ -33,9 +33,9 @@ Judged: TypeAlias = Mapping[str, Sequence[RecordedVote]]
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """One kind of record of a benchmark: its columns, and functions for what is not a column.
+    """One record layout of a benchmark: its columns, and functions for everything else.
 
-    Columns that are not read are kept with the row.
+    Unused columns are kept with the row.
     """
 
     keys: tuple[str, ...]
@@ -152,7 +152,7 @@ class Layout:
         yield from ((field, _names(column)) for field, column in columns if not callable(column))
 
     def _read_in(self, record: ForeignRecord) -> Iterator[str]:
-        """Yield the columns that are read, so that they are not kept a second time."""
+        """Yield the columns that are read, so that they are not stored twice."""
         yield from (*self.read, self.label, *self._people_in(record))
         for _, name, reasons in self._judges_in(record):
             yield from (name, reasons)
@@ -173,7 +173,7 @@ class Layout:
 
 
 def benchmark(name: str, title: str, written_against: str, *layouts: Layout) -> Format:
-    """Return the format of files that have one of these layouts; the first that fits counts."""
+    """Return a format that reads each file with the first of these layouts that fits."""
 
     def read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         fitting = [layout for layout in layouts if file.head.has(*layout.keys)]
@@ -189,7 +189,7 @@ def benchmark(name: str, title: str, written_against: str, *layouts: Layout) -> 
 
 
 def read_verdict(question: RecordedQuestion, value: Json, vote: RecordedVote) -> RecordedVote:
-    """Return the vote with the answer that a value is to this question, or as unreadable."""
+    """Return the vote with the value as its answer, or as unreadable."""
     if question.kind == "comparison":
         return pair_vote(value, vote)
     if question.kind == "rating":
@@ -206,7 +206,7 @@ def read_verdict(question: RecordedQuestion, value: Json, vote: RecordedVote) ->
 def samples(
     question: RecordedQuestion, judge: str, values: Json, reasons: Json
 ) -> tuple[RecordedVote, ...]:
-    """Return a judge's verdicts on a row: one, or a list of samples, with their reasons."""
+    """Return a judge's verdicts on a row as one vote per sample, with their reasons."""
     explanations = [*map(text, _as_list(reasons))]
     return tuple(
         read_verdict(

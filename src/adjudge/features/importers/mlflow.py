@@ -60,7 +60,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 
 def _assessments(file: ForeignFile) -> Iterator[tuple[ForeignRecord, ForeignRecord]]:
-    """Yield each assessment with its trace, or with an empty one if it is alone."""
+    """Yield each assessment with its trace, which is empty for a standalone assessment."""
     for record in file.records(*((name,) for name in _LISTS)):
         parsed_record = record.merge({"assessments": parse_cell(record.value("assessments"))})
         inner = parsed_record.objects("assessments") or record.nested("info").objects("assessments")
@@ -71,7 +71,7 @@ def _assessments(file: ForeignFile) -> Iterator[tuple[ForeignRecord, ForeignReco
 
 
 def _of_root(data: ForeignRecord, key: str) -> Json:
-    """Return an attribute of the root span."""
+    """Return the root span's attribute, parsed as JSON."""
     # The previews of the trace are cut off, the root span is not.
     spans = data.objects("spans")
     root = next((span for span in spans if not span.value("parent_span_id", "parent_id")), EMPTY)
@@ -87,7 +87,7 @@ def _is_gold(assessment: ForeignRecord) -> bool:
 
 
 def _texts(trace: ForeignRecord) -> dict[str, Json]:
-    """Return the input and output of the trace from wherever they are longest."""
+    """Return the trace's input and output; previews are the last resort."""
     info, data = trace.nested("info"), trace.nested("data")
     request, response = (
         trace.value(name)

@@ -54,7 +54,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 
 def _judge(record: ForeignRecord) -> tuple[str, str]:
-    """Return (name, model): a judge is a pair of model and prompt."""
+    """Return (name, model); the name combines the model and its prompt."""
     parts = [text(part) for part in record.values("judge")] or [record.text("judge")]
     return "/".join(parts), parts[0]
 
@@ -121,7 +121,7 @@ def _pair(record: ForeignRecord) -> RecordedRow:
 
 
 def _game(record: ForeignRecord, game: str, model: str) -> RecordedVote:
-    """Read one of the two games."""
+    """Read game ``g1``, or ``g2`` with the responses swapped."""
     winner_name, reply = record.value(f"{game}_winner"), record.text(f"{game}_judgment")
     # The winner is a model's name, so the second game needs no turning back.
     vote = RecordedVote(model=model, swapped=game == "g2", text=reply)
@@ -132,7 +132,7 @@ def _game(record: ForeignRecord, game: str, model: str) -> RecordedVote:
 
 
 def _preference(record: ForeignRecord, log: ImportLog) -> RecordedRow:
-    """Read a vote of the published set."""
+    """Read a preference in the published set: a vote if GPT's, a label if a person's."""
     system_of = dict(zip("ab", record.texts("model_a", "model_b"), strict=True))
     # The same comparison is there several times, in either order: sort the systems by name.
     sides = sorted("ab", key=lambda side: system_of[side])

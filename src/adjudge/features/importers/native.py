@@ -45,7 +45,7 @@ _BOUNDS = {
 
 
 def read_own(file: ForeignFile, run: ImportedRun) -> None:
-    """Store every judgment unchanged."""
+    """Store every judgment and label of adjudge's own export unchanged."""
     for record in file.records():
         where = _check(record, file)
         judgment = _judgment(record, where)
@@ -79,7 +79,7 @@ def _label(entry: JsonObject, where: str) -> Label:
 
 
 def _check(record: ForeignRecord, file: ForeignFile) -> str:
-    """Return the place of a judgment for messages; raise a RunError if it lacks keys."""
+    """Return the judgment's place in the file; raise a RunError if it is malformed."""
     lacking = next((name for name in _KEYS if name not in record), None)
     if lacking:
         raise RunError(
@@ -108,7 +108,7 @@ def _check(record: ForeignRecord, file: ForeignFile) -> str:
 
 
 def _key(vote: JsonObject) -> bytes:
-    """Hash a vote."""
+    """Return a hash of the vote as its ledger key."""
     # Votes that judgments share are exported with each of them, and stored once.
     return hashlib.sha256(json.dumps(vote, sort_keys=True).encode()).digest()[:16]
 

@@ -95,7 +95,7 @@ def _output(sample: ForeignRecord) -> str:
 
 
 def _events(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
-    """Read an event log."""
+    """Yield the graded events in a log, each with the replies sampled before it."""
     replies: dict[str, list[ForeignRecord]] = {}
     judge = "eval"
     for event in file.records():
@@ -144,7 +144,7 @@ def _choice(data: ForeignRecord, last: ForeignRecord) -> tuple[RecordedQuestion,
 
 
 def _match_verdicts(data: ForeignRecord) -> dict[str, tuple[RecordedQuestion, RecordedVote]]:
-    """Return the verdict, else one score per number; a text is not a number."""
+    """Return the ``correct`` verdict, else a score per number, else a failed vote."""
     vote, correct = RecordedVote(model="code"), data.value("correct")
     if isinstance(correct, bool):
         return {"": (pass_or_fail(""), vote.with_answer(as_verdict(correct)))}
@@ -168,7 +168,7 @@ def _prompt(data: ForeignRecord) -> str:
 
 
 def _reply_text(data: ForeignRecord) -> str:
-    """Return the reply, which may be alone in a list."""
+    """Return the sampled reply, taken out of its list if it is the only one."""
     every = data.values("sampled")
     return text(every[0]) if len(every) == 1 else data.text("sampled")
 

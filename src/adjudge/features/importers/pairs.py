@@ -46,17 +46,17 @@ _QUESTION = re.compile(
 
 
 def winner(value: object) -> Selection | None:
-    """Return the better of two by any of the usual words, or None."""
+    """Return which response a word or number names as better, or a tie; else None."""
     points = number(value) if not isinstance(value, str) else None
     word = text(value).strip().casefold() if points is None else f"{points:g}"
     return _WORDS.get(word.replace(" ", ""), _WORDS.get(word))
 
 
 def pair_vote(value: Json, vote: RecordedVote, *, relabelled: bool = False) -> RecordedVote:
-    """Return the vote with the verdict that a word for the winner stands for.
+    """Return the vote with the winner that a value names, or as unreadable.
 
-    Any other word is unreadable. With `relabelled`, the word is by the labels as shown, so it is
-    put back if the responses were swapped.
+    With `relabelled`, the value refers to the responses as shown, so it is mapped back if they were
+    swapped.
     """
     answer = winner(value)
     if answer is None:
@@ -71,12 +71,12 @@ def pair_vote(value: Json, vote: RecordedVote, *, relabelled: bool = False) -> R
 
 
 def gold(value: Json, annotator: str = "gold") -> tuple[Mark, ...]:
-    """Return the right answer of a data set, from a word for the winner."""
+    """Return a data set's correct answer as a mark, given a word for the winner."""
     return gold_marks(winner(value), annotator)
 
 
 def gold_marks(chosen: Selection | None, annotator: str = "gold") -> tuple[Mark, ...]:
-    """Return the right answer of a data set."""
+    """Return a data set's correct answer as a mark; none if it is None."""
     if chosen is None:
         return ()
     # All of its rows have one, so they are not a selection.
@@ -90,7 +90,7 @@ def shown_question(prompt: str) -> str:
 
 
 def shown_answers(prompt: str) -> tuple[str, ...]:
-    """Return the answers in such a prompt, in the order shown."""
+    """Return the answers in a FastChat or Arena-Hard prompt, in the order shown."""
     return tuple(match["said"] for match in _ANSWERS.finditer(prompt)) or tuple(
         _ONE_ANSWER.findall(prompt)
     )

@@ -57,7 +57,7 @@ def _has_column(head: Head, pattern: str) -> bool:
 
 
 def _is_judges(head: Head) -> bool:
-    """Return True if a file holds a judge's results alone."""
+    """Return True if a file has a judge's results but not the instructions."""
     return head.has("idx") and not head.has("instruction") and _has_column(head, _RESULT)
 
 

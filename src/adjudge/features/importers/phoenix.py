@@ -42,7 +42,7 @@ def _matches(head: Head) -> bool:
 
 
 def _is_separate(head: Head) -> bool:
-    """Return True if annotations come without the texts that they are about.
+    """Return True if the file has annotations without the annotated texts.
 
     These are pages of ``/v1/…/span_annotations`` and frames of annotations.
     """
@@ -115,9 +115,9 @@ def _score(record: ForeignRecord) -> SubjectScore:
 
 
 def _contrary(label: str, points: float | None) -> tuple[CriteriaOption, ...]:
-    """Return the option with the file's score if the label alone would mean the contrary.
+    """Return the label as an option with the file's score if it usually means the opposite.
 
-    Example: the label No with a score of 1.
+    Return nothing for any other label. Example: the label No with a score of 1.
     """
     options = {option.name.casefold(): option for option in question_for("", label)[0].options}
     usual = options.get(label.strip().casefold())
@@ -128,7 +128,7 @@ def _contrary(label: str, points: float | None) -> tuple[CriteriaOption, ...]:
 
 
 def _number_names(file: ForeignFile) -> set[str]:
-    """Return the annotations that are numbers alone."""
+    """Return the names of annotations that have scores but never a label."""
     labelled, scored = set[str](), set[str]()
     for record in map(_with_annotations, file.records()):
         for annotation in record.objects("annotations"):
@@ -141,7 +141,7 @@ def _number_names(file: ForeignFile) -> set[str]:
 
 
 def _with_annotations(record: ForeignRecord) -> ForeignRecord:
-    """Return a row of the CSV in the form of the JSON."""
+    """Return a CSV row in the structure of the JSON; a JSON record is unchanged."""
     if "annotations" in record:
         return record
     annotations: dict[str, dict[str, Json]] = {}
@@ -213,7 +213,10 @@ def _answer(annotation: ForeignRecord, rated: bool) -> RecordedAnswer | None:
 def _mark_of(
     annotation: ForeignRecord, group: Sequence[ForeignRecord], rated: bool
 ) -> RecordedAnswer | None:
-    """Return a person's answer."""
+    """Return a person's answer.
+
+    A bare score is translated to the label that another annotation has with it.
+    """
     points, answer = annotation.number("score"), _answer(annotation, rated)
     if rated or annotation.text("label") or points is None:
         return answer

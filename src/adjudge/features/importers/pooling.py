@@ -221,7 +221,7 @@ def merge(
     answers: tuple[str, ...] = (),
     numbers: tuple[float, ...] = (),
 ) -> RecordedQuestion:
-    """Combine what several rows show of a question: all options, and bounds around all numbers."""
+    """Merge two versions of a question: all options, and bounds that include all numbers."""
     options = {option.name: option for option in (*one.options, *two.options)}
     if one.kind == "choice":
         options |= {name: CriteriaOption(name) for name in answers if name not in options}

@@ -117,10 +117,9 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 
 def _system_names(outputs: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-    """Name each system: each prompt of each provider is one, as promptfoo shows them.
+    """Return a name per output column: each pair of provider and prompt is one system.
 
-    Return nothing if there is only one. `outputs` maps the number of a column to (provider,
-    prompt).
+    Return nothing if there is only one. `outputs` maps a column's number to (provider, prompt).
     """
     if len(outputs) < 2:
         return {}
@@ -138,7 +137,7 @@ def _system_names(outputs: Mapping[str, tuple[str, str]]) -> dict[str, str]:
 
 
 def _of_system(row: RecordedRow, system: str | None, answered: str) -> RecordedRow:
-    """Return the row with the system that answered and the test that it answered."""
+    """Add the answering system and the test to the row; unchanged without a system."""
     if system is None:
         return row
     return replace(row, more={**row.more, "system": system, ROW: answered})
@@ -148,7 +147,7 @@ _LISTS = (("results", "results"), ("results",), ("data", "results", "results"))
 
 
 def _graded_parts(record: ForeignRecord) -> Sequence[ForeignRecord]:
-    """Return the assertions of an output, with their results if it was graded."""
+    """Return an output's assertion results, or its bare assertions if it was not graded."""
     if _find_failure(record):
         return [*_assertions(record.nested("testCase"))]
     return [part for part in _results(record) if _type(part) and not _is_human(part)]
@@ -174,7 +173,7 @@ def _check_version(file: ForeignFile, log: ImportLog) -> None:
 def _result(
     record: ForeignRecord, default: str, log: ImportLog, *, overall: bool
 ) -> Iterator[RecordedRow]:
-    """Yield each assertion as a judgment, and with `overall` also the verdict of all of them."""
+    """Yield each assertion as a judgment; with `overall`, also the verdict on all of them."""
     if (reason := _find_failure(record)) is not None:
         yield from _failed_rows(record, default, reason, overall=overall)
         return
@@ -203,7 +202,7 @@ def _result(
 
 
 def _find_failure(record: ForeignRecord) -> str | None:
-    """Say why an output has no verdicts; return None if it was graded."""
+    """Return why an output has no verdicts; None if it was graded."""
     response, error = record.nested("response"), record.text("error")
     # If the provider failed, promptfoo may have graded the empty output: that is not a verdict.
     failed = record.value("failureReason") == _ERROR or response.value("error")
@@ -252,7 +251,7 @@ def _rule(kind: str, assertion: ForeignRecord) -> RecordedQuestion:
 
 
 def _parts(grading: ForeignRecord) -> list[ForeignRecord]:
-    """Return the results of all assertions."""
+    """Return the results of all assertions, also those inside sets."""
     parts = grading.objects("componentResults")
     # Results of a set are inside it; some versions also list them next to it.
     for part in list(parts):
@@ -395,7 +394,7 @@ def _type(part: ForeignRecord) -> str:
 
 
 def _provider(record: ForeignRecord, key: str) -> str:
-    """Return a provider's name, which may be inside an object, or in one per kind of grading."""
+    """Return a provider's name, which may be in an object or below its key ``text``."""
     value = record.value(key)
     if isinstance(value, str):
         return value

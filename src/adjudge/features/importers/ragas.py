@@ -158,7 +158,7 @@ def _cell_vote(value: Json, question: RecordedQuestion) -> RecordedVote:
 
 
 def _metrics(file: ForeignFile, log: ImportLog) -> dict[str, RecordedQuestion]:
-    """Return the columns that are judgments."""
+    """Return the question of each column that holds judgments; log the others."""
     # All rows are read: a metric may have failed on the first ones.
     columns: dict[str, _Column] = {}
     for record in file.records():
@@ -192,7 +192,7 @@ class _Column:
     others: bool = False
 
     def see(self, value: Json) -> None:
-        """Count one more cell; an empty one tells nothing."""
+        """Note the kind of one more cell; empty cells are ignored."""
         if value in (None, ""):
             return
         if _is_number(value):
@@ -265,7 +265,7 @@ def _turn(value: Json) -> str:
 
 
 def _annotations(file: ForeignFile, log: ImportLog, metric: str) -> Iterator[RecordedRow]:
-    """Yield verdicts that people accepted or corrected, with both answers."""
+    """Yield each metric verdict that a person reviewed, with the person's answer."""
     log.use(
         {
             "metric_output": "votes",
@@ -340,7 +340,10 @@ class _Annotation:
         """The judge's own verdict. Once a person edited the output, it is no longer the judge's."""
 
     def correction(self, binary: bool) -> float | None:
-        """Return the person's verdict; None if they reject the judge's and give no other."""
+        """Return the person's verdict: accepted, edited or, if binary, the opposite.
+
+        Return None if a verdict was rejected and none of these exists.
+        """
         verdict, edited, record = self.verdict, self.edited.number("verdict"), self.record
         if record.value("is_accepted") is True:
             return edited if edited is not None else self.result

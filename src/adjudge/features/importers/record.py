@@ -65,7 +65,7 @@ class RecordedQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedVote:
-    """One verdict of the file, in the row's own order, or why there is none."""
+    """One verdict in the file, with responses numbered as in the row, or its failure."""
 
     answer: RecordedAnswer | None = None
     score: float | None = None
@@ -158,7 +158,7 @@ class RecordedRow:
 
 @dataclass
 class ImportLog:
-    """Notes of a reader: what it skipped and why, and what became of the keys."""
+    """A reader's log: skipped items with reasons, notes, and the use of each key."""
 
     skipped: Counter[str] = field(default_factory=Counter)
     notes: dict[str, None] = field(default_factory=dict)
@@ -177,7 +177,7 @@ class ImportLog:
         self.notes[text] = None
 
     def use(self, names: Mapping[str, str]) -> None:
-        """Record what became of keys of the file."""
+        """Record what each key of the file was used for."""
         self.used.update(names)
 
 
@@ -199,7 +199,7 @@ def as_verdict(value: object) -> str:
 def question_for(name: str, value: Json) -> tuple[RecordedQuestion, RecordedAnswer]:
     """Return the question that a value answers, and the value as its answer.
 
-    The value may be a truth value, a number, or one of several words.
+    The value may be a boolean, a number or a word.
     """
     word = value.strip().casefold() if isinstance(value, str) else ""
     if isinstance(value, bool):
@@ -214,7 +214,7 @@ def question_for(name: str, value: Json) -> tuple[RecordedQuestion, RecordedAnsw
 
 
 def exported_system(about: JsonObject) -> JsonObject:
-    """Return which system answered which row, if adjudge exported the file."""
+    """Return the system and row that adjudge's own export recorded; empty otherwise."""
     system, row = about.get("system"), about.get(ROW)
     return {"system": system, ROW: row} if isinstance(system, str) and row is not None else {}
 

@@ -90,7 +90,7 @@ def _rows(files: Sequence[ForeignFile], *, labelled: bool) -> _Rows:
 
 
 def _first_of_each(results: Sequence[ForeignFile]) -> _Rows:
-    """Yield the rows of results without their data set, each once."""
+    """Yield each distinct row of results whose data set is missing."""
     seen_keys: set[Hashable] = set()
     # Every file of results holds all rows.
     for row, keys in _rows(results, labelled=False):
@@ -100,12 +100,12 @@ def _first_of_each(results: Sequence[ForeignFile]) -> _Rows:
 
 
 def _row_data(record: ForeignRecord) -> ForeignRecord:
-    """Return the row itself, which some protocols put into ``data``."""
+    """Return the row, which some protocols nest in ``data``."""
     return record.nested("data") if "output_1" not in record else record
 
 
 def _key(data: ForeignRecord, text_counts: Counter[Hashable]) -> Hashable:
-    """Identify a row by its texts and how often they came before."""
+    """Return a row's key: a hash of its texts, and a counter for repeated texts."""
     # A data set may hold the same texts twice: then the first is joined with the first.
     texts = hash(tuple(map(data.text, _TEXTS)))
     text_counts[texts] += 1

@@ -82,7 +82,10 @@ def _prompt(record: ForeignRecord) -> str:
 
 
 def _vote(scores: Sequence[Json], model: str, order: list[int]) -> RecordedVote:
-    """Return the choice of the completion with the best score."""
+    """Return a vote for the completion with the highest score, or a tie.
+
+    The vote is failed if a completion has no score.
+    """
     # The first scores are those of the right completions.
     flat = [
         completion_score[0]

@@ -57,7 +57,10 @@ class LabelMeaning:
         return _option(self.question, text(label))
 
     def _passes(self, label: Json) -> str | None:
-        """Return PASS or FAIL, if the labels are of that kind."""
+        """Return PASS or FAIL for a label, or None if it means neither.
+
+        If one of the labels is a known good word, every word but the good ones fails.
+        """
         word, words = (
             text(label).strip().casefold(),
             {other.strip().casefold() for other in self.words},
@@ -99,9 +102,7 @@ def goodness(word: str) -> tuple[bool, bool, str]:
 
 
 def read_verdict(vote: RecordedVote, value: str, question: RecordedQuestion) -> RecordedVote:
-    """Read a verdict on the scale of the labels; any other word is unreadable, not a further
-    option.
-    """
+    """Read a verdict as one of the labels' options or numbers; others are unreadable."""
     if question.kind == "rating":
         return vote.with_answer_or_failure(
             number(value), Message("{value!r} is not a number", value=value), unreadable=True
@@ -112,7 +113,7 @@ def read_verdict(vote: RecordedVote, value: str, question: RecordedQuestion) -> 
 
 
 def read_truth(vote: RecordedVote, truth: str, question: RecordedQuestion) -> RecordedVote:
-    """Read a truth value as the better or the worse of two options."""
+    """Read true or false as the better or worse of two options, else as unreadable."""
     if truth.casefold() not in (*GOOD, *BAD):
         return vote.with_failure(
             Message("{value!r} is neither true nor false", value=truth), unreadable=True
@@ -129,10 +130,10 @@ def _option(question: RecordedQuestion, word: str) -> str | None:
 def find_codes(
     source: str, labels: Iterable[Json], verdicts: Mapping[str, Iterable[Json]] | None = None
 ) -> Codes:
-    """Find out if responses are counted from 0 or from 1.
+    """Return the words for response codes if they count from 0; empty if from 1.
 
-    The labels decide, and if they do not, the judges' `verdicts`. A third number may be a tie, a
-    grade or an error, so it decides nothing.
+    The labels decide or, if they cannot, the judges' `verdicts`. Raise a RunError if the codes are
+    ambiguous: a third number may be a tie, a grade or an error.
     """
     label_codes = _numbers(labels)
     codes_by_judge = {judge: _numbers(words) for judge, words in (verdicts or {}).items()}
@@ -170,6 +171,6 @@ def _join(codes: Iterable[str]) -> str:
 
 
 def response_of(value: Json, codes: Codes) -> Json:
-    """Return the usual word for a response that is named by a code."""
+    """Translate a response's code to the usual word; other values are unchanged."""
     code = number(value)
     return value if code is None else codes.get(f"{code:g}", f"{code:g}")

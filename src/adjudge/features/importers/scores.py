@@ -34,7 +34,7 @@ from adjudge.messages import Message
 
 @dataclass(frozen=True)
 class SubjectScore:
-    """One score of one subject."""
+    """A score of one subject, by a judge or a person."""
 
     row: RecordedRow
     """The subject, by its id, and what was asked of it; the judge, the votes and the marks are
@@ -59,7 +59,7 @@ class SubjectScore:
 def join_scores(
     scores: Callable[[ImportLog], Iterable[SubjectScore]], log: ImportLog
 ) -> Iterator[RecordedRow]:
-    """Yield judgments with the labels on them.
+    """Yield a row per score: a judge's score as a vote, a person's as a label.
 
     A subject that only people scored is a row without a verdict. The scores are read twice; only
     the second time is logged.
@@ -74,14 +74,14 @@ def join_scores(
 
 
 class ValueKinds:
-    """The kinds of values of each question, from all of them: truth values, numbers or words."""
+    """Collects the kinds of each question's values: booleans, numbers or words."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, set[str]] = defaultdict(set)
         self._questions: dict[str, RecordedQuestion] = {}
 
     def see(self, name: str, value: Json) -> None:
-        """Count one more value; a missing one, or one that holds several, tells nothing."""
+        """Note the kind of one more value; missing and compound values are ignored."""
         if _tells_nothing(value):
             return
         truth, points = isinstance(value, bool), number(value)
@@ -89,7 +89,7 @@ class ValueKinds:
         self._questions.setdefault(name, question_for(name, value)[0])
 
     def read(self, name: str, value: Json) -> tuple[RecordedQuestion, RecordedAnswer | None]:
-        """Return the question, and the value as its answer or None."""
+        """Return the question, and the value as its answer; None if missing or compound."""
         kinds, points = self._kinds[name], number(value)
         mixed = rate(name) if kinds == {"truth", "number"} else RecordedQuestion(name)
         if _tells_nothing(value):
@@ -136,5 +136,5 @@ def _row(score: SubjectScore, values: ValueKinds, is_judged: bool) -> RecordedRo
 
 
 def subject_fields(kind: str, id: str, texts: JsonObject = NOTHING) -> Texts:
-    """Return the texts of what was scored, or its name if the file has none."""
+    """Return the scored object's texts, or its kind and id if the file has none."""
     return fields_of(texts) or {"response": f"{kind} {id}"}

@@ -14,7 +14,7 @@ from adjudge.messages import Message
 
 @dataclass
 class SeparateVerdicts:
-    """Verdicts of judges by row key. They are held in memory while the rows are streamed."""
+    """Judges' verdicts by row key, held in memory while the rows are streamed."""
 
     votes_by_row: dict[Hashable, dict[str, list[RecordedVote]]] = field(
         default_factory=lambda: defaultdict(dict)
@@ -24,7 +24,7 @@ class SeparateVerdicts:
     """File → number of its verdicts, if verdicts are joined with rows by their place."""
 
     def add(self, key: Hashable, judge: str, vote: RecordedVote) -> None:
-        """Add a vote; a judge's further verdict on a row in the same order is a further sample."""
+        """Add a vote, and number it among the judge's votes on the row in the same order."""
         votes = self.votes_by_row[key].setdefault(judge, [])
         votes.append(
             replace(vote, sample=sum(earlier.swapped == vote.swapped for earlier in votes))
@@ -33,9 +33,10 @@ class SeparateVerdicts:
     def join(
         self, rows: Iterable[tuple[RecordedRow, tuple[Hashable, ...]]], log: ImportLog
     ) -> Iterator[RecordedRow]:
-        """Yield each row (given with its keys) once per judge.
+        """Yield each row once per judge; `rows` pairs each row with its keys.
 
-        A row without verdicts is yielded unchanged, and so is one whose own file has verdicts.
+        A row without verdicts is yielded unchanged; so is, in addition, a row that has votes of its
+        own.
         """
         count = 0
         for row, keys in rows:
@@ -53,7 +54,7 @@ class SeparateVerdicts:
             log.skip(Message("verdict about a row that no file holds"), len(self.votes_by_row))
 
     def alone(self, log: ImportLog) -> Iterator[RecordedRow]:
-        """Yield the rows by their names, if no file holds them."""
+        """Yield placeholder rows for the verdicts if no file has the rows."""
         log.note(NAMED_BY_ID)
         for key, votes_by_judge in self.votes_by_row.items():
             response = (f"{key}, response 1", f"{key}, response 2")

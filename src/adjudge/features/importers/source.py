@@ -38,8 +38,8 @@ _ARCHIVE, _PARQUET = b"PK\x03\x04", b"PAR1"
 class ForeignRecord:
     """An object of a foreign file.
 
-    Of several names, the first that has a value counts. A value of the wrong type reads as empty;
-    only ``[]`` and ``texts`` require their keys.
+    Given several names, the first that has a value counts. A value of the wrong type reads as
+    empty; only ``[]`` and ``texts`` require their keys.
 
     Example:
         record.text("judge", "reviewer")  # the first of both that is there, else ""
@@ -84,7 +84,7 @@ class ForeignRecord:
         return any(name in self.raw for name in names)
 
     def value(self, *names: str) -> Json:
-        """Return the raw value, or None."""
+        """Return the first value that is not None, or None."""
         return next(
             (candidate for name in names if (candidate := self.raw.get(name)) is not None), None
         )
@@ -109,7 +109,7 @@ class ForeignRecord:
         return self._inside(self.value(*names), *names)
 
     def parsed(self, *names: str) -> ForeignRecord:
-        """Return an object, also one that is written as JSON or Python in a cell."""
+        """Like ``nested``, but also parse an object written as JSON or Python in a cell."""
         return self._inside(parse_cell(self.value(*names)), *names)
 
     def objects(self, *names: str) -> list[ForeignRecord]:
@@ -137,17 +137,17 @@ class ForeignRecord:
         return {name: value for name in names if not is_empty(value := self.value(name))}
 
     def name(self, *names: str) -> str:
-        """Return the record's own name, else its number."""
+        """Return the text at the first of these names, else ``row N``."""
         return self.text(*names) or f"row {self.row}"
 
     def _inside(self, value: Json, *names: str) -> ForeignRecord:
-        """Return an object below this one; an empty one if the value is not an object."""
+        """Return a nested value as a record, which is empty if it is not an object."""
         inner = value if isinstance(value, Mapping) else {}
         return ForeignRecord(inner, self._where, self.row, f"{self._path}{names[0]}.")
 
 
 def named_objects(record: ForeignRecord) -> dict[str, ForeignRecord]:
-    """Return the objects of an object, by their keys."""
+    """Return the record's values as records, by their keys."""
     return {name: record.nested(name) for name in record}
 
 
@@ -179,14 +179,14 @@ class Head:
         return self.record.has(*names)
 
     def at(self, *path: str) -> ForeignRecord:
-        """Return the object at a path of the document; of a list, its first item."""
+        """Follow a path into the document, taking the first item of each list."""
         record = self.document
         for name in path:
             record = next(iter(record.objects(name)), record.nested(name))
         return record
 
     def first(self, *lists: str) -> ForeignRecord:
-        """Return the first record of the file, or of the first of these lists of the document."""
+        """Return the file's first record, else the first one in these lists."""
         return self.record or next((record for name in lists if (record := self.at(name))), EMPTY)
 
 
@@ -214,15 +214,16 @@ class ForeignFile:
 
     @property
     def head(self) -> Head:
-        """The chosen way to read the beginning, else the likeliest."""
+        """The chosen interpretation of the file's beginning, else the likeliest."""
         if self.chosen is None:
             self.chosen = self.heads()[0]
         return self.chosen
 
     def heads(self) -> list[Head]:
-        """Return the possible ways to read the beginning.
+        """Return the possible interpretations of the file's beginning.
 
-        A single object may be a document, or the only line of JSONL.
+        A single object may be a document, or the only line of JSONL. If the file is not JSON only
+        because of trailing commas, they are removed.
         """
         try:
             return self._heads()
@@ -260,9 +261,7 @@ class ForeignFile:
             return [line] if goes_on else [Head("object", document=document), line]
 
     def records(self, *paths: KeyPath) -> Iterator[ForeignRecord]:
-        """Yield the objects of the lists at `paths`, or the records of a list, of lines or of a
-        table.
-        """
+        """Yield the records of a list, of lines or of a table, or of the lists at `paths`."""
         for place, (line, _, record) in enumerate(self._walk(paths, ()), 1):
             if not isinstance(record, Mapping):
                 raise RunError(
@@ -273,12 +272,15 @@ class ForeignFile:
             yield ForeignRecord(record, partial(self._origin.where, line), place)
 
     def document(self, *paths: KeyPath) -> ForeignRecord:
-        """Return the values at these paths of the document, by the last key of each."""
+        """Return the values at these paths of the document, by each path's last key."""
         values = {path[-1]: value for _, path, value in self._walk((), paths)}
         return ForeignRecord(values, partial(str, self.name))
 
     def refuse(self, row: BadRow, *, counted: bool = True) -> None:
-        """Stop the import at a bad row, unless bad rows are to be skipped."""
+        """Raise a RunError for a bad row; if bad rows are skipped, record it instead.
+
+        Without `counted`, it is skipped silently.
+        """
         if not self.skip_bad_rows:
             raise RunError(
                 "{row}; nothing was imported. Mend the file, or leave such rows out "
@@ -291,10 +293,9 @@ class ForeignFile:
     def _walk(
         self, lists: tuple[KeyPath, ...], values: tuple[KeyPath, ...]
     ) -> Iterator[tuple[int, KeyPath, Json]]:
-        """Yield (line, path, item) for the items of these lists and (0, path, value) for these
-        values.
+        """Yield (line, path, item) for the lists' items and (0, path, value) for the values.
 
-        They come in the order of the document, so one pass is enough.
+        They come in document order, so one pass is enough.
         """
         form = self.head.form
         rows_wanted = bool(lists) or not values
@@ -403,7 +404,10 @@ def _outline(text: PeekableText) -> tuple[JsonObject, bool]:
 
 
 def _fill(document: JsonDocument, keep: Callable[[Json], None], depth: int) -> None:
-    """Store the value that begins here before all of it is read; of a list, only the first item."""
+    """Pass the next value to `keep`, a container before it is complete.
+
+    Of a list, only the first item is kept.
+    """
     start = document.peek()
     if start == "{" and depth:
         inner: dict[str, Json] = {}
@@ -454,7 +458,7 @@ def _keys(document: JsonDocument) -> Iterator[str]:
 
 
 def _members(document: JsonDocument, opening: str, closing: str, what: str) -> Iterator[int]:
-    """Yield the place of each member. The caller must read the member before the next."""
+    """Yield each member's index. The caller must read the member before the next."""
     document.take(opening, what)
     place = 0
     if document.peek() != closing:

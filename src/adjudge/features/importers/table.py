@@ -80,7 +80,7 @@ class TableColumns:
     id: str | None = None
 
     def check(self) -> None:
-        """Raise a SetupError if a required column is missing."""
+        """Raise a SetupError if a required column is missing, or there are too many texts."""
         if not self.texts:
             raise SetupError(
                 "--as table needs --text COLUMN, the text that was judged; twice for two "
@@ -153,7 +153,10 @@ class _Table:
             )
 
     def _find(self, named: TableColumns) -> TableColumns:
-        """Return the columns by the names that the table has."""
+        """Return the columns under the table's own names for them.
+
+        Raise a RunError if a column is missing or named twice.
+        """
         records = islice(self._rows(), _LOOKED_AT)
         names = list(dict.fromkeys(name for record in records for name in record))
 
@@ -200,7 +203,7 @@ class _Table:
                 yield ForeignRecord(cast(JsonObject, cells), row=place)
 
     def _find_meaning(self) -> LabelMeaning:
-        """Find out what labels and verdicts mean, from all rows."""
+        """Read all rows to find out what the labels and verdicts mean."""
         columns = self._named
         words_by_column: dict[str, set[str]] = {
             name: set() for name in (*columns.labels, *columns.judges)
@@ -228,7 +231,10 @@ class _Table:
         return replace(meaning, question=_question(labels, verdicts))
 
     def _in_figures(self, word: str, column: str) -> str:
-        """Return a number as a plain decimal."""
+        """Rewrite a percentage or a decimal comma as a plain decimal; keep other words.
+
+        In a column of numbers, a word for a missing number becomes empty.
+        """
         # In a column of percentages only; elsewhere a percentage stays a word.
         if column in self._numbers and word.casefold() in _NO_NUMBER:
             return ""
@@ -238,7 +244,10 @@ class _Table:
         return word.replace(",", ".") if column in self._with_comma else word
 
     def _value(self, record: ForeignRecord, column: str) -> Json:
-        """Return a label or a verdict as a word; empty if there is none."""
+        """Return a label or verdict as a word; empty if there is none.
+
+        The name of a compared column becomes the word for that response.
+        """
         value = self._in_figures(_word(record, column), column)
         # A verdict may name a response by its column.
         names = [name.casefold() for name in self._named.texts]
@@ -289,7 +298,7 @@ class _Table:
 
 
 def _question(labels: set[str], verdicts: set[str]) -> RecordedQuestion:
-    """Return the question that the labels answer."""
+    """Return the question that the labels answer, or the verdicts if there are no labels."""
     # Judges may use other words for true and false than people do; that is the same question.
     both = {word.casefold() for word in labels | verdicts}
     if (

@@ -93,7 +93,7 @@ def _read_mast(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 
 def _read_trail(files: Sequence[ForeignFile], log: ImportLog) -> Iterator[RecordedRow]:
-    """Join traces with the annotations in the file of the same name."""
+    """Yield rows from traces, joined with the annotation files of the same names."""
     log.use({"spans": "steps", "scores": "labels", "errors": "errors, with their steps"})
     notes = {file.path.stem: file for file in files if not _is_trace(file.head)}
     for file in files:
@@ -154,7 +154,7 @@ _REWARDS: Mapping[str, RecordedQuestion] = {
 
 
 def _reward_marks(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
-    """Import people's labels on runs that are not in the file."""
+    """Yield people's labels on agent runs whose texts are not in the file."""
     log.use(dict.fromkeys(_REWARDS, "labels"))
     log.note(NAMED_BY_ID)
     labelled: set[str] = set()

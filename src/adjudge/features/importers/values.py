@@ -24,7 +24,7 @@ def is_empty(value: Json) -> bool:
 
 
 def is_missing(value: Json) -> bool:
-    """Return True for null, an empty text and NaN, also as a word."""
+    """Return True for null, NaN, an empty text and words for a missing value."""
     if isinstance(value, float):
         return math.isnan(value)
     return value is None or (isinstance(value, str) and value.strip().casefold() in _NOTHING)
@@ -37,7 +37,7 @@ def truth(value: Json) -> bool | None:
 
 
 def number(value: object) -> float | None:
-    """Return a finite number, also one that is written as text; else None."""
+    """Return a number, boolean or numeric text as a finite float, else None."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, str) and "_" in value:  # Python would read 1_2 as 12
@@ -66,7 +66,7 @@ def fields_of(pairs: JsonObject) -> Texts:
 
 
 def with_response(given: Texts, response: str) -> Texts:
-    """Add the response; an input of that name becomes ``given_response``."""
+    """Add the response; an input called ``response`` becomes ``given_response``."""
     inputs = {
         "given_response" if name == "response" else name: value for name, value in given.items()
     }

@@ -61,14 +61,15 @@ class Verdict:
 
     @property
     def passed(self) -> bool | None:
-        """True or False by the verdict, or by a score above the middle of the scale; None if
-        neither decides.
+        """True or False by the verdict, or by a score above the middle of the scale.
+
+        None if neither decides.
         """
         return passed(self.result.record(), {self.name: self._scale})
 
     @property
     def error_code(self) -> str:
-        """The kind of failure."""
+        """``abstained``, or the outcome of the first vote without a verdict."""
         if self.result.status is Status.ABSTAINED:
             return "abstained"
         return next(
@@ -104,8 +105,9 @@ class Verdict:
         return {name: str(value) for name, value in values.items() if value is not None}
 
     def scored_or_raise(self) -> Verdict:
-        """Return this verdict; raise a RunError if there is none, for tools whose failures are
-        exceptions.
+        """Return this verdict; raise a RunError if there is none.
+
+        This is for tools that expect failures as exceptions.
         """
         if not self.is_scored:
             raise RunError(
@@ -129,7 +131,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Asked:
-    """A judge with the criteria to ask it about."""
+    """A judge with the criteria that it applies."""
 
     judge: TextJudge
     criteria: str | Criteria | None = None
@@ -178,14 +180,17 @@ def instance_of(cells: Cells) -> Instance:
 
 
 def text_of(value: object) -> str | None:
-    """Return the output of a system as text."""
+    """Return a system's output as text, other values as JSON; None stays None."""
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def id_in(result: Result, ids: Sequence[str] | None, place: int, *columns: str) -> str | None:
-    """Return the row's id in another tool: a ids one, else that of one of these columns."""
+    """Return the row's id in another tool: from `ids` if given, else from these columns.
+
+    Return None if the row has no such column, or an empty one.
+    """
     if ids is not None:
         return ids[place]
     row = result.instance.metadata.get("row")

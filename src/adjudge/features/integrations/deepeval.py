@@ -15,7 +15,7 @@ from adjudge.features.integrations.adapters import Asked, TextJudge, Verdict
 
 
 class AdjudgeMetric(BaseMetric):  # type: ignore[misc]
-    """A metric of DeepEval that asks a judge.
+    """A DeepEval metric that asks a judge.
 
     Example: ``assert_test(case, [AdjudgeMetric(judge)])``. The score is from 0 to 1 and must reach
     ``threshold``.
@@ -52,7 +52,7 @@ class AdjudgeMetric(BaseMetric):  # type: ignore[misc]
     measure = sync_edge(a_measure)
 
     def is_successful(self) -> bool:
-        """Return True if the score reaches the threshold; a missing score does not."""
+        """Return True if the score reaches the threshold, False if it is missing."""
         self.success = (
             self.error is None and self.score is not None and self.score >= self.threshold
         )

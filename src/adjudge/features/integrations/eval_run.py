@@ -30,12 +30,12 @@ def run(
 ) -> Report:
     """Run an eval file, or a mapping with the same keys, and return its report.
 
-    ``folder``: where answers are kept, instead of the file's ``run``; what it holds already is not
-    asked again. ``limit``: judge only the first rows. ``budget``: what may be spent, instead of the
-    file's; at its limit BudgetSpent is raised, and the answers so far are in the folder.
+    ``folder`` replaces the file's ``run`` as the place for answers; answers already in it are
+    reused. ``limit`` judges only the first rows. ``budget`` replaces the file's budget; at its
+    limit BudgetSpent is raised, and the answers so far stay in the folder.
 
-    A file in a folder that is not trusted is refused if it does more than an ordinary one:
-    ``adjudge trust`` shows what, and asks.
+    In an untrusted folder, a file that does more than an ordinary one is refused; ``adjudge trust``
+    shows what it does and asks whether to trust it.
 
     >>> report = run("eval.yaml", limit=20)  # doctest: +SKIP
     >>> [(one.name, one.summary.mean) for one in report.sections]  # doctest: +SKIP

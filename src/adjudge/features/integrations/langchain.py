@@ -28,7 +28,7 @@ _CHOSEN: Mapping[int | str, tuple[str | None, float]] = {
 
 
 class _OptionalInputs(_EvalArgsMixin):  # type: ignore[misc]
-    """Shows optional inputs to the judge without LangChain's warning that they are ignored."""
+    """Passes optional inputs to the judge without LangChain's warning about ignored inputs."""
 
     def __init__(self, requires_input: bool, requires_reference: bool) -> None:
         self._requires_input, self._requires_reference = requires_input, requires_reference

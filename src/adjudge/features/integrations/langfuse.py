@@ -22,9 +22,10 @@ def send_scores(
 ) -> int:
     """Send a score for each result with a verdict and return how many were sent.
 
-    Sent again, a score replaces itself. `trace_ids` has one id per result; without it the column
-    ``trace_id`` of each row is used, and rows without one are left out. Scores are from 0 to 1;
-    criteria whose options have no scores become categories.
+    Sending a score again overwrites the earlier one. A result without a verdict is sent as an error
+    event. `trace_ids` has one id per result; without it the column ``trace_id`` of each row is
+    used, and rows without one are left out. Scores are from 0 to 1; criteria whose options have no
+    scores become categories.
     """
     count = 0
     for place, result in enumerate(results):

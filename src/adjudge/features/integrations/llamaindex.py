@@ -15,7 +15,7 @@ from adjudge.features.integrations.adapters import Asked, TextJudge
 
 
 class AdjudgeEvaluator(BaseEvaluator):  # type: ignore[misc]
-    """An evaluator of LlamaIndex.
+    """A LlamaIndex evaluator that asks a judge.
 
     Example: ``AdjudgeEvaluator(judge, criteria).evaluate(query=, response=, contexts=)``
     """

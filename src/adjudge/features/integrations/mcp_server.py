@@ -160,7 +160,7 @@ def _add_judging(server: MCPServer, service: JudgingService) -> None:
         fields: FieldsArgument | None = None,
         votes: int = 1,
     ) -> Judgment:
-        """Say which of two or more responses is better; asked in both orders."""
+        """Decide which of two or more responses is better, asking in both orders."""
         return await _judge(service, lambda: service.compare(criteria, responses, fields, votes))
 
     for tool in (judge_text, compare_responses):
@@ -186,7 +186,7 @@ def _add_criteria(server: MCPServer, service: JudgingService) -> None:
         )
 
     async def lint_criteria(criteria: CriteriaArgument) -> FindingList:
-        """Look for what is likely to go wrong with criteria before a model is asked."""
+        """Find likely problems in criteria, without asking a model."""
         pairwise = isinstance(criteria, dict) and criteria.get("kind") == "pairwise"
         findings = await _ask_in_thread(
             lambda: lint(service.criteria(criteria, "pairwise" if pairwise else "direct"))
@@ -206,11 +206,11 @@ def _add_runs(server: MCPServer, root: Path) -> None:
     index = RunIndex(root)
 
     async def list_runs() -> RunList:
-        """List the runs that may be looked at, the newest first."""
+        """List the runs that may be read, newest first."""
         return RunList.model_validate({"runs": await _ask_in_thread(index.runs)})
 
     async def run_status(run: str) -> RunFigures:
-        """Say what a run comes to: its state, each criterion's mean, failures and calls."""
+        """Return a run's main figures: its state, each criterion's mean, failures and calls."""
         return RunFigures.model_validate(await _ask_in_thread(lambda: index.run(run)))
 
     async def run_rows(
@@ -221,8 +221,9 @@ def _add_runs(server: MCPServer, root: Path) -> None:
         limit: int = 10,
         after: str = "",
     ) -> RowList:
-        """Show judgments of a run, the worst first, at most 20 at a time; ``after`` is the ``next``
-        of the page before.
+        """Return judgments of a run, the worst first, at most 20 at a time.
+
+        ``after`` is the ``next`` of the previous page.
         """
         most = min(limit, MOST_ROWS)
         page = await _ask_in_thread(
@@ -235,9 +236,7 @@ def _add_runs(server: MCPServer, root: Path) -> None:
         )
 
     async def calibration(run: str) -> CalibrationList:
-        """Say what people's labels make of a run's numbers: the corrected ones, or why there are
-        none.
-        """
+        """Return a run's numbers corrected by people's labels, or why there are none."""
         calibrations = await _ask_in_thread(lambda: index.calibration(run))
         return CalibrationList.model_validate({"calibrations": calibrations})
 
@@ -246,7 +245,10 @@ def _add_runs(server: MCPServer, root: Path) -> None:
 
 
 async def _ask_in_thread(ask: Callable[[], T]) -> T:
-    """Run `ask` in a separate thread, and raise adjudge's errors as tool errors."""
+    """Run `ask` in a separate thread, and turn adjudge's errors into tool errors.
+
+    BudgetSpent, RunStopped and ModelUnusable are re-raised as they are.
+    """
     try:
         # A call that waits for a model must block neither other calls nor the end of the server.
         return await asyncio.wrap_future(started(ask, "adjudge mcp"))
@@ -278,7 +280,7 @@ async def _judge(service: JudgingService, ask: Callable[[], Result]) -> Judgment
 
 
 def _row(record: JudgmentRecord) -> JsonDict:
-    """Return a judgment with its texts between marks."""
+    """Return a judgment as JSON, with marks around the texts written by others."""
     texts = {"id": record.id, "explanation": record.explanation, "reason": record.reason}
     outcome = record.outcome()
     return {

@@ -38,9 +38,10 @@ def log_results(results: Iterable[Result], trace_ids: Sequence[str] | None = Non
 
 
 def log_labels(labels: Iterable[Label], trace_ids: Mapping[str, str]) -> int:
-    """Log people's labels as feedback and return how many were logged.
+    """Log labels as feedback and return how many were logged.
 
-    `trace_ids` maps a label's row id, or the row's identity, to its trace.
+    `trace_ids` maps a label's row id, or the row's identity, to its trace. Labels without a trace
+    or an answer are left out.
     """
     count = 0
     for label in labels:
@@ -83,7 +84,8 @@ def adjudge_scorer(
 def feedback_of(verdict: Verdict) -> Feedback:
     """Return a judgment as MLflow's feedback.
 
-    The value is yes or no for PASS and FAIL, a score from 0 to 1, else the option; or an error.
+    The value is yes or no for PASS and FAIL, else a score from 0 to 1, else the option. Without a
+    verdict, the feedback has an error instead.
     """
     source = AssessmentSource("LLM_JUDGE", verdict.models)
     if not verdict.is_scored:

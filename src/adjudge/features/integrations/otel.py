@@ -102,14 +102,14 @@ class Traces:
             provider.shutdown()
 
     def on_event(self, event: Event) -> None:
-        """Emit an event of a run."""
+        """Emit a run's judgments and calls; ignore its other events."""
         if isinstance(event, JudgmentDone):
             self.emit(event.result, judge=event.judge)
         elif isinstance(event, Called):
             self.on_call(event.call)
 
     def emit_all(self, results: Iterable[Result]) -> None:
-        """Emit an event for each result, as judges return them."""
+        """Emit events for the results that a judge returned."""
         for result in results:
             self.emit(result)
 
@@ -128,7 +128,7 @@ class Traces:
             )
 
     def on_call(self, call: Call) -> None:
-        """Emit a client span for a call to a model."""
+        """Emit a client span for a model call."""
         from opentelemetry.trace import Link, SpanKind, StatusCode, get_current_span
 
         judged_context = self._parents.context_of(call.ballot.instance) if call.ballot else None
@@ -184,8 +184,9 @@ class Traces:
         return self._own(LoggerProvider, _logs.get_logger_provider(), send)
 
     def _own(self, kind: type[E], current: object, send: Callable[[E], None]) -> E:
-        """Return the provider of the process if it is of this kind, else a new one that sends to
-        the OTLP endpoint.
+        """Return the process's provider if it is of this kind.
+
+        Else return a new one that sends to the OTLP endpoint.
         """
         if isinstance(current, kind):
             return current
@@ -196,7 +197,7 @@ class Traces:
 
 
 def traces_of_plan(plan: Plan) -> Traces:
-    """Make the traces of a run that is about to be carried out."""
+    """Return the traces for a run that is about to start."""
     locks = {
         ready.name: judge_identity(JudgeConfiguration.of(plan.configuration[ready.label]))
         for ready in plan.judges
@@ -243,7 +244,7 @@ def _traceparent(trace: str, span: str) -> str:
 
 
 def _cells(instance: Instance) -> Callable[..., str]:
-    """Return a reader of the row's cells by column name."""
+    """Return a function that reads the row's cells by column name."""
     row = instance.metadata.get("row")
     cells: Mapping[str, object] = {
         **instance.fields,
@@ -317,7 +318,7 @@ def _call_attributes(call: Call) -> Attributes:
 
 
 def _content(call: Call) -> Attributes:
-    """Return prompt and reply, if the user allows them to be sent."""
+    """Return the prompt and reply if the user allows them to be sent, else nothing."""
     if os.environ.get(names.CAPTURE_CONTENT, "").strip().lower() != "true":
         return {}
     messages = [_message(message.role, message.content) for message in call.request.prompt.messages]
@@ -337,7 +338,7 @@ def _message(role: str, content: str) -> JsonDict:
 
 
 def _provider(model: str) -> str:
-    """Return the provider by the convention's names."""
+    """Return the provider's name in the OpenTelemetry convention."""
     # A server at a custom address speaks OpenAI's protocol.
     head = "openai" if "://" in model else model.partition("/")[0]
     return names.PROVIDERS.get(head, head)

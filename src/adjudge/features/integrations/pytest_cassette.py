@@ -13,8 +13,9 @@ _REPLIES, _PART = "replies.jsonl", ".part.jsonl"
 
 
 class Cassette:
-    """Recorded replies: those of earlier sessions are reused, new ones go into this
-    process's file.
+    """Recorded replies.
+
+    Those of earlier sessions are reused; new ones go into this process's file.
     """
 
     def __init__(self, folder: Path, process: str) -> None:
@@ -53,7 +54,7 @@ def join_parts(folder: Path) -> None:
 def replayed(folder: Path, model: str) -> str:
     """Return the id of the model that replays the recording.
 
-    If several models were recorded, it replays the given one.
+    If several models were recorded, the given one among them is replayed.
     """
     file = recording(folder)
     recorded = {name for name, _, _ in read_replies(file)}
@@ -62,7 +63,10 @@ def replayed(folder: Path, model: str) -> str:
 
 
 def recording(folder: Path) -> Path:
-    """Return the file of recorded replies; raise a SetupError if there is none."""
+    """Return the file of recorded replies: `folder` itself, or the one in it.
+
+    Raise a SetupError if there is none.
+    """
     file = folder / _REPLIES if folder.is_dir() else folder
     if not file.is_file():
         raise SetupError(

@@ -34,7 +34,7 @@ class Decision:
 
     @property
     def function(self) -> str:
-        """The name of the test function alone, which several files and classes may have."""
+        """The test function's name alone, which need not be unique."""
         return self.test.rpartition("::")[2]
 
 
@@ -109,7 +109,10 @@ class JudgedRun:
 
 
 def worst_of(gates: Sequence[GateResult]) -> str:
-    """Return the verdict that decides: failed before inconclusive before holds."""
+    """Return the worst verdict: failed, else inconclusive, else holds.
+
+    Without any gates, the result is inconclusive.
+    """
     return next(
         (verdict for verdict in GATE_ORDER if verdict in {gate.verdict for gate in gates}),
         "inconclusive",

@@ -71,7 +71,10 @@ class GroupSettings:
 
 
 def group_settings(given: Mapping[str, Any]) -> GroupSettings:
-    """Read the arguments of a mark; raise a SetupError for unknown ones."""
+    """Read the arguments of a mark.
+
+    Raise a SetupError for an unknown argument, or without criteria.
+    """
     names = [argument.name for argument in fields(GroupSettings)]
     for name in given:
         if name not in names:
@@ -121,10 +124,10 @@ T = TypeVar("T")
 
 
 def briefly(render: Callable[[object], str], ask: Callable[[], T]) -> T:
-    """Return the result of `ask`; raise adjudge's errors in the session's language and without
-    traceback.
+    """Return the result of `ask`, and shorten adjudge's errors.
 
-    So a test's report shows the test, not adjudge's code.
+    They are raised in the session's language and without traceback, so that a report shows the
+    test, not adjudge's code.
     """
     __tracebackhide__ = True
     try:
@@ -189,8 +192,8 @@ class Collect:
     ) -> None:
         """Add a case to the test's group, which is judged after the last test.
 
-        ``fields`` are further fields that the criteria read. ``id`` is the case's name, by which
-        other sessions find it; by default the test's name and a number.
+        ``fields`` are further fields that the criteria read. ``id`` identifies the case in other
+        sessions; by default it is the test's name and a number.
         """
         name = id or (f"{self._test} #{len(self._cases) + 1}" if self._cases else self._test)
         texts = {**texts_beside(user_input, reference, contexts), **fields}

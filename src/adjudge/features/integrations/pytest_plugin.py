@@ -118,7 +118,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrize a test that is marked ``conversations`` by the conversations of its file."""
+    """Parametrize tests marked ``conversations`` with the conversations in their file."""
     mark = metafunc.definition.get_closest_marker("conversations")
     if mark is None or "conversation" not in metafunc.fixturenames:
         return
@@ -190,9 +190,7 @@ def judged_agent(request: pytest.FixtureRequest) -> Callable[..., JudgedAgent]:
 
 @pytest.fixture
 def judged_goldens(request: pytest.FixtureRequest) -> Callable[[str | Path], None]:
-    """Have the judge decide the golden cases of a file of criteria:
-    ``judged_goldens("criteria/tone.yaml")``.
-    """
+    """Judge the golden cases in a criteria file: ``judged_goldens("criteria/tone.yaml")``."""
     session, undecided = _judging(request.config), _undecided_callback(request.config, request.node)
     update: bool = request.config.option.judged_update
     return _brief(session, lambda path: session.try_goldens(path, undecided, update=update))
@@ -209,8 +207,9 @@ def _brief(session: JudgingSession, of_file: Callable[[Path], T]) -> Callable[[s
 
 
 def rows(path: str | Path) -> list[dict[str, object]]:
-    """Return the rows of a data file of any kind, for ``parametrize``; a row that cannot be read
-    raises.
+    """Return the rows of a data file of any kind, for ``parametrize``.
+
+    Raise a RunError for a row that cannot be read.
     """
     from adjudge.core.data.sources.opener import open_source
     from adjudge.core.data.sources.row import BadRow
@@ -283,7 +282,10 @@ def _judging(config: pytest.Config) -> JudgingSession:
 
 
 def _undecided_callback(config: pytest.Config, node: pytest.Item) -> Callable[[str], None]:
-    """Return a function that ends a test as undecided, which is a separate outcome."""
+    """Return a function that ends a test as undecided.
+
+    The test is skipped or, with ``--judged-inconclusive=fail``, failed.
+    """
 
     def end(reason: str) -> None:
         node.user_properties.append((OUTCOME, INCONCLUSIVE))

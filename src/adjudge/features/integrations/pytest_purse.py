@@ -16,7 +16,7 @@ _FILE = "spent.json"
 
 @dataclass(frozen=True)
 class Purse:
-    """The money of a session whose runs are next to each other in ``folder``.
+    """A session's spending limit, shared by the runs in ``folder``.
 
     A caller must hold the session's lock.
     """
@@ -25,8 +25,9 @@ class Purse:
     max_usd: float | None
 
     def left(self, run: Path) -> Budget | None:
-        """Return the total budget of this run, including what it has spent already; None without a
-        limit.
+        """Return the run's total budget, including the money it has spent already.
+
+        Return None if there is no limit.
         """
         if self.max_usd is None:
             return None

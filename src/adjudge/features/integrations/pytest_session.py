@@ -83,9 +83,7 @@ class JudgingSession:
             return "en"
 
     def render(self, text: object) -> str:
-        """Return a message in that language, cleaned so that CI systems take no text for a
-        command.
-        """
+        """Return a message in the project's language, with any CI commands defused."""
         return clean(render(text, self.language))
 
     def undecided(self, reason: str) -> str:
@@ -103,7 +101,8 @@ class JudgingSession:
     ) -> JudgedText:
         """Judge one text.
 
-        The same question about the same text is asked once, in whichever process.
+        Repeating a question about the same text in a session asks it only once, even in another
+        process.
         """
         instance = Instance(fields)
         key = content_hash(criteria, instance.fields, votes, self.models)[:16]
@@ -133,7 +132,7 @@ class JudgingSession:
         return JudgedAgent(results, undecided, self.render)
 
     def run_file(self, path: Path, undecided: Undecided) -> JudgedRun:
-        """Run an eval file, in this session's folder."""
+        """Run an eval file, and store the run in this session's folder."""
         file = open_eval(
             self.root / path,
             find_project(self.root),
@@ -153,8 +152,10 @@ class JudgingSession:
         return JudgedRun(outcome, self.folder / name, self.root, lowest, undecided, self.render)
 
     def try_goldens(self, path: Path, undecided: Undecided, *, update: bool) -> None:
-        """Judge the golden cases of a file of criteria; with ``update``, store the verdicts as the
-        expected ones.
+        """Judge the golden cases in a criteria file, and fail if a verdict is wrong.
+
+        With ``update``, the verdicts are stored as the expected ones instead. In both cases, cases
+        that cannot be decided end the test as undecided, unless it has failed.
         """
         file, changed = self.root / path, dict[str, dict[int, str]]()
         wrong: list[Message] = []
@@ -193,7 +194,8 @@ class JudgingSession:
     def decide(self, group: Group) -> Decision:
         """Judge all cases of a group and decide.
 
-        An error becomes a failed decision, so the session goes on.
+        An error becomes a failed decision and a spent budget an inconclusive one, so the session
+        goes on.
         """
         settings, folder = group.settings, self.folder / _slug(group.name)
         title = (
@@ -284,7 +286,7 @@ class JudgingSession:
 
     @contextmanager
     def _turn(self, folder: Path) -> Iterator[None]:
-        """Lock the run's folder."""
+        """Lock the run's folder or, if money is limited, the whole session's."""
         # With a budget, lock the whole session: two runs must not spend the same remaining money.
         place = self.folder if self.max_usd is not None else folder
         place.mkdir(parents=True, exist_ok=True)
@@ -340,7 +342,10 @@ class JudgingSession:
 
 
 def _baseline_run(baseline: Path | None, group: str) -> Path | None:
-    """Return the run of this group in the baseline session."""
+    """Return this group's run in the baseline session; None without a baseline.
+
+    Raise a SetupError if the baseline folder holds no runs.
+    """
     if baseline is None:
         return None
     if not baseline.is_dir() or not any(holds_run(folder) for folder in baseline.iterdir()):
@@ -392,10 +397,9 @@ def _decision(title: Message, outcome: RunOutcome, folder: Path, baseline: Path 
 
 
 def _entry(criteria: object, name: str, votes: int) -> AspectEntry | DirectEntry:
-    """Return the judge for criteria, as on the command line.
+    """Return the judge's settings for criteria, as on the command line.
 
-    A name is that of ready-made criteria, else of a ready-made aspect. A sentence passes or fails;
-    criteria with options choose one.
+    A sentence or a ready-made aspect passes or fails; any other criteria choose an option.
     """
     if not isinstance(criteria, str | Criteria):
         raise SetupError(

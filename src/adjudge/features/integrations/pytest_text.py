@@ -36,7 +36,7 @@ def unescape_name(name: str) -> str:
 
 
 def _letter(match: re.Match[str]) -> str:
-    """Return the character of an escape; a doubled backslash is a backslash."""
+    """Return an escape's character; unprintable ones stay escaped."""
     code = next(filter(None, match.groups()), "5c")
     letter = chr(int(code, 16))
     # What cannot be printed stays escaped.
@@ -71,8 +71,9 @@ class JudgedText:
 
     @property
     def passed(self) -> bool | None:
-        """True or False by the verdict, or by a score above the middle of the scale; None if
-        neither decides.
+        """True or False by the verdict, or by a score above the middle of the scale.
+
+        None if neither decides.
         """
         criteria = self.result.criteria
         options = {
@@ -95,7 +96,7 @@ class JudgedText:
     def must_pass(self, agreement: float = 0.0) -> None:
         """Fail the test unless the judgment passes.
 
-        With less ``agreement`` of the votes than this, nothing is decided.
+        If the share of votes that agree is below ``agreement``, the test ends undecided.
         """
         __tracebackhide__ = True
         self._must(True, agreement)
@@ -106,7 +107,10 @@ class JudgedText:
         self._must(False, agreement)
 
     def must_be(self, *options: str) -> None:
-        """Fail the test unless one of these options was chosen."""
+        """Fail the test unless one of these options was chosen.
+
+        Without a verdict, the test ends undecided.
+        """
         if self.result.verdict is None:
             self._undecided(str(self))
         elif self.result.verdict not in options:
@@ -151,7 +155,7 @@ class LowestCases:
         self._count = 0
 
     def hear(self, event: object) -> None:
-        """Keep a judgment unless it has the best score."""
+        """Keep a judgment if it is among the lowest, unless it has the best score."""
         if not isinstance(event, JudgmentDone):
             return
         result = event.result
@@ -166,7 +170,7 @@ class LowestCases:
         )[:_MOST_CASES]
 
     def lines(self, render: Render) -> Iterator[str]:
-        """Yield each case with its verdict, the reason and the text."""
+        """Yield two lines per case (id and verdict, then text), and the number of others."""
         for result in self._kept:
             judged_text = JudgedText(result, lambda _: None, render)
             value = result.instance.fields.get(result.criteria.to_evaluate_field, "")

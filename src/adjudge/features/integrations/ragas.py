@@ -16,7 +16,7 @@ from adjudge.features.integrations.adapters import Asked, TextJudge, Verdict
 
 
 class AdjudgeMetric(SimpleBaseMetric):  # type: ignore[misc]
-    """A metric of Ragas that asks a judge.
+    """A Ragas metric that asks a judge.
 
     ``metric.score(user_input=, response=)`` returns a MetricResult with a score from 0 to 1 and its
     reason.

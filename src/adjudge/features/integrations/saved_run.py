@@ -32,15 +32,21 @@ class Run:
 
     @property
     def info(self) -> RunInfo:
-        """State, judges, votes and cost of the run as far as it has come."""
+        """The run's state, judges, votes and cost so far."""
         return run_info(self.folder)
 
     def records(self, *, votes: bool = False, judge: str | None = None) -> Iterator[JudgmentRecord]:
-        """Read the judgments, by judge and row; on request with their votes, or of one judge."""
+        """Yield the judgments in order of judge and row.
+
+        ``votes`` includes their votes; ``judge`` selects one judge.
+        """
         return records_of(self.folder, votes=votes, judge=judge)
 
     def report(self, *, by: str | None = None, language: str | None = None) -> Report:
-        """Report what ``adjudge runs show`` prints. ``by``: also per value of this column."""
+        """Return the report that ``adjudge runs show`` prints.
+
+        ``by`` also reports each value of this column.
+        """
         return report_of_run(self.folder, by=by, language=language)
 
     async def areport(self, *, by: str | None = None, language: str | None = None) -> Report:
@@ -54,7 +60,7 @@ class Run:
         criteria: str | None = None,
         judge: str | None = None,
     ) -> list[Calibration]:
-        """Correct the rates of the run by human labels, by default those in its folder."""
+        """Correct the run's rates using human labels, by default those in its folder."""
         return calibrate_run(self.folder, labels, criteria=criteria, judge=judge)
 
     async def acalibrate(
@@ -83,7 +89,7 @@ class Run:
 
 
 def load_run(folder: str | Path) -> Run:
-    """Open a run folder; a RunError names what is not one."""
+    """Open a run folder; raise a RunError if it is not one."""
     run_info(folder)
     return Run(Path(folder))
 

@@ -21,10 +21,10 @@ _FIRST_SHARE, _STEP = 0.2, 0.05
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """A threshold and its promise.
+    """A confidence threshold, and the risk that it guarantees.
 
-    Accepting verdicts from this confidence on adds at most ``risk`` errors per row to those of the
-    expensive judge, except with probability ``delta``.
+    With a probability of at least 1 − ``delta``, accepting verdicts from this confidence on adds at
+    most ``risk`` errors per row to those of the expensive judge.
     """
 
     confidence: float | None
@@ -120,10 +120,11 @@ def acceptance(
     risk: float = RISK,
     delta: float = DELTA,
 ) -> Acceptance:
-    """Return the lowest threshold that keeps the promise.
+    """Return the lowest threshold that keeps the added errors per row within `risk`.
 
     Fixed-sequence testing: start with the most confident rows and stop at the first failure. `harm`
-    is per row 1 if only the learned judge is wrong, −1 if only the expensive one is, else 0.
+    holds, for each row, 1 if only the learned judge is wrong, −1 if only the expensive one is, else
+    0.
     """
     order = sorted(range(len(harm)), key=lambda place: (-confidences[place], place))
     accepted_count: int | None = None

@@ -77,7 +77,8 @@ def examples_of(
 ) -> Examples:
     """Return examples of one criterion of a run.
 
-    `source` is people's labels, the votes of ``model``, or labels and, for rows without one, votes.
+    `source` selects people's labels, the votes of ``model``, or both; then votes only fill in for
+    missing labels.
     """
     scale = label_scale(folder, criterion)
     judge = scale.judges[0]
@@ -176,9 +177,9 @@ class _Reading:
     def _examples_in(
         self, ledger: Connection, run_rows: Rows, verdicts: Counter[str]
     ) -> Iterator[Example]:
-        """Yield an example for each text with an answer; its group is the place of its unit.
+        """Yield an example for each distinct text with an answer, grouped by its unit.
 
-        Every judgment is added to ``run_rows`` and counted in ``verdicts``.
+        Every judgment with a verdict is added to ``run_rows`` and counted in ``verdicts``.
         """
         judge, scale = self.judged, self.judged.scale.scale
         identities: set[str] = set()
@@ -210,7 +211,7 @@ class _Reading:
             )
 
     def _majority_vote(self, record: JudgmentRecord) -> str | None:
-        """Return the answer of most votes of the model; None if they are evenly split."""
+        """Return the answer that most of the model's votes give; None if tied or absent."""
         if self.model is None:
             return None
         counts = Counter(_options(record.votes or (), self.model)).most_common(2)
@@ -228,7 +229,7 @@ def _options(votes: Iterable[VoteRecord], model: str) -> Iterator[str]:
 def _only_model(configuration: JudgeConfiguration) -> str:
     """Return the only model of a judge; for a cascade, that of the last step.
 
-    Empty if there are several, or if the model is free.
+    Return an empty text if there are several, or if the model is local and so free.
     """
     models = list(configuration.models)
     if configuration.steps:
@@ -253,7 +254,7 @@ def _ballot(criteria: Criteria, record: JudgmentRecord, judge: JudgeConfiguratio
 
 
 def _group(cluster: object, example: Example) -> str:
-    """Return the group of a row."""
+    """Return the row's cluster as its group, or the row's identity if it has none."""
     # Rows without a cluster are separate groups; their identity does not depend on the run's order.
     return example.identity if isinstance(cluster, int) else str(cluster)
 
@@ -261,7 +262,10 @@ def _group(cluster: object, example: Example) -> str:
 def _weigh(
     rows: Sequence[Example], verdicts: Counter[str], labels: Sequence[Label]
 ) -> list[Example]:
-    """Weight rows that were drawn within a verdict by the number of all rows with that verdict."""
+    """Weight rows that were drawn within a verdict by the number of all rows with that verdict.
+
+    The weights are scaled to a mean of 1.
+    """
     if any(label.design == "random_within_verdict" for label in labels):
         drawn = Counter(example.verdict for example in rows if example.measures)
         rows = [

@@ -51,8 +51,9 @@ class Sample:
         self._rarer = min(len({*self._group[positive]}), len({*self._group[~positive]}))
 
     def auc(self, scores: Floats) -> Measured:
-        """Return how often a row of the first answer scores above one of the second; ties count
-        half.
+        """Return how often a row of the first answer scores above one of the second.
+
+        Ties count half.
         """
         positive, weights = self.positive, self.weights
         place = np.empty(len(scores))
@@ -81,12 +82,12 @@ class Sample:
         return Measured(value, influence, _least_variance(value, self._groups))
 
     def majority(self) -> NDArray[np.bool_]:
-        """Return the more frequent answer for every row."""
+        """Return for every row True if the first answer is the more frequent one."""
         share = float(np.average(self.positive, weights=self.weights))
         return np.full(len(self.positive), share >= 0.5)
 
     def figure(self, measured: Measured, level: float = 0.95) -> Figure:
-        """Add an interval within 0 and 1."""
+        """Return the figure with an interval that is clipped to 0 and 1."""
         half = self._half(measured.influence, measured.least, level)
         return Figure(
             measured.value, max(0.0, measured.value - half), min(1.0, measured.value + half)
@@ -106,7 +107,7 @@ class Sample:
 
 
 def _least_variance(value: float, count: int) -> float:
-    """Return the least variance to assume for a share."""
+    """Return the least variance to assume: above 0 only if the share is 0 or 1."""
     # Near 0 or 1 the rows show no spread: assume that half a row more would differ.
     share = (value * count + 0.5) / (count + 1)
     return share * (1 - share) / (count + 1) if value in (0.0, 1.0) else 0.0

@@ -136,7 +136,10 @@ class Fit:
     """One fitted head: the kernel is decomposed once, and every penalty and fold is exact."""
 
     def __init__(self, rows: Rows, answers: Floats, weights: Floats, folds: NDArray[np.int64]):
-        """``answers``: 1 for the first option and −1 for the second; ``weights``: with mean 1."""
+        """Decompose the kernel.
+
+        ``answers`` are 1 for the first option and −1 for the second; ``weights`` have mean 1.
+        """
         self._rows, self._answers, self._weights, self._folds = rows, answers, weights, folds
         counts = counted(rows.texts)
         self._rarity = rarity(counts).astype(np.float16)
@@ -161,7 +164,7 @@ class Fit:
         self._left_out = {penalty: self._scores_left_out(penalty) for penalty in PENALTIES}
 
     def left_out(self) -> LeftOut:
-        """Return scores for honest figures: neither penalty nor curve has seen the row."""
+        """Return scores for rows whose penalty and curve were fitted without them."""
         scores = np.empty(len(self._answers))
         for fold in np.unique(self._folds):
             inside = self._folds == fold
@@ -212,7 +215,7 @@ class Fit:
         return dual
 
     def _scores_left_out(self, penalty: float) -> Floats:
-        """Return each fold's scores by a head that was fitted to the others, exactly."""
+        """Return each fold's exact scores by a head fitted to the other folds."""
         dual, scores = self._solve(penalty), np.empty(len(self._answers))
         for fold in np.unique(self._folds):
             inside = np.flatnonzero(self._folds == fold)

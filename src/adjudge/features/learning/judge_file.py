@@ -74,7 +74,7 @@ class JudgeFile:
 
     @classmethod
     def read(cls, path: Path) -> JudgeFile:
-        """Read a file; raise a SetupError that says in one line why it cannot be used."""
+        """Read a file; raise a SetupError with the reason if it cannot be used."""
         try:
             if path.stat().st_size > _LARGEST:
                 raise _broken(path, Message("it is too large"))

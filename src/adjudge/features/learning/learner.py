@@ -362,9 +362,7 @@ class Data:
         )
 
     def halves(self) -> tuple[Data, Data]:
-        """Split into two halves that share no group. The half of a row does not depend on other
-        rows.
-        """
+        """Split into two halves of similar size that share no group."""
         halves = folds_of([row.group for row in self.rows], 2)
         return self.part(np.flatnonzero(halves == 0)), self.part(np.flatnonzero(halves == 1))
 
@@ -424,7 +422,7 @@ class Study:
         )
 
     def _ranking_values(self, name: str, log_odds: Floats) -> Floats:
-        """Return the values to rank rows by."""
+        """Return the values to rank by: the zero-shot log-odds as they are, else `log_odds`."""
         zero_shot = self.data.features.zero_shot
         # The raw output of a zero-shot judge, which no fold has touched.
         return zero_shot if name == "zero_shot" and zero_shot is not None else log_odds
@@ -487,7 +485,7 @@ class Study:
 def promise(
     data: Data, learned: Study, settings: LearnSettings, reference: str
 ) -> Acceptance | None:
-    """Set the threshold on rows that the head has not learned from."""
+    """Return the threshold, set on rows that the head has not learned from."""
     log_odds = learned.fit.head().log_odds(data.features)
     return _acceptance(data, log_odds, settings, reference, proven=True)
 
@@ -495,7 +493,7 @@ def promise(
 def _acceptance(
     data: Data, log_odds: Floats, settings: LearnSettings, reference: str, *, proven: bool
 ) -> Acceptance | None:
-    """Set the threshold on rows that had equal chances to be drawn, one per group."""
+    """Return the threshold set on randomly drawn rows, one per group; None without any."""
     options = data.rows[0].ballot.question.labels
     confidences, harm = [], []
     groups: set[str] = set()

@@ -61,8 +61,9 @@ class PromptForm:
 
     @classmethod
     def of(cls, ballot: Ballot) -> PromptForm:
-        """Return the form of a ballot's prompts; raise a SetupError if no head can learn the
-        question.
+        """Return the form of a ballot's prompts.
+
+        Raise a SetupError if no head can learn the question.
         """
         question = ballot.question
         if not isinstance(question, Choice) or len(question.options) != 2:

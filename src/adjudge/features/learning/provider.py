@@ -34,7 +34,7 @@ _KEPT = 512
 
 
 class LearnedModel:
-    """A head that people's labels taught, on the embedded model or on words alone."""
+    """A head learned from labels or votes, on the embedded model or on words alone."""
 
     capabilities = Capabilities(
         logprobs=True,
@@ -70,7 +70,7 @@ class LearnedModel:
 
     @property
     def accepting(self) -> Accepting | None:
-        """The confidence from which a cascade may take its verdicts."""
+        """The confidence from which a cascade may accept its verdicts; None if not set."""
         acceptance: Acceptance | None = self.file.acceptance
         if acceptance is None:
             return None
@@ -85,7 +85,10 @@ class LearnedModel:
         )
 
     async def complete(self, request: Request) -> Reply:
-        """Return the probabilities of both options. The model cannot write text."""
+        """Return the probabilities of both options. The model cannot write text.
+
+        Raise a SetupError for any other question.
+        """
         form, prompt = self.file.form, request.prompt
         if not request.labels:
             raise SetupError(

@@ -43,7 +43,7 @@ def show_learned(learned: LearnedJudge, screen: Screen) -> None:
 
 
 def verdict_sentence(figures: LearnedFigures) -> Message:
-    """Say whether the learned judge is better than the free ways to judge."""
+    """Return a sentence on whether the learned judge beats the free ways to judge."""
     best = max(figures.gains, key=lambda gain_of: -gain_of[1].lower)
     name, gain = best
     values = {
@@ -90,7 +90,7 @@ def lines(learned: LearnedJudge) -> Iterator[Message]:
 
 
 def next_lines(path: Path) -> Iterator[Message]:
-    """Say how to use the judge."""
+    """Yield lines on how to use the judge."""
     name = shlex.quote(f"learned/{path}")
     yield Message("written to {path}: judge with -m {name}", path=path, name=name)
 

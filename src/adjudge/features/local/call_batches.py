@@ -56,8 +56,9 @@ class CallBatches(Generic[Question, Answer]):
                 task.add_done_callback(self._passes.discard)
 
     def _next(self) -> list[tuple[Question, asyncio.Future[Answer]]]:
-        """Return the calls of the next pass: a fair share of the waiting ones, of the last pass's
-        kind if possible.
+        """Return the calls of the next pass: a fair share of those waiting.
+
+        They are of the last pass's kind if possible.
         """
         kind = self._next_kind()
         waiting = self._waiting[kind]

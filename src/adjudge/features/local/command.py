@@ -179,7 +179,7 @@ def _as_json(entry: _Entry) -> JsonDict:
 
 
 def key_state(spec: ProviderSpec) -> Message:
-    """Return the variable of the key and whether it is set, never the key itself."""
+    """Return the key's variable and whether it is set, never the key itself."""
     if spec.key_variable is None:
         return Message("none needed")
     if key_for(spec):

@@ -21,8 +21,9 @@ _NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 
 
 def import_numpy() -> None:
-    """Load numpy with one thread, so that sums are equal on every machine; raise a SetupError if it
-    is missing.
+    """Load numpy with one thread, so that sums are equal on every machine.
+
+    Raise a SetupError if it is missing.
     """
     try:
         with _set_while_loading("1", _NUMPY_THREADS):
@@ -34,7 +35,10 @@ def import_numpy() -> None:
 
 
 def import_onnxruntime() -> Any:
-    """Return the library that runs the embedded model; raise a SetupError if it is missing."""
+    """Return the library that runs the embedded model.
+
+    Raise a SetupError if it is missing or cannot be loaded.
+    """
     try:
         with _set_while_loading("1", _NUMPY_THREADS):
             import numpy  # noqa: F401
@@ -53,8 +57,9 @@ def import_onnxruntime() -> Any:
 
 
 def import_xllamacpp() -> Any:
-    """Return the library that runs other GGUF files and writes; raise a SetupError if it is
-    missing.
+    """Return the library that runs other GGUF files and writes answers.
+
+    Raise a SetupError if it is missing or cannot be loaded.
     """
     try:
         with _set_while_loading("passive", *_WAITING):

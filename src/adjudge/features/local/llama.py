@@ -77,7 +77,7 @@ class Llama:
         return LabelLogprobs(scores, len(prefix) + len(suffix), evaluated + read)
 
     def write(self, messages: Sequence[ChatMessage], options: JsonObject) -> JsonObject:
-        """Return a written answer as the server's chat completion."""
+        """Generate an answer and return the server's chat completion."""
         self._prefix = self._slot = []
         turns = [
             {"role": message.role, "content": self._defuse(message.content)} for message in messages
@@ -107,7 +107,10 @@ class Llama:
         return prefix, [*self._tokenise(tail, False), *self._tokens(self._after, True)]
 
     def _label(self, label: str) -> int:
-        """Return the one token of ``label`` at the beginning of an answer."""
+        """Return the token of ``label`` at the beginning of an answer.
+
+        Raise a SetupError if it is not exactly one token.
+        """
         text = label if self._after[-1:].isspace() else f" {label}"
         ids = self._tokens(text, False)
         if len(ids) != 1:
@@ -131,7 +134,7 @@ class Llama:
     # -- scoring ---------------------------------------------------------------
 
     def _read_prefix(self, prefix: list[int], suffix: list[int]) -> int:
-        """Put exactly the prefix into the model's memory, and return the tokens read."""
+        """Put exactly the prefix into the model's memory; return the number of tokens read."""
         # How a prompt is cut decides the last bits of its probabilities, so it is always cut here.
         if self._prefix != prefix:
             evaluated = self._ask(prefix, {"cache_prompt": False})[1]
@@ -162,7 +165,7 @@ class Llama:
         return logprobs, evaluated
 
     def _label_shares(self, ids: list[int], labels: list[int]) -> tuple[dict[int, float], int]:
-        """Return the shares of the labels among themselves, however unlikely all of them are."""
+        """Return each label's probability relative to the others, and the tokens read."""
         sampling: JsonDict = {
             "temperature": 1,
             "samplers": [],
@@ -214,7 +217,10 @@ class Llama:
 
 
 def frame_of(path: Path, render: Callable[[Sequence[JsonObject]], str]) -> tuple[str, str, str]:
-    """Return the texts of a chat template before, between and after a system and a user turn."""
+    """Return a chat template's texts before, between and after a system and a user turn.
+
+    Raise a SetupError if it has no place for them.
+    """
     turns = [{"role": "system", "content": _SLOTS[0]}, {"role": "user", "content": _SLOTS[1]}]
     text_before, system_found, remaining = render(turns).partition(_SLOTS[0])
     text_between, user_found, text_after = remaining.partition(_SLOTS[1])

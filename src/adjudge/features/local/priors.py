@@ -25,8 +25,9 @@ class PriorsOnDisk:
     weights: str
 
     def read(self, key: str, options: Sequence[str]) -> Mapping[str, float] | None:
-        """Return the log-probability of each of ``options``; None if nothing usable is stored under
-        ``key``.
+        """Return the log-probability of each of ``options``.
+
+        Return None if neither the cache nor the package has a usable prior under ``key``.
         """
         return _usable(_on_disk(key), options) or _usable(shipped_priors().get(key), options)
 

@@ -71,7 +71,7 @@ class HiddenRequest:
 
     @property
     def kind(self) -> str:
-        """Requests of one kind can be read in one pass."""
+        """A batching key: requests with the same key can be read in one pass."""
         return f"{self.labels} {self.layers} {self.to_end} {self.prompt.shared_text}"
 
 
@@ -83,8 +83,8 @@ class HiddenReply(NamedTuple):
 class LocalModel:
     """``local/NAME`` or ``local/PATH.gguf``, with ``+ADAPTER.gguf`` for a LoRA adapter.
 
-    A name includes the adapter of the package; ``NAME-raw`` does not, and ``NAME-text-first``
-    includes the one for prompts that show the text first, and reads no others.
+    ``NAME`` includes the package's adapter and ``NAME-raw`` does not. ``NAME-text-first`` includes
+    the adapter for prompts that show the text first, and accepts only such prompts.
     """
 
     capabilities = Capabilities(
@@ -115,7 +115,7 @@ class LocalModel:
     def identity(self) -> str:
         """The name and the exact files.
 
-        Weights that were converted, trained or rounded differently are another model.
+        Weights that were converted, trained or rounded differently count as another model.
         """
         if self._scored_as:
             made_file = made_path(self._scored_as, self._path, self._adapter, self._precision)
@@ -135,7 +135,7 @@ class LocalModel:
             return await _in_thread(lambda: loaded.answer(request))
 
     async def hidden(self, request: HiddenRequest) -> HiddenReply:
-        """Return states inside the network; only weights known by name have them."""
+        """Return states inside the network; raise a SetupError if there are none to show."""
         name = self._scored_as
         if name is None:
             raise SetupError("{name} does not show its hidden states", name=self.name)

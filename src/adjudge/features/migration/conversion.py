@@ -39,7 +39,7 @@ class Remark(NamedTuple):
 
 @dataclass
 class Conversion:
-    """An eval file in the making."""
+    """An eval file under construction."""
 
     source: str
     """The name of the converted file."""
@@ -66,7 +66,7 @@ class Conversion:
             self.unmapped.append(remark)
 
     def note(self, line: int, what: str, reason: str) -> None:
-        """Report a difference of something that is mapped, once per line."""
+        """Report how a mapped item differs from the original, once per line."""
         remark = Remark(line, what, reason)
         if remark not in self.notes:
             self.notes.append(remark)
@@ -112,7 +112,7 @@ class Conversion:
         return bool(self.judges or self.checks) and has_answers
 
     def summary(self) -> Message:
-        """Count what was mapped."""
+        """Return a message with the numbers of mapped assertions and rows."""
         return Message(
             "{source}: {mapped} of {asserted} assertions mapped; {rows}",
             source=self.source,
@@ -122,7 +122,7 @@ class Conversion:
         )
 
     def remarks(self) -> list[tuple[Message, list[Message]]]:
-        """Return (heading, lines) of what was not mapped, and of what was not mapped exactly."""
+        """Return (heading, lines) for unmapped items, and for inexactly mapped ones."""
         lists = [
             (
                 plural(
@@ -141,7 +141,7 @@ class Conversion:
         ]
 
     def written(self, language: str) -> list[tuple[PurePosixPath, bytes]]:
-        """Return (path, content) of all files."""
+        """Return (path, content) of all files to write."""
         files = dict(self.files)
         data: dict[str, Any] = {"path": ROWS, "id": "id", **self.data}
         if "path" not in self.data:
@@ -191,7 +191,10 @@ def _comment(line: str) -> str:
 
 
 def _without_variables(value: object) -> object:
-    """Double the dollar sign of ``$NAME`` and ``${NAME}``, which would be environment variables."""
+    """Double the dollar sign of ``$NAME`` and ``${NAME}`` in all texts of a value.
+
+    Otherwise they would be read as environment variables.
+    """
     if isinstance(value, str):
         return _VARIABLE.sub(lambda match: f"{match[1] or ''}$$", value)
     if isinstance(value, Mapping):

@@ -102,7 +102,7 @@ def is_deepeval(module: ast.Module) -> bool:
 
 
 def convert_deepeval(path: Path) -> Conversion:
-    """Read a test file of DeepEval. Nothing in it is imported or executed."""
+    """Convert a DeepEval test file. Nothing in it is imported or executed."""
     return _Reader(parse_python(path), Conversion(path.name)).read()
 
 
@@ -198,7 +198,7 @@ class _Reader:
         self.made.leave(node.lineno, f"{_CASE}.{name}", reason)
 
     def _set_unanswered_apart(self) -> None:
-        """Write rows without an answer to a file of their own, unless all rows are without."""
+        """Move rows without an answer to a separate file, unless no row has one."""
         places = [place for place, row in enumerate(self.made.rows) if "response" not in row]
         if not places or len(places) == len(self.made.rows):
             return
@@ -267,7 +267,10 @@ class _Reader:
         return judge
 
     def _have(self, use: _Use, name: str, needed: tuple[str, ...]) -> bool:
-        """Return True if every row of the metric has the columns; a computed answer may follow."""
+        """Return True if every row of the metric has the columns; report a missing one.
+
+        The response may be missing, since a target can still provide it.
+        """
         for column in needed:
             if column != "response" and not all(
                 self.made.rows[row].get(column) for row in use.rows
@@ -320,7 +323,10 @@ class _Reader:
         return {"kind": "direct", "name": name, "criteria": path}
 
     def _columns(self, call: ast.Call, scope: Scope) -> list[str] | None:
-        """Return the columns that ``evaluation_params`` names, without the answer."""
+        """Return the columns that ``evaluation_params`` names, without the answer.
+
+        If they are computed or unknown, report that and return None.
+        """
         node = argument(call, "evaluation_params")
         parameters = scope.elements(node)
         if parameters is None:

@@ -12,10 +12,11 @@ _YAML = (".yaml", ".yml", ".json")
 
 
 def convert(source: Path, folder: Path = Path()) -> Conversion:
-    """Read a configuration of promptfoo, a test file of DeepEval or a script with Ragas.
+    """Convert a promptfoo configuration, a DeepEval test file or a Ragas script.
 
-    ``folder``: where the eval file will be written; the paths in it are relative to that.
-    Nothing in the file is executed.
+    ``folder`` is where the eval file will be written; its paths are relative to that. Nothing in
+    the
+    source is executed. Raise a SetupError if nothing in it has a counterpart.
     """
     try:
         conversion = _read(source)

@@ -112,12 +112,12 @@ class _Test:
 
 
 def matches(value: object) -> bool:
-    """Return True for the content of a configuration of promptfoo."""
+    """Return True for the content of a promptfoo configuration."""
     return isinstance(value, Mapping) and bool({"prompts", "tests", "defaultTest"} & {*value})
 
 
 def convert_promptfoo(path: Path) -> Conversion:
-    """Read a configuration of promptfoo. Nothing in it is executed."""
+    """Convert a promptfoo configuration. Nothing in it is executed."""
     return _Reader(path, Conversion(path.name)).read()
 
 
@@ -190,7 +190,7 @@ class _Reader:
             )
 
     def _tests_of_file(self, name: str, line: int) -> JsonValue:
-        """Return the tests of another file; None if it is not a table or YAML beside this one."""
+        """Return the tests in another file of the folder; if it cannot be read, None."""
         target = self._beside(name)
         suffix = target.suffix.lower() if target else ""
         if target is None or suffix not in (".yaml", ".yml", ".json", ".csv", ".jsonl"):
@@ -231,7 +231,7 @@ class _Reader:
         return tests
 
     def _beside(self, name: str) -> Path | None:
-        """Return a file below the folder of the configuration; None for any other."""
+        """Return the file if it is inside the configuration's folder, else None."""
         folder = self.path.parent.resolve()
         try:
             target = (folder / name.removeprefix(_FILE)).resolve()
@@ -279,7 +279,7 @@ class _Reader:
             )
 
     def _transform(self, part: YamlMapping) -> int:
-        """Return the line of a transform of outputs; 0 without one."""
+        """Return the line of an output transform, or 0; report other options."""
         options = part.get("options")
         if not isinstance(options, YamlMapping):
             return 0
@@ -340,8 +340,10 @@ class _Reader:
     # -- rows ----------------------------------------------------------------------------
 
     def _name_columns(self) -> None:
-        """Choose a column per variable. A variable called text or output must not be taken for
-        the answer.
+        """Choose a column name for each variable.
+
+        Names that would be taken for another field, such as text or output, get the prefix
+        ``var_``.
         """
         taken = {
             fold_name(alias)
@@ -529,7 +531,7 @@ class _Reader:
         self.made.checks.append(entry)
 
     def _mark(self, one: _Assert, numbers: Sequence[int]) -> str:
-        """Add a column that says which rows have this assert, and return its name."""
+        """Add a column that marks the rows with this assert, and return its name."""
         base = f"only_{slug(one.kind)}"
         name, number = base, 1
         while any(name in row for row in self.made.rows):
@@ -557,7 +559,10 @@ class _Reader:
         everywhere: bool,
         columns: dict[tuple[Any, ...], list[set[int]]],
     ) -> bool:
-        """Add a check for a text: the same for all rows, or in a column."""
+        """Add a check against one text for all rows, or against a column of texts.
+
+        Return True if the assert was mapped.
+        """
         text = str(one.value) if isinstance(one.value, str) else ""
         fixed = "{{" not in text and "{%" not in text
         problem = self._text_problem(one, text, fixed and everywhere)
@@ -607,7 +612,10 @@ class _Reader:
         return ""
 
     def _check(self, one: _Assert) -> dict[str, Any] | None:
-        """Return a check that does not compare with one text; None if there is no counterpart."""
+        """Return the check for an assert whose value is not a single text.
+
+        If it has no counterpart or its value has variables, report that and return None.
+        """
         value = one.value
         if isinstance(value, str) and ("{{" in value or "{%" in value):
             self.made.leave(one.line, one.what, Message("its value has variables: not mapped"))
@@ -629,7 +637,10 @@ class _Reader:
         return {"contains": {one.kind.rpartition("-")[2]: texts, **case}}
 
     def _most(self, one: _Assert) -> dict[str, Any] | None:
-        """Return the limit of cost or latency, which promptfoo counts in milliseconds."""
+        """Return the limit of cost, or of latency converted from milliseconds.
+
+        Return None if there is no threshold.
+        """
         if one.threshold is None:
             self.made.leave(one.line, one.what, Message("has no threshold"))
             return None
@@ -736,7 +747,10 @@ class _Reader:
         return True
 
     def _add_requirement(self, one: _Assert, text: str, numbers: list[int]) -> bool:
-        """Add the text to a column of requirements, which one criterion reads."""
+        """Add the text to a requirements column that one criterion reads.
+
+        Return False if a row's text is empty or its template has no counterpart.
+        """
         texts = {number: self._rendered(one, text, number) for number in numbers}
         if not all(each and each.strip() for each in texts.values()):
             return False
@@ -831,7 +845,7 @@ class _Reader:
         return True
 
     def _has_question(self, one: _Assert) -> bool:
-        """Return True if a variable of every row is read as the question."""
+        """Return True if a variable is read as the question; else report that it is missing."""
         if column_for("user_input", self.names.values()):
             return True
         reason = Message(
@@ -890,7 +904,7 @@ class _Reader:
         self.made.checks = []
 
     def _name_checks(self) -> None:
-        """Give checks that share a name names of their own."""
+        """Number checks that share a name, so that names are unique."""
         count: dict[str, int] = defaultdict(int)
         for check in self.made.checks:
             name = check.get("name")
@@ -934,7 +948,7 @@ def _mapping(entries: Mapping[str, JsonValue]) -> YamlMapping:
 
 
 def _with_lines(value: JsonValue) -> JsonValue:
-    """Return JSON as if it was read from YAML, without lines."""
+    """Convert JSON to the types that the YAML reader returns, without line numbers."""
     if isinstance(value, dict):
         return _mapping({name: _with_lines(each) for name, each in value.items()})
     return Items(map(_with_lines, value)) if isinstance(value, list) else value
@@ -966,7 +980,7 @@ def _combinations(variables: Mapping[str, JsonValue]) -> Iterator[dict[str, Json
 
 
 def _expected_cell(cell: str) -> YamlMapping:
-    """Return the assert of a cell __expected of a table: ``contains: refund``, or a text."""
+    """Parse an ``__expected`` cell of a table: ``contains: refund``, or a text to equal."""
     kind, colon, value = cell.partition(":")
     name = kind.strip().partition("(")
     if colon and re.fullmatch(r"[a-z][a-z-]*", name[0]):

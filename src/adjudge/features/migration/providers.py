@@ -33,7 +33,7 @@ _BARE: Mapping[str, str] = {
 
 
 def model_of_promptfoo(name: str) -> str | None:
-    """Return the model that a provider of promptfoo names; None if there is no counterpart.
+    """Return the model that a promptfoo provider names; None if there is no counterpart.
 
     >>> model_of_promptfoo("openai:chat:gpt-4o-mini")
     'openai/gpt-4o-mini'

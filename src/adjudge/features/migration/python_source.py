@@ -15,19 +15,22 @@ _DEEPEST = 50
 
 
 class NotLiteralError(Exception):
-    """The value is only known when the code runs."""
+    """Raised for a value that is only known when the code runs."""
 
 
 @dataclass
 class Scope:
-    """Names that are assigned exactly once in a function or module → the assigned expressions."""
+    """The expressions of names that are assigned exactly once in a function or module."""
 
     assigned: Mapping[str, ast.expr]
     outer: Scope | None = None
     _open: set[str] = field(default_factory=set)
 
     def look_up(self, name: str) -> ast.expr | None:
-        """Return the expression that a name stands for; None if it is assigned twice or never."""
+        """Return the expression assigned to a name, here or in an outer scope.
+
+        Return None if it is assigned twice or never.
+        """
         if name in self.assigned:
             return self.assigned[name]
         return self.outer.look_up(name) if self.outer else None
@@ -70,7 +73,7 @@ class Scope:
         raise NotLiteralError
 
     def elements(self, node: ast.expr | None) -> list[ast.expr] | None:
-        """Return the items of a list; None if it is not written out."""
+        """Return the resolved items of a literal list or tuple; None for anything else."""
         if node is None:
             return None
         node = self.resolve(node)
@@ -94,7 +97,10 @@ def parse_python(path: Path) -> ast.Module:
 
 
 def scopes_in(module: ast.Module) -> Iterator[tuple[Scope, list[ast.AST]]]:
-    """Yield the module and each function: its scope, and its own nodes in the order of the text."""
+    """Yield (scope, nodes) for the module and each function.
+
+    The nodes of nested functions are left out; they come with their own function.
+    """
     outer = Scope(_assigned(own_nodes(module)))
     yield outer, own_nodes(module)
     for node in ast.walk(module):
@@ -134,7 +140,10 @@ def _assigned(nodes: list[ast.AST]) -> dict[str, ast.expr]:
 
 
 def called(node: ast.AST) -> str:
-    """Return the last name of what a call calls: ``GEval`` of ``metrics.GEval(…)``."""
+    """Return the name that a call ends with: ``GEval`` for ``metrics.GEval(…)``.
+
+    Return an empty text for a node that is not a call.
+    """
     if not isinstance(node, ast.Call):
         return ""
     function = node.func
@@ -144,7 +153,7 @@ def called(node: ast.AST) -> str:
 
 
 def argument(call: ast.Call, name: str, place: int | None = None) -> ast.expr | None:
-    """Return an argument by its name, or by its place."""
+    """Return a call's argument by name, else by position; None if it is missing."""
     by_name = next((each.value for each in call.keywords if each.arg == name), None)
     if by_name is None and place is not None and place < len(call.args):
         return call.args[place]

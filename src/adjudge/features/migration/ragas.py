@@ -106,7 +106,7 @@ def is_ragas(module: ast.Module) -> bool:
 
 
 def convert_ragas(path: Path) -> Conversion:
-    """Read a script that calls ``evaluate`` of Ragas. Nothing in it is imported or executed."""
+    """Convert a script that calls Ragas' ``evaluate``. Nothing in it is executed."""
     return _Reader(path, parse_python(path), Conversion(path.name)).read()
 
 
@@ -164,7 +164,7 @@ class _Reader:
             self.made.leave(line, "dataset", reason)
 
     def _rows_of(self, node: ast.expr, scope: Scope, depth: int = 0) -> bool:
-        """Read the rows that an expression makes; False if only the running code knows them."""
+        """Add the rows that an expression creates; return False if they are computed."""
         node = scope.resolve(node)
         if isinstance(node, ast.Subscript):  # load_dataset(…)["train"]
             node = scope.resolve(node.value)
@@ -205,7 +205,7 @@ class _Reader:
         return self._add_rows(rows)
 
     def _add_rows(self, value: object) -> bool:
-        """Add rows from a list of rows, or from a mapping of columns."""
+        """Add rows from a list of rows or mapping of columns; return False for other values."""
         if isinstance(value, dict):
             columns = [each for each in value.values() if isinstance(each, list)]
             lengths = {len(each) for each in columns}
@@ -230,7 +230,7 @@ class _Reader:
         return bool(rows)
 
     def _file_of(self, node: ast.Call, scope: Scope) -> bool:
-        """Use the file that a call reads, if it is beside the script."""
+        """Use the data file that a call reads; return False if it cannot be found."""
         given = (
             argument(node, "data_files")
             or argument(node, "path_or_paths")
@@ -294,7 +294,7 @@ class _Reader:
         self.made.mapped += 1
 
     def _add_aspect(self, metric: ast.Call, scope: Scope) -> None:
-        """AspectCritic asks what adjudge's aspect asks: does the response meet the definition?"""
+        """Map an AspectCritic to adjudge's aspect judge, which asks the same question."""
         try:
             name_node, node = argument(metric, "name", 0), argument(metric, "definition", 1)
             name = scope.literal(name_node) if name_node is not None else None
@@ -311,7 +311,7 @@ class _Reader:
 
 
 def _name(node: ast.expr) -> str:
-    """Return the name of a metric: of an instance, or of the class that is called."""
+    """Return a metric's name, whether it is an instance, an attribute or a call."""
     if isinstance(node, ast.Call):
         return _CLASSES.get(called(node), called(node))
     if isinstance(node, ast.Attribute):

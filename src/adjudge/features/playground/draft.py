@@ -76,7 +76,7 @@ class TextsDraft:
         return {name: texts for name, texts in self.texts.items() if any(map(str.strip, texts))}
 
     def value(self, name: str, *, several: bool) -> str | tuple[str, ...]:
-        """Return the field as an instance has it. Responses left empty at the end are dropped."""
+        """Return a field's text or, with `several`, its texts without empty ones at the end."""
         texts = self.texts.get(name, ())
         if not several:
             return texts[0] if texts else ""
@@ -141,7 +141,7 @@ class Draft:
         return (*(name for name in names if name != self.judged), self.judged)
 
     def choices(self) -> tuple[str, ...]:
-        """Return the answers that may be expected of an instance, as far as the form has them."""
+        """Return the answers that the form offers as expected ones."""
         if self.compares:
             letters = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: self.responses])
             return (*letters, "tie") if self.is_on("tie_enabled") else letters
@@ -222,7 +222,7 @@ class Draft:
 
     @classmethod
     def of_case(cls, case: TestCase, name: str = "", version: str = "") -> Draft:
-        """Return the form of a test case."""
+        """Return the form filled in from a test case."""
         criteria, settings = case.criteria, case.settings
         check_row_count(len(case.rows))
         context = criteria.context_fields
@@ -393,7 +393,7 @@ class Draft:
 
 
 def entry_of_yaml(text: str, here: str = _HERE) -> CatalogEntry:
-    """The one criterion that a YAML text holds."""
+    """Return the criterion in a YAML text; raise a SetupError if it is empty or invalid."""
     place = load_yaml(text, Place(here))
     if place.value is None:
         raise SetupError("the YAML is empty: it needs name, description and options")
@@ -406,9 +406,7 @@ def _name_in(yaml: str) -> str:
 
 
 def draft_of(entry: CatalogEntry, models: Sequence[str], language: str) -> Draft:
-    """Return the form that the playground opens with: criteria, and their golden examples as
-    instances.
-    """
+    """Return a form with the criteria, and their golden examples as instances."""
     rows = [
         TextsDraft(example.option, _as_inputs(example.fields), example.explanation)
         for example in entry.golden
@@ -429,7 +427,7 @@ def _golden(text: str) -> JsonValue:
 
 
 def _parse_number(name: str, text: str) -> str | int | float:
-    """Return a number for the settings that are numbers; a later check refuses other text."""
+    """Parse the settings that are numbers; invalid text is left to a later check."""
     try:
         return int(text) if name == "votes" else float(text) if name == "temperature" else text
     except ValueError:

@@ -35,7 +35,7 @@ def apply_button(draft: Draft, do: str, values: Mapping[str, str]) -> Draft:
 
 
 def with_instances(draft: Draft, rows: Sequence[TextsDraft]) -> Draft:
-    """Add these instances and drop the empty ones of the form."""
+    """Add these instances to the form, and drop its empty ones."""
     filled = replace(draft, rows=tuple(draft.rows[place] for place in draft.filled_places()))
     texts = max((len(row.texts[draft.judged]) for row in rows), default=2)
     return with_rows(replace(filled, responses=max(filled.responses, texts)), rows)

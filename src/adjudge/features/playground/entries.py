@@ -24,7 +24,7 @@ _VERSION = re.compile(r"v(\d{1,6})")
 
 
 def find_own(home: Path, file: str, name: str) -> CatalogEntry:
-    """Return an entry of one of the user's files of criteria."""
+    """Return an entry of one of the user's criteria files; without a name, the first."""
     entries = read_entries(
         find_file(own_criteria(home), file, term("page", "file of criteria")).path
     )
@@ -42,7 +42,10 @@ def find_own(home: Path, file: str, name: str) -> CatalogEntry:
 
 
 def find_entry(home: Path, name: str, language: str, case: str) -> CatalogEntry:
-    """Return the criterion of that name; ``case`` is the test case that ``v2`` refers to."""
+    """Return a criterion: a version, a ready-made one, or one in a file of the user's.
+
+    ``case`` is the test case that a version such as ``v2`` belongs to.
+    """
     if case and (version := _VERSION.fullmatch(name)):
         return CaseStore(home).read(case, int(version[1]))[0].entry
     if name in catalog.all_names():

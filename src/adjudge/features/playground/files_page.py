@@ -55,7 +55,7 @@ _JSON = ("{", "[")
 
 
 def instances_in(text: str, draft: Draft) -> list[TextsDraft]:
-    """Return the instances of a CSV text; none if it has no column for the judged field."""
+    """Return the instances in a CSV text; none if it lacks a column for the judged field."""
     if text.lstrip("\ufeff \r\n").startswith(_JSON):
         return []
     peeked = PeekableText(io.StringIO(text, newline=""), Origin(BROUGHT, unit="line"), "utf-8")
@@ -150,8 +150,9 @@ def export(request: Request, form: Form) -> Response:
 
 
 def bring_in(request: Request, form: Form) -> Response:
-    """Import instances as CSV into the form, or replace the form by a test case of EvalAssist or of
-    this page.
+    """Import instances from CSV, or replace the form with an imported test case.
+
+    The test case may come from EvalAssist or from this page.
     """
     site, draft, text = site_of(request), Draft.of_form(form), dict(form).get("brought", "")
     try:
@@ -176,7 +177,7 @@ def _encoding_note(encoding: str) -> str:
 
 
 def _known(case: TestCase, models: Sequence[str]) -> TestCase:
-    """Return the case without models that the page may not ask."""
+    """Return the case with only those models that the page may ask."""
     allowed = tuple(name for name in case.settings.models if name in models)
     return replace(case, settings=replace(case.settings, models=allowed))
 
@@ -208,7 +209,7 @@ def _read_import(text: str, draft: Draft) -> TestCase:
 
 
 def _call(value: object, path: Path) -> Any:
-    """Replace the temporary file's path by a description, also inside messages."""
+    """Replace the temporary file's path with a description, also inside messages."""
     match value:
         case Joined():
             return join(value.separator, [_call(part, path) for part in value.parts])

@@ -68,7 +68,10 @@ class SavedCase(NamedTuple):
 
 
 def accept_form(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
-    """Wrap a page that receives the form; refuse it with --read-only."""
+    """Wrap a handler so that it receives the form, and shows errors as messages.
+
+    With ``--read-only`` it refuses every request.
+    """
 
     async def handle(request: Request) -> Response:
         refuse_reading_only(request)
@@ -119,7 +122,7 @@ def show_message(
 
 
 def refuse_reading_only(request: Request) -> None:
-    """Refuse to ask or save anything with ``--read-only``."""
+    """Raise an error if the page was started with ``--read-only``."""
     site_of(request).refuse_read_only(
         Message("the playground is off: the page was started with --read-only")
     )
@@ -198,7 +201,7 @@ def _around(request: Request, site: Site, draft: Draft) -> JsonDict:
 
 
 def _worth(models: Sequence[str]) -> str:
-    """Return the embedded model's known limits, or why it cannot judge."""
+    """Return the embedded model's known limits, or why it cannot judge; else nothing."""
     local = [name for name in models if name.startswith("local/")]
     try:
         return open_model(local[-1]).note or "" if local else ""
@@ -284,7 +287,7 @@ def _findings(draft: Draft) -> list[JsonDict]:
 
 
 def _estimate(site: Site, draft: Draft) -> str:
-    """Return what judging would cost, if it costs anything."""
+    """Return what judging would cost; empty if it is free or cannot be estimated."""
     try:
         case = draft.case_of()
         entries = models_of(site, case)

@@ -149,7 +149,7 @@ def _draw_unlabelled(folder: Path, count: int) -> LabelledSet:
 
 
 def _collect_expected(rows: LabelledSet, criteria: Criteria) -> dict[str, str]:
-    """Map each row to people's answer in the words of the criteria."""
+    """Map each row to people's answer, as the criteria name it."""
     if not any(row.marks for row in rows.rows):
         return {}
     try:
@@ -188,7 +188,7 @@ def _row(instance: Instance, expected: str, id: str = "") -> ExpectedRow:
 
 
 def _verdicts(folder: Path, scale: JudgedScale, identities: set[str]) -> dict[str, str]:
-    """Map each row to the verdict of the run's first judge of this question."""
+    """Map each row to the verdict of the first judge that the run has for this question."""
     verdicts: dict[str, str] = {}
     for record in records_of(folder):
         if len(verdicts) == len(identities):

@@ -17,7 +17,7 @@ _FEW = 0.1
 
 
 def try_rows(request: Request, form: Form) -> Response:
-    """Judge rows of a run by the criteria of the form."""
+    """Judge a sample of a run's rows by the form's criteria."""
     site, values = site_of(request), dict(form)
     place = site.library.find(values.get("run", ""))
     count = row_count(values.get("count", "20"), MOST_ROWS)

@@ -83,7 +83,8 @@ class CaseStore:
     def save(self, name: str, case: TestCase, base: int | None) -> int:
         """Save a new version and return its number.
 
-        Raise a SetupError if another version was saved since ``base`` was read.
+        Raise a SetupError if the name is taken, or if another version was saved since ``base`` was
+        read.
         """
         folder = self._folder_for(name)
         latest = max((number for number, _ in self._files(folder)), default=0)
@@ -103,7 +104,7 @@ class CaseStore:
         return latest + 1
 
     def delete(self, name: str) -> None:
-        """Delete all versions. Files of the user stay, and so does their folder."""
+        """Delete all versions. If the folder has other files, it stays with them."""
         folder = self._find(name)
         for _, path in list(self._files(folder)):
             path.unlink()
@@ -111,7 +112,7 @@ class CaseStore:
             folder.rmdir()
 
     def difference(self, name: str, one: int, other: int) -> list[str]:
-        """Return the lines of a unified diff between two versions, without its head."""
+        """Return the lines of a unified diff between two versions, without its header."""
         paths = (self._version(name, number)[1] for number in (one, other))
         return line_difference(*(path.read_text("utf-8", "replace") for path in paths))
 
@@ -166,7 +167,7 @@ class CaseStore:
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that is not safe as a file name on every system."""
+    """Raise a SetupError for a name that is not safe as a file name on every system."""
     if not _NAME.fullmatch(name) or _RESERVED.fullmatch(name) or name.endswith((".", " ")):
         raise SetupError(
             "{name!r} cannot be a file's name: use letters, digits, blanks, - and _, 80 at most",

@@ -91,7 +91,7 @@ def measure_agreement(
 
 @dataclass
 class CriterionTrial:
-    """Verdicts by one criterion in a trial.
+    """A criterion's verdicts in a trial.
 
     One thread writes to it while pages read it.
     """
@@ -113,12 +113,12 @@ class CriterionTrial:
         return verdict_of(self.results.get(row))
 
     def measure_agreement(self, rows: Container[int]) -> ExpectedAgreement | None:
-        """Compare those of the rows that were judged so far with what was expected."""
+        """Compare the verdicts so far on these rows with the expected answers."""
         judged_rows = [row for row in sorted(self.results) if row in rows]
         return self.against([self.verdict(row) for row in judged_rows], judged_rows)
 
     def against(self, said: Sequence[str | None], seen: Sequence[int]) -> ExpectedAgreement | None:
-        """Compare these verdicts on the rows with what was expected."""
+        """Compare these verdicts on the rows with the expected answers."""
         rows = [self.case.rows[row] for row in seen]
         options = dict.fromkeys(name for row in rows for name in self.case.choices(row))
         return measure_agreement(tuple(said), tuple(row.expected for row in rows), tuple(options))
@@ -163,7 +163,7 @@ class CriterionTrial:
 
 @dataclass
 class Trial:
-    """One judging of a test case by all its criteria at once.
+    """A test case being judged by all its criteria at once.
 
     Every criterion has its own thread; the trial ends when the last of them has.
     """
@@ -249,7 +249,10 @@ class Trial:
             self.criteria[label].case = case
 
     def measure_earlier_agreement(self) -> ExpectedAgreement | None:
-        """Compare the earlier judge's verdicts on the rows of a run with what was expected."""
+        """Compare the run's earlier verdicts with the expected answers.
+
+        Return None if there are no earlier verdicts.
+        """
         judged_rows = sorted(self.edited_trial.results)
         verdicts = [self.before.get(row) for row in judged_rows]
         return self.edited_trial.against(verdicts, judged_rows) if self.before else None
@@ -263,7 +266,7 @@ class Trial:
         ]
 
     def asks(self, other: Trial) -> bool:
-        """Return True if both ask the same models the same about the same instances."""
+        """Return True if both trials ask the same models the same questions."""
         return (self.case.asked, self.models, self.written, self.source) == (
             other.case.asked,
             other.models,
@@ -272,8 +275,9 @@ class Trial:
         )
 
     def change(self) -> str:
-        """Say if the trial agrees better with people's labels than the run's judge did; empty
-        without labels.
+        """Return how agreement with people's labels changed from the run's judge to the trial.
+
+        The text is empty without labels.
         """
         return self._describe_change(
             self.edited_trial.hits(self.before), range(len(self.case.rows))
@@ -336,7 +340,7 @@ def describe_change(
     copies: Sequence[Sequence[int]],
     times: int,
 ) -> str:
-    """Say whether agreement improved on the rows that both have, with the numbers.
+    """Return a sentence on whether agreement improved on the rows that both have.
 
     Return an empty text if there are no such rows. `copies` holds the rows of each text; `times` is
     the number of such sentences whose intervals are to hold simultaneously.
@@ -411,7 +415,7 @@ class Trials:
         before: Mapping[int, str] | None = None,
         source: str = "",
     ) -> Trial:
-        """Start a trial, or return the one that is asking the same right now.
+        """Start a trial, or return a running one that asks the same.
 
         Raise a SetupError before the first request if the case cannot be judged.
         """
@@ -456,7 +460,7 @@ class Trials:
             trial.stop()
 
     def _room(self, case: TestCase, models: Sequence[ModelEntry]) -> Share:
-        """Set aside what the trial may cost, so that two trials do not spend the same money."""
+        """Reserve the trial's likely cost, so that two trials do not spend the same money."""
         if self._spending.is_free(entry.model for entry in models):
             return self._spending.set_aside(0.0)
         likely = estimate_of(case, models, self._spending.prices).usd[1]

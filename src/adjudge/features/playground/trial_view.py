@@ -35,8 +35,9 @@ def places_in(trial: Trial, draft: Draft) -> dict[int, int]:
 
 
 def _expect(trial: Trial, draft: Draft) -> dict[int, int]:
-    """Tell the trial what is expected now, and return the place of each row that is still in the
-    form.
+    """Pass the form's expected answers to the trial.
+
+    Return the place of each row that is still in the form.
     """
     places = places_in(trial, draft)
     trial.expect({row: draft.rows[place].answer for row, place in places.items()})
@@ -44,7 +45,7 @@ def _expect(trial: Trial, draft: Draft) -> dict[int, int]:
 
 
 def trial_data(trial: Trial, left: float, draft: Draft | None = None) -> JsonDict:
-    """Return everything that has come so far.
+    """Return all results so far.
 
     With a draft, rows are compared with what the form expects now; rows whose texts were changed
     since are left out.
@@ -113,9 +114,9 @@ def _criterion(trial: Trial, label: str, places: Mapping[int, int], *, ended: bo
 
 
 def agreement_of(trial: Trial | None, draft: Draft) -> CaseAgreement | None:
-    """Return how far the form was judged as expected.
+    """Return the agreement of the trial's verdicts with the form's expected answers.
 
-    Return None if it was not judged, or if something else was.
+    Return None if the trial has not ended or judged something else, or if no answer is expected.
     """
     if trial is None or not trial.ended or trial.source or not _is_judged_by(trial, draft):
         return None
@@ -124,7 +125,7 @@ def agreement_of(trial: Trial | None, draft: Draft) -> CaseAgreement | None:
 
 
 def _is_judged_by(trial: Trial, draft: Draft, *, beside: bool = False) -> bool:
-    """Return True if the trial judged by the form's criteria; with `beside`, by all of them."""
+    """Return True if the trial used the form's criterion; with `beside`, all its criteria."""
     case = trial.case
     try:
         if beside and draft.entries_beside() != case.beside:
@@ -145,7 +146,7 @@ def _moves(trial: Trial) -> list[JsonDict]:
 
 
 def _shades(criteria: Criteria) -> dict[str, float]:
-    """Map each option to how good it is, from 0 to 1, if the options have scores."""
+    """Map each scored option to its quality from 0 to 1; empty without scores."""
     scores = {option.name: option.score for option in criteria.options if option.score is not None}
     if not scores:
         return {}

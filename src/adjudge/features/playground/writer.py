@@ -111,7 +111,7 @@ class WritingDesk:
 def rewrite_text(
     desk: WritingDesk, action: TextAction, text: str, case: TestCase, wish: str
 ) -> str:
-    """Return a piece of text after an action."""
+    """Rewrite a piece of text as the action says."""
     prompt = render_text_action(action, text, case.criteria, desk.language, wish)
     return desk.ask(prompt, _some_text, temperature=1.0 if action == "regenerate" else 0.0)
 

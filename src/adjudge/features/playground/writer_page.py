@@ -98,7 +98,7 @@ def rewrite(request: Request, form: Form) -> Response:
 
 
 def make_data(request: Request, form: Form) -> Response:
-    """Write instances for an option and judge them at once."""
+    """Generate instances for one option, or for every kind, and judge them at once."""
     site, values = site_of(request), dict(form)
     case = Draft.of_form(form).case_of()
     how_many = values.get("how_many", "3")

@@ -21,7 +21,7 @@ _SAID = ("correctness_recall", "correctness")
 
 @dataclass(frozen=True)
 class Blame:
-    """The side that the figures of a row point at, and the figures that led there."""
+    """The side to blame for a row, and the figures that led to this."""
 
     who: Blamed
     """"unknown": nothing that was measured says how either side did."""
@@ -29,18 +29,19 @@ class Blame:
     """(measure or dimension, its value) of those below the bar."""
 
     def record(self) -> BlameRecord:
-        """Return it as the record of the judgment stores it."""
+        """Return the blame in the form that a judgment's record stores."""
         return BlameRecord(who=self.who, because=dict(self.because))
 
 
 def blame(measured: Mapping[str, Measured], grounded: float | None) -> Blame:
-    """Decide by fixed rules which side is to blame. ``grounded``: the score of the dimension
-    groundedness, from 0 to 1, if there is one.
+    """Decide by fixed rules which side is to blame.
+
+    ``grounded`` is the score of the dimension groundedness, from 0 to 1, if there is one.
 
     The retriever's figures are context recall, and recall and hit rate by ids; if none of them is
-    known, whether any fragment is relevant. The generator's are groundedness, faithful citations,
+    known, whether any fragment is relevant. The generator's are groundedness, faithful citations
     and, if the retriever is not to blame, how much of the reference the answer says. A side is to
-    blame if one of its figures is below 0.8.
+    blame if one of its figures is below 0.8. Without any figure, the answer is "unknown".
     """
     # without a reference, all that can be known is whether anything useful was retrieved
     retrieval = dict(_values_of(measured, _FOUND)) or dict(_any_relevant(measured))
@@ -70,7 +71,7 @@ def blame(measured: Mapping[str, Measured], grounded: float | None) -> Blame:
 def _values_of(
     measured: Mapping[str, Measured], names: Iterable[str]
 ) -> Iterable[tuple[str, float]]:
-    """Yield the values of measures of these names, with any cut-off."""
+    """Yield (name, value) for the measures with these names, with any cut-off."""
     for kind in names:
         for name, measure in measured.items():
             if name.partition("@")[0] == kind and measure.value is not None:
@@ -78,9 +79,7 @@ def _values_of(
 
 
 def _any_relevant(measured: Mapping[str, Measured]) -> Iterable[tuple[str, float]]:
-    """Yield 1 if any fragment is relevant, else 0, by the first measure of relevance that was
-    taken.
-    """
+    """Yield, for each measure of relevance, 1 if it shows a relevant fragment, else 0."""
     for name in ("context_precision", "context_noise"):
         measure = measured.get(name)
         if measure and measure.goodness is not None:

@@ -31,9 +31,9 @@ class Citation:
 
 
 def citations(answer: str, fragments: Sequence[str], ids: Sequence[str] = ()) -> list[Citation]:
-    """Find every citation of an answer.
+    """Return every citation in an answer.
 
-    ``ids``: the ids of the fragments, in their order, if they are known; links may name them.
+    ``ids`` are the fragments' ids in order, if they are known; links may name them.
     """
     body, notes = _without_notes(answer)
     sources = _Sources(fragments, ids, notes)
@@ -58,7 +58,7 @@ def strip_marks(sentence: str) -> str:
 
 
 def _join_marks(parts: Sequence[Sentence], body: str) -> list[str]:
-    """Return the texts of the sentences. Marks that follow a sentence on their own belong to it."""
+    """Return the sentences' texts; marks between sentences go to the one before."""
     texts: list[str] = []
     end = 0
     for sentence in parts:
@@ -106,7 +106,7 @@ class _Sources:
         self._notes = notes
 
     def of(self, mark: re.Match[str]) -> Iterator[int | None]:
-        """Yield the fragments; None for each that does not exist."""
+        """Yield the fragment of each number, note or link in a mark; None if there is none."""
         numbers = mark["numbers"] or mark["named"] or (mark["raised"] or "").translate(_RAISED)
         if numbers:
             yield from (self._number(number) for number in _each(numbers))
@@ -116,8 +116,9 @@ class _Sources:
             yield self._find_linked((mark["link"] or mark["url"]).rstrip(".,;:!?"))
 
     def _number(self, number: int) -> int | None:
-        """Return the fragment that a list of sources gives for the number; without a list, the
-        fragment of that number.
+        """Return the fragment that the list of sources gives for the number.
+
+        Else return the number itself, or None if there is no such fragment.
         """
         text = self._notes.get(str(number))
         if text and (place := self._find_mentioned(text)):
@@ -131,7 +132,10 @@ class _Sources:
         )
 
     def _find_mentioned(self, text: str) -> int | None:
-        """Return the fragment whose link, id, number or beginning is in a note."""
+        """Return the fragment that a note identifies by link, id, number or opening words.
+
+        Return None if there is none.
+        """
         link = re.search(r"https?://[^\s<>()\[\]]+", text)
         if link and (place := self._find_linked(link[0].rstrip(".,;:"))):
             return place

@@ -221,7 +221,10 @@ class _RagDisplay(RunDisplay):
 def _models(
     provider: str | None, name: str | None, api_key: str | None, ids: Sequence[str]
 ) -> Sequence[str]:
-    """Return the models, named by the options of the original tool or by ours."""
+    """Return the model ids from the original tool's options or from ``-m``.
+
+    Raise a UsageError if the options conflict.
+    """
     if (provider is None) != (name is None):
         raise UsageError(
             Message(

@@ -20,10 +20,11 @@ Scores = Mapping[str, int | None]
 def composite(
     scores: Scores, dimensions: Sequence[Dimension] | None = None, measured: Sequence[Measured] = ()
 ) -> Composite:
-    """Return the weighted mean of the normalised scores, lowered by gates. A dimension that
-    ``scores`` leaves out is missing.
+    """Return the weighted mean of the normalised scores, lowered by gates.
 
-    ``measured``: further measures of the answer; those with a weight are part of the mean.
+    A dimension that ``scores`` leaves out is missing; if missing scores could change the mean, it
+    has bounds but no value. ``measured`` are further measures of the answer; those with a weight
+    are part of the mean.
     """
     scored = dimensions if dimensions is not None else _six()
     _check(scores, scored)

@@ -31,8 +31,7 @@ composite try them all.
 
 @dataclass(frozen=True)
 class Gate:
-    """An effect of one score on the composite, besides its part in the mean. It never raises the
-    composite.
+    """A special effect of one score on the composite, which it can only lower.
 
     Example: ``Gate(score=0, rule="harmful", cap=0.2)`` keeps the composite of a harmful answer at
     0.2 or less.
@@ -156,8 +155,8 @@ def absent(language: str = "en") -> Mapping[str, str]:
 def read_dimensions(path: str | Path, language: str = "en") -> tuple[Dimension, ...]:
     """Return the ready-made dimensions, changed and extended by a YAML or JSON file.
 
-    An entry with the name of a ready-made dimension changes only what it gives (its weight, gates
-    or texts). Any other entry is a further dimension.
+    An entry named like a ready-made dimension overrides only the settings that it has (weight,
+    gates or texts). Any other entry is a further dimension.
     """
     entries = _ready_made(language)
     for place, value in raw_entries(path):
@@ -205,7 +204,12 @@ def _read_dimension(stored: JsonObject) -> Dimension:
 def choose_dimensions(
     available: Sequence[Dimension], wanted: Sequence[str | Dimension] | None
 ) -> tuple[Dimension, ...]:
-    """Return the wanted dimensions, given by name or as objects; all if ``wanted`` is None."""
+    """Return the wanted dimensions, by name or as objects; all if ``wanted`` is None.
+
+    The single name ``none`` selects no dimension. Raise a SetupError for an unknown name or an
+    empty
+    list.
+    """
     by_name = {choice.name: choice for choice in available}
     if wanted is not None and list(wanted) == [NO_DIMENSIONS]:
         return ()
@@ -230,7 +234,10 @@ def choose_dimensions(
 def reweight(
     dimensions: Sequence[Dimension], weights: Mapping[str, float], *, beside: bool = False
 ) -> tuple[Dimension, ...]:
-    """Return the dimensions with other weights. ``beside``: True if a measure has a weight too."""
+    """Return the dimensions with these weights; raise a SetupError for unknown names.
+
+    ``beside`` is True if a measure has a weight too.
+    """
     names = [dimension.name for dimension in dimensions]
     for name in weights:
         if name not in names:
@@ -250,7 +257,7 @@ def reweight(
 def check_dimensions(dimensions: Sequence[Dimension], *, beside: bool = False) -> None:
     """Raise a SetupError if no composite can be made of the dimensions.
 
-    ``beside``: True if a measure has a weight too.
+    ``beside`` is True if a measure has a weight too.
     """
     names = [dimension.name for dimension in dimensions]
     for name in names:
@@ -338,7 +345,7 @@ def _dimension(value: object, place: Place, language: str) -> Dimension:
 
 
 def _option(value: object, place: Place) -> tuple[object, str]:
-    """Split an option of a file into the option as criteria have it, and its label."""
+    """Split an option in a file into a criteria option and its label."""
     if not isinstance(value, Mapping):
         return value, ""
     label = phrase(value.get("label") or "", place.at("label"))

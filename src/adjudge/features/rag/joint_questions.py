@@ -43,9 +43,7 @@ class JointCase:
 
 
 def group_cases(cases: Sequence[Case]) -> tuple[list[JointCase], list[Case]]:
-    """Group cases of two parts or more into one call each; return these, and the cases that stay
-    alone.
-    """
+    """Group cases that can share a call; return the groups, and the separate cases."""
     joint, remaining = _of_the_same_fragments(cases)
     groups: dict[str, list[Case]] = {}
     for case in remaining:
@@ -77,8 +75,9 @@ def _together(cases: Sequence[Case]) -> JointCase:
 
 
 def _of_the_same_fragments(cases: Sequence[Case]) -> tuple[list[JointCase], list[Case]]:
-    """Join the questions whether fragments help and whether statements are in them, so that the
-    fragments are shown once for both.
+    """Join the cases on the fragments' relevance with those on statements in them.
+
+    The fragments are then shown only once. Also return the cases that were not joined.
     """
     relevance = [case for case in cases if case.criteria.name == _OF_FRAGMENTS]
     inclusion = [case for case in cases if case.criteria.name == _IN_FRAGMENTS]
@@ -123,7 +122,7 @@ def _judged_text(case: Case) -> str:
 
 
 def split(votes: Sequence[Vote]) -> list[Vote]:
-    """Split votes on several parts into one vote per part. The parts cost nothing more."""
+    """Split votes on several parts into one vote per part, without any cost of their own."""
     return [part for vote in votes for part in _parts(vote)]
 
 
@@ -145,9 +144,7 @@ def _parts(vote: Vote) -> Iterator[Vote]:
 
 
 def _cases_of(ballot: Ballot) -> Iterator[tuple[Criteria, Instance]]:
-    """Yield the criteria of each part, and the instance that a question about it alone would
-    show.
-    """
+    """Yield each part's criteria, and the instance that a separate question would show."""
     fields = ballot.instance.fields
     question, judged_field = ballot.question, ballot.criteria.to_evaluate_field
     if not isinstance(question, ChoiceOfLists):

@@ -96,8 +96,8 @@ class RagEvaluator(AskSettings, RagPlans):
         result = judge.evaluate({"user_input": "…", "contexts": ["…"], "response": "…"})
         result.score, result.explanations["groundedness"]
 
-    Every dimension is asked about by itself and sees only what it needs. With several models or
-    samples a dimension's score is what most of the valid votes say; a tie goes to the lower score.
+    Each dimension is judged separately and sees only the fields that it reads. With several models
+    or samples, its score is that of most valid votes; a tie goes to the lower score.
 
     Parameters:
         models: one model or a panel: ids, model objects or functions ``prompt -> text``; None is
@@ -262,7 +262,10 @@ class RagEvaluator(AskSettings, RagPlans):
     def columns_of(
         self, first: Instance, columns: Mapping[str, str], source: Source
     ) -> Mapping[str, str]:
-        """Map fields to columns, by the first row; ``columns`` are those that the user named."""
+        """Map fields to the columns of the first row.
+
+        ``columns`` are those that the user named.
+        """
         return columns_of(
             first, columns, source, [*needed_fields(self._scored, self.measured), *self._sources]
         )
@@ -311,14 +314,13 @@ class RagEvaluator(AskSettings, RagPlans):
         budget: Budget | None = None,
         progress: Progress[RagResult] | None = None,
     ) -> RagResult | list[RagResult]:
-        """Score the rows of a file (a path), a list of mappings or Instances, or a single one of
-        them.
+        """Score the rows of a file (a path) or of a list, or a single Instance or mapping.
 
-        ``columns`` says which column is which field (``{"response": "Bot said"}``), ``limit`` takes
-        only the first rows. ``run``: a folder in which every answer is kept; what it holds already
-        is not asked again. ``budget``: what may be spent, an ``adjudge.Budget``; at its limit
-        BudgetSpent is raised. ``progress``: True shows a bar, a function is called with each result
-        as it comes.
+        ``columns`` maps fields to columns (``{"response": "Bot said"}``); ``limit`` takes only the
+        first rows. ``run`` is a folder that keeps every answer; answers already in it are reused.
+        ``budget`` is an ``adjudge.Budget``; at its limit BudgetSpent is raised. ``progress`` is
+        True
+        for a bar, or a function that is called with each result as it arrives.
         """
         instances = _instances(self, rows, columns, limit)
         results = await self.judge_items(instances, run=run, budget=budget, progress=progress)
@@ -352,8 +354,9 @@ class RagEvaluator(AskSettings, RagPlans):
         return await self._judge.ask(ballot)
 
     def check(self, item: Instance) -> None:
-        """Raise a SetupError if the row lacks a field that a dimension reads. A conversation and
-        fragments may be empty.
+        """Raise a SetupError if the row lacks a field that a dimension reads.
+
+        A conversation and fragments may be empty.
         """
         for dimension in self._scored:
             check_fields(item, dimension, absent(self.language))
@@ -405,9 +408,7 @@ class RagEvaluator(AskSettings, RagPlans):
         )
 
     def fallback_result(self, result: RagResult, choice: random.Random) -> RagResult:
-        """Fill missing scores by chance. The status stays, so no aggregate takes them for
-        judgments.
-        """
+        """Fill missing scores at random. The status stays, so aggregates leave them out."""
         results = {
             name: result_of_dimension
             if result_of_dimension.status is Status.SCORED
@@ -512,7 +513,7 @@ def _ask_options(rag: RagEvaluator) -> AskOptions:
 
 
 def _refusal(measure: RagMeasure) -> Message | None:
-    """Return why a gate cannot require a least mean of this measure; None if it can."""
+    """Return why a gate cannot require a minimum mean of this measure; None if it can."""
     if measure.higher_is_better:
         return None
     return Message(

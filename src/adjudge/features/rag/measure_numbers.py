@@ -165,13 +165,13 @@ def open_scores(values: Sequence[float], places: Collection[int]) -> OpenScores:
 
 
 def measure_of(record: JudgmentRecord, name: str) -> tuple[float | None, str]:
-    """Return (a measure's value, the reason if there is none) of a row."""
+    """Return a row's value of a measure, and the reason if it has none."""
     measure = _measures(record).get(name)
     return (measure.value, measure.reason or "") if measure else (None, "")
 
 
 def measure_names(record: JudgmentRecord) -> list[str]:
-    """List what was measured of a row besides its dimensions."""
+    """Return the names of a row's measures; dimensions are not among them."""
     return list(_measures(record))
 
 
@@ -185,7 +185,7 @@ def has_measures(record: JudgmentRecord) -> bool:
 
 
 def judged_question(record: JudgmentRecord) -> str:
-    """Return the question that relevance was judged by, if it is not the row's own."""
+    """Return the rewritten question that relevance was judged by; empty if not rewritten."""
     rag = rag_detail(record)
     question = rag.judged_question if rag else None
     return question.text if question and question.rewritten else ""
@@ -197,7 +197,7 @@ def blamed_side(record: JudgmentRecord) -> str:
 
 
 def because(record: JudgmentRecord) -> Mapping[str, float]:
-    """Return the measures that led to the blame."""
+    """Return the figures that led to the row's blame; empty without any."""
     rag = rag_detail(record)
     return rag.blame.because if rag and rag.blame else {}
 
@@ -266,9 +266,7 @@ _MISSED = (
 
 
 def find_missed(record: JudgmentRecord) -> list[tuple[str, str, str]]:
-    """Return (check, statement with its marks, reason) for everything that was looked for and is
-    missing.
-    """
+    """Return (check, statement with its marks, reason) for each part that was not found."""
     parts = [part for check in _MISSED for part in _parts(record, check) if part.yes is False]
     return [
         (part.check, f"{part.text} {part.mark or ''}".strip(), part.reason or "") for part in parts

@@ -56,7 +56,7 @@ class RagMeasuring:
         return _RELEVANCE in self.checks and any(name in self.checks for name in _LATER)
 
     def cases(self, row: RowTexts, results: Results | None) -> list[Case]:
-        """Return the questions about a row, equal ones once.
+        """Return the distinct questions about a row.
 
         Without ``results``, return all that may be asked.
         """

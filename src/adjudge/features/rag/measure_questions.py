@@ -56,7 +56,7 @@ class Answered:
     """The reason of the answer, or why there is none."""
 
     def record(self) -> PartRecord:
-        """Return it as the record of the judgment stores it."""
+        """Return the answer in the form that a judgment's record stores."""
         return PartRecord(
             check=self.part.check,
             number=self.part.number,
@@ -69,7 +69,7 @@ class Answered:
 
 
 def pair_answer(part: RagPart, result: DirectInstanceResult | None) -> Answered:
-    """Pair a part with the verdict on it."""
+    """Pair a part with the verdict on it; without a result, the answer is no."""
     if result is None:
         # a part without a case is a citation of no fragment
         return Answered(part, False, NOWHERE)
@@ -113,7 +113,7 @@ class RowTexts:
 
     @cached_property
     def answer(self) -> list[str]:
-        """The statements of the answer, without marks of citations."""
+        """The answer's statements, without citation marks."""
         return _statements(self.text("response"))
 
     @cached_property
@@ -208,8 +208,9 @@ def _cites(row: RowTexts, criteria: Criteria, _: Relevant) -> Iterator[RagPart]:
 
 
 def _statement_in(source: str) -> Callable[[RowTexts, Criteria, Relevant], Iterator[RagPart]]:
-    """Return a function that yields sentences to compare with a source: those of the answer with
-    the reference, those of the reference with anything else.
+    """Return a function that yields statements to compare with a source.
+
+    They are the answer's statements if the source is the reference, else the reference's.
     """
 
     def parts(row: RowTexts, criteria: Criteria, _: Relevant) -> Iterator[RagPart]:

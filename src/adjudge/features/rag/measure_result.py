@@ -24,11 +24,11 @@ class Measured:
 
     @property
     def goodness(self) -> float | None:
-        """The value, turned so that 1 is the good end."""
+        """The value, reversed if less is better, so that 1 is the good end."""
         return None if self.value is None else self.measure.goodness(self.value)
 
     def record(self) -> MeasureRecord:
-        """Return it as the record of the judgment stores it."""
+        """Return the value in the form that a judgment's record stores."""
         return MeasureRecord(value=self.value, reason=self.reason or None)
 
 

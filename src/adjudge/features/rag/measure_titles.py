@@ -22,7 +22,7 @@ _TITLES: Mapping[str, Message] = {
 
 
 def measure_title(name: str) -> str:
-    """Return the title of a side, of a blame or of a check; any other name stays."""
+    """Return the title of a side, blame or check; any other name is unchanged."""
     return _TITLES.get(name, name)
 
 

@@ -62,12 +62,12 @@ class RagMeasure:
         return None if self.checks else RankMeasure.of(self.name)
 
     def goodness(self, value: float) -> float:
-        """Return ``value`` turned so that 1 is the good end."""
+        """Return ``value``, reversed if less is better, so that 1 is the good end."""
         return value if self.higher_is_better else 1 - value
 
 
 def known_measures(language: str = "en") -> Mapping[str, RagMeasure]:
-    """Return all measures by name; those of rankings without a cut-off."""
+    """Return all measures by name; ranking measures have no cut-off."""
     return _read(language)[0]
 
 
@@ -133,8 +133,9 @@ def _read_measure(stored: JsonObject, place: Place) -> RagMeasure:
 
 
 def measure_name(name: str) -> str | None:
-    """Return the usual name of a measure, such as ``ndcg@5`` for ``nDCG@5``; None if there is no
-    such measure.
+    """Return the usual name of a measure, such as ``ndcg@5`` for ``nDCG@5``.
+
+    Return None if there is no such measure.
     """
     rank = RankMeasure.of(name)
     return str(rank) if rank else name if name in known_measures() else None

@@ -38,8 +38,9 @@ class RagPlans(Judge[Instance, RagResult]):
     _looks_up: EvidenceJudge | None
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Return the ballots on every dimension by every model, then those that evidence and
-        measures need.
+        """Return the ballots on dimensions, evidence and measures that can be asked next.
+
+        The first ones are on every dimension by every model.
         """
         ballots = list(self._looks_up.plan(item, about_sentences(votes))) if self._looks_up else []
         # with votes there, only stopping early or questions in stages leave something to ask here
@@ -64,8 +65,9 @@ class RagPlans(Judge[Instance, RagResult]):
     def _ballots(
         self, cases: Sequence[Case], cast: Mapping[Key, Sequence[Vote]] | None = None
     ) -> list[Ballot]:
-        """Return the ballots on the cases, joint ones if ``checks`` says so; without votes, all of
-        them.
+        """Return the ballots on the cases, joint ones if ``checks`` is "joint".
+
+        Without votes, return all ballots that may be needed.
         """
         votes_so_far = cast or {}
         new = [case for case in cases if key_of(case) not in votes_so_far]
@@ -116,8 +118,9 @@ class RagPlans(Judge[Instance, RagResult]):
         return [*cases, *self._measuring.cases(row_texts(item, question), self._results(cast))]
 
     def _rewriting(self, item: Instance, cast: Mapping[Key, Sequence[Vote]]) -> list[Ballot]:
-        """Return the ballot that asks for a self-contained question; empty if it is known or not
-        wanted.
+        """Return the ballot that asks for a self-contained question.
+
+        Return nothing if the question is known or not wanted, or if no model is left to ask.
         """
         case = standalone.case_of(item) if self.rewrite_questions else None
         name = standalone.next_model(self.panel, cast.get(key_of(case), ())) if case else None
@@ -138,8 +141,9 @@ class RagPlans(Judge[Instance, RagResult]):
         return standalone.judged_question(item, cast.get(key_of(case), ())) if case else None
 
     def _results(self, cast: Mapping[Key, Sequence[Vote]]) -> Results:
-        """Return a function that pools the votes on a case; it returns None while some are
-        missing.
+        """Return a function that pools the votes on a case.
+
+        It returns None while some votes are missing.
         """
 
         def result(case: Case) -> DirectInstanceResult | None:

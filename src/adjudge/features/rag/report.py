@@ -221,7 +221,7 @@ class RagSummary(SectionPart):
 
     @property
     def leads(self) -> bool:
-        """Return False if it is not known what the judge scored, as of an imported run."""
+        """Return False if it is unknown what the judge scored, as for an imported run."""
         return bool(self.dimensions or self.measures)
 
     @property
@@ -251,7 +251,7 @@ class RagSummary(SectionPart):
         return {"weights": ", ".join(weights)}
 
     def lines(self) -> Iterator[Message]:
-        """Say which rules decided composites, besides the plain mean."""
+        """Yield a line about the rules that decided composites, besides the plain mean."""
         fired = [
             Message("{rule} {count}", rule=rule_title(name), count=count)
             for name, count in (self.rules.items() if self.leads else ())
@@ -271,7 +271,7 @@ class RagSummary(SectionPart):
             yield from measure_tables(self.measures, entries, screen)
 
     def headline(self, section: Section, report: Report) -> Iterator[Message]:
-        """Say how many answers a gate bars, which dimension is worst, and the composite."""
+        """Yield a headline: barred answers, worst dimension, failed gates, composite."""
         from adjudge.runs.view.decision import bar_text, earlier_text
 
         for rule in self.barring:

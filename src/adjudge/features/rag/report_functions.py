@@ -58,9 +58,7 @@ def fired_gate(record: JudgmentRecord, dimensions: Iterable[Dimension]) -> str |
 
 
 def title_of_measure(measures: MeasuresSummary | None, name: str, language: str) -> str:
-    """Return the title of a figure that a row is blamed by: of the measure, or of something
-    else.
-    """
+    """Return the title of a figure behind a row's blame: a measure, or something else."""
     if measures is None:
         is_known = measure_name(name) is not None
         return chosen_measures([name], {}, language)[0].title if is_known else measure_title(name)

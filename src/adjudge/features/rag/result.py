@@ -218,8 +218,9 @@ class RagResult(Result):
 
 
 def _could_change(result: DirectInstanceResult) -> bool:
-    """Return True if votes without a verdict could turn the majority, or if there is no majority of
-    options because sentences decide.
+    """Return True if votes without a verdict could turn the majority.
+
+    This is also the case if sentences decide, so that no option has a majority.
     """
     lost = sum(not vote.valid for vote in result.votes)
     options = [vote.verdict.option for vote in result.votes if vote.verdict]

@@ -105,8 +105,9 @@ def _recall(top: Sequence[str], relevant: Grades, _: int | None) -> float:
 
 
 def _average_precision(top: Sequence[str], relevant: Grades, _: int | None) -> float:
-    """Return the mean, over the relevant items, of the precision at the place of each; 0 for one
-    that is not among the first ``k``.
+    """Return the mean, over the relevant items, of the precision at each one's place.
+
+    It is 0 for an item that is not among the first ``k``.
     """
     return _sum_of_precisions([item_id in relevant for item_id in top]) / len(relevant)
 
@@ -120,8 +121,9 @@ def _ndcg(top: Sequence[str], relevant: Grades, k: int | None) -> float:
 
 
 def ranked_precision(hits: Sequence[bool]) -> Figure:
-    """Return the average precision of a ranking; ``hits`` says which places are relevant, the best
-    first.
+    """Return the average precision of a ranking.
+
+    ``hits`` tells which places are relevant, the best first.
     """
     if not hits:
         return Figure(None, NOTHING_RETRIEVED)

@@ -46,10 +46,10 @@ def read_rows(
     measures: Sequence[RagMeasure] = (),
     sources: Sequence[str] = (),
 ) -> RagRows:
-    """Read the rows of a file, or take mappings and instances as they are. Columns are found by
-    their usual names.
+    """Return the rows of a file or list as instances, and the columns they came from.
 
-    ``sources``: further fields that a file must have a column for.
+    Columns are found by their usual names; Instances are taken as they are. ``sources`` are further
+    fields for which a file needs a column.
     """
     needed = [*needed_fields(dimensions, measures), *sources]
     fields = fields_of(dimensions, measures, sources)
@@ -170,7 +170,7 @@ def columns_of(
 def _require_keys(instances: Sequence[Instance], may_be_empty: Sequence[str]) -> None:
     """Raise a SetupError if an instance lacks a field that may be empty.
 
-    It is probably there under another name, and the judge would be told that there is nothing.
+    The field probably has another name, and the judge would be told that it is empty.
     """
     for name in may_be_empty:
         for number, instance in enumerate(instances, 1):

@@ -51,13 +51,14 @@ class JudgedQuestion:
         return (note,)
 
     def record(self) -> QuestionRecord:
-        """Return it as the record of the judgment stores it."""
+        """Return the question in the form that a judgment's record stores."""
         return QuestionRecord(text=self.text, rewritten=self.rewritten, reason=self.reason or None)
 
 
 def case_of(item: Instance) -> Case | None:
-    """Return the request for a self-contained question; None if there is no conversation before
-    it.
+    """Return the request for a self-contained question.
+
+    Return None if there is no question, or no conversation before it.
     """
     fields = {name: item.fields.get(name, "") for name in ("history", "user_input")}
     if not all(_text(value).strip() for value in fields.values()):
@@ -66,8 +67,9 @@ def case_of(item: Instance) -> Case | None:
 
 
 def next_model(models: Mapping[str, M], votes: Sequence[Vote]) -> str | None:
-    """Return the model to ask next: the first, and after a failure the following one. None if there
-    is a question, or no model is left.
+    """Return the next model to ask for a question: the first that was not asked yet.
+
+    Return None if there is a usable question, or if no model is left.
     """
     if any(_readable(vote) for vote in votes):
         return None
@@ -92,8 +94,9 @@ def judged_question(item: Instance, votes: Sequence[Vote]) -> JudgedQuestion:
 
 
 def with_question(case: Case, question: JudgedQuestion) -> Case:
-    """Put the rewritten question into the case of a dimension that does not see the
-    conversation.
+    """Put the rewritten question into a case that does not show the conversation.
+
+    Any other case is unchanged.
     """
     if (
         not question.rewritten

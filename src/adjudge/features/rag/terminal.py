@@ -58,7 +58,7 @@ def _dimension(summary: DimensionSummary) -> tuple[str, ...]:
 def measure_tables(
     measures: MeasuresSummary, entries: Iterable[JudgmentRecord], screen: Screen
 ) -> Iterator[Table]:
-    """Yield the measures, the counts of blame, and the worst rows that blame a side."""
+    """Yield tables of the measures, of the blame, and of the worst rows with a blamed side."""
     headings = (
         Message("measure"),
         term("measure", "of"),

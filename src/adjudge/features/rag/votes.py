@@ -16,12 +16,12 @@ Key = tuple[str, str]
 
 
 def key_of(case: Case | Ballot) -> Key:
-    """Return the key of what a case, or a vote's ballot, is about."""
+    """Return the key of a case or ballot: its criterion and its instance."""
     return case.criteria.name, case.instance.identity
 
 
 def votes_by_case(votes: Sequence[Vote]) -> dict[Key, list[Vote]]:
-    """Group votes by what they are about; leave out those on sentences."""
+    """Group votes by case, without those on sentences."""
     votes_by_key: dict[Key, list[Vote]] = {}
     for vote in votes:
         if vote.ballot.template not in TEMPLATES:
@@ -34,7 +34,7 @@ def about_sentences(votes: Sequence[Vote]) -> list[Vote]:
 
 
 def score_groundedness(case: Case, evidence: EvidenceResult) -> DirectInstanceResult:
-    """Turn the result of the look-up by sentences into a score of the dimension."""
+    """Turn the result of looking up the sentences into a score of the dimension."""
     scale = evidence.scale
     return DirectInstanceResult(
         instance=case.instance,
@@ -63,5 +63,5 @@ def status_of_row(statuses: Sequence[Status]) -> Status:
 
 
 def nobody(prompt: str) -> str:
-    """Stands in for a model if none is asked."""
+    """Raise a SetupError; this stands in for a model if none is asked."""
     raise SetupError("nobody is to be asked: {prompt}", prompt=prompt)

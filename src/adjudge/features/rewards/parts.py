@@ -101,7 +101,7 @@ class Part:
     # -- judges ----------------------------------------------------------------
 
     def item(self, row: JsonDict) -> Any:
-        """Return what the judge judges; a SetupError if the row lacks something."""
+        """Return a row as an item for the judge; raise a SetupError if it lacks a field."""
         judge: Any = self.source
         if isinstance(judge, RubricJudge):
             judge_item = as_instance(row, judge.text_field)
@@ -151,7 +151,7 @@ class Part:
     # -- checks and functions ----------------------------------------------------
 
     def look(self, row: JsonDict) -> RewardValue:
-        """Return 1 if the check passes, 0 if not, and none if it cannot tell."""
+        """Return 1 if the check passes and 0 if it does not; missing if it cannot tell."""
         check = self.source
         if isinstance(check, Check):
             check = Expectation(check=check, field=COMPLETION)
@@ -166,7 +166,10 @@ class Part:
         return RewardValue.known(float(outcome.passed))
 
     async def call(self, rollouts: Rollouts) -> list[RewardValue]:
-        """Return the values of a function; a SetupError if there is not one per completion."""
+        """Call the function and return its values.
+
+        Raise a SetupError unless there is one per completion.
+        """
         function: Any = self.source
         returned = function(
             prompts=rollouts.prompts, completions=rollouts.completions, **rollouts.columns
@@ -194,7 +197,7 @@ class Part:
 
 
 def _scored_criteria(judge: CaseJudge[Any, Any], given: CriteriaLike | None) -> Criteria:
-    """Return criteria whose good end is known; a SetupError for others."""
+    """Return the criteria; raise a SetupError if it is unknown which option is the best."""
     if judge.kind != "direct":
         raise SetupError("a judge that compares answers gives rewards in a GroupRanking")
     if given is None:

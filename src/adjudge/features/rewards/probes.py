@@ -33,12 +33,12 @@ class ProbeFigures:
 
     @property
     def mean(self) -> float | None:
-        """The mean reward or rise; None without one."""
+        """The mean reward or, if paired, the mean gain; None without any."""
         count = self.asked - self.failed
         return self.total / count if count else None
 
     def add(self, probe: float | None, own: float | None, *, is_paired: bool) -> None:
-        """Count a probe."""
+        """Count a probe; if it is paired, its gain over the completion's own reward counts."""
         self.asked += 1
         if probe is None or (is_paired and own is None):
             self.failed += 1
@@ -49,7 +49,7 @@ class ProbeFigures:
 
 
 def is_paired(name: str) -> bool:
-    """Return True if a probe is a change of the completion."""
+    """Return True if the probe changes the completion instead of replacing it."""
     return "{completion}" in PROBES[name]
 
 

@@ -29,7 +29,7 @@ class GroupRanking:
     Each pair is asked in both orders, so a judge that prefers the first place gives both a half.
 
     Parameters:
-        judge: a PairwiseJudge; it is asked in both orders, whatever it says itself.
+        judge: a PairwiseJudge; it is always asked in both orders, whatever its own setting.
         criteria: a question, a Criteria, or the name of a ready-made one.
         opponents: with how many others of its group each completion is compared, at least; None:
             with all. Which ones is drawn by ``seed``.
@@ -71,12 +71,12 @@ class GroupRanking:
 
     @property
     def name(self) -> str:
-        """The name of the part in logs."""
+        """The ranking's name in logs, which is that of its criteria."""
         assert isinstance(self.criteria, Criteria)
         return self.criteria.name
 
     def pairs(self, group: Sequence[int]) -> list[Pair]:
-        """Return the pairs of a group to compare."""
+        """Return the pairs of a group to compare: all, or those drawn for ``opponents``."""
         count = len(group)
         if self.opponents is None or self.opponents >= count - 1:
             return list(combinations(group, 2))
@@ -104,7 +104,10 @@ class GroupRanking:
         return case
 
     def share_of(self, result: PairwiseInstanceResult) -> RewardValue:
-        """Return how much of a comparison the first one won: 1, 0, or between them."""
+        """Return the first completion's share of a comparison, from 0 to 1.
+
+        It is missing if one of the two orders has no verdict.
+        """
         bias = result.positional_bias
         rate = result.per_system_results[0].winrate if result.per_system_results else None
         if result.status is not Status.SCORED or result.fallback or rate is None:
@@ -116,7 +119,10 @@ class GroupRanking:
     def rewards(
         self, group: Sequence[int], shares: dict[Pair, RewardValue]
     ) -> dict[int, RewardValue]:
-        """Return the reward of each completion of a group, from the outcomes of its pairs."""
+        """Return the reward of each completion in a group, from the outcomes of its pairs.
+
+        A completion that is alone in its group has none.
+        """
         if len(group) < 2:
             alone = Message("it is the only completion of its prompt in this call")
             return {place: RewardValue.missing(alone, 0.0, 1.0) for place in group}

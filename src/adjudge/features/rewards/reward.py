@@ -42,7 +42,7 @@ class StepSummary:
 
 
 class Reward:
-    """Scores completions by judges, rubrics, checks and functions.
+    """Scores completions with judges, rubrics, checks and functions.
 
     A completion whose judgment failed has no reward: its value is None with a reason, never 0.
 
@@ -53,7 +53,7 @@ class Reward:
     Parameters:
         sources: judges, checks and functions of equal weight, or ``Part``s with weights. The reward
             is their weighted mean.
-        criteria: of a DirectJudge that is the only source.
+        criteria: for a DirectJudge that is the only source.
         name: what logs call the reward.
         run: a folder in which every answer is kept; what it holds already is not asked again, so
             that a repeated step has the same rewards. One folder per process; calls wait for each
@@ -149,9 +149,10 @@ class Reward:
         return await event_loop.visit(self._judge(parts, rollouts, rows)) if parts else {}
 
     def judges_only(self) -> Reward:
-        """Return the judges of this reward, with the same memory; a SetupError if there are none.
+        """Return a reward of this one's judges alone, with the same memory, for probes.
 
-        Functions may need the tokens of a completion, and a rank its group: probes have neither.
+        Functions may need a completion's tokens, and a ranking needs its group; probes have
+        neither. Raise a SetupError if no judge has a weight above 0.
         """
         parts = [part for part in self.parts if isinstance(part.source, Judge) and part.weight]
         if not parts:
@@ -213,11 +214,11 @@ class Reward:
                 )
 
     def recall(self, part: Part, identity: str) -> RewardValue | None:
-        """Return the verdict that the memory holds."""
+        """Return the remembered verdict, or None."""
         return self._cache.get((part.name, identity))
 
     def remember(self, part: Part, identity: str, value: RewardValue) -> None:
-        """Keep a verdict; failures are asked again."""
+        """Remember a verdict, but no failure; drop the oldest one if the memory is full."""
         if value.value is None or not self.cache_size:
             return
         if len(self._cache) >= self.cache_size:
@@ -226,7 +227,7 @@ class Reward:
 
 
 class _PartStep:
-    """One part's judgments of the completions of a call."""
+    """The judging of one call's completions by one part."""
 
     def __init__(
         self,
@@ -295,7 +296,7 @@ class _PartStep:
         return value or RewardValue.missing(self.stopped or Message("no verdict"), *self._unknown)
 
     def _items(self) -> dict[str, Any]:
-        """Return what is judged, by key; a SetupError if not a single row can be."""
+        """Return the items to judge, by key; raise a SetupError if no row can be judged."""
         if isinstance(self.part.source, GroupRanking):
             return self._comparisons(self.part.source)
         items: dict[str, Any] = {}
@@ -340,7 +341,7 @@ def _pair_key(first: int, second: int) -> str:
 
 
 def _instance_of(item: Any) -> Instance:
-    """Return the instance of what a judge judges, which may be a case."""
+    """Return the instance of an item, which may be a case."""
     instance = item if isinstance(item, Instance) else item.instance
     assert isinstance(instance, Instance)
     return instance
@@ -360,7 +361,11 @@ def _configuration(part: Part) -> JsonObject:
 
 
 def _parts(sources: Sequence[Source | Part], criteria: CriteriaLike | None) -> tuple[Part, ...]:
-    """Return the parts, with names that differ; a SetupError if there is nothing to weigh."""
+    """Return the sources as parts.
+
+    Raise a SetupError if no part has a weight above 0, if two have the same name, or if criteria
+    are given without a single judge to use them.
+    """
     if criteria is not None and (len(sources) != 1 or isinstance(sources[0], Part)):
         raise SetupError("criteria are for a single judge: give each Part its own")
     parts = [source if isinstance(source, Part) else Part(source, criteria) for source in sources]

@@ -16,7 +16,7 @@ Columns = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Rollouts:
-    """The data of a trainer: one prompt and one entry of each column per completion."""
+    """A trainer's data: a prompt, and an entry in each column, per completion."""
 
     prompts: Sequence[object]
     completions: Sequence[object]
@@ -26,7 +26,7 @@ class Rollouts:
     def of(
         cls, prompts: Sequence[object], completions: Sequence[object], columns: Columns
     ) -> Rollouts:
-        """Check the lengths; a SetupError if they differ."""
+        """Return rollouts; raise a SetupError unless there is a prompt for each completion."""
         if isinstance(completions, str) or isinstance(prompts, str):
             raise SetupError("prompts and completions are lists with an entry per completion")
         if len(prompts) != len(completions):
@@ -64,14 +64,14 @@ class Rollouts:
         return {**fields, **prompt_field, COMPLETION: completion, "id": str(place)}
 
     def groups(self) -> list[list[int]]:
-        """Return the places of the rollouts of each prompt, in the order of their first one."""
+        """Return the places of each prompt's rollouts, in order of first appearance."""
         places_by_prompt: dict[str, list[int]] = {}
         for place, prompt in enumerate(self.prompts):
             places_by_prompt.setdefault(repr(prompt), []).append(place)
         return list(places_by_prompt.values())
 
     def chosen(self, places: Sequence[int]) -> Rollouts:
-        """Return some of the rollouts."""
+        """Return the rollouts at these places."""
         columns = {
             name: [entries[place] for place in places]
             if isinstance(entries, list | tuple) and len(entries) == len(self)
@@ -85,5 +85,5 @@ class Rollouts:
         )
 
     def answering(self, completions: Sequence[object]) -> Rollouts:
-        """Return the rollouts with other completions."""
+        """Return the rollouts with these completions instead."""
         return Rollouts(self.prompts, completions, self.columns)

@@ -78,7 +78,7 @@ def _repetition(text: str) -> float:
 
 
 def _same_openings(rollouts: Rollouts, texts: Sequence[str | None]) -> float | None:
-    """Return the share of completions that begin like one of another prompt."""
+    """Return the share of completions that begin like a completion of another prompt."""
     prompts: dict[tuple[str, ...], set[int]] = {}
     openings: list[tuple[str, ...]] = []
     # Answers to the same prompt often begin alike, which is no evidence.

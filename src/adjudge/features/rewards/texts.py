@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 def text_of(given: object) -> str | None:
     """Return the text of a prompt or a completion; None if it has none.
 
-    A text is taken as it is, and of one message its content. Several messages become blocks, each
+    A text is unchanged, and a single message gives its content. Several messages become blocks,
+    each
     with its role on the first line.
     """
     if given is None or isinstance(given, str):
@@ -30,7 +31,7 @@ def _part(message: object, name: str) -> object:
 
 
 def _content(message: object) -> str | None:
-    """Return the text of a message; of several parts, those that are texts."""
+    """Return a message's text, joined from the parts that are texts; None without any."""
     content = message if isinstance(message, str) else _part(message, "content")
     if content is None or isinstance(content, str):
         return content

@@ -66,7 +66,7 @@ def trl_reward(reward: Reward) -> Callable[..., Coroutine[Any, Any, list[float |
 
 
 def check_trl(trainer: object) -> None:
-    """Raise a SetupError if a trainer of TRL would count a failed vote as 0."""
+    """Raise a SetupError if a TRL trainer would count a failed vote as 0."""
     functions = getattr(trainer, "reward_funcs", None)
     if not isinstance(functions, list):
         raise SetupError("{name} has no reward functions", name=type(trainer).__name__)
@@ -103,7 +103,7 @@ class TraceReward:
         return self.reward.name
 
     async def score(self, task: object, trace: object) -> float:
-        """Return the reward of a trace; a RunError if there is none."""
+        """Return a trace's reward; raise a RunError if there is none."""
         columns = _task_columns(task)
         prompt = getattr(task, "prompt_text", None) or text_of(getattr(task, "prompt", None))
         (value,) = await self.reward.ascore([prompt], [getattr(trace, self.view)], columns)
@@ -124,8 +124,8 @@ def verifiers_function(
 ) -> Callable[..., Coroutine[Any, Any, list[float]]]:
     """Return a group reward function for ``Rubric`` of verifiers before 0.4.
 
-    There every Exception becomes 0.0 and None does, too. So completions without a reward are asked
-    again ``retries`` times; then NoReward ends the training.
+    There, None and any Exception count as 0.0. So completions without a reward are asked again
+    ``retries`` times; then NoReward ends the training.
 
     >>> rubric = vf.Rubric(funcs=[verifiers_function(reward)])
     """
@@ -197,7 +197,10 @@ def openrlhf_reward(
 
 
 def _after(query: str, prompt: str) -> str:
-    """Return the answer in a query, which is the prompt with the answer after it."""
+    """Return the answer that follows the prompt in a query.
+
+    Raise a SetupError if the query does not begin with the prompt.
+    """
     if not query.startswith(prompt):
         raise SetupError("the query does not begin with its prompt: {query!r}", query=query[:80])
     return query[len(prompt) :]
@@ -209,7 +212,7 @@ def _after(query: str, prompt: str) -> str:
 async def _score_with_retries(
     reward: Reward, rollouts: Rollouts, retries: int
 ) -> list[RewardValue]:
-    """Return the values; those without a reward are asked again."""
+    """Return the values; ask again, up to `retries` times, for those without a reward."""
     values = await reward.ascore(rollouts.prompts, rollouts.completions, rollouts.columns)
     for _ in range(retries):
         missing = [place for place, value in enumerate(values) if value.value is None]
@@ -233,14 +236,17 @@ def _number(value: RewardValue, name: str) -> float:
 
 
 def _task_columns(task: object) -> dict[str, object]:
-    """Return the data of a task other than its prompt, each as a list of one."""
+    """Return the task's data, without its prompt, as columns of one entry each."""
     dump = getattr(task, "model_dump", None)
     data = dump() if callable(dump) else vars(task) if hasattr(task, "__dict__") else {}
     return {name: [value] for name, value in data.items() if name != "prompt" and value is not None}
 
 
 def _info_columns(infos: Sequence[object], count: int) -> dict[str, object]:
-    """Return the entries of info as columns; rows without one have None."""
+    """Return the entries of `infos` as columns; rows without one have None.
+
+    Return nothing unless there is one info per completion.
+    """
     rows = [info if isinstance(info, Mapping) else {} for info in infos]
     if len(rows) != count:
         return {}

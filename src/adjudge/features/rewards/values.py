@@ -25,14 +25,14 @@ class RewardValue:
 
     @classmethod
     def known(cls, value: float) -> RewardValue:
-        """Return a reward without doubt."""
+        """Return a certain reward, whose bounds are the value itself."""
         return cls(value, None, value, value)
 
     @classmethod
     def missing(
         cls, reason: str, lower: float | None = None, upper: float | None = None
     ) -> RewardValue:
-        """Return no reward, for a reason."""
+        """Return a missing reward with the reason and, if known, bounds."""
         return cls(None, reason, lower, upper)
 
 

@@ -54,11 +54,11 @@ class WatchReport:
 
     @property
     def is_alarm(self) -> bool:
-        """Return True if the two judges have parted."""
+        """Return True if the watch has raised an alarm."""
         return self.alarm_step is not None
 
     def lines(self) -> Iterator[Message]:
-        """Yield the report in sentences."""
+        """Yield the report as sentences."""
         gap = (
             Message("no sample yet")
             if self.mean_gap is None
@@ -105,7 +105,7 @@ class WatchReport:
 
 
 class RewardAlarm(RunError):
-    """The watch stops the training; ``report`` says why."""
+    """Raised when the watch stops the training; ``report`` says why."""
 
     report: WatchReport
 
@@ -170,8 +170,9 @@ class Watch:
     async def observe(
         self, reward: Reward, rollouts: Rollouts, values: Sequence[RewardValue]
     ) -> None:
-        """Look at a step; raise a RewardAlarm if the judges have parted and ``on_alarm`` is
-        "stop".
+        """Observe a training step.
+
+        Raise a RewardAlarm if the judges have parted and ``on_alarm`` is "stop".
         """
         self._counts["step"] += 1
         # one stream of draws per step: a repeated step draws the same

@@ -14,9 +14,7 @@ NOTHING, EVERYTHING = Fraction(0), Fraction(1)
 
 
 class Bounds(NamedTuple):
-    """The least and the greatest value of a figure, whatever the missing verdicts would
-    have been.
-    """
+    """The least and the greatest value that a figure can have, given missing verdicts."""
 
     lower: Fraction
     upper: Fraction
@@ -50,13 +48,13 @@ def score_of(rubric: Rubric, values: Values) -> Bounds:
 
 
 def failed_gates(rubric: Rubric, values: Values) -> tuple[str, ...]:
-    """Return the gates that are surely missed."""
+    """Return the gates that are certainly missed."""
     bounds = _all_bounds(rubric.root, values)
     return tuple(gate.id for gate in rubric.gates if _gate(gate, bounds[_key(gate)])[1])
 
 
 def open_gates(rubric: Rubric, values: Values) -> tuple[str, ...]:
-    """Return the gates that may be missed or passed: a verdict is missing."""
+    """Return the gates that are undecided because a verdict is missing."""
     bounds = _all_bounds(rubric.root, values)
     ends = {gate.id: _gate(gate, bounds[_key(gate)]) for gate in rubric.gates}
     return tuple(id for id, (may_fail, must_fail) in ends.items() if may_fail and not must_fail)
@@ -83,7 +81,7 @@ def _share(units: Sequence[Unit], bounds: Mapping[int, Bounds]) -> Bounds | None
 
 
 def _gate(node: Node, bounds: Bounds) -> tuple[bool, bool]:
-    """Return (may be missed, is surely missed)."""
+    """Return (may be missed, is certainly missed)."""
     if node.points < 0:
         return bounds.upper > NOTHING, bounds.lower > NOTHING
     return bounds.lower < EVERYTHING, bounds.upper < EVERYTHING

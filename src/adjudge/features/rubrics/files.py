@@ -36,7 +36,7 @@ class RubricBook:
     by_row: Mapping[str, Rubric] = field(default_factory=FrozenDict)
 
     def of(self, row: str | None) -> Rubric | None:
-        """Return the rubric of a row, by its id."""
+        """Return the rubric with this row id, else the default; None without either."""
         return self.by_row.get(row or "", self.default)
 
     @property
@@ -64,7 +64,10 @@ def as_book(given: object) -> RubricBook:
 
 
 def read_rubrics(path: Path) -> RubricBook:
-    """Read a file of rubrics; a SetupError names the file, and the row or the point."""
+    """Read a file of rubrics.
+
+    Raise a SetupError that names the file, and the row or the point.
+    """
     if path.suffix not in FORMATS:
         raise SetupError(
             "{path}: rubrics are read from {formats}", path=path, formats=", ".join(FORMATS)

@@ -75,10 +75,10 @@ Told = Progress[RubricResult]
 
 @dataclass(frozen=True)
 class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
-    """Judges a text by the points of its row, and adds up what they are worth.
+    """Judges a text by the points in its rubric, and adds up their worth.
 
-    A point without a verdict is never counted as not met: the score is then None, and ``bounds``
-    says what it could be.
+    A point without a verdict is never counted as not met. The score is None if it depends on such a
+    point, and ``bounds`` has its least and greatest value.
 
     Parameters:
         models: one model or a panel: ids, model objects or functions ``prompt -> text``; None is
@@ -168,8 +168,9 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
         return replace(self.criteria, context_fields=tuple(self.context_fields))
 
     def recorded_settings(self) -> dict[str, object]:
-        """Return the settings with the content of the rubrics, so that a changed file is another
-        judge.
+        """Return the settings with the content of the rubrics.
+
+        Changing the file then makes another judge.
         """
         book = self.rubric
         return super().recorded_settings() | {
@@ -227,7 +228,7 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
     __call__ = same_as(evaluate)
 
     def rubric_of(self, item: Instance) -> Rubric:
-        """Return the rubric of a row; a SetupError if it has none, or one that cannot be judged."""
+        """Return the row's rubric; raise a SetupError if it has no valid one."""
         if isinstance(self.rubric, RubricBook):
             rubric = self.rubric.of(item.id)
             if rubric is None:
@@ -248,7 +249,7 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
         return parse_rubric(value if isinstance(value, str) else tuple(value))
 
     def check(self, item: Instance) -> None:
-        """Refuse a row without the text, or without a rubric that can be judged."""
+        """Raise a SetupError for a row without the text, or without a valid rubric."""
         if not isinstance(item.fields.get(self.text_field), str):
             raise SetupError(
                 "a rubric judges one text: the row needs the field {name!r}; it has: {found}",
@@ -258,9 +259,7 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
         self.rubric_of(item)
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Ask every model about every point, once per vote; then about points that replies left
-        out.
-        """
+        """Return ballots on every point by every model, then on points left out by replies."""
         points = self.rubric_of(item).points
         if not votes:
             return self.plan_all(item)
@@ -386,7 +385,10 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
         )
 
     def _again(self, item: Instance, vote: Vote, points: Sequence[Point]) -> Ballot | None:
-        """Ask about the points that a reply left out; None if it left out none, or all."""
+        """Return a ballot on the points that a reply left out.
+
+        Return None if it left out none, was unreadable, or was asked again often enough.
+        """
         question = vote.ballot.question
         if not isinstance(question, PointsQuestion) or vote.verdict is None:
             return None

@@ -41,7 +41,7 @@ class PointLabels:
 def read_labels(path: Path) -> PointLabels:
     """Read a CSV or JSONL file with the columns row, point and answer; other columns are ignored.
 
-    Of several labels of a point, the majority decides.
+    If a point has several labels, the majority decides; a tie gives no label.
     """
     counts: dict[tuple[str, str], Counter[str]] = {}
     for number, record in enumerate(_records(path), 1):

@@ -40,7 +40,7 @@ _MOST_DIGITS = 40
 
 
 def parse_rubric(value: object) -> Rubric:
-    """Return the rubric in a cell of a row or a file; a SetupError says what is wrong.
+    """Return the rubric in a cell of a row or a file; raise a SetupError if it is invalid.
 
     >>> parse_rubric(["Names the author.", {"text": "Invents a date.", "points": -2}]).tags
     ()
@@ -56,7 +56,7 @@ def parse_rubric(value: object) -> Rubric:
 
 @lru_cache(maxsize=1024)
 def _parse_text(value: str | tuple[str, ...]) -> Rubric:
-    """Parse a text once; a judge looks at a row several times."""
+    """Parse a text once, since a judge looks at a row several times."""
     if isinstance(value, str):
         return _parse_data(_from_text(value))
     return _parse_data(

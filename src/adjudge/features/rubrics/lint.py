@@ -43,7 +43,7 @@ _TELLING = frozenset({"not", "no", "never", "without", "не", "нет", "ни",
 
 @dataclass(frozen=True)
 class Finding:
-    """A problem of a rubric, or a likely one."""
+    """A certain or likely problem of a rubric."""
 
     severity: Severity
     row: str

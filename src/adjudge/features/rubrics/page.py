@@ -26,7 +26,7 @@ def _row_data(row: RowContext) -> JsonDict:
 
 
 def _hidden_fields(record: JudgmentRecord) -> tuple[str, ...]:
-    """Hide the rubric as JSON, since the checklist shows it."""
+    """Return the rubric's fields, which need not be shown next to the checklist."""
     return RUBRIC_FIELDS if rubric_detail(record) else ()
 
 

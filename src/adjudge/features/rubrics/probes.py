@@ -24,7 +24,7 @@ PROBE_TITLES: Mapping[str, Message] = {
 
 @dataclass
 class PointProbes:
-    """One point under all probes."""
+    """A point, and the probes to which it gave credit."""
 
     row: str
     point: Point
@@ -61,7 +61,7 @@ class ProbeCounts:
 
 @dataclass(frozen=True)
 class ProbeReport:
-    """What points gave answers that deserve nothing."""
+    """The credit that points gave to answers that deserve none."""
 
     rows: int
     counts: Mapping[str, ProbeCounts]
@@ -82,8 +82,8 @@ def probe_rubrics(
 ) -> ProbeReport:
     """Judge each row's probes by its rubric.
 
-    Points below 0, inverted points and points without worth are left out: not to meet them is
-    right.
+    Points below 0, inverted points and points without worth are left out, since it is right not to
+    meet them.
     """
     probes = [
         (number, name, replace(row, id=f"{row.id}: {name}", fields={**row.fields, **fields}))

@@ -128,7 +128,7 @@ class RubricWriter(AskSettings, Judge[Instance, ProposedRubric]):
         )
 
     def check(self, item: Instance) -> None:
-        """Refuse a row without a question."""
+        """Raise a SetupError for a row without a question."""
         if not item.fields.get(READS[0]):
             raise SetupError(
                 "a rubric is proposed for a question: the row needs the field {name!r}; it has: "
@@ -138,7 +138,7 @@ class RubricWriter(AskSettings, Judge[Instance, ProposedRubric]):
             )
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Ask one model after the other until one has answered."""
+        """Return a ballot for the next model, until one has answered."""
         if any(vote.verdict for vote in votes):
             return []
         asked_models = {vote.model for vote in votes}
@@ -158,7 +158,7 @@ class RubricWriter(AskSettings, Judge[Instance, ProposedRubric]):
         ]
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> ProposedRubric:
-        """Return the first valid proposal."""
+        """Return the first valid proposal, or a failed result."""
         verdict = next((vote.verdict for vote in votes if vote.verdict), None)
         points = json.loads(verdict.option)["points"] if verdict else ()
         return ProposedRubric(

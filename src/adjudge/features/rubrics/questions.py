@@ -97,7 +97,7 @@ class PointsQuestion(OfEach):
         return object_schema({"points": {"type": "array", "items": object_schema(entry)}})
 
     def restore(self, option: str, explanation: str | None, details: Details) -> Grounded:
-        """The verdict that a ledger holds."""
+        """Rebuild the verdict that a ledger holds."""
         each = [
             Grounded.of(answer["option"], answer["explanation"], answer["evidence"])
             for answer in details.get("each") or ()
@@ -142,7 +142,7 @@ class PointQuestion(Choice):
         )
 
     def restore(self, option: str, explanation: str | None, details: Details) -> Grounded:
-        """The verdict that a ledger holds."""
+        """Rebuild the verdict that a ledger holds."""
         return Grounded.of(option, explanation, details.get("evidence") or ())
 
     def check_reading(

@@ -95,7 +95,7 @@ class RowScores:
 
     @property
     def scores(self) -> list[float]:
-        """The scores of those rows."""
+        """The scores that do not depend on missing verdicts."""
         return [low for low, high in zip(self.lows, self.highs, strict=True) if low == high]
 
     @property
@@ -165,7 +165,7 @@ def cells_of(scores: RowScores) -> tuple[str, str, str, str]:
 
 @dataclass(frozen=True)
 class RubricSummary(SectionPart):
-    """The rubrics of all rows."""
+    """Figures about the rubrics of all rows."""
 
     templates: ClassVar[Mapping[str, str]] = {
         "style.html": "adjudge.features.rubrics:style.css",
@@ -237,7 +237,7 @@ class RubricSummary(SectionPart):
         }
 
     def sentence(self, name: str) -> Message:
-        """Return the points of all rows in a line."""
+        """Return a line with the numbers of points: met, all, and without a verdict."""
         return Message(
             "{name}: {met} of {points} points met, {missing} without a verdict",
             name=name,
@@ -300,7 +300,7 @@ class RubricSummary(SectionPart):
         return messages
 
     def hidden_fields(self, record: JudgmentRecord) -> Collection[str]:
-        """Hide the rubric as data, since the checklist shows it."""
+        """Return the rubric's fields, which need not be shown next to the checklist."""
         return RUBRIC_FIELDS if rubric_detail(record) else ()
 
     def tables(self, section: Section, report: Report, screen: Screen) -> Iterator[Table]:  # noqa: ARG002

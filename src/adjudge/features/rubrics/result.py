@@ -69,7 +69,7 @@ class RubricResult(Result):
         return None if self.status is Status.SCORED else _missing(self.missing)
 
     def cells(self) -> JsonDict:
-        """Return the cells of a table of results."""
+        """Return the result's cells in a table."""
         lower, upper = self.bounds
         met_count = sum(verdict.answer == MET for verdict in self.points)
         return {
@@ -112,7 +112,7 @@ class RubricResult(Result):
 
 
 def _missing(points: tuple[PointVerdict, ...]) -> Message:
-    """Say why points have no verdict, grouped by reason."""
+    """Return why points have no verdict, grouped by reason."""
     reasons: dict[str, list[str]] = {}
     for verdict in points:
         reasons.setdefault(verdict.reason or "", []).append(verdict.point.id)

@@ -28,7 +28,7 @@ _DEEPEST = 30
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One demand, with what it is worth."""
+    """One requirement, and what it is worth."""
 
     id: str
     text: str
@@ -70,7 +70,7 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """Points that make one figure together."""
+    """Points that are combined into one figure."""
 
     id: str
     parts: tuple[Point | Group, ...]
@@ -139,11 +139,11 @@ class Rubric:
 
     @cached_property
     def identity(self) -> str:
-        """Equal for rubrics that ask and count the same."""
+        """A hash that is equal for rubrics with the same questions and scoring."""
         return hashlib.sha256(repr(self.root).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def point(self, id: str) -> Point:
-        """Return the point of this id."""
+        """Return the point with this id."""
         return next(point for point in self.points if point.id == id)
 
 
@@ -253,7 +253,7 @@ def _check_group(group: Group, *, is_root: bool) -> None:
 
 
 def _check_gates(root: Group) -> None:
-    """Refuse gates that no answer can pass together."""
+    """Raise a SetupError if no answer can pass all gates."""
     for node in nodes(root):
         if isinstance(node, Group) and node.combine == "at most one" and node.required:
             required_ids = [part.id for part in node.parts if part.required]

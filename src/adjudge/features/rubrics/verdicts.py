@@ -172,7 +172,10 @@ def _option(name: str, value: object, point: AskedPoint) -> str | None:
 def _check_quote(
     point: AskedPoint, option: str, explanation: str | None, entry: JsonObject, text: str
 ) -> _Answer:
-    """Return the verdict with the quoted passage, cut from the text itself."""
+    """Return the verdict with the quoted passage as it is in the text.
+
+    If the point requires a quote and there is none, there is no verdict.
+    """
     quote_value = entry.get("quote")
     quote = quote_value.strip() if isinstance(quote_value, str) else ""
     span = find_quote(quote, text) if quote else None

@@ -16,7 +16,7 @@ YES, NO = "Yes", "No"
 
 @cache
 def rubric_words(language: str) -> JsonObject:
-    """Return the words of a language."""
+    """Return the wording of rubric prompts in a language."""
     check_language(language)
     return our_yaml(__file__, f"rubric.{language}.yaml")[0]
 

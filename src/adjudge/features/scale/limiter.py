@@ -71,7 +71,7 @@ class Lane:
         return Lease(requests, starts - now, requests * interval)
 
     def slow_down(self, seconds: float | None, now: float) -> None:
-        """Halve the rate from now on; it recovers with each lease."""
+        """Pause, and halve the rate unless it was just halved; it recovers with each lease."""
         self.hold = max(self.hold, now + (seconds if seconds is not None else 1.0))
         # Many workers report the same overload: count it once.
         if now - self.cut > _LOOK_AGAIN:
@@ -152,7 +152,7 @@ class LeasedPace:
         self._renewing = asyncio.Lock()
 
     async def wait(self, tokens: int) -> None:
-        """Wait for the next leased slot."""
+        """Wait for a leased slot, and for a further one if that was long ago."""
         due = await self._wait_for_slot(tokens)
         if monotonic() - due > _LATE:
             await self._wait_for_slot(tokens)
@@ -176,7 +176,10 @@ class LeasedPace:
         self._tell(seconds)
 
     def _take_slot(self, now: float) -> float | None:
-        """Return the next slot."""
+        """Return the time of the next leased slot; None if none is left.
+
+        Slots that were missed are skipped.
+        """
         if self._each and now > self._slot:
             # Missed slots are lost: sent late, they would come on top of other workers' requests.
             late = min(self._left, int((now - self._slot) / self._each))
@@ -224,7 +227,10 @@ class SharedLimits(Protocol):
 
 
 def nothing_of(budget: Budget) -> Budget | None:
-    """Return the budget of a worker before it gets a part: nothing of what is limited."""
+    """Return the budget of a worker before it gets a part: 0 for everything with a limit.
+
+    Return None if nothing has a limit.
+    """
     limits = (budget.max_usd, budget.max_calls, budget.max_tokens)
     return (
         None if budget == Budget() else Budget(*(None if limit is None else 0 for limit in limits))

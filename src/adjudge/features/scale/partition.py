@@ -120,10 +120,10 @@ def judge_partition(
 def merge_partitions(
     store: str | Path | Store, folder: str | Path, *, complete: bool = True
 ) -> MergeSummary:
-    """Merge the answers of all partitions into one ordinary run folder: for reports, exports,
-    ``adjudge view``.
+    """Merge the answers of all partitions into one ordinary run folder.
 
-    ``complete``: True if all rows were judged. The store stays unchanged.
+    Reports, exports and ``adjudge view`` can read it. ``complete`` is True if all rows were judged.
+    The store stays unchanged.
     """
     place, opened = Path(folder), opened_store(store)
     if (place / FILE).exists():
@@ -160,10 +160,11 @@ def numbered_chunks(
 def eval_file_of(
     file: str | Path | EvalFile, *, trust: bool, typed: Sequence[str] = (), is_limited: bool = True
 ) -> EvalFile:
-    """Open an eval file with the defaults of its project.
+    """Open an eval file with its project's defaults.
 
-    Unless the caller trusts it, it is refused if it does more than a restricted folder may, except
-    if ``adjudge trust`` or ADJUDGE_TRUST allows it.
+    Unless it is trusted (by ``trust``, ``adjudge trust`` or ADJUDGE_TRUST), it is refused if it
+    does
+    more than a file in a restricted folder may.
     """
     if isinstance(file, EvalFile):
         return file
@@ -176,8 +177,10 @@ STORES: Parts[Callable[[str], Store]] = Parts("stores")
 
 
 def opened_store(store: str | Path | Store) -> Store:
-    """Open a store: a folder of segments, or the address of a bucket, of Postgres or of a plugin's
-    store. An open store is returned unchanged.
+    """Open a store; an open one is returned unchanged.
+
+    The store is a folder of segments, or the address of a bucket, of Postgres or of a plugin's
+    store.
     """
     if not isinstance(store, str | Path):
         return store
@@ -267,7 +270,7 @@ class PartitionJudge:
 
 
 class OpenPartitionJudge:
-    """Judges partitions one after the other, and knows the answers about all of them."""
+    """Judges partitions one after the other, and reuses the answers about all of them."""
 
     def __init__(self, plan: Plan, ledger: SharedLedger, run: OpenRun) -> None:
         self.plan = plan
@@ -334,7 +337,7 @@ class OpenPartitionJudge:
     def _instances(
         self, chunk: Sequence[Numbered], told: _Tally
     ) -> tuple[list[int], tuple[Instance, ...]]:
-        """Return the rows as judges take them; Instances stay unchanged."""
+        """Return the rows' numbers and Instances; given Instances are unchanged."""
         if all(isinstance(row, Instance) for _, row in chunk):
             return [number for number, _ in chunk], tuple(
                 row for _, row in chunk if isinstance(row, Instance)
@@ -384,7 +387,7 @@ def _chunks(rows: Iterable[Numbered]) -> Iterator[list[Numbered]]:
 
 
 def _check_numbered(chunk: Sequence[Numbered]) -> None:
-    """Refuse invalid rows before anything is asked about them."""
+    """Raise a SetupError for invalid rows, before any model is asked about them."""
     # The rows come from any engine, so nothing about them is certain.
     numbers: set[int] = set()
     kinds: set[bool] = set()

@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 class PostgresLimits:
-    """A process's side of rate limit and budget.
+    """One process's access to the shared rate limits and budget.
 
     The unspent parts of processes that died are handed out again.
     """
@@ -121,7 +121,7 @@ class PostgresLimits:
         return await asyncio.get_running_loop().run_in_executor(self._thread, ask)
 
     def _move_lane(self, model: str, move: Callable[[Lane, float], T]) -> T:
-        """Move a model's lane and return the result."""
+        """Apply `move` to a model's lane on the server and return the result."""
         key = (self._store.run, model)
         with self._store.server.opened() as connection, connection.transaction():
             connection.execute(_NEW_LANE, key)

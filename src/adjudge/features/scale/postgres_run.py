@@ -53,11 +53,11 @@ _LOST = Message("stopped: this process was away for too long, and others have it
 
 
 def judge_together(plan: Plan, url: str, *, share: int, cache: bool, tell: Tell) -> None:
-    """Judge ranges until none is left, then make the run's ledger from all of them, whoever judged
-    them.
+    """Judge ranges until none is left, then make the run's ledger from those of all processes.
 
     ``share`` is about the number of processes; it decides in which parts rates and budget are
-    handed out. Raise what ended this process early; all answers until then are in the ledger.
+    handed out. An error that ends this process early is raised; all answers until then are in the
+    ledger.
     """
     folder = plan.folder
     if folder is None:
@@ -79,7 +79,7 @@ def judge_together(plan: Plan, url: str, *, share: int, cache: bool, tell: Tell)
 
 
 class _Worker:
-    """This process, as one of those that share the run."""
+    """This process, one of several that share a run."""
 
     def __init__(self, plan: Plan, url: str, share: int, cache: bool) -> None:
         self._plan, self._url, self._holder = plan, url, uuid4().hex
@@ -107,7 +107,7 @@ class _Worker:
         self.store.begin({"judges": self._plan.configuration})
 
     def judge(self, tell: Tell) -> None:
-        """Take part until nothing is left."""
+        """Judge ranges until none is left."""
         plan, store = self._plan, self.store
         store.offer(
             [
@@ -161,7 +161,7 @@ async def _tell_news(session: OpenPartitionJudge, tally: WorkerTally) -> None:
 
 
 class _Ranges:
-    """The rows of ranges.
+    """Reads the rows of ranges.
 
     Ranges come in order, so the data is read once; a range that was given up is read again.
     """
@@ -172,7 +172,7 @@ class _Ranges:
         self._next = -1
 
     def of(self, span: RowRange) -> list[tuple[int, Instance]]:
-        """Return the rows of a range."""
+        """Return the rows of a range; raise a RunError if the data does not have them."""
         if self._next < 0 or span.first < self._next:
             plan = self._plan
             self._chunks = numbered_chunks(plan.reader, _ROWS, plan.limit, told_elsewhere)
@@ -190,8 +190,9 @@ class _Ranges:
 
 @contextmanager
 def _holding(url: str, holder: str, lost: Callable[[], object]) -> Iterator[None]:
-    """Keep ``holder`` alive for others inside the block, and call ``lost`` if its lease has run
-    out.
+    """Show others inside the block that ``holder`` is alive.
+
+    Call ``lost`` if its lease has run out.
     """
     ended = threading.Event()
     store = PostgresStore(url)

@@ -61,8 +61,8 @@ def judge_dataset(
     return the run's summary.
 
     ``run``: the run's folder, which all machines of the cluster must see; by default the one in the
-    file. It becomes an ordinary run folder. Called again, only open rows and failed calls are
-    asked.
+    file. It becomes an ordinary run folder. A further call asks only about open rows and failed
+    calls.
     ``on``: the cluster and the number of workers; by default the connected one, else that of
     RAY_ADDRESS, else workers on this machine.
     ``budget``: for all workers together; by default the file's.

@@ -54,8 +54,8 @@ Tell = Callable[[Partition | Progress | Stopping], None]
 def spread(plan: Plan, cluster: Cluster, *, cache: bool, tell: Tell) -> None:
     """Have the workers answer everything that is open, then merge it into the run's ledger.
 
-    A merged and complete run is left alone. Raise what ended the workers early; all answers until
-    then are in the ledger.
+    A merged and complete run is left alone. An error that ends the workers early is raised; all
+    answers until then are in the ledger.
     """
     if work := work_for(plan, cluster, cache=cache):
         judge_chunks(work, tell)
@@ -113,7 +113,7 @@ def _chunks(plan: Plan) -> Iterator[list[tuple[int, Instance]]]:
 
 
 def refuse_unfinished(folder: Path) -> None:
-    """Refuse a run that was begun on one machine and is not complete."""
+    """Raise a RunError for a run that was begun on one machine and is not complete."""
     # Workers would not know its answers.
     if run_info(folder).state != "complete":
         raise RunError(

@@ -110,7 +110,10 @@ def init(kind: str, source: Path | None, folder: Path, force: bool) -> int:
 
 
 def _migrate(source: Path, folder: Path, force: bool) -> int:
-    """Convert a file of another tool. What is written is not trusted: it may come from others."""
+    """Convert another tool's file.
+
+    The new files are not trusted, since the original may come from someone else.
+    """
     from adjudge.features.migration.conversion import EVAL
     from adjudge.features.migration.files import convert
     from adjudge.runs.trusted_folders import own_folder
@@ -155,7 +158,7 @@ def _trust(new_files: Sequence[Path]) -> None:
 
 
 def starters(kind: str, language: str = "en") -> Iterator[tuple[PurePosixPath, bytes]]:
-    """Yield (path, content) of the files of a kind."""
+    """Yield (path, content) of the files for a kind of starter."""
     if kind == _EXAMPLES:
         yield from _files(_examples(), PurePosixPath(_EXAMPLES))
         return
@@ -168,12 +171,12 @@ def starters(kind: str, language: str = "en") -> Iterator[tuple[PurePosixPath, b
 
 
 def example(name: str) -> bytes:
-    """Return the content of one of the examples."""
+    """Return the content of an example file."""
     return (_examples() / name).read_bytes()
 
 
 def write_starter(target: Path, content: bytes) -> Message:
-    """Write a file, unless it is there, and return what was done."""
+    """Write a file unless it exists, and return a message about it."""
     return _write(target, content, force=False)[1]
 
 
@@ -192,7 +195,7 @@ def _files(place: Path, path: PurePosixPath) -> Iterator[tuple[PurePosixPath, by
 
 
 def _keep_language(folder: Path, language: str) -> Message:
-    """Set the language in the project file, which every command in the folder reads.
+    """Set the language for all commands in the folder, in a new project file.
 
     An existing project file, here or above, is left to the user to change.
     """

@@ -207,8 +207,11 @@ def _gates(report: AttackReport, most: float | None) -> tuple[list[Message], Exi
 
 
 def _gate(judge: JudgeFinding, level: float, most: float) -> tuple[Message, ExitCode]:
-    """Fail if a family moves more rows than the bar, allowing for all attacks of the run; pass if
-    the upper limits of all families are at most the bar.
+    """Return a gate's sentence and exit code.
+
+    It fails if a family moves more rows than the bar, allowing for all attacks of the run. It
+    passes
+    if the upper limits of all families are at most the bar, and is inconclusive otherwise.
     """
     attacks = [family for family in judge.families if not family.control]
     values = {"judge": name_of(judge), "most": most}

@@ -70,7 +70,7 @@ def judge_cards(
 ) -> JudgeCards:
     """Make a card for each judge of a run.
 
-    ``attack``: the run of an attack on it. ``anchors``: the file of its anchors.
+    ``attack`` is the run of an attack on it, ``anchors`` the file with its anchors.
     """
     info, report = run_info(folder), report_of_run(folder, shown=0)
     _check_same_judge(info, attack, anchors)
@@ -103,7 +103,7 @@ def judge_cards(
 
 
 def _check_same_judge(info: RunInfo, attack: str | Path | None, anchors: Path | None) -> None:
-    """Raise a RunError if the attack or the anchors are of other judges than the run's."""
+    """Raise a RunError if the attack or the anchors belong to other judges than the run's."""
     if anchors and not {*read_anchors(anchors).identities.values()} & {*info.identities.values()}:
         raise RunError(
             "{anchors} are anchors of another judge than those of {run}",
@@ -155,8 +155,9 @@ def _questions(configuration: JudgeConfiguration) -> list[tuple[str, str, str]]:
 
 
 def _labelled_by(name: str, folder: str | Path) -> list[tuple[str, str, str]]:
-    """Return the questions that people are asked, for a judge without criteria of its own, such as
-    one that looks sentences up.
+    """Return the questions that people are asked, for a judge without criteria.
+
+    One that looks sentences up is an example.
     """
     scales = [label_scale for judge, label_scale, _ in judge_scales(folder) if judge == name]
     return [

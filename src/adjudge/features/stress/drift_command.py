@@ -153,7 +153,10 @@ def check(options: DriftOptions) -> int:
 
 
 def _note_changes(anchors: Path, runs_path: str, changes: Mapping[str, float]) -> None:
-    """Note a change next to the runs that the anchors name."""
+    """Note changes in the folder of runs that the anchors name.
+
+    If that is outside the anchors' folder and the current one, only print a warning.
+    """
     runs = (anchors.parent / runs_path).resolve()
     if not changes or not runs.is_dir() or not any(map(holds_run, runs.iterdir())):
         return

@@ -170,7 +170,7 @@ class FollowOptions:
 
     @property
     def folder(self) -> Path:
-        """The folder of the days' runs."""
+        """The folder that holds the run of each day."""
         return self.run or traffic_folder(self.file)
 
     def _write_back(self, source: TrafficSource) -> WriteBack | None:
@@ -219,7 +219,7 @@ class FollowOptions:
             yield
 
     def follower(self) -> Follower:
-        """Open the eval file with its source, sample and budget."""
+        """Return the follower of the eval file, with its source, sample and budget."""
         folder = self.folder
         file = open_eval_file(
             self.file,
@@ -293,7 +293,7 @@ def _show(done: RoundDone, *, as_json: bool) -> None:
 
 
 def _document(done: RoundDone) -> JsonDict:
-    """Return a round as ``adjudge.results`` on one line."""
+    """Return a round as an ``adjudge.results`` document."""
     return {
         "schema": SCHEMA,
         "kind": "traffic",
@@ -305,7 +305,7 @@ def _document(done: RoundDone) -> JsonDict:
 
 
 class _Teller:
-    """Prints each row that could not be judged once."""
+    """Prints rows that could not be judged, each only once."""
 
     def __init__(self) -> None:
         self._told: set[str] = set()

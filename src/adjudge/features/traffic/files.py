@@ -69,8 +69,8 @@ class GrowingFiles:
     def read(self, cursor: JsonObject) -> TrafficBatch:
         """Return the complete lines after ``cursor`` of the first file that has any.
 
-        A line that is still being written is left for later. A file that cannot be read is named
-        once, and again when it has changed.
+        A line that is still being written is left for later. A file that cannot be read is reported
+        once, and again if it has changed.
         """
         places, bad = dict(cursor), list[str]()
         unreadable = dict(object_in(places.pop(_UNREADABLE, None)))

@@ -74,16 +74,16 @@ class RoundDone:
 
     @property
     def is_new(self) -> bool:
-        """True if the round has anything to tell."""
+        """True if the round has any news to report."""
         return bool(self.taken.new or self.taken.bad or self.taken.late or self.raised or self.away)
 
     @property
     def raised(self) -> tuple[Alarm, ...]:
-        """The alarms that are raised, now or from before."""
+        """The alarms that are on, whether raised in this round or earlier."""
         return tuple(alarm for alarm in self.alarms if alarm.raised)
 
     def sentences(self) -> Iterator[Message]:
-        """Yield the round in a few lines."""
+        """Yield a summary of the round."""
         if self.away:
             yield self.away
         yield plural(
@@ -133,7 +133,7 @@ class RoundDone:
 
 @dataclass(frozen=True)
 class Follower:
-    """An eval file whose rows are the events of a source."""
+    """Judges the events of a source as the rows of an eval file."""
 
     file: EvalFile
     source: TrafficSource
@@ -151,7 +151,7 @@ class Follower:
     prices: PriceTable = field(default_factory=PriceTable.load)
 
     def run_of(self, day: str) -> Path:
-        """Return the run folder of a day; if the eval file was changed that day, the last one."""
+        """Return a day's run folder; if the eval file was changed that day, the last one."""
         return self._runs_of(day)[-1]
 
     def rounds(self, intake: Intake, listen: Listen) -> Iterator[RoundDone]:
@@ -184,8 +184,9 @@ class Follower:
         return taken + intake.settle(self.sampling, day, self.quiet), away
 
     def _round(self, intake: Intake, day: str, listen: Listen) -> tuple[RoundDone, bool]:
-        """Judge and send everything that is open; return False as second value if something must be
-        retried.
+        """Judge and send everything that is open.
+
+        The second value is False if something must be retried.
         """
         done, sent, away = [], 0, None
         for open_day in self._open_days(intake, day):
@@ -217,12 +218,12 @@ class Follower:
         return sum(self.write_back.send(intake, run) for run in runs)
 
     def _open_days(self, intake: Intake, today: str) -> list[str]:
-        """Return today, and earlier days that ended before all their rows were judged."""
+        """Return today, and the earlier days that are not closed yet."""
         closed = str(intake.fact(_CLOSED).get("day", ""))
         return [day for day in intake.days() if day > closed or day == today]
 
     def rates(self, intake: Intake) -> tuple[TrafficRate, ...]:
-        """Return the rates of the last days."""
+        """Return the rates over the last ``window`` days."""
         days = intake.days()[-self.window :]
         events = sum(count.seen for count in intake.counts() if count.day in days)
         return rates_of([run for run in map(self.run_of, days) if holds_run(run)], events)

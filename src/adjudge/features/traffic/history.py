@@ -20,7 +20,7 @@ _WINDOW = 7
 
 
 def is_followed(folder: Path) -> bool:
-    """Return True if a folder holds the days of traffic."""
+    """Return True if traffic is followed into this folder."""
     return (folder / FILE).is_file()
 
 

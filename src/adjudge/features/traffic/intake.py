@@ -73,7 +73,7 @@ class Taken:
 
 
 def today() -> str:
-    """Return the day in UTC; budgets count by it."""
+    """Return the current date in UTC, by which budgets are counted."""
     return datetime.now(UTC).date().isoformat()
 
 
@@ -81,8 +81,9 @@ class Intake(TrafficStore):
     """The events of a source, in a database next to the runs of the days."""
 
     def take(self, source: TrafficSource, sampling: Sampling, day: str) -> tuple[Taken, bool]:
-        """Take in the next batch, all of it or nothing; the second value is True if there
-        is more.
+        """Take in the next batch, completely or not at all.
+
+        The second value is True if there is more.
         """
         cursor = self._cursor(source)
         batch = source.read(cursor)

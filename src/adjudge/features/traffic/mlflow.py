@@ -119,7 +119,7 @@ def _trace(trace: JsonObject, infos: Mapping[str, JsonObject]) -> JsonObject:
 
 
 def _attributes(attributes: JsonValue) -> JsonObject:
-    """Return the attributes as a mapping, if they are a list as in OTLP."""
+    """Return attributes as a mapping, also those in OTLP's list form."""
     if isinstance(attributes, dict):
         return attributes
     return {

@@ -18,7 +18,7 @@ def holds_spans(row: JsonObject) -> bool:
 
 
 def spans_in(row: JsonObject) -> tuple[list[TrafficEvent], list[str]]:
-    """Return the spans, each with its resource and scope, and the errors of others.
+    """Return the spans, each with its resource and scope, and errors for invalid ones.
 
     Spans that adjudge made while judging are left out.
     """
@@ -56,6 +56,6 @@ def _event(part: JsonObject, scope: JsonObject, span: JsonObject) -> TrafficEven
 
 
 def _is_ours(part: JsonObject) -> bool:
-    """Return True if adjudge made the trace: judging is not judged."""
+    """Return True if adjudge made the trace, since judging is not judged."""
     attributes = attributes_of(inner_object(part, "resource").get("attributes"))
     return attributes.get("service.name") == _OURS

@@ -11,7 +11,7 @@ from adjudge.web.page import Page
 
 
 def document_of(folder: Path, language: str) -> Document | None:
-    """Return all days of the traffic that a run belongs to; None if it is not a day of any."""
+    """Return the report on the traffic that a run belongs to; None if it belongs to none."""
     return traffic_document(folder.parent, language) if is_followed(folder.parent) else None
 
 

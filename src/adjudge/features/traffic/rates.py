@@ -90,7 +90,7 @@ class TrafficRate:
         return join("; ", (self._rate_sentence(), *(text for count, text in counts if count)))
 
     def _events(self) -> Message:
-        """Say which events the rate covers."""
+        """Return a message about the events that the rate covers."""
         if self.covered is None or self.covered == self.events:
             return plural("of {count:,} event", "of {count:,} events", self.events)
         taken = self.rows + self.unscored + self.skipped + self.without_number
@@ -252,7 +252,7 @@ class _Scores:
 
     def _factor_for(self, others: int) -> float | None:
         """Return the factor for the weights of drawn rows, so that they stand for all events that
-        were not taken for sure.
+        were not certain to be taken.
 
         Return None if too few rows with a score were drawn.
         """
@@ -264,7 +264,7 @@ class _Scores:
 
 
 def _scale(weight: float, factor: float) -> float:
-    """Scale the weight of a drawn row; a row that was taken for sure keeps its weight."""
+    """Scale the weight of a drawn row; a row that was certain to be taken keeps its weight."""
     return weight * factor if weight > 1 else weight
 
 
@@ -413,7 +413,7 @@ class Alarm:
 
 @dataclass(frozen=True)
 class AlarmState:
-    """The bets on one rate, and the place up to which they have seen its rows."""
+    """The bets on one rate, and how far they have read its rows."""
 
     bets: FallBets
     day: str = ""
@@ -483,8 +483,7 @@ class AlarmState:
 
 
 def uniform_scores(folder: Path) -> Iterator[tuple[tuple[str, str], int, float | None]]:
-    """Yield (judge and criterion, place, score) of the rows that every event had the same chance to
-    be in.
+    """Yield (judge and criterion, place, score) of the rows in the uniform sample.
 
     The score is None if the judgment failed. Rows that the rate is not about are left out.
     """

@@ -49,7 +49,7 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 30
 
     def do_POST(self) -> None:
-        """Accept spans of OTLP over HTTP as JSON."""
+        """Accept OTLP spans sent as JSON over HTTP."""
         try:
             status, message = self._receive()
         except (ValueError, RecursionError, OSError, EOFError, zlib.error) as error:

@@ -29,7 +29,7 @@ _OVERLAP = timedelta(minutes=30)
 
 @dataclass(frozen=True)
 class Service:
-    """The requests and answers of one service."""
+    """One service's API: its addresses, and how to read its answers."""
 
     name: str
     """The service, and the format of its traces."""
@@ -77,7 +77,7 @@ def _with_page(query: Mapping[str, object], page: str) -> Mapping[str, object]:
 def _span_reader(
     format: str, id: str, trace: str, start: str, end: str, parent: str
 ) -> Callable[[JsonObject], TrafficEvent]:
-    """Return a reader of spans with the keys of a service."""
+    """Return a function that reads a service's spans as events, given its key names."""
 
     def read(span: JsonObject) -> TrafficEvent:
         # Phoenix has some of the keys in ``context``.
@@ -191,7 +191,7 @@ class ServiceSpans:
         return TrafficBatch(events, {"since": _format_time(begin), "newest": newest}, bad)
 
     def send(self, scores: Sequence[JsonObject]) -> None:
-        """Give it scores of its traces; those that it has already replace themselves."""
+        """Send scores of traces; sending a score again overwrites the earlier one."""
         if self.service.scores_at_once:
             self._exchange(self.service.scores, {"data": list(scores)})
             return

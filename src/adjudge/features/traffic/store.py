@@ -52,7 +52,7 @@ class TrafficStore:
         return row is not None and TRAJECTORY in json.loads(row[0])
 
     def write_rows(self, day: str, path: Path, *, as_trajectories: bool = False) -> None:
-        """Append the rows of a day to a data file."""
+        """Append a day's rows that a data file does not have yet."""
         path.parent.mkdir(parents=True, exist_ok=True)
         written_lines = _whole_lines(path)
         rows = self._held.execute(

@@ -18,8 +18,9 @@ _INSIDE = {"otlp": "resourceSpans", "langfuse": "data", "phoenix": "data"}
 
 
 def row_of(trace: str, format: str, spans: Sequence[str]) -> JsonObject:
-    """Return the agent's input, steps and answer; raise a ValueError if there is nothing
-    to judge.
+    """Return the agent's input, steps and answer.
+
+    Raise a ValueError if there is nothing to judge.
     """
     parsed_spans = [json.loads(span) for span in spans]
     document = {_INSIDE[format]: parsed_spans} if format in _INSIDE else parsed_spans

@@ -172,8 +172,9 @@ def calibrate(options: CalibrateOptions) -> int:
 
 
 def _next_command(run: Path, criteria: str) -> str | None:
-    """Return the command that runs it again with a gate, or that ranks what it compares; None if
-    the run cannot be resumed, or has no scores from 0 to 1.
+    """Return a command to continue with: ``resume`` with a gate, or ``rank`` for comparisons.
+
+    Return None if the run cannot be resumed, or has no scores from 0 to 1.
     """
     scale = label_scale(run, criteria).scale
     if scale.compares:
@@ -203,7 +204,7 @@ def _settings(options: CalibrateOptions) -> CalibrationSettings:
 
 
 def _calibrate_thresholds(options: CalibrateOptions, labels: list[Label] | None) -> int:
-    """Learn from when on a step of a cascade, or a model's probability, is sure enough."""
+    """Find the confidence from which to accept cascade steps or model probabilities."""
     of_labels = ("cluster", "labels_are_model_made", "labels_before_change")
     settings = CascadeSettings(
         **options.risks,
@@ -219,7 +220,10 @@ def _calibrate_thresholds(options: CalibrateOptions, labels: list[Label] | None)
 
 
 def _changes(options: CalibrateOptions) -> dict[str, float]:
-    """Return when judges were found changed, by the anchors in ``--drift``."""
+    """Return when judges changed, according to the anchors in ``--drift``.
+
+    Raise a SetupError if the anchors belong to another judge.
+    """
     if options.drift is None:
         return {}
     anchors = read_anchors(options.drift)

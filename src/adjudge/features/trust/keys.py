@@ -53,7 +53,7 @@ class Terminal:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def key(self) -> str | None:
-        """Return the next meaningful key; arrows and the like are skipped."""
+        """Return the next meaningful key, skipping arrows and the like; None at the end."""
         while (text := self._character()) is not None:
             if text == _ESCAPE:
                 self._swallow()

@@ -222,7 +222,7 @@ def _check_alone(options: LabelOptions) -> None:
 
 
 def _assign(options: LabelOptions) -> int:
-    """Change who labels what if asked to, and print everybody's progress."""
+    """Assign or unassign rows if asked to, and print each annotator's progress."""
     with as_usage_error():
         criteria = None if options.assigned else label_scale(options.run, options.criteria).name
         assignment = options.assign and Assignment(
@@ -393,8 +393,9 @@ class _Session:
         return True
 
     def _answer(self, row: ShownRow, text: str) -> Answer | None:
-        """Return the answer that a key or a line chooses; if it chooses none, say why and return
-        None.
+        """Return the answer that a key or a line chooses.
+
+        If it chooses none, print why and return None.
         """
         scale, responses = self._work.judged.scale, len(row.order)
         choice = keys_of(scale, responses).get(text, text)
@@ -543,8 +544,9 @@ def _say_outside_draw(new: list[Label], store: LabelStore) -> None:
 
 
 def _last_lines(labels: list[Label], at: float) -> list[Label]:
-    """Leave out labels without a time of their own (they have the time ``at``) that a later line of
-    the file replaces.
+    """Leave out labels that a later line of the file replaces.
+
+    This is about labels without a time of their own, which have the time ``at``.
     """
     # later lines overwrite earlier ones
     last = {_about(label): place for place, label in enumerate(labels) if label.at == at}

@@ -17,9 +17,9 @@ ENDINGS = (".csv", ".jsonl")
 
 
 def write_labels(path: Path, labels: Iterable[Label], *, wide: bool = False) -> int:
-    """Write labels to a .csv or .jsonl file.
+    """Write labels to a .csv or .jsonl file and return their number.
 
-    ``wide``: one line per row, and a column per annotator that holds only the answer.
+    ``wide`` writes one line per row, with a column per annotator that holds only the answer.
     """
     if path.suffix.lower() not in ENDINGS:
         raise SetupError(

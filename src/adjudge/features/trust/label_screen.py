@@ -28,14 +28,15 @@ _BAR = "| "
 
 
 def width() -> int:
-    """Return the columns to write in: the terminal's, unless it is very narrow or very wide; 80
-    without a terminal.
+    """Return the number of columns to write in; 80 is assumed without a terminal.
+
+    It is the terminal's width less one, within limits.
     """
     return max(_NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, _WIDEST)) - 1
 
 
 def screen(row: ShownRow, scale: LabelScale, progress: LabelProgress, language: str) -> str:
-    """Return the row, the question and the keys; of many steps only the first ones."""
+    """Return the row, the question and the keys; only the first of many steps are shown."""
     lines = [
         "-" * width(),
         render(

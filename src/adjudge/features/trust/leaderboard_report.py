@@ -30,7 +30,7 @@ def leaderboard_name(board: Leaderboard, boards: Sequence[Leaderboard]) -> str:
 
 
 def leaderboard_title(board: Leaderboard, boards: Sequence[Leaderboard]) -> Message:
-    """Name the question, and the data that the ranking rests on."""
+    """Return the question, and the amount of data that the ranking is based on."""
     return Message(
         "{name}: {contests} on {rows}",
         name=leaderboard_name(board, boards),

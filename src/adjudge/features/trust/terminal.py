@@ -30,7 +30,7 @@ from adjudge.trust.report import trust_sentence
 def show_calibration(calibration: Calibration, screen: Screen, *, name_judge: bool = False) -> None:
     """Print the corrected number first, then the estimates behind it.
 
-    ``name_judge``: with the judge's name, if several answer the same question.
+    ``name_judge`` also prints the judge's name, for several judges of the same question.
     """
     if name_judge:
         screen.say(calibration.judge, "bold underline")

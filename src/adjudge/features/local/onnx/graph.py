@@ -76,7 +76,7 @@ class Shape:
 
     @property
     def spread(self) -> int:
-        """Number of feed-forward values among which large ones are spread."""
+        """Number of neighbouring feed-forward values over which a large value is spread."""
         return math.gcd(self.feed_forward, 64)
 
     @property

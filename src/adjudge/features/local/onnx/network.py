@@ -182,14 +182,14 @@ class Network:
         return label_logits
 
     def _pieces(self, before: Prefix, ids: Sequence[int]) -> list[_Piece]:
-        """Cut one row, always at the same places."""
+        """Cut one row into pieces, always at multiples of PIECE."""
         starts = range(0, len(ids), PIECE)
         return [
             self._piece(before.length + start, [ids[start : start + PIECE]]) for start in starts
         ]
 
     def _piece(self, before: int, rows: Sequence[Sequence[int]]) -> _Piece:
-        """Return rows, or a part of one, that follow ``before`` tokens."""
+        """Return a piece made of rows, or of a part of one, that follow ``before`` tokens."""
         lengths = np.array([len(row) for row in rows])
         width, ids = int(lengths.max()), np.concatenate([np.asarray(row, np.int64) for row in rows])
         columns = np.concatenate([np.arange(length) for length in lengths])
@@ -269,7 +269,7 @@ class Network:
         }
 
     def _start(self) -> Prefix:
-        """Return the first token, which is the same in every prompt."""
+        """Return the keys and values of the first token, which every prompt shares."""
         keys = [np.ascontiguousarray(key[:, None]) for key in self._arrays["first.keys"]]
         values = [
             np.concatenate([value, np.ones_like(value[:, :1])], axis=1)[:, None]

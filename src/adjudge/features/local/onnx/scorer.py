@@ -41,7 +41,7 @@ _ALLOCATING = ("alloc", "out of memory")
 
 @contextmanager
 def as_model_errors() -> Iterator[None]:
-    """Raise a ModelError for errors of the libraries; pass adjudge's own errors on unchanged."""
+    """Raise memory errors and onnxruntime's errors as ModelError; pass on all others."""
     try:
         yield
     except MemoryError as error:
@@ -54,7 +54,7 @@ def as_model_errors() -> Iterator[None]:
 
 @contextmanager
 def naming_damage(weights: Path) -> Iterator[None]:
-    """Raise a ModelError that names the file if it lacks something a model needs."""
+    """Raise a ModelError that names the file if it turns out to be damaged."""
     try:
         with as_model_errors():
             yield
@@ -129,8 +129,10 @@ class Scorer:
         self._prefixes = _Prefixes(self._network)
 
     def split(self, prompt: Prompt) -> tuple[tuple[list[int], list[int]], list[int]]:
-        """Return the tokens that the language shares, those that the criteria share, and
-        the rest.
+        """Return a prompt's tokens in parts: ((frame, shared text), rest).
+
+        All prompts in a language share the frame; all prompts about the same criteria also share
+        the shared text.
         """
         system, user = prompt.messages
         shared, tail = user.content[: prompt.shared], user.content[prompt.shared :]
@@ -153,7 +155,8 @@ class Scorer:
     ) -> list[LabelLogprobs | ModelError]:
         """Return the log-probability of each label as the next token.
 
-        The prompts must share a prefix; each is scored as if it were alone.
+        The prompts must share a prefix; each is scored as if it were alone. A prompt that is too
+        long gets an error in its place.
         """
         ids = [[self.label(label) for label in of_prompt] for of_prompt in labels]
         parts = [self.split(prompt) for prompt in prompts]
@@ -259,7 +262,7 @@ class Scorer:
     def _too_long(
         self, parts: Sequence[tuple[tuple[list[int], list[int]], list[int]]]
     ) -> list[Any]:
-        """Return per prompt the error that it ends with unless it is read."""
+        """Return an error per prompt, to be overwritten for prompts that are short enough."""
         return [
             PromptTooLong(
                 "the prompt has {length} tokens, the model reads {context}: shorten the text",
@@ -271,7 +274,7 @@ class Scorer:
 
 
 def in_passes(lengths: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
-    """Yield the places of (place, length) pairs in few passes."""
+    """Group (place, length) pairs by length into few passes, and yield their places."""
     batch: list[int] = []
     for place, length in sorted(lengths, key=itemgetter(1)):
         # Attention sees a pass as a rectangle as wide as its longest row: rows of similar length go

@@ -53,7 +53,7 @@ class Tokenizer:
         return ids
 
     def span(self, ids: Sequence[int], first: int, behind: int) -> tuple[int, int]:
-        """Return the tokens that hold the bytes from ``first`` up to ``behind`` of their text."""
+        """Return the range of tokens that cover the text's bytes ``first`` up to ``behind``."""
         ends = list(accumulate(self._lengths[id] for id in ids))  # a token's letter is a byte
         start = bisect_right(ends, first)
         return start, max(start + 1, min(len(ids), bisect_left(ends, behind) + 1))
@@ -130,7 +130,7 @@ def _pattern() -> re.Pattern[str]:
 
 
 def _ranges(name: str) -> str:
-    """Return the ranges of a file as the inside of a character class."""
+    """Return the character ranges in a file, to be put inside a character class."""
     text = Path(__file__).with_name(f"{name}.txt").read_text(encoding="ascii")
     bounds = (part.partition("-") for part in text.split())
     return "".join(f"{_escape(low)}{dash}{_escape(high)}" for low, dash, high in bounds)

@@ -41,7 +41,10 @@ class _Seal:
 
 
 def precision() -> Precision:
-    """Return the precision of ``ADJUDGE_LOCAL_PRECISION``, by default ``int8``."""
+    """Return the precision that ``ADJUDGE_LOCAL_PRECISION`` names, by default ``int8``.
+
+    Raise a SetupError for an unknown one.
+    """
     chosen = os.environ.get(_WANTED) or "int8"
     if chosen not in get_args(Precision):
         raise SetupError(
@@ -63,7 +66,7 @@ def made_weights(
 ) -> Path:
     """Return the file of the weights called ``name``; make it if it is not there.
 
-    With ``hashed``, check its hash whatever its date says.
+    With ``hashed``, check its hash even if its date is unchanged.
     """
     path = made_path(name, base, adapter, wanted)
     if _whole(path, hashed):
@@ -88,7 +91,7 @@ def made_weights(
 
 
 def made_path(name: str, base: Path, adapter: Path | None, wanted: Precision) -> Path:
-    """Return the path of that file."""
+    """Return the path at which ``made_weights`` stores these weights."""
     manifest = read_manifest(name)
     source = (
         manifest.sha256 if manifest is not None and manifest.file == base.name else sha256(base)
@@ -107,7 +110,7 @@ def _hash(path: Path, changed: int) -> str:  # noqa: ARG001
 def _whole(path: Path, hashed: bool) -> bool:
     """Return True if the file is as it was written.
 
-    A file with its old date is only hashed on request.
+    Unless ``hashed``, a file with its old size and date is not hashed again.
     """
     seal = seal_of(path)
     try:
@@ -146,8 +149,9 @@ def _make(base: Path, adapter: Path | None, wanted: Precision, path: Path) -> No
 
 
 def _metadata(header: Header) -> dict[str, str]:
-    """Return what scoring needs besides the numbers: sizes, the chat template around two turns, and
-    the vocabulary.
+    """Return what scoring needs besides the arrays.
+
+    This is the sizes, the chat template around two turns, and the vocabulary.
     """
     from adjudge.features.local.onnx.merger import rotation_base, shape_of
 

@@ -31,7 +31,7 @@ def adapter_for(name: str) -> Path | None:
 
 
 def calibration_for(name: str) -> FrozenDict[LogprobCalibration]:
-    """Return kind of label → calibration of its probabilities with that adapter."""
+    """Return the calibration per kind of label for the package's adapter; empty without one."""
     if adapter_for(name) is None:
         return FrozenDict()
     data = json.loads((_FOLDER / f"{name}.json").read_bytes())

@@ -99,7 +99,7 @@ class Header:
 
     @property
     def kind(self) -> str:
-        """``model``, ``adapter``, …: the file's own statement."""
+        """The type that the file declares, such as ``adapter``; by default ``model``."""
         return str(self.metadata.get("general.type", "model"))
 
     @property
@@ -108,7 +108,7 @@ class Header:
 
     @property
     def alignment(self) -> int:
-        """Tensors begin at multiples of this."""
+        """Number of bytes that tensor offsets are multiples of."""
         return _alignment(self.fields)
 
     @property
@@ -118,7 +118,7 @@ class Header:
 
     @property
     def context_length(self) -> int:
-        """Tokens the model was made to read at once."""
+        """Maximum number of tokens that the model was made for."""
         return self._of_architecture("context_length")
 
     @property

@@ -23,7 +23,7 @@ _UNUSED = 14 * _DAY
 
 
 def sweep(folder: Path) -> None:
-    """Delete files of killed processes. The caller must hold the lock."""
+    """Delete temporary files that killed processes left. The caller must hold the lock."""
     for scratch in folder.glob(f"{SCRATCH}*"):
         shutil.rmtree(scratch)
     for part in folder.glob(f"*{PART}"):
@@ -31,7 +31,7 @@ def sweep(folder: Path) -> None:
 
 
 def note_use(weights: Path) -> None:
-    """Note once a day that ``weights`` are in use, and clean up."""
+    """Record once a day that ``weights`` are in use, and clean up their folder."""
     with suppress(OSError):
         if time() - seal_of(weights).stat().st_mtime > _DAY:
             os.utime(seal_of(weights))
@@ -59,7 +59,7 @@ def forget_unused(folder: Path) -> None:
 
 
 def seal_of(weights: Path) -> Path:
-    """Return the file with the hash of made weights; its time is that of their last use."""
+    """Return the file with the hash of made weights; its date is that of their last use."""
     return weights.with_suffix(".json")
 
 

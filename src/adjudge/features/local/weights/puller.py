@@ -42,7 +42,7 @@ _FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
 def pull(
     name: str, say: Say = lambda _line: None, progress: Progress = lambda _what, _done, _total: None
 ) -> Path:
-    """Have the weights called ``name`` complete in the cache folder and return their path.
+    """Make sure that the weights called ``name`` are in the cache, and return their path.
 
     If they are there, only their hashes are checked. Concurrent pulls take turns, and errors leave
     no partial file.
@@ -146,7 +146,7 @@ def _manifest(name: str, known: KnownWeights, path: Path) -> Manifest:
 
 
 def _forget_others(path: Path) -> None:
-    """Delete everything that was pulled or made before."""
+    """Delete all other weights in the file's folder, and the seals."""
     for old_file in (
         *path.parent.glob("*.gguf"),
         *path.parent.glob("*.safetensors"),
@@ -157,7 +157,7 @@ def _forget_others(path: Path) -> None:
 
 
 def _check_room(folder: Path, known: KnownWeights) -> None:
-    """Raise a SetupError before the download if the disk is too full."""
+    """Raise a SetupError if the disk has too little free space for the download."""
     needed, free = _ROOM * known.size, shutil.disk_usage(folder).free
     if free < needed:
         need = Message(

@@ -111,7 +111,10 @@ def known_weights(name: str) -> KnownWeights:
 
 
 def files_read(name: str) -> list[Message]:
-    """List the weights read from a file, by a parser written in C."""
+    """Return a message with the weights' path if they are a user's file, else nothing.
+
+    A parser written in C reads such files.
+    """
     return [] if name in KNOWN else [Message("the weights {path}", path=name)]
 
 
@@ -134,7 +137,7 @@ def find(name: str) -> Path:
 def check_weights(name: str, *, hashed: bool = False) -> WeightsState:
     """Check the weights called ``name``.
 
-    A file with its old date is only hashed on request.
+    Unless ``hashed``, a file with its old date is not hashed again.
     """
     known_entry = known_weights(name)
     try:

@@ -87,8 +87,8 @@ class Spread(Generic[C, D, N]):
     ) -> None:
         """Judge all chunks, each by the worker whose number comes with it.
 
-        Raise what ended a worker, after all have stopped. ``count`` is the number of workers; there
-        is room for ``most``.
+        An error that ends a worker is raised after all have stopped. ``count`` is the number of
+        workers; there is room for ``most``.
         """
         _Driver(self, count, min(1.0, most / count), hearing).judge(chunks)
 

@@ -29,7 +29,7 @@ _PATIENCE = 10.0
 
 
 def check_address(where: str) -> str:
-    """Return the address for Ray."""
+    """Return Ray's address for a value of ``--on``; raise a SetupError if it is invalid."""
     if where.startswith(("postgres://", "postgresql://")):
         raise SetupError(
             "in Python, on= is ray or ray://HOST:PORT: for Postgres use 'adjudge run --on', "

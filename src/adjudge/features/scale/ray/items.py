@@ -78,8 +78,7 @@ async def judge_on(
     wanted: ClusterTask,
     told: Callable[[int, R], None],
 ) -> None:
-    """Have the cluster's workers answer everything about the items, and merge it into the run's
-    ledger.
+    """Have the cluster's workers judge the items, and merge the answers into the run's ledger.
 
     ``told`` is called with each item's place and result as they arrive, in a separate thread.
     """
@@ -125,7 +124,7 @@ class _Heard(Generic[R]):
 
 
 def _refuse_unfinished(folder: Path) -> None:
-    """Refuse a run that was begun on one machine and is not complete."""
+    """Raise a RunError for a run that was begun on one machine and is not complete."""
     # Workers would not know its answers.
     with connect(folder / FILE, writable=False) as connection:
         ended = read_meta(connection).get("ended")
@@ -202,7 +201,10 @@ class _Session(Generic[I, R]):
         self._results: NumberedResults[R] = []
 
     async def judge(self, chunk: Chunk[I], /) -> NumberedResults[R]:
-        """Return the results that were not reported before; all answers are in the store then."""
+        """Judge a chunk and return the results that were not reported before.
+
+        All answers are in the store when this returns.
+        """
         numbers = [number for number, _ in chunk]
         self._results = []
 

@@ -61,8 +61,8 @@ class ClusterRun(Generic[C, D, N]):
     async def judge(self, hearing: Hearing[D, N]) -> None:
         """Have the workers answer everything that is open, then merge it into the run's ledger.
 
-        Raise what ended the workers early; all answers until then are in the ledger. The first
-        interrupt stops them gently, the second at once.
+        An error that ends the workers early is raised; all answers until then are in the ledger.
+        The first interrupt stops them gently, the second at once.
         """
         check_installed(check_address(self.cluster.where))
         with event_loop.stoppable(hearing.stop.gently.set):

@@ -84,7 +84,7 @@ def merge(store: Store, folder: Path, facts: JsonObject) -> MergeSummary:
 
 
 def refuse_newer(folder: Path, store: Store | None = None) -> None:
-    """Refuse to replace a ledger that is not only merged from this store."""
+    """Raise a RunError if the ledger holds more than was merged from this store."""
     if is_newer(folder) or (store and store.begun_with()[1] != _start_time(folder)):
         raise RunError(
             "{folder} holds a run that was not made of this store alone: merge into another "
@@ -145,7 +145,7 @@ def _votes(
     *,
     final: bool,
 ) -> int:
-    """Copy the votes of one kind, and in the first pass everything else."""
+    """Copy the final votes or the others; the first pass also copies everything else."""
     count = 0
     for record in store.records():
         if isinstance(record, AccountRecord):

@@ -54,7 +54,7 @@ class FilePlace(Protocol):
 
 
 def place_of(location: str | Path) -> FilePlace:
-    """Return a folder, or the object store of an address such as ``s3://bucket/prefix``."""
+    """Return a folder, or the object store at an address such as ``s3://bucket/prefix``."""
     if isinstance(location, str) and "://" in location:
         if urlsplit(location).scheme not in SCHEMES:
             raise SetupError(
@@ -115,7 +115,7 @@ class Folder:
             return []
 
     def delete(self, paths: Sequence[str]) -> None:
-        """Delete files, folders that are empty then, and partial files of killed processes."""
+        """Delete files, folders that become empty, and partial files of killed processes."""
         for path in paths:
             (self._folder / path).unlink(missing_ok=True)
         for partial_file in self._folder.rglob(f"*{PART}"):

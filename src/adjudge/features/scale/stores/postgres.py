@@ -138,7 +138,10 @@ class PostgresStore:
         return Message("{server}, run {run}", server=server, run=self.run)
 
     def begin(self, configuration: JsonObject) -> JsonObject:
-        """Create the tables and register the run, or compare with the registered one."""
+        """Create the tables and register the run, if needed; return its configuration.
+
+        Raise OtherConfiguration if the registered run has another one.
+        """
         with self.server.opened() as connection, connection.transaction():
             # One process at a time makes the tables.
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
@@ -200,7 +203,7 @@ class PostgresStore:
         self._widest = max(self._widest, wide)
 
     def votes(self, span: RowRange, writer: str, seen: set[str]) -> Iterator[Values]:
-        """Yield votes about these rows, and the first time also all of ``writer``."""
+        """Yield votes about these rows and, the first time, also all votes by ``writer``."""
         last, first_row, includes_own = 0, self._first_near(span), is_new(writer, seen)
         while rows := self.server.rows(
             _VOTES_AND_OWN if includes_own else _VOTES,
@@ -235,14 +238,15 @@ class PostgresStore:
             yield from (record_of(line) for _, line in rows)
 
     def offer(self, ranges: Sequence[tuple[RowRange, str]]) -> None:
-        """Register ranges of rows, each with a hash of its rows; a range whose rows changed is
-        judged again.
+        """Register ranges of rows, each with a hash of its rows.
+
+        A range whose rows changed is judged again.
         """
         offered = [(self.run, *span, rows) for span, rows in ranges]
         self.server.try_again(lambda connection: connection.cursor().executemany(_OFFER, offered))
 
     def take(self, holder: str, seconds: float = LEASE_SECONDS) -> RowRange | None:
-        """Take a free range for so many seconds; return None if there is none now."""
+        """Take a free range for this many seconds; return None if none is free now."""
         query_values = (holder, seconds, self.run, holder)
         row = self.server.first(_TAKE, query_values)
         if row is None and self._release_dead_workers(holder):
@@ -250,8 +254,9 @@ class PostgresStore:
         return RowRange(*row) if row else None
 
     def guard(self, holder: str) -> None:
-        """Show others that ``holder`` lives as long as this store is connected. Call it again and
-        again.
+        """Show others that ``holder`` is alive as long as this store is connected.
+
+        Call it repeatedly.
         """
         key = (self.run, holder)
         self.server.once(lambda connection: connection.execute(_GUARD, (*key, *key)))
@@ -278,8 +283,9 @@ class PostgresStore:
         self.server.execute(_JOIN, (self.run, holder, writer, seconds))
 
     def hold(self, holder: str, seconds: float = LEASE_SECONDS) -> bool:
-        """Extend the lease of ``holder``; return False if it had expired, so that others may have
-        its rows.
+        """Extend the lease of ``holder``.
+
+        Return False if it had expired, so that others may have its rows.
         """
 
         def held(connection: Connection) -> bool:

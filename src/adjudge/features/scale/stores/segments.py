@@ -85,7 +85,10 @@ class SegmentStore:
         return True
 
     def begin(self, configuration: JsonObject) -> JsonObject:
-        """Register what the store is for, or compare with what is registered."""
+        """Register the configuration, unless there is one; return the registered one.
+
+        Raise OtherConfiguration if they differ.
+        """
         if not self.is_begun:
             document = {"format": _FORMAT, "configuration": configuration, "started": time.time()}
             try:
@@ -147,9 +150,7 @@ class SegmentStore:
             raise self._trouble(error) from error
 
     def votes(self, span: RowRange, writer: str, seen: set[str]) -> Iterator[Values]:
-        """Yield votes of segments about these rows, and the first time also of all segments of
-        ``writer``.
-        """
+        """Yield votes about these rows and, the first time, also all votes by ``writer``."""
         is_first_time = is_new(writer, seen)
         for segment in self._segments(_EVERYWHERE if is_first_time else self._near(span)):
             if segment.path not in seen and (
@@ -210,8 +211,9 @@ class SegmentStore:
         return sorted(segments, key=lambda segment: segment.order)
 
     def _read(self, segment: _Segment) -> Iterator[Record]:
-        """Yield the records of a segment; a damaged one counts as absent, so its questions are
-        asked again.
+        """Yield the records of a segment.
+
+        A damaged segment counts as absent, so its questions are asked again.
         """
         try:
             content = self._place.read(segment.path)

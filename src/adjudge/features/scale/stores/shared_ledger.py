@@ -36,8 +36,9 @@ _SPENDING = "spending"
 
 @dataclass(frozen=True)
 class Buffer:
-    """How many records may wait to be written together. They are asked again if the process is
-    killed.
+    """The limits of what may wait to be written together.
+
+    If the process is killed, the questions behind waiting records are asked again.
     """
 
     records: int = 500
@@ -129,27 +130,30 @@ class SharedLedger(Ledger):
         """Do nothing: other processes have other rows."""
 
     async def note(self, name: str, value: JsonValue) -> None:
-        """Store a fact about the run; it is in the store when this returns."""
+        """Store the run's spending; it is in the store when this returns.
+
+        Other facts are ignored.
+        """
         # Only the account is written: the other facts are equal in all processes.
         self.note_soon(name, value)
         await self._ship()
 
     async def note_all(self, facts: JsonObject) -> None:
-        """Store facts about the run in one commit."""
+        """Store the run's spending if it is among the facts; ignore the others."""
         for name, value in facts.items():
             self.note_soon(name, value)
         await self._ship()
 
     def note_soon(self, name: str, value: JsonValue) -> None:
-        """Store a fact with the next write."""
+        """Store the run's spending with the next write; ignore other facts."""
         if name == _SPENDING and isinstance(value, Mapping):
             self._outbox.append(AccountRecord(self.session.id, json.loads(json.dumps(value))))
 
     def fact(self, name: str) -> None:
-        """Return nothing: this process has just begun."""
+        """Return nothing, since this process has just begun."""
 
     def used(self) -> dict[str, Usage]:
-        """Return nothing: others' usage is in their accounts."""
+        """Return nothing, since the usage of others is in their accounts."""
         return {}
 
     async def flush(self) -> None:

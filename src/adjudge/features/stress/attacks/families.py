@@ -57,7 +57,7 @@ class Family:
 
 
 class FamilyTitle(Message):
-    """The title of a family: in English, with its file's translations."""
+    """A family's title in English, with the translations in its file."""
 
     __slots__ = ("titles",)
 

@@ -114,7 +114,10 @@ def _is_clean(vote: Vote) -> bool:
 
 
 def defend(ready: ReadyJudge, defence: Defence) -> ReadyJudge:
-    """Return the judge with a defence; "fence" is what every judge has."""
+    """Return the judge with a defence; "fence" changes nothing, since every judge has it.
+
+    Raise a SetupError for "two-pass" with a judge that compares.
+    """
     if defence == "fence":
         return ready
     if defence == "two-pass" and ready.compares:

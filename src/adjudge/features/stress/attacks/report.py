@@ -304,7 +304,7 @@ class _Answer:
     def is_best(self, best: Sequence[str], highest: float) -> bool:
         """Return True for the best possible verdict.
 
-        ``best``: the best options; ``highest``: the best score, if there are no options.
+        ``best`` are the best options; ``highest`` is the best score, if there are no options.
         """
         if self.is_last or self.verdict in best:
             return True
@@ -324,8 +324,9 @@ def _finding(
 ) -> JudgeFinding:
     """Compute the effects on one judge by one criterion.
 
-    ``levels``: of one interval, and of limits that hold for all attacks of the run together.
-    ``ends``: the lowest and the highest score.
+    ``levels`` are the confidence level of one interval, and that of limits that hold for all
+    attacks
+    of the run together. ``ends`` are the lowest and the highest score.
     """
     reach = ends[1] - ends[0]
     originals = {mark.of: answer for mark, answer in by_mark.items() if not mark.family}
@@ -363,9 +364,10 @@ class _Row:
     best: bool
 
     def is_moved_by(self, answer: _Answer, *, up: bool) -> bool:
-        """Return True if this is another verdict; with ``up``, only if its score is better.
+        """Return True if the verdict is another one; with ``up``, only if its score is better.
 
-        A judge that declines gives no verdict, so it is not moved: no attack wants that.
+        Without two scores to compare, any other verdict counts. A judge that declines gives no
+        verdict and is not moved, since no attack aims at that.
         """
         if answer.verdict is None or answer.verdict == self.first.verdict:
             return False
@@ -375,7 +377,7 @@ class _Row:
 
     @cached_property
     def score(self) -> float | None:
-        """The mean score of the two judgments, of those that have one."""
+        """The mean of the two judgments' scores, or the only one; None without any."""
         scores = [answer.score for answer in (self.first, self.again) if answer.score is not None]
         return fmean(scores) if scores else None
 
@@ -471,7 +473,7 @@ def _hold_errors(findings: Sequence[JudgeFinding]) -> Iterable[JudgeFinding]:
 
 
 def grade(judge: JudgeFinding, level: float) -> Message:
-    """Say in a sentence how far this judge can be moved."""
+    """Return a sentence that says how far this judge can be moved."""
     moving = judge.moving_families(level)
     attacks = [family for family in judge.families if not family.control]
     counts = {"families": len(attacks), "room": judge.room}
@@ -535,7 +537,7 @@ def rows_to_pass(most: float, level: float) -> int | None:
 
 
 def _upper_of_none(rows: int, level: float) -> float:
-    """Return the upper limit of the share if none of so many rows is moved."""
+    """Return the upper limit of the share if none of this many rows is moved."""
     still = [0.0] * rows
     upper = beyond_noise(still, still, level=level).estimate.upper
     return 1.0 if upper is None else upper

@@ -35,7 +35,10 @@ def channels_of(run: Trajectory) -> list[str]:
 
 
 def attack_through(instance: Instance, channel: str, change: Change) -> Instance:
-    """Change the text of a channel, in the steps of the row and in its fields."""
+    """Change the text of a channel, in the steps of the row and in its fields.
+
+    A row without the channel is unchanged.
+    """
     run = trajectory_of(instance)
     step = None if run is None else _last_step(run, channel)
     if run is None or step is None:
@@ -184,8 +187,10 @@ class Attacker:
 
 
 def _channels(family: Family, run: Trajectory) -> list[str]:
-    """Return the channels that a family uses: orders may come through any, an impression only
-    through the answer.
+    """Return the channels that a family uses.
+
+    Instructions and controls may come through any, attacks on the context through any but the
+    answer, and an impression only through the answer.
     """
     available = channels_of(run)
     if family.is_for_context:
@@ -238,7 +243,7 @@ def best_verdict(judges: Sequence[ReadyJudge], criteria: Sequence[Criteria], lan
 
 
 def criteria_of(ready: ReadyJudge) -> Sequence[Criteria]:
-    """Return what a judge asks models about a row; empty if it has dimensions."""
+    """Return the criteria that a judge asks models about; empty if it has dimensions."""
     if ready.criteria:
         return [
             criterion

@@ -20,8 +20,9 @@ def attack_plan(
     defences: Sequence[Defence],
     texts: int,
 ) -> Plan:
-    """Return ``plan`` with every row as it is, judged twice, and under attack, judged once; by each
-    judge with each defence.
+    """Return ``plan`` with every row, judged twice as it is and once under each attack.
+
+    This is done by each judge with each defence.
     """
     for ready_judge in plan.judges:
         check_attackable(ready_judge)

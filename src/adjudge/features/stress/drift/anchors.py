@@ -56,7 +56,7 @@ class Anchor:
 
 @light_dataclass(frozen=True, kw_only=True)
 class AnchorSet:
-    """The contents of a file of anchors."""
+    """The contents of an anchor file."""
 
     run: str
     """The run that they are from."""
@@ -82,7 +82,7 @@ class AnchorSet:
 
 
 def read_anchors(path: Path) -> AnchorSet:
-    """Read a file of anchors."""
+    """Read an anchor file; raise a RunError if it cannot be used."""
     lines: list[JsonValue] = []
     try:
         # the file may come from anybody, so nothing about its form is taken for granted
@@ -227,8 +227,9 @@ def _length(record: JudgmentRecord) -> int:
 
 
 def question_names(pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Map (judge, criterion) to the name of the question: the criterion, with the judge if several
-    judges have it.
+    """Map (judge, criterion) to the name of the question.
+
+    The name is the criterion's, with the judge if several judges have it.
     """
     distinct = list(dict.fromkeys(pairs))
     names = [criterion for _, criterion in distinct]
@@ -250,7 +251,7 @@ def _scale(configuration: JudgeConfiguration, criterion: str) -> tuple[float, fl
 
 
 def answer_of(record: JudgmentRecord, scale: tuple[float, float]) -> AnchorAnswer | None:
-    """Return the verdict of a judgment, its score scaled to 0…1; None if there is no verdict."""
+    """Return a judgment's verdict with the score scaled to 0…1; None without a verdict."""
     if not record.scored:
         return None
     detail, score = record.detail, record.score
@@ -264,7 +265,7 @@ def answer_of(record: JudgmentRecord, scale: tuple[float, float]) -> AnchorAnswe
 
 
 def models_in(record: JudgmentRecord) -> dict[str, str]:
-    """Map each model that was asked to what its replies name, with the fingerprint."""
+    """Map each model that was asked to the model name and fingerprint in its replies."""
     return {
         vote.model: " ".join(filter(None, (vote.answered_by, vote.fingerprint)))
         for vote in record.votes or ()

@@ -118,8 +118,9 @@ class DriftReport:
         return any(question.outcome is DriftOutcome.CHANGED for question in self.questions)
 
     def changes(self, anchors: AnchorSet) -> dict[str, float]:
-        """Map the identity of each judge that changed, with its setup as it was, to when that was
-        found.
+        """Map each judge that changed while its setup stayed the same to when that was found.
+
+        The keys are the judges' identities.
         """
         times: dict[str, float] = {}
         for question in self.questions:
@@ -136,12 +137,12 @@ class DriftReport:
 
 
 def looks_of(anchors: Path) -> Path:
-    """Return the folder of the looks at anchors."""
+    """Return the folder that holds the looks at the anchors."""
     return anchors.with_name(f"{anchors.stem}-looks")
 
 
 def anchors_of(look: Path) -> Path | None:
-    """Return the file of anchors that a run is a look at, if it is next to the folder of looks."""
+    """Return the anchor file that a run is a look at, if it is next to the folder of looks."""
     name, ending, _ = look.absolute().parent.name.rpartition("-looks")
     path = look.absolute().parent.with_name(f"{name}.jsonl")
     return path if ending and path.is_file() else None
@@ -152,7 +153,7 @@ def look_folder(looks: Path, number: int) -> Path:
 
 
 def next_look(looks: Path) -> int:
-    """Return the number of the look that comes next, or is under way."""
+    """Return the number of the next look, or of the one that is under way."""
     # a look that was broken off is resumed under its number
     return next(number for number in range(1, 100_000) if not _is_whole(look_folder(looks, number)))
 
@@ -298,8 +299,9 @@ def _question(name: str, history: Sequence[AnchorLook], bar: float) -> QuestionD
 def _answers_by(
     identity: str | None, name: str, history: Sequence[AnchorLook]
 ) -> list[Mapping[str, AnchorAnswer]]:
-    """Return the original answers and those of looks at the judge with that identity, else
-    nothing.
+    """Return the original answers, and those of each look at the judge with that identity.
+
+    A look at another judge has no answers.
     """
     # a look at another judge in between says nothing about a change of this one
     same_judge = [look.identities.get(name, identity) == identity for look in history[1:]]
