@@ -203,7 +203,12 @@ def test_two_runs_of_counts_are_compared_by_task_and_drawn_on_no_scale(trials: P
     errors, ended = trials.data(f"/compare?a={one}&b={two}")["differences"]
     assert errors["reach"] is None and errors["value"] == -1.0
     shown = text(trials, f"/compare?a={one}&b={two}")
-    assert shown.count('<svg class="interval"') == 1, "of ended alone"
+    whole, _, slices = shown.partition('id="slices"')
+    assert whole.count('<svg class="interval"') == 1, "of ended alone"
+    sections = dict(zip(*[iter(re.split(r"<h3>(.*?)</h3>", slices)[1:])] * 2, strict=True))
+    drawn = {name: part.count('<svg class="interval"') for name, part in sections.items()}
+    assert drawn.pop(next(name for name in drawn if "errors" in name)) == 0
+    assert all(drawn.values())
     assert ended["upper"] > 0.1  # of twelve tasks: of 60 rows it would be narrower
 
 
