@@ -58,7 +58,9 @@ class CriteriaOption:
 
     @property
     def points(self) -> float | None:
-        """The score; without one, the number that is the option's name."""
+        """The score, else the number that the option's name is; None if it is not a finite
+        number.
+        """
         if self.score is not None:
             return self.score
         try:
@@ -255,7 +257,7 @@ class Criteria:
 
 
 def winner(counts: Mapping[str, float], criteria: Criteria) -> str:
-    """Return the option with most votes.
+    """Return the option with the most votes.
 
     A tie goes to the option with the lowest score, then to the one listed first.
     """

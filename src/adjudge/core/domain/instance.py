@@ -39,7 +39,9 @@ judge.
 
 
 def names_only(row: object) -> bool:
-    """Return True if a row, as it was read, has names in place of its texts."""
+    """Return True if an imported row holds names in place of its texts, which are stored
+    elsewhere.
+    """
     return isinstance(row, Mapping) and all(
         row.get(name) == value for name, value in NAMED_ONLY.items()
     )
@@ -93,7 +95,7 @@ class Instance:
 
     @property
     def input(self) -> JsonDict:
-        """The row as it was read, by its own columns, JSON-ready; empty if a program made the
+        """The source row as a JSON-ready dict of its own columns; empty if a program made the
         instance.
         """
         row = self.metadata.get("row")
@@ -110,7 +112,9 @@ class Instance:
 def texts_beside(
     user_input: str | None, reference: str | None, contexts: Sequence[str] | None
 ) -> dict[str, str | Sequence[str]]:
-    """Return those of the fields that accompany a response that were given."""
+    """Map the names of these fields, which accompany a response, to their values; leave out those
+    that are None.
+    """
     texts = {"user_input": user_input, "reference": reference, "contexts": contexts}
     return {name: value for name, value in texts.items() if value is not None}
 
@@ -165,7 +169,7 @@ class PairwiseInstance(Instance):
 
 
 def identity_of(fields: GivenFields) -> str:
-    """Return ``Instance.identity`` for the fields of one, as a ledger stores them."""
+    """Return the ``identity`` of an Instance with these fields."""
     content = "".join(
         [
             # as _encode_field does it: most fields of most rows are a text
@@ -202,8 +206,8 @@ def _find_numbered(fields: Iterable[str]) -> list[str]:
 
 
 def _collect_responses(fields: GivenFields) -> dict[str, str | Sequence[str]]:
-    """Collect ``response_1, response_2`` (Answer A, Answer B; …) into ``response``; ``responses``
-    is a second name of it.
+    """Collect ``response_1, response_2`` (Answer A, Answer B; …) into ``response``, and rename
+    ``responses`` to it.
     """
     renamed = {"response" if name == "responses" else name: value for name, value in fields.items()}
     names = _find_numbered(renamed)

@@ -7,7 +7,7 @@ from adjudge.messages import join
 
 
 def of_system(name: str, system: str) -> str:
-    """Return a name with the system that it is about, as rows are named."""
+    """Append the system, if there is one, to a name, as reports do: ``name [system]``."""
     return join("", (name, f" [{system}]")) if system else name
 
 

@@ -51,8 +51,9 @@ else:
 
 
 class _FieldsOfClass:
-    """Calls ``dataclass`` on a class when its fields are first looked up: for most classes that a
-    command loads, never.
+    """Calls ``dataclass`` on a class when its fields are first looked up.
+
+    For most classes that a command loads, this never happens.
     """
 
     def __init__(self, cls: Any, *, frozen: bool, kw_only: bool) -> None:
@@ -77,8 +78,9 @@ class _FieldsOfClass:
 
 
 class _InitOfClass:
-    """Writes the ``__init__`` of ``dataclass`` when it is first called: most classes that a command
-    loads get no instance.
+    """Writes the ``__init__`` of a dataclass when it is first called.
+
+    For most classes that a command loads, this never happens.
     """
 
     def __init__(self, cls: type[DataclassInstance], *, frozen: bool) -> None:

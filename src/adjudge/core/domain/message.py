@@ -114,7 +114,7 @@ class KeptPriors(Protocol):
 
 @light_dataclass(frozen=True)
 class DecisionLimits:
-    """The limits of a server of decision models per request."""
+    """A decision-model server's limits per request."""
 
     questions: int = 100
     tokens: int = 30_000

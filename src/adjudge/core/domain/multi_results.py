@@ -25,7 +25,7 @@ class MultiCriteriaItemResult:
 
 
 class _CombinedResult:
-    """Common part of results of several criteria."""
+    """Base of results that combine several criteria."""
 
     @property
     def by_criterion(self) -> tuple[Result, ...]:

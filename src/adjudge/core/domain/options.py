@@ -32,11 +32,12 @@ _ROOM = 100
 def match_option(
     value: object, options: Sequence[str], points: Sequence[float | None] = ()
 ) -> str | None:
-    """Return the option that ``value`` names: exactly, then ignoring case and surrounding
-    punctuation, then as a number, then in two-way words such as "yes".
+    """Return the option that ``value`` names; None if it names none or several.
 
-    ``points``: the score of each option. Without them "pass" names only an option that is called
-    so.
+    It is compared exactly, then ignoring case and surrounding punctuation, then as a number, then
+    in two-way words such as "yes".
+
+    ``points``: the score of each option. Without them "pass" names only an option of that name.
     """
     offered = tuple(options)
     if (
@@ -84,8 +85,10 @@ def _find_pair(
 
 
 def as_pass(value: object) -> object:
-    """Return "pass" or "fail" for a truth value or yes/no under the key "pass", whatever the
-    options are called.
+    """Turn a truth value or yes/no under the key "pass" into "pass" or "fail", whatever the options
+    are called.
+
+    Other values are returned unchanged.
     """
     word = _fold(str(value)) if isinstance(value, bool | str) else ""
     return "pass" if word in _YES else "fail" if word in _NO else value

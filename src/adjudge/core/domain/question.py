@@ -99,7 +99,7 @@ class _QuestionBase:
         return options
 
     def criteria_identity(self, criteria: Criteria) -> str:
-        """Return the part of a ballot's identity that its criterion gives."""
+        """Return the criterion's part of a ballot's identity."""
         return criteria.identity
 
     def check_reading(self, reading: Reading, ballot: Ballot, *, settle: bool) -> Reading:  # noqa: ARG002
@@ -155,7 +155,7 @@ class Choice(_QuestionBase):
 
     @property
     def identity(self) -> str:
-        """The part of a ballot's identity that its question gives."""
+        """The question's part of a ballot's identity."""
         return f"{self.order}\0()\0None"
 
     def reverse(self) -> Choice:
@@ -187,7 +187,7 @@ class Choice(_QuestionBase):
         return self.match(value)
 
     def restore(self, option: str, explanation: str | None, details: Details) -> Chosen:
-        """Return the verdict that a ledger holds."""
+        """Rebuild a verdict from its parts in a ledger."""
         return Chosen(option, explanation, details.get("feedback"), details.get("score"))
 
     def _option(self, value: object) -> str | None:
@@ -233,7 +233,7 @@ class Comparison(_QuestionBase):
 
     @property
     def identity(self) -> str:
-        """The part of a ballot's identity that its question gives."""
+        """The question's part of a ballot's identity."""
         return f"{self.order}\0{self.labels}\0None"
 
     def in_listed_order(self) -> Comparison:
@@ -251,7 +251,8 @@ class Comparison(_QuestionBase):
     def match(self, value: object, *, certain: bool = False) -> Compared | None:
         """Return the response that ``value`` names.
 
-        ``certain``: it can be nothing else, so that "Response B" is "B".
+        ``certain``: it can be nothing else, so "Response B" is "B", and an order such as "B > A"
+        names the best.
         """
         label = self._label(value) if certain else match_option(value, self.labels)
         if (
@@ -334,7 +335,7 @@ class Comparison(_QuestionBase):
         )
 
     def restore(self, option: str, explanation: str | None, details: Details) -> Compared:
-        """Return the verdict that a ledger holds."""
+        """Rebuild a verdict from its parts in a ledger."""
         groups = details.get("ranking")
         ranking = None if groups is None else tuple(map(tuple, groups))
         return Compared(
@@ -379,11 +380,11 @@ class Rating(_QuestionBase):
 
     @property
     def identity(self) -> str:
-        """The part of a ballot's identity that its question gives."""
+        """The question's part of a ballot's identity."""
         return f"None\0()\0{self.bounds}"
 
     def criteria_identity(self, criteria: Criteria) -> str:
-        """Return the part of a ballot's identity that its criterion gives."""
+        """Return the criterion's part of a ballot's identity."""
         return (
             replace(criteria, options=(_NUMBER_IN_LEDGERS,)).identity
             if self.bounds
@@ -411,7 +412,7 @@ class Rating(_QuestionBase):
         return None if number is None else Rated(number)
 
     def put_back(self, label: str) -> Rated:
-        """Return the verdict for a number in writing."""
+        """Return the verdict for a number written as text."""
         return Rated(float(label) if self.bounds else int(label))
 
     def match_returned(self, value: object) -> Rated | None:
@@ -419,7 +420,7 @@ class Rating(_QuestionBase):
         return self.match(value)
 
     def restore(self, option: str, explanation: str | None, details: Details) -> Rated:
-        """Return the verdict that a ledger holds."""
+        """Rebuild a verdict from its parts in a ledger."""
         number = details.get("number")
         return Rated(
             self.put_back(option).number if number is None else number,
@@ -461,7 +462,7 @@ def _choice(
 
 
 def _without_word(item: object) -> object:
-    """ "Response A" and «Ответ A» → "A"."""
+    """Strip the first word of "Response A" or «Ответ A»; return other values unchanged."""
     return (
         _RESPONSE_WORD.sub("", item, count=1)
         if isinstance(item, str) and _RESPONSE_WORD.match(item)
@@ -470,7 +471,7 @@ def _without_word(item: object) -> object:
 
 
 def _in_order(text: str) -> list[list[str]]:
-    """Split "B > A = C" into B, then A and C.
+    """Split "B > A = C" into B, then A and C; return an empty list for other texts.
 
     Only signs that say which is better make an order: "B, A" may be a list of both.
     """

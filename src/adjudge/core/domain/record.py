@@ -148,7 +148,7 @@ class Detail:
 
     @property
     def lists_excluded(self) -> bool:
-        """Return True if the models that did not count are listed even if there are none."""
+        """Return True if exports list the models that did not count even if there are none."""
         return False
 
     @property
@@ -163,7 +163,7 @@ class Detail:
 
     @property
     def dimension_scores(self) -> Mapping[str, int | None] | None:
-        """Dimension → score; None of a judgment that has no dimensions."""
+        """Dimension → score; None for a judgment without dimensions."""
         return None
 
     @property
@@ -198,8 +198,9 @@ class Detail:
         return self.to_dict()
 
     def shown_to(self, criteria: Criteria, instance: Instance, language: str) -> Instance:  # noqa: ARG002
-        """Return the part of the row that the question about a criterion showed; ``language``: of
-        the prompt.
+        """Return the part of the row that the prompt for a criterion showed.
+
+        ``language``: the prompt's language.
         """
         return instance
 
@@ -212,7 +213,7 @@ class Detail:
         return _members(self) if is_dataclass(self) else {}
 
     def to_stored(self, outcome: JsonDict) -> JsonDict:
-        """Return the outcome of a judgment in the form of a ledger, with the tag of its kind."""
+        """Return a judgment's outcome in its ledger form, tagged with its kind."""
         return {**outcome, KIND: self.kind}
 
 
@@ -249,7 +250,7 @@ class DirectDetail(Detail):
         return super().possible_scores(record, scale)
 
     def _decides_whatever_was_lost(self, record: JudgmentRecord) -> bool:
-        """Return True if the votes in the listed order, which alone decide, are a majority too."""
+        """Return True if the majority is as safe in the listed order, which alone decides."""
         if self.positional_bias is None:
             return True
         # Votes lost per order are known only if whole models failed: they lack both orders alike.
@@ -297,7 +298,7 @@ class AspectDetail(Detail):
 
 @light_dataclass(frozen=True, kw_only=True)
 class SystemResult:
-    """The contests of one of the compared responses.
+    """One compared response's contests with the others.
 
     The lists have an entry for each other response, in the order given.
     """
@@ -397,7 +398,7 @@ def _possible_win_rate(system: SystemResult, valid: int, requested: int) -> tupl
 
 @light_dataclass(frozen=True, kw_only=True)
 class OtherDetail(Detail):
-    """The detail of a result kind that a plugin defines without a Detail of its own."""
+    """The detail of a result kind that a plugin defines without its own Detail class."""
 
     kind: ClassVar[str] = "other"
 
@@ -655,7 +656,7 @@ class JudgmentRecord:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The models of a panel that did not count."""
+        """The models of a panel that did not count; empty for cascades and single models."""
         if not self.excluded_models:
             return ()
         is_single = (
@@ -695,7 +696,7 @@ class JudgmentRecord:
 
     @property
     def usage(self) -> Usage:
-        """The usage of all models, if it is known."""
+        """The usage of all models together; zero if it is unknown."""
         total, *further_usages = self.used.values() or (Usage(),)
         return sum(further_usages, total)
 
@@ -714,7 +715,9 @@ class JudgmentRecord:
         return self.id or str(self.row)
 
     def group(self, column: str) -> str | None:
-        """Return the stripped cell that groups the row with others; None if it is empty."""
+        """Return the row's value in ``column``, or at a path, without surrounding whitespace; None
+        if it is missing or empty.
+        """
         value = column_of(self.fields, self.input, column)
         return None if value is None else str(value).strip() or None
 

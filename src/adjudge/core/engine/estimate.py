@@ -141,7 +141,7 @@ class CostEstimate:
 
 @light_dataclass(frozen=True)
 class Questions(Generic[I]):
-    """A judge from the view of an estimate."""
+    """The parts of a judge that an estimate needs."""
 
     least: Plans[I, object]
     """Plans the ballots that are needed: it may stop early."""
@@ -248,7 +248,7 @@ def _add(
 
 
 def _requests(ballot: Ballot) -> int:
-    """Return the number of calls for a ballot: letters are read in both orders."""
+    """Return the number of calls for a ballot: two if letters are read in both orders."""
     return len(likelihood_requests(ballot)) if ballot.mode == "likelihood" else 1
 
 

@@ -26,10 +26,10 @@ _LENGTH = 16
 
 
 def judge_identity(configuration: JudgeConfiguration, criteria: str | None = None) -> str:
-    """Return the identity of one judge by its stored configuration.
+    """Return the identity of one judge from its stored configuration.
 
-    ``criteria``: the identity of the judge for this question alone; its other questions then make
-    no difference.
+    ``criteria``: return the identity for this criterion alone, so that other criteria make no
+    difference.
     """
     return content_hash(dict(_ingredients(configuration, criteria)))[:_LENGTH]
 

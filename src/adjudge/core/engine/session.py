@@ -64,7 +64,7 @@ class SharedVotes(Protocol):
 
 @light_dataclass(frozen=True, kw_only=True)
 class Call:
-    """One call of a model. Retries of it are one call; a cached reply is not a call."""
+    """One call to a model. Retries belong to the same call; a cached reply is not a call."""
 
     model: str
     request: Request
@@ -115,7 +115,9 @@ class OpenRun:
 
 @light_dataclass(frozen=True)
 class EnclosingRun:
-    """A run that owns every call inside it: those of writers, criteria and models as tools."""
+    """A run that records every call made inside it, such as those of writers, criteria and models
+    as tools.
+    """
 
     run: OpenRun
     keys: list[bytes]

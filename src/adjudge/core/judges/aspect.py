@@ -63,7 +63,7 @@ WeightsLike = Mapping[str, float] | LearntWeights | str | Path
 
 
 class AspectSettings(TypedDict, total=False):
-    """Settings of a ready-made aspect, besides its models and votes."""
+    """Settings that a ready-made aspect accepts in addition to its models and votes."""
 
     strictness: int | None
     language: str
@@ -89,8 +89,10 @@ class _Maker(Protocol):
 
 
 def _ready_made(name: str, meaning: str) -> _Maker:
-    """Return a class method that makes the catalogue's aspect ``name``; ``meaning`` becomes its
-    docstring.
+    """Return a function, to be wrapped in ``classmethod``, that creates the ready-made aspect
+    ``name``.
+
+    ``meaning`` becomes its docstring.
     """
 
     def make(
@@ -120,7 +122,7 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         models: one model or a panel: ids, model objects or functions ``prompt -> text``; None is
             the embedded model.
         votes: votes per model.
-        strictness: Ragas' name of ``votes``.
+        strictness: Ragas' name for ``votes``.
         name: what the aspect is called in results and reports.
         language: of the prompt and the explanation: "en" or "ru".
         min_valid: a model with fewer valid votes is excluded.
@@ -201,7 +203,9 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         )
 
     def recorded_settings(self) -> dict[str, object]:
-        """Return the settings; learnt weights also name the labels they come from."""
+        """Return the settings; for learnt weights also the labels, date and identity they come
+        from.
+        """
         settings, weights = super().recorded_settings(), self.weights
         if not isinstance(weights, LearntWeights):
             return settings
@@ -220,7 +224,11 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
     # -- ready-made aspects ------------------------------------------------
 
     def _take_ready_made(self) -> None:
-        """Replace a definition that names a ready-made aspect by that aspect."""
+        """Replace the name of a ready-made aspect with its definition.
+
+        Do nothing if the definition has several words. Raise a SetupError if a single word names
+        ready-made criteria with other options, or looks like a misspelt name.
+        """
         name = self.definition.strip().casefold()
         if len(name.split()) > 1:
             return
@@ -249,7 +257,10 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
     def prepare(
         self, item: InstanceLike, beside: Mapping[str, str | Sequence[str]] = NOTHING
     ) -> Instance:
-        """Return the instance to judge, with the fields ``beside`` that accompany the response."""
+        """Return the instance to judge.
+
+        ``beside``: fields to add, such as a reference, unless the instance has them already.
+        """
         instance = fit_to_criteria(
             as_instance(item, self.criteria.to_evaluate_field), self.criteria
         )
@@ -334,13 +345,15 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         shown_fields(self.criteria, item)
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Plan ``votes`` ballots per model; with ``early_stop`` only those that can still
-        matter.
+        """Return the ballots that each model still owes; with ``early_stop`` only those that can
+        change the verdict.
         """
         return [ballot for name in self.panel for ballot in self._plan_model(name, item, votes)]
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> AspectResult:
-        """Pool each model's votes by majority, and take the mean over the models that have one."""
+        """Pool each model's votes by majority, then average over the models with enough valid
+        votes.
+        """
         opinion = panel(votes, list(self.panel), self.criteria, self.min_valid)
         score = opinion.score if self.shares is None else opinion.weighted_score(self.shares)
         verdict = None if score is None else PASS if score > 0.5 else FAIL
@@ -420,7 +433,9 @@ def aspect_criteria(name: str, definition: str) -> Criteria:
 
 
 def _show_settings() -> None:
-    """Give the ready-made aspects a signature that spells their parameters out in ``help()``."""
+    """Give the ready-made aspects an explicit signature, so that ``help()`` lists their
+    parameters.
+    """
     signature = inspect.signature(AspectCritic)
     parameters = [
         parameter

@@ -63,7 +63,7 @@ async def with_verdicts(
 
 
 def _with_fields(row: Row, columns: Mapping[str, str]) -> Row:
-    """Return the row with the named columns under the names of their fields."""
+    """Return the row with its columns renamed to fields, as ``columns`` maps them."""
     if isinstance(row.cells, Instance) or not columns:
         return row
     sources = {find_column(row.cells, column) or column: field for field, column in columns.items()}
