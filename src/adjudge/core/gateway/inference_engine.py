@@ -24,7 +24,7 @@ ENGINE_THREAD = "adjudge unitxt"
 
 
 class InferenceEngine(Protocol):
-    """A ready inference engine."""
+    """An inference engine as EvalAssist takes it and unitxt makes it."""
 
     use_cache: bool
 

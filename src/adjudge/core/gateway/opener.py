@@ -134,7 +134,9 @@ class OpenModel(Layer):
         )
 
     def keep(self, request: Request, reply: Reply) -> None:
-        """Put a reply into the cache that came another way, such as from a batch."""
+        """Store a reply that came another way, such as from a batch, in the cache if there is
+        one.
+        """
         if isinstance(self.inner, Cached):
             self.inner.keep(request, reply)
 
@@ -144,7 +146,8 @@ class OpenModel(Layer):
             self.inner.forget(request)
 
     async def probe(self) -> Presence:
-        """Check for free that the model's server has the model.
+        """Check for free that the model's server has the model; models without a server count as
+        there.
 
         Raises a ModelError if the server cannot be reached or has no such model.
         """
@@ -248,7 +251,7 @@ def open_model(
 
 
 def open_panel(models: ModelLike | Sequence[ModelLike] | None) -> dict[str, OpenModel]:
-    """Open models and map the name on their votes to each. Equal names get a number.
+    """Open models, and map the names on their votes to them; equal names get a number.
 
     None is the embedded model.
     """
@@ -282,7 +285,9 @@ def default_model() -> str:
 
 
 def _choose_cache(setting: Cache | str | Path | bool | None, provider: Model) -> Cache | None:
-    """Return the cache that the setting names."""
+    """Return the cache that the setting stands for; None without one, or if the model has no
+    identity to store replies under.
+    """
     if isinstance(setting, str | Path):
         return JsonlCache(setting)
     if isinstance(setting, bool) or setting is None:
@@ -336,7 +341,7 @@ class _Server:
 
 
 def _provider(id: ModelLike, server: _Server) -> Model:
-    """Return the innermost model."""
+    """Return the innermost model: an id's provider, or a user's object or function, guarded."""
     if isinstance(id, str):
         return _by_server(id.strip(), server)
     if isinstance(id, Target):

@@ -132,9 +132,9 @@ def _strike_out_one(body: bytes, secret: str) -> bytes:
 
 
 def _unescape(body: bytes) -> bytes:
-    """Return ``body`` with every escaped character written plainly, and without backslashes.
+    """Return ``body`` with its escaped characters written plainly, and without backslashes.
 
-    The result need not be JSON.
+    The result need not be JSON. It is empty if there are suspiciously many escapes.
     """
     for _ in range(_MOST_LAYERS):
         body, count = _ESCAPE.subn(_character, body.replace(b"&amp;", b"&"), _MOST_ESCAPES)

@@ -248,8 +248,9 @@ def server_of(model_id: str) -> str:
 
 
 def find(model_id: str) -> tuple[ProviderSpec, str]:
-    """Return the provider and its name of the model. ``provider:model`` is read like
-    ``provider/model``.
+    """Return the provider of an id and the model's name there; raise SetupError if it is unknown.
+
+    ``provider:model`` is read like ``provider/model``.
     """
     if model_id == SCRIPTED.name:
         return SCRIPTED, ""

@@ -388,7 +388,9 @@ def _concludes_otherwise(sentence: str, verdict: Verdict, question: Question) ->
 
 
 def _answers_otherwise(sentence: str, verdict: Verdict) -> bool:
-    """Return True if a sentence is a yes or no, in any language, and the verdict is the other."""
+    """Return True if a sentence answers yes or no, in a known language, and the verdict is the
+    opposite.
+    """
     verdict_polarity = polarity(verdict.option)
     if verdict_polarity is None or _QUOTING.search(sentence):
         return False
@@ -598,7 +600,9 @@ def _chooses_other(sentence: str, verdict: Verdict, question: Question) -> bool:
 
 
 def _meets(sentence: str, question: Question) -> bool | None:
-    """Return what a sentence says about the criterion: met, not met, or None for neither."""
+    """Return True if a sentence says that the criterion is met, False if not met, None if
+    neither.
+    """
     is_pass_or_fail = any(label.casefold() in ("pass", "fail") for label in question.labels)
     if _NOT_MET.search(sentence) or (is_pass_or_fail and _FALLS_SHORT.search(sentence)):
         return False

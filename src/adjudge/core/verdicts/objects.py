@@ -61,7 +61,10 @@ _LONGEST_VERDICT = 3
 
 
 def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | None:
-    """Return what an object says; None if it holds no verdict, or only shows where one goes."""
+    """Return the reading of an object; None if it holds no verdict, or only shows where one goes.
+
+    A correction without a verdict is unreadable.
+    """
     verdict_value = _verdict_value(data, keys_of(question))
     if verdict_value is None or _is_form(verdict_value[0]):
         return SEVERAL if verdict_value is None and _corrects(data, question) else None
@@ -107,7 +110,7 @@ RANKED_OTHERWISE = Reading(
 
 
 def keys_of(question: Question) -> tuple[str, ...]:
-    """Return the names under which a verdict may stand in an object, those that count first."""
+    """Return the keys that may hold a verdict in an object, in order of precedence."""
     if isinstance(question, Comparison):
         return _COMPARED_KEYS
     if not question.numeric:
@@ -180,7 +183,7 @@ def _contradicting_key(
 
 
 def _score(value: object) -> float | None:
-    """Return the number that a value is; of "8/10", the share."""
+    """Return the number that a value writes; for "8/10" the ratio. None if it is not a number."""
     if not isinstance(value, str):
         return number_of(value)
     points, _, most = value.partition("/")
@@ -212,7 +215,10 @@ def _is_unclear(name: str, value: object, verdict: Verdict, question: Question) 
 
 
 def _is_unclear_flag(name: str, value: bool, verdict: Verdict, question: Question) -> bool:
-    """``"passed": false`` agrees with a "No" if the score of "No" is not the best."""
+    """Return True if a flag may be a second verdict.
+
+    ``"passed": false`` agrees with a "No" if the score of "No" is not the best.
+    """
     if name in (*_PASS_KEYS, *_FAIL_KEYS) and isinstance(question, Choice):
         return (value == (name in _PASS_KEYS)) != _is_best(verdict, question)
     return value or "tie" not in name.split("_")
@@ -352,7 +358,9 @@ def _verdict_value(
 
 
 def _open_value(value: object) -> object:
-    """Return the item of a list of one, and the object that a text holds."""
+    """Unwrap a list of one item, and parse an object written as text; return other values
+    unchanged.
+    """
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, str) and value.lstrip().startswith("{"):
@@ -385,7 +393,7 @@ def explanation_of(data: JsonObject) -> str | None:
 
 
 def unjudged_explanations(text: str, cut: bool) -> list[str]:
-    """Return what the objects explain in a reply that holds no verdict."""
+    """Return the explanations in the objects of a reply that holds no verdict."""
     explained = (
         explanation_of(_with_plain_keys(reply_object.data or {}))
         for reply_object in find_objects(text, cut=cut)

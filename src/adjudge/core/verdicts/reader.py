@@ -140,7 +140,7 @@ def _read_clean_json(text: str, question: Question) -> Reading | None:
 
 
 def _read_object(data: JsonObject, mended: bool, question: Question) -> Reading | None:
-    """Read an object, unless its explanation comes to another verdict."""
+    """Return an object's reading; ``SEVERAL`` if its explanation comes to another verdict."""
     reading = reading_of(data, mended, question)
     if reading is None or reading.verdict is None:
         return reading

@@ -95,7 +95,7 @@ def _count_stars(text: str, question: Question) -> Verdict | None:
 
 
 def highest(question: Question) -> float | None:
-    """Return the top of a numeric scale."""
+    """Return the top of a numeric scale; None for other questions, or without bounds."""
     if isinstance(question, Rating):
         return question.bounds[1] if question.bounds else None
     if isinstance(question, Choice) and question.numeric:

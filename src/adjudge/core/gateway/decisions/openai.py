@@ -285,8 +285,9 @@ def _answer(question: DecisionQuestion, answer: DecisionAnswer) -> JsonDict:
 
 
 def _answers(request: DecisionRequest, answers: Sequence[JsonObject]) -> tuple[DecisionAnswer, ...]:
-    """Match answers to questions. Names and places have to agree: a list in another order fails as
-    a whole.
+    """Match answers to questions by name, or by position if no answer has a name.
+
+    Named answers in another order than the questions fail as a whole.
     """
     questions = request.questions
     names = [answer.get("name") for answer in answers]

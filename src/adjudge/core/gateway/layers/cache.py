@@ -63,7 +63,9 @@ class Cached(Layer):
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def complete(self, request: Request) -> Reply:
-        """Return the stored reply, else ask. An equal request that is under way is waited for."""
+        """Return the stored reply. Without one, wait for an equal request that is under way, else
+        ask.
+        """
         loop = asyncio.get_running_loop()
         # A forked process starts empty: requests under way stayed with the parent.
         if loop is not self._loop:
@@ -131,10 +133,10 @@ class JsonlCache:
 
 
 def _turn(path: Path) -> AbstractContextManager[bool]:
-    """Lock the file against other processes.
+    """Lock the file against other processes, if its folder is writable.
 
-    One process would take the line that another is writing for a cut one. A folder without write
-    access has no room for the lock.
+    Without the lock, a line that another process is still writing would look like one cut by a
+    crash.
     """
     if not os.access(path.parent, os.W_OK):
         return nullcontext(True)
@@ -142,7 +144,7 @@ def _turn(path: Path) -> AbstractContextManager[bool]:
 
 
 def _end_with_a_whole_line(path: Path) -> None:
-    """Remove a last line that a crash cut, so that the next reply starts on a new line."""
+    """Make the file end with a whole line: remove one cut by a crash, add a missing line break."""
     try:
         with _turn(path), path.open("ab+") as file:
             file.seek(0)

@@ -128,8 +128,8 @@ class HttpProvider(ABC):
         return reply.after(perf_counter() - started, self._parts.find_ignored(request, reply))
 
     def reply_in(self, data: JsonObject) -> Reply:
-        """Return the reply in a JSON answer, from whatever channel; a ModelError if there
-        is none.
+        """Return the reply in a server's JSON answer, however it arrived; raise a ModelError if
+        there is none.
         """
         try:
             return self._read(data)
@@ -223,8 +223,8 @@ class HttpProvider(ABC):
         return [str(model["id"]) for model in objects_at(data, "data")]
 
     async def _ask_nothing(self) -> None:
-        """Check that a server without a list of models takes requests. One without a message costs
-        nothing.
+        """Check with an empty request, which costs nothing, that a server without a model list
+        takes requests.
         """
         try:
             await self._send(self._complete_body(Request(Prompt(()))))
@@ -274,8 +274,9 @@ class HttpProvider(ABC):
 
 
 async def _look_up(provider: HttpProvider, listed: Sequence[str]) -> Presence:
-    """Ask for a model that is not on the list: some servers have aliases, and some accept
-    any name.
+    """Ask the server for a model that is not on its list: it may be an alias, or any name may do.
+
+    Raise a ModelError if the server does not have it.
     """
     if await _knows(provider, provider.connection.model):
         return Presence.ANY_NAME if await _knows(provider, _MADE_UP) else Presence.THERE

@@ -45,7 +45,10 @@ class DecisionProvider(HttpProvider):
         return f"{super().identity} {self.format.name}/{MAPPING_VERSION}"
 
     async def complete(self, request: Request) -> Reply:
-        """Answer typed questions. The server's answers are checked against the questions."""
+        """Answer typed questions, checking the server's answers against them.
+
+        Raise a ModelError for a request without typed questions.
+        """
         if request.decision is None:
             raise self.endpoint.error(
                 ModelError, Message("it is a decision model, which writes no text")
@@ -146,7 +149,7 @@ class GeminiDecisionModel(DecisionProvider):
 
 
 class NamedServer(SystemOneModel):
-    """A compatible server, at the root, at ``/v1``, or at the very address of its decisions."""
+    """A compatible server, given by its root, its ``/v1`` address or its decisions endpoint."""
 
     capabilities = Capabilities(decisions=DecisionLimits(questions=64))
 
@@ -196,7 +199,7 @@ def open_server(connection: Connection) -> DecisionProvider:
 
 
 def _with_version(address: str) -> str:
-    """Return the base URL with a version; a root gets ``/v1``."""
+    """Append ``/v1`` to an address without a path; keep any other path."""
     base, mark, query = address.partition("?")
     base = base.rstrip("/")
     if not urlsplit(base).path.strip("/"):

@@ -153,7 +153,7 @@ def text_of(content: JsonValue) -> str:
 
 
 def response_format(schema: JsonObject) -> JsonDict:
-    """Return OpenAI's request for JSON of one shape."""
+    """Return OpenAI's ``response_format`` parameter for a JSON schema."""
     return {
         "type": "json_schema",
         "json_schema": {"name": "answer", "strict": True, "schema": schema},
@@ -161,7 +161,7 @@ def response_format(schema: JsonObject) -> JsonDict:
 
 
 def finish_of(reason: JsonValue) -> str:
-    """Translate a provider's reason for stopping."""
+    """Translate a provider's reason for stopping into "stop", "length" or "refusal"."""
     return _FINISH.get(str(reason or ""), "stop")
 
 
@@ -177,7 +177,9 @@ def openai_usage(usage: JsonObject) -> Usage:
 
 
 def openai_logprobs(logprobs: JsonValue) -> tuple[Mapping[str, float], ...] | None:
-    """Return the alternatives of each token."""
+    """Return the alternatives of each token, including itself; None if there are no log-
+    probabilities.
+    """
     result = object_in(logprobs)
     if not result.get("content"):
         return None

@@ -123,7 +123,7 @@ class CommandTarget(Target):
 
 
 async def _communicate(process: asyncio.subprocess.Process, sent: bytes) -> tuple[bytes, bytes]:
-    """Feed the program its input while its output is read, up to a limit."""
+    """Feed the program its input, and return its output and errors, read up to a limit."""
     if process.stdin is None or process.stdout is None or process.stderr is None:
         raise RuntimeError("the process has no pipes")
 
