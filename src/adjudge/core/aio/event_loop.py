@@ -64,7 +64,7 @@ _interrupts: list[None] = []
 
 
 def raise_if_interrupted(times: int = 1) -> None:
-    """Raise RunStopped in long work that never waits, if it was interrupted.
+    """Raise RunStopped if there were at least ``times`` interrupts; for long work that never waits.
 
     The home loop cannot cancel such work: it runs in its thread.
     """
@@ -89,8 +89,8 @@ def stoppable(stop: Callable[[], None]) -> AbstractContextManager[None]:
 
 
 def stopping_told(tell: Callable[[], None]) -> AbstractContextManager[None]:
-    """Make the first interrupt inside the block call ``tell`` in the interrupted thread if it is
-    left to a ``stoppable``.
+    """Make the first interrupt inside the block also call ``tell``, in the interrupted thread, if a
+    ``stoppable`` takes it.
     """
     return _among(_tellers, tell)
 
@@ -122,7 +122,10 @@ def run(coroutine: Coroutine[object, object, T]) -> T:
 
 
 def _loop_of_others(coroutine: Coroutine[object, object, object]) -> asyncio.AbstractEventLoop:
-    """Return the home loop, for a thread that waits until ``coroutine`` has ended there."""
+    """Return the home loop, for a thread that waits until ``coroutine`` has ended there.
+
+    Raise a SetupError on the home loop's own thread, which would wait for itself.
+    """
     loop = home_loop()
     if _home is not None and threading.current_thread() is _home.thread:
         coroutine.close()
@@ -167,7 +170,9 @@ class Outbox(Generic[E]):
         self._closed = threading.Event()
 
     def put(self, event: E) -> None:
-        """Add an event for the reader; called on the home loop."""
+        """Add an event for the reader, and block while too many wait for it; called on the home
+        loop.
+        """
         while (
             self._events.qsize() >= _MOST_WAITING
             and not self._closed.is_set()

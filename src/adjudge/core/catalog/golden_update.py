@@ -23,7 +23,10 @@ Options = Mapping[int, str]
 
 
 def update_golden(path: Path, accepted: Mapping[str, Options]) -> None:
-    """Write new expected options of golden cases into the file. Comments and order are kept."""
+    """Write new expected options of golden cases into the file, keeping its comments and order.
+
+    Raise SetupError if that would change anything else, as in values shared by ``&`` and ``*``.
+    """
     new_text = old_text = text_in(path, as_written=True)
     # From the end, so that earlier places do not move.
     for start, end, option in sorted(set(_places(old_text, path, accepted)), reverse=True):

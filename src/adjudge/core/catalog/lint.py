@@ -331,12 +331,12 @@ def _unknown_fields(criteria: Criteria, fields: Collection[str]) -> Iterator[_Re
 
 
 def _read(criteria: Criteria) -> list[str]:
-    """Return the fields that must exist."""
+    """Return the fields that the criterion reads, which every row must have."""
     return list(dict.fromkeys((criteria.to_evaluate_field, *(criteria.context_fields or ()))))
 
 
 def _score(option: CriteriaOption) -> float | None:
-    """Return the score as in results: a number as the name counts as the score."""
+    """Return the score as results have it: the option's own, else the number that its name is."""
     if option.score is not None:
         return option.score
     try:

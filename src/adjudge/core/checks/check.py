@@ -115,7 +115,9 @@ class Expectation:
         return not self.rows_with or bool(texts_in(row, self.rows_with))
 
     def look(self, row: Instance) -> Observation:
-        """Check a row. Without the field the result is open."""
+        """Check a row; the result is reversed if ``negated``, and open if the row lacks the
+        field.
+        """
         value = row.fields.get(self.field)
         if value is None:
             return lacks(row, self.field)

@@ -20,7 +20,7 @@ _CASE = "Whether capital letters matter."
 
 
 def fold(text: str, *, case: bool) -> str:
-    """Return a text for comparison: equal letters are equal in any encoding."""
+    """Return a text for comparison: in one Unicode form (NFC), and without case unless ``case``."""
     text = unicodedata.normalize("NFC", text)
     return text if case else text.casefold()
 
@@ -247,7 +247,7 @@ def _fold_with_places(text: str, *, case: bool) -> tuple[str, Sequence[int]]:
 
 
 def _clusters(text: str) -> Iterator[tuple[int, str]]:
-    """Yield letters with their combining accents."""
+    """Yield each letter with its combining accents, after its place."""
     start = 0
     for place in range(1, len(text) + 1):
         if place == len(text) or not unicodedata.combining(text[place]):

@@ -234,7 +234,11 @@ class _RowCounter(Generic[N]):
 
 
 class _ReferenceValues:
-    """Counts the different references, to notice labels. ``column``: None if a person named it."""
+    """Counts the different references, to notice if they are labels.
+
+    ``column``: the column that was taken for the reference; None if there is none, or if the user
+    named it.
+    """
 
     def __init__(self, column: str | None) -> None:
         self._column = column

@@ -143,7 +143,7 @@ def flag_bit(flag: Flag) -> int:
 
 @lru_cache
 def flags_in(column: int) -> tuple[Flag, ...]:
-    """Return the flags in a column."""
+    """Return the flags that a value of the flags column stands for."""
     return tuple(flag for flag in FLAGS if column & flag_bit(flag))
 
 
@@ -313,8 +313,9 @@ def _decode_judgment(
 def outcomes_in(
     rows: Iterable[tuple[Any, ...]],
 ) -> Iterator[tuple[tuple[Any, ...], StoredOutcome | None]]:
-    """Yield each row whose checksum was checked with its outcome; None for rows of which the record
-    must be read.
+    """Yield each row with its outcome, or with None if its whole record must be read.
+
+    The checksums of the rows must have been verified.
     """
     stored: _StoredJudgment | None = None
     for row in rows:
@@ -443,7 +444,7 @@ def _columns(vote: VoteRecord) -> tuple[JsonValue, ...]:
 
 
 def _extras_of(vote: VoteRecord) -> JsonDict:
-    """Return everything else about a vote, without empty values."""
+    """Return the data of a vote that has no column of its own, without empty values."""
     usage = vote.usage
     extras: JsonDict = {
         **vote.details,  # type: ignore[dict-item]

@@ -101,7 +101,9 @@ class KnownColumns:
         return spellings
 
     def spelling_of(self, name: str) -> str:
-        """Return the stored spelling of a name written in another case."""
+        """Return the stored spelling of a name in any case; the name itself if none or several
+        match.
+        """
         all_names = [
             *(*self.names(), *self.fields, *self.criteria, *self.dimensions, *self.columns),
         ]
@@ -279,7 +281,10 @@ class SortKey:
 
 
 def sort_key(name: str, known: KnownColumns) -> SortKey:
-    """Return the key of a column. By a criterion, rows are sorted by their judgment by that one."""
+    """Return the sort key of a column; raise a SetupError if there is no such column.
+
+    A criterion sorts rows by their judgment under that criterion.
+    """
     binder, plain = Binder("k"), name.removeprefix("-")
     column = resolve_column(plain, known, binder)
     if column is None:
@@ -299,12 +304,14 @@ def sort_key(name: str, known: KnownColumns) -> SortKey:
 def rows_key(
     sort: Literal["worst", "best"], measures: Mapping[str, float], counts: Sequence[str]
 ) -> SortKey:
-    """Return the key of rows that are judged by several criteria, some of which count.
+    """Return the sort key for rows that are judged by several criteria, some of whose scores are
+    counts.
 
     Failed rows come first, then abstained ones, then the others by the share of their measures that
     failed: with a score below the middle of the scale, or a count above 0. A count that is never 0,
-    such as steps, thus places no row, and no row is first because its count is 0. ``measures``:
-    criterion → the middle of its scale.
+    such as steps, thus places no row, and no row is first because its count is 0.
+
+    ``measures``: criterion → the middle of its scale.
     """
     binder = Binder("k")
     below = " ".join(
@@ -330,7 +337,7 @@ NUMBERS = ("agreement", "probability", "tokens", "seconds")
 
 
 def number_columns(names: Collection[str]) -> str:
-    """Return the SQL of some of ``NUMBERS``, to follow what is selected already."""
+    """Return the SQL of some of ``NUMBERS``, to append to the columns that a query selects."""
     return "".join(f", {_COMMON[name].sql}" for name in NUMBERS if name in names)
 
 

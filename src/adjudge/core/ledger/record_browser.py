@@ -290,7 +290,8 @@ def rows_of(connection: sqlite3.Connection, filters: Filters) -> frozenset[int]:
 
 
 def sorted_numbers(connection: sqlite3.Connection, judge: str, key: SortKey) -> Sequence[int]:
-    """Return every judgment of a judge in the order of a key.
+    """Return every judgment of a judge in the order of a key; raise a SetupError if sorting takes
+    too long.
 
     It takes four bytes per judgment, whatever the key; SQLite keeps the rest in a file.
     """
@@ -702,8 +703,7 @@ def neighbours(
 ) -> tuple[int | None, int | None]:
     """Return the rows before and after that of ``group``, from 1; None at the ends.
 
-    If they have several criteria, it is their judgment by the same criterion as the one at
-    ``index``.
+    With several criteria, each is the row's judgment by the same criterion as the one at ``index``.
     """
     current = next(judgment for judgment in group if judgment.index == index)
     order = [judgment.criterion for judgment in group] if len(group) > 1 else []
@@ -728,8 +728,8 @@ def last_row(connection: sqlite3.Connection, judge: str) -> int:
 
 
 def same_text(connection: sqlite3.Connection, judge: str, number: int) -> list[JsonDict]:
-    """Return other judgments of rows with equal content, by any judge and criterion; ``number``
-    from 0.
+    """Return up to 20 other judgments of rows with equal content, by any judge and criterion;
+    ``number`` from 0.
 
     Every judgment is read.
     """

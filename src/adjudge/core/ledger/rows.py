@@ -174,7 +174,7 @@ def _quick_checksum(table: str, values: Sequence[Any]) -> int | None:
 def refuse_damaged_rows(
     connection: sqlite3.Connection, tables: Iterable[str] = tuple(COLUMNS)
 ) -> None:
-    """Check the checksum of every row of ``tables``."""
+    """Raise SQLite's error if the checksum of any row of ``tables`` does not match."""
     for table in tables:
         for row in connection.execute(select(table)):
             verify_row(table, row)

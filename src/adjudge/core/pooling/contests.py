@@ -160,8 +160,8 @@ def _contest(first: int, second: int, votes: Sequence[Vote], tie_enabled: bool) 
 
 
 def _split_outcome(leaders: Sequence[float], tie_enabled: bool) -> float:
-    """Return the outcome of an even split: a tie, or, if ties are off, the first response if any
-    vote named it.
+    """Return the outcome of an even split: a tie. If ties are off, the first response wins if it is
+    among the leaders, else the second.
     """
     return 0.5 if tie_enabled else max(value for value in leaders if value != 0.5)
 
@@ -239,8 +239,8 @@ def balanced_orders(count: int) -> list[tuple[int, ...]]:
 
 
 def flip_rate(forward: Sequence[Vote], backward: Sequence[Vote]) -> float | None:
-    """Return the share of votes that change with the order, per sample of a model; None without
-    such a pair.
+    """Return the share of votes that change with the order, paired by model, responses and sample;
+    None without a pair.
     """
     backward_options = {
         (_question_key(vote), vote.sample): vote.verdict.option for vote in backward if vote.verdict

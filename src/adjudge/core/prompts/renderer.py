@@ -144,7 +144,9 @@ def _templates(language: str) -> Mapping[str, Path]:
 
 
 def wordings(language: str) -> dict[str, str]:
-    """Return the wording of every template, for a run's provenance."""
+    """Return the wordings that the record of any judge has; those for special judges are left
+    out.
+    """
     # Templates for parts of a row are recorded only by the judges that ask about parts.
     left_out = (
         *_ABOUT_SENTENCES,

@@ -28,8 +28,8 @@ _UNREADABLE = (RecursionError, UnicodeEncodeError)
 class JsonDecoder:
     """Decodes the text of an object with these members.
 
-    ``hints``: annotations; ``defaults``: of members that may be missing; ``refused``: names of
-    which no member may be there; ``tag``: name and text of the member that tells objects apart.
+    ``hints``: annotations; ``defaults``: of members that may be missing; ``refused``: names that no
+    member may have; ``tag``: name and text of the member that tells objects apart.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ def _default(value: object) -> Any:
 
 
 def _native(hint: object) -> Any | None:
-    """Return the type by which msgspec decodes exactly the values that ``reader_of`` gives for an
+    """Return a type with which msgspec decodes exactly the values that ``reader_of`` gives for an
     annotation; None if there is no such type.
     """
     from msgspec import Meta

@@ -37,7 +37,11 @@ def is_reference(code: str) -> bool:
 
 
 def locate_code(reference: str, folder: Path) -> str:
-    """Return the reference to a file in ``folder`` if it exists, else to an importable module."""
+    """Return the reference with a path in ``folder`` if it names a ``.py`` file, or a module that
+    is a file there.
+
+    Any other reference is returned unchanged: it is to an importable module.
+    """
     place, _, name = reference.rpartition(":")
     if place.endswith(".py"):
         return f"{folder / place}:{name}"

@@ -346,7 +346,7 @@ class Place:
 
 
 class WrongValue(SetupError):
-    """Raised for a wrong value of a file."""
+    """Raised for a wrong value in a file."""
 
     def __init__(self, place: Place, message: str, /, **values: object) -> None:
         super().__init__(message, **values)
@@ -373,8 +373,10 @@ class WrongValue(SetupError):
 def mapping(
     value: object, place: Place, valid: Sequence[str] | None = None, required: Iterable[str] = ()
 ) -> JsonObject:
-    """Return keys and values. A key that is not ``valid`` is refused, with the nearest
-    valid one.
+    """Return keys and values; raise a WrongValue for anything else, an unknown key or a missing
+    one.
+
+    ``valid``: the only keys allowed; None: any. ``required``: keys that must have a value.
     """
     if not isinstance(value, Mapping):
         raise place.wrong("must be keys with values, not {what}", what=what(value))
@@ -396,7 +398,7 @@ def list_of(value: object, place: Place) -> list[tuple[Place, JsonValue]]:
 
 
 def text(value: object, place: Place) -> str:
-    """Return a text; a number is one as it is written."""
+    """Return a text, also from a number, as it is written."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -405,7 +407,7 @@ def text(value: object, place: Place) -> str:
 
 
 def phrase(value: object, place: Place) -> str:
-    """Return a text without blanks around it."""
+    """Return a text without surrounding whitespace."""
     return text(value, place).strip()
 
 
@@ -429,7 +431,7 @@ def number(value: object, place: Place) -> float:
 
 
 def flag(value: object, place: Place) -> bool:
-    """Return True or False, also for yes and no."""
+    """Return True for true or yes, False for false or no; raise a WrongValue for anything else."""
     word = value.lower() if isinstance(value, str) else value
     if word in ("true", "yes") or word is True:
         return True

@@ -137,7 +137,7 @@ class PeekableText:
 
 
 def likely_encoding(raw: bytes) -> str:
-    """Advise on bytes that are not UTF-8."""
+    """Return advice for bytes that are not UTF-8, with the likely encoding."""
     # Whole words above ASCII are Cyrillic; single letters are accents.
     high, words = sum(byte >= 0x80 for byte in raw), sum(map(len, _CYRILLIC_WORD.findall(raw)))
     if words * 2 >= high:
@@ -198,7 +198,8 @@ def check_encoding(name: str) -> str:
 def encoding_of(first: bytes, origin: Origin, given: str | None) -> str:
     """Return the encoding: UTF-8 unless a byte order mark or the caller says otherwise.
 
-    Raises WrongData if mark and caller disagree.
+    Raises WrongData if mark and caller disagree, or if the bytes are those of a binary file or
+    unmarked UTF-16.
     """
     marked = next((names for mark, names in _MARKS if first.startswith(mark)), None)
     if given is not None:
