@@ -50,7 +50,7 @@ def number_in(written: str) -> float | None:
 
 @light_dataclass(frozen=True, kw_only=True)
 class NumberWithin(Check):
-    """A number in the text lies between limits."""
+    """A number in the text is within limits."""
 
     least: float | None = key(Number(), "The smallest that is right.", None)
     most: float | None = key(Number(), "The largest that is right.", None)

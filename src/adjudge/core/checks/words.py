@@ -27,7 +27,7 @@ def fold(text: str, *, case: bool) -> str:
 
 @light_dataclass(frozen=True, kw_only=True)
 class Equals(Check):
-    """The text equals another one, except for space around it."""
+    """The text equals another one, ignoring surrounding whitespace."""
 
     text: str | None = key(Text(), "What the text must be.", None)
     field: str | None = key(Text(), _FIELD, None)
@@ -219,8 +219,8 @@ class ForbiddenWords(Check):
 
 
 def _places(text: str, wanted: str, *, case: bool, words: bool = False) -> Iterator[Span]:
-    """Yield where ``wanted`` is in the original text, regardless of the length of folded
-    letters.
+    """Yield the places of ``wanted`` in the original text, even where folding changes the length of
+    a letter.
     """
     folded, at = _fold_with_places(text, case=case)
     sought = fold(wanted, case=case)

@@ -455,8 +455,8 @@ def _compared_text(cell: object, column: str, field: str) -> str | list[str] | N
 
 
 def check_responses(cells: Cells, texts: Cells, named: Sequence[str] = ()) -> None:
-    """Raise ValueError if a response is missing before another: later ones would be taken for their
-    neighbours.
+    """Raise ValueError if a response is missing before another one, since later responses would
+    take its place.
     """
     columns = list(named) or [column for column in cells if NUMBERED.fullmatch(str(column))]
     there = [column in texts for column in columns]

@@ -183,7 +183,7 @@ def identity_of(fields: GivenFields) -> str:
 
 
 def _encode_field(name: str, value: str | Sequence[str]) -> str:
-    """Encode a field with the lengths in front, so no text can imitate the end of another."""
+    """Encode a field with its lengths in front, so that no text can imitate the end of a field."""
     if isinstance(value, str):
         return f"{len(name)},{len(value)}:{name}{value}"
     return f"{len(name)}[{','.join([str(len(text)) for text in value])}]:{name}{''.join(value)}"

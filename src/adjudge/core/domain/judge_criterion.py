@@ -20,7 +20,7 @@ class JudgeCriterion:
 
     @property
     def name(self) -> str:
-        """The judge, and the criterion if it has another name."""
+        """The judge's name, followed by the criterion's if that differs."""
         if self.criteria in ("", self.judge) or self.judge.startswith(f"{self.criteria} ["):
             return self.judge
         return join(": ", (self.judge, self.criteria))

@@ -311,7 +311,7 @@ def _check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
 
 
 def _same(name: str, text: str) -> bool:
-    """Return True if a person who wrote ``text`` meant the option ``name``."""
+    """Return True if an annotator who wrote ``text`` meant the option ``name``."""
     if name.strip().casefold() == text.strip().casefold():
         return True
     # A spreadsheet writes the option 4 as 4.0.

@@ -82,7 +82,7 @@ def _start_hash(messages: tuple[ChatMessage, ...]) -> HASH:
 class LogprobCalibration:
     """The calibration of log-probabilities for one kind of label.
 
-    By default they are used as they are, with the whole prior taken out.
+    By default they are used unscaled, and the whole prior is taken out.
     """
 
     temperature: float = 1.0

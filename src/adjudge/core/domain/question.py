@@ -447,8 +447,8 @@ Question = Choice | Comparison | Rating
 
 
 def question_of(criteria: Criteria) -> Choice | Rating:
-    """Return the question that a criterion with options asks about a text: one of the options, or
-    any integer.
+    """Return the question that a criterion asks about one text: a choice of its options, or any
+    integer.
     """
     return Rating() if criteria.any_integer else _choice(criteria.option_names, criteria.points)
 

@@ -133,7 +133,7 @@ class Detail:
         return None
 
     def reorder(self, systems: Sequence[str]) -> Detail:  # noqa: ARG002
-        """Return the detail with the compared responses in another order, given by their names."""
+        """Return the detail with its compared responses in a new order, given by their names."""
         return self
 
     @property
@@ -298,7 +298,7 @@ class AspectDetail(Detail):
 
 @light_dataclass(frozen=True, kw_only=True)
 class SystemResult:
-    """One compared response's contests with the others.
+    """The contests of one of the compared responses.
 
     The lists have an entry for each other response, in the order given.
     """

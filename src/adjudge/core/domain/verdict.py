@@ -31,7 +31,7 @@ QuotedBy = Literal["model", "program"]
 
 
 class KeptQuote(TypedDict):
-    """A quote as ledgers and reports store it."""
+    """A quote as ledgers and reports have it."""
 
     fragment: int
     quote: str
@@ -85,7 +85,7 @@ class KeptCitation(TypedDict):
 
 
 class KeptPlace(TypedDict):
-    """The step, agent or paragraph where something happened, in the form of a ledger."""
+    """The step, agent or paragraph of an event, in the form of a ledger."""
 
     step: int | None
     agent: str | None

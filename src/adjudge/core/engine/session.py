@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 
 class Deferred(Exception):
-    """Raised when an answer will come later, so the caller has to come back. It is not an error and
-    never a vote.
+    """Raised if an answer will come later, so the caller has to ask again then.
+
+    It is not an error, and never a vote.
     """
 
 

@@ -508,8 +508,8 @@ def error_message(raw: bytes, secrets: Iterable[str] = ()) -> str:
 
 
 def _wait(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a server asks for; ``Retry-After-Ms`` counts before
-    ``Retry-After``.
+    """Return the seconds that a server asks for; ``Retry-After-Ms`` takes precedence over ``Retry-
+    After``.
     """
     milliseconds = retry_after(headers.get("Retry-After-Ms"))
     if milliseconds is not None:

@@ -72,7 +72,7 @@ class Price:
 
 @light_dataclass(frozen=True)
 class PriceTable:
-    """Prices by model id; ``*`` stands for any text, and the longest matching id counts.
+    """Prices by model id; ``*`` stands for any text, and the longest matching id wins.
 
     Example: ``PriceTable.load().of("openai/gpt-4o-mini")``
     """

@@ -35,8 +35,8 @@ class _Waiting:
     )
 
     def settle(self, answer: object) -> None:
-        """Deliver the answer to the caller, who gets an exception raised; do nothing if the call
-        was cancelled.
+        """Hand the answer to the waiting caller, or raise it there if it is an exception; do
+        nothing if the caller was cancelled.
         """
         if self.answer.done():  # its caller was cancelled
             return

@@ -173,7 +173,7 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
         result: CheckResult,
         choice: random.Random,  # noqa: ARG002
     ) -> CheckResult:
-        """Return the result as it is: an undecided check has no stand-in."""
+        """Return the result unchanged: an undecided check has no stand-in."""
         return result
 
 

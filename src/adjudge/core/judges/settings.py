@@ -208,7 +208,7 @@ class OwnSettings:
 
 
 class AskOptions(TypedDict):
-    """Options that a judge hands on to the judges it asks."""
+    """Options that a judge passes on to the judges it uses."""
 
     language: str
     temperature: float | None

@@ -203,7 +203,7 @@ def _check_resumable(
 def _note_readers(
     connection: sqlite3.Connection, folder: Path, facts: JsonObject, configuration: JsonObject
 ) -> None:
-    """Warn if another version of the reply reader is used than before, and note it."""
+    """Warn if this version of the reply reader has not read the run before, and note it."""
     stored_readers = facts.get(READERS)
     old_readers = (
         set(stored_readers)

@@ -273,7 +273,7 @@ def _takes_back(sentence: str, verdict: Verdict, question: Question) -> bool:
 
 
 def _mentions_other(sentence: str, verdict: Verdict, question: Question) -> bool:
-    """Return True if a sentence holds another option, whatever it is used for.
+    """Return True if a sentence mentions another option, in any role.
 
     "So it is a fail.", "Points: 3" and "Recommendation: B" may be a second verdict.
     """

@@ -239,7 +239,7 @@ def _is_best(verdict: Verdict, question: Choice) -> bool:
 
 
 def _other_verdict(name: str, value: object, question: Question) -> Verdict | None:
-    """Return the verdict under another name, if the name can hold one."""
+    """Return the verdict under a key other than the main one, if that key can hold one."""
     names = keys_of(question)
     if isinstance(value, dict):
         inner = _verdict_value(value, names)
@@ -280,7 +280,7 @@ def _changes_scale(name: str, value: object, question: Question) -> bool:
 
 
 def prose_of(data: JsonObject, question: Question) -> Iterator[str]:
-    """Yield the texts of an object that may come to another verdict than its verdict key."""
+    """Yield the texts of an object that may contradict its verdict key."""
     names = keys_of(question)
     for name, value in data.items():
         is_other = name not in _ORDINARY and name not in names
@@ -299,7 +299,9 @@ def _corrects(data: JsonObject, question: Question) -> bool:
 
 
 def _rates_otherwise(rated: Mapping[str, float], verdict: Verdict, question: Question) -> bool:
-    """Return True if the scores or probabilities of the options make another one the best."""
+    """Return True if the scores or probabilities of the options favour an option other than the
+    verdict.
+    """
     best = [option for option, score in rated.items() if score == max(rated.values())]
     return len(best) == 1 and question.put_back(best[0]).option != verdict.option
 

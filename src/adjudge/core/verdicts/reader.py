@@ -114,7 +114,7 @@ def read(reply: Reply, question: Question) -> Reading:
 
 
 def read_written(reply: Reply) -> Reading:
-    """Return the reply as it stands, unless it is cut off or refused."""
+    """Return the reply unchanged, unless it is cut off or refused."""
     if reply.finish == "refusal":
         return Reading(Outcome.REFUSED, reason=Message("the model refused"))
     if reply.finish == "length":

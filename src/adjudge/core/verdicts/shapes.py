@@ -215,7 +215,7 @@ def _is_two_way(text: str, question: Question) -> bool:
 
 
 def _stands_apart(place: int, lines: Sequence[Line]) -> bool:
-    """Return True if a line is the first or last, and no part of what stands around it."""
+    """Return True if a line is the first or last, and does not belong to the lines around it."""
     if place == 0:
         following = lines[1].text
         is_section = _OPENS_SECTION.match(following) or following[:1].islower()

@@ -51,7 +51,9 @@ def match_value(text: str, question: Question) -> Verdict | None:
 
 
 def _has_other_sign(text: str) -> bool:
-    """Return True if a sign that is not on the list stands with the option, or a single star."""
+    """Return True if the option has a sign next to it that is not on the list, or a single
+    asterisk.
+    """
     if text.count("*") % 2:
         return True  # "A*" is another grade, or has a footnote
     return not text.isascii() and any(
@@ -115,7 +117,7 @@ def scale_top(text: str) -> float | None:
 
 
 def is_question(text: str) -> bool:
-    """Return True if a text asks: "PASS?" states nothing."""
+    """Return True if a text is a question: "PASS?" states nothing."""
     return text.rstrip("\"'”»*_`) ").endswith(("?", "？"))
 
 

@@ -125,7 +125,7 @@ def _input(state: JsonValue) -> JsonValue:
 
 
 def _state(value: JsonValue) -> JsonValue:
-    """Read the state in an input. An input in another form is kept as its list of items."""
+    """Read the state from an input; an input in any other form is kept as a list of its items."""
     if isinstance(value, str):
         return value
     items = required_list(value, ("input",))

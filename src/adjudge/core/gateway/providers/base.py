@@ -146,7 +146,7 @@ class HttpProvider(ABC):
         return encoded_body(self._complete_body(self._parts.trim(request)))
 
     def note_ignored(self, request: Request, reply: Reply) -> Reply:
-        """Add ignored parts of the request to a reply that came another way."""
+        """Add the ignored parts of the request to a reply that was not fetched by ``complete``."""
         return reply.after(reply.latency, self._parts.find_ignored(request, reply))
 
     def learns_from(self, request: Request, error: ModelError) -> bool:
