@@ -236,8 +236,7 @@ class _RowCounter(Generic[N]):
 class _ReferenceValues:
     """Counts the different references, to notice if they are labels.
 
-    ``column``: the column that was taken for the reference; None if there is none, or if the user
-    named it.
+    ``column``: the column of another name that was taken for the reference; None if there is none.
     """
 
     def __init__(self, column: str | None) -> None:

@@ -250,7 +250,7 @@ class DirectDetail(Detail):
         return super().possible_scores(record, scale)
 
     def _decides_whatever_was_lost(self, record: JudgmentRecord) -> bool:
-        """Return True if the majority is as safe in the listed order, which alone decides."""
+        """Return True if the majority is also safe in the listed order, which alone decides."""
         if self.positional_bias is None:
             return True
         # Votes lost per order are known only if whole models failed: they lack both orders alike.

@@ -341,7 +341,9 @@ class _Server:
 
 
 def _provider(id: ModelLike, server: _Server) -> Model:
-    """Return the innermost model: an id's provider, or a user's object or function, guarded."""
+    """Return the innermost model: an id's provider, a target, or a user's object or function,
+    guarded.
+    """
     if isinstance(id, str):
         return _by_server(id.strip(), server)
     if isinstance(id, Target):

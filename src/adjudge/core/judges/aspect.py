@@ -117,30 +117,30 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
     excluded and named, never counted as a fail.
 
     Parameters:
-        definition: what a response must meet to pass, in a sentence; or the name of a ready-made
-            aspect.
-        models: one model or a panel: ids, model objects or functions ``prompt -> text``; None is
-            the embedded model.
+        definition: a sentence that says what a response must meet to pass, or the name of a
+            ready-made aspect.
+        models: one model or a panel, as ids, model objects or functions ``prompt -> text``; None
+            is the embedded model.
         votes: votes per model.
         strictness: Ragas' name for ``votes``.
-        name: what the aspect is called in results and reports.
-        language: of the prompt and the explanation: "en" or "ru".
+        name: the aspect's name in results and reports.
+        language: "en" or "ru", for the prompt and the explanation.
         min_valid: a model with fewer valid votes is excluded.
-        early_stop: ask only as many votes as can still change the verdict; the verdict is the same.
+        early_stop: ask only for votes that can still change the verdict; the verdict is the same.
         weights: how much each model of the panel counts, by its name; the score is then the
             weighted share. All models must be named, none below 0. ``adjudge calibrate`` prints the
             weights that human labels support, and writes them to a file: its path may be given
             here, and is refused if the panel has changed since.
         temperature: by default the model's own setting, else 0 for one vote and 1 for several.
-        seed: of the first vote, the next one has the next number; None: the model's own, if it has
-            one.
+        seed: the first vote's seed, increased by 1 for each further vote; None: the model's own, if
+            it has one.
         mode: "generate": the model writes a verdict with its explanation; "likelihood": the options
-            are compared by their log-probability, nothing is written. By default local models do
-            the latter, all others the former.
+            are compared by log-probability, and nothing is written. By default local models use
+            "likelihood" and other models that write use "generate".
         max_repairs: how often a model is asked again after a reply that cannot be read.
-        on_failure: what a response without a verdict becomes: "abstain" (a result that says so),
-            "raise" (a RunError), or "random" (a verdict by chance, marked as such and left out of
-            every aggregate).
+        on_failure: the treatment of a response without a verdict: "abstain" (a result that says
+            so), "raise" (a RunError), or "random" (a random verdict, marked as such and left out
+            of every aggregate).
     """
 
     definition: str
@@ -352,7 +352,7 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> AspectResult:
         """Pool each model's votes by majority, then average over the models with enough valid
-        votes.
+        votes, by their weights.
         """
         opinion = panel(votes, list(self.panel), self.criteria, self.min_valid)
         score = opinion.score if self.shares is None else opinion.weighted_score(self.shares)

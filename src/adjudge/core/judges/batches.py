@@ -133,8 +133,8 @@ async def open_batches(run: Run, size: int) -> AsyncIterator[CaseBatches]:
 async def run_cases(run: Run, instances: list[Instance], criteria: list[Criteria]) -> list[object]:
     """Call ``run``, in a thread unless it is async, and return its answers, one per case.
 
-    Raise a TypeError if it does not return a list, and a ValueError if the number of answers is
-    wrong.
+    Raise a TypeError if it returns neither a list nor another iterable of answers, and a ValueError
+    if their number is wrong.
     """
     if inspect.iscoroutinefunction(run):
         reply = run(instances, criteria)

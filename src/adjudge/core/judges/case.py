@@ -80,14 +80,14 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         votes: votes per model and order.
         self_consistency: EvalAssist's name for ``votes``: False is 1, True is 3, k is k.
         check_positional_bias: ask again with the options (or the responses) in reversed order.
-        language: of the prompt and the explanation: "en" or "ru".
-        seed: of the first vote, the next one has the next number; None: the model's own, if it has
-            one.
+        language: "en" or "ru", for the prompt and the explanation.
+        seed: the first vote's seed, increased by 1 for each further vote; None: the model's own, if
+            it has one.
         max_repairs: how often a model is asked again after an unreadable reply.
-        on_failure: what a case without a verdict becomes: "abstain" (a result that says so),
-            "raise" (a RunError), or "random" (an option by chance, marked as such and left out of
+        on_failure: the treatment of a case without a verdict: "abstain" (a result that says so),
+            "raise" (a RunError), or "random" (a random option, marked as such and left out of
             every aggregate).
-        batch_size: most cases that a custom judge gets at once.
+        batch_size: the most cases that a custom judge gets at once.
     """
 
     votes: int = 1

@@ -274,13 +274,13 @@ class DirectJudge(ModelSettings, Direct):
     """Asks models to choose one of the criteria's options.
 
     Parameters:
-        generate_feedback: ask for advice on how the text would get the best option.
-        judge_description_prompt: who the judge is told to be.
-        generate_synthetic_persona: have the model invent that, once for each criteria.
+        generate_feedback: ask for advice on how to change the text so that it gets the best option.
+        judge_description_prompt: the role that the prompt gives the judge.
+        generate_synthetic_persona: have the model invent that role, once per criterion.
         mode: "generate": the model writes a verdict with its explanation; "likelihood": the options
-            are compared by their log-probability, nothing is written. By default local models do
-            the latter, all others the former.
-        early_stop: ask only as many votes as can still change the option.
+            are compared by log-probability, and nothing is written. By default local models use
+            "likelihood" and other models that write use "generate".
+        early_stop: ask only for votes that can still change the option.
         on_generation_failure: EvalAssist's name for ``on_failure``.
     """
 

@@ -53,10 +53,10 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
 
     Parameters:
         tie_enabled: whether a tie is offered and accepted.
-        contests: "joint": one call compares all responses; "pairs": every two of them are a
+        contests: "joint": one call compares all responses; "pairs": each pair of them is a
             separate contest.
-        rotations: ask in orders in which every response is equally often at every position, and
-            before every other.
+        rotations: ask in several orders, in which every response is equally often at every
+            position and before every other.
     """
 
     tie_enabled: bool = True
@@ -322,10 +322,10 @@ class PairwiseJudge(ContestSettings, ModelSettings, Pairwise):
     """Asks models which of two or more responses is better.
 
     Parameters:
-        judge_description_prompt: who the judge is told to be.
+        judge_description_prompt: the role that the prompt gives the judge.
         mode: "generate": the model writes a verdict with its explanation; "likelihood": the options
-            are compared by their log-probability, nothing is written. By default local models do
-            the latter, all others the former.
+            are compared by log-probability, and nothing is written. By default local models use
+            "likelihood" and other models that write use "generate".
         on_generation_failure: EvalAssist's name for ``on_failure``.
     """
 

@@ -248,8 +248,8 @@ class ModelSettings(VoteSettings):
     """Like VoteSettings, with the models to ask.
 
     Parameters:
-        models: one model or a panel: ids, model objects, functions ``prompt -> text`` or engines of
-            unitxt's; None is the embedded model.
+        models: one model or a panel, as ids, model objects, functions ``prompt -> text`` or unitxt
+            engines; None is the embedded model.
         inference_engine: EvalAssist's name for ``models``.
     """
 
