@@ -200,7 +200,7 @@ class Outbox(Generic[E]):
         self._wake()
 
     def read(self) -> Iterator[E]:
-        """Yield every event as it comes."""
+        """Yield events as they arrive, until ``end`` is called."""
         while (event := self._next()) is not None:
             yield event
             self._handled += 1

@@ -74,7 +74,9 @@ def entries_in(content: str, file: str, kind: Kind = "direct") -> list[CatalogEn
 
 
 def parse_entries(content: str, file: str, language: str) -> list[CatalogEntry]:
-    """Read every criterion in the text of one of our files; ``file`` is its name in errors."""
+    """Read every criterion in the text of a file from adjudge or a package; errors call it
+    ``file``.
+    """
     return [
         parse_entry(value, place, language)
         for place, value in _with_places(load_yaml(content, Place(file), trusted=True))

@@ -141,7 +141,9 @@ def _same_descriptions(criteria: Criteria) -> Iterator[Message]:
 def _alike(
     options: Iterable[CriteriaOption], what: Callable[[CriteriaOption], Hashable]
 ) -> Iterator[_Pair]:
-    """Yield each option with the last one before it that has the same key."""
+    """Yield pairs of options with the same key: the latest earlier one, and the option that repeats
+    it.
+    """
     last_by_key: dict[Hashable, CriteriaOption] = {}
     for option in options:
         key = what(option)

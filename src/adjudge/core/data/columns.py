@@ -284,7 +284,7 @@ class Columns:
         self._ids = tuple(dict.fromkeys(name for name in id_columns if name is not None))
 
     def _take_chat(self) -> None:
-        """Use a chat column for the answer, or the tool call, if it has no column of its own."""
+        """Read the answer, or the tool call, from a chat column if it has no column itself."""
         log_column = (
             None
             if "tool_call" in self.chosen or "tool_call" not in self._needed
@@ -475,7 +475,7 @@ def chat_fields(value: object, column: str) -> dict[str, str]:
 
 
 def call_fields(value: object, column: str) -> dict[str, str]:
-    """Return the last tool call of a logged chat, and what led to it.
+    """Return the last tool call of a logged chat, and everything before it.
 
     A ValueError names any other content.
     """

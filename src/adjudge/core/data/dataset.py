@@ -471,7 +471,7 @@ def check_responses(cells: Cells, texts: Cells, named: Sequence[str] = ()) -> No
 def _responses(
     texts: Mapping[str, str | list[str]], named: Sequence[str]
 ) -> dict[str, str | Sequence[str]]:
-    """Return the responses of the named columns, else of a list, else of numbered columns."""
+    """Return the responses in the named columns, else in a list, else in numbered columns."""
     if named:
         return {"response": [str(texts[name]) for name in named]}
     for name, texts_of_column in texts.items():

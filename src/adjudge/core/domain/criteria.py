@@ -160,7 +160,7 @@ class Criteria:
 
     @cached_property
     def identity(self) -> str:
-        """Equal for criteria with the same content."""
+        """A hash that is equal for criteria with the same content."""
         return content_hash(self)
 
     @cached_property

@@ -90,7 +90,9 @@ class Instance:
 
     @cached_property
     def identity(self) -> str:
-        """Equal for instances with the same fields in the same order; the id does not matter."""
+        """A hash that is equal for instances with the same fields in the same order, whatever their
+        ids.
+        """
         return identity_of(self.fields)
 
     @property

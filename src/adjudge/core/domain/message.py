@@ -169,7 +169,7 @@ class Request:
 
     @property
     def key(self) -> str:
-        """Equal for requests that ask the same."""
+        """A hash that is equal for requests that ask the same."""
         parts = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         # Replies cached before decisions existed have no such key.
         if self.decision is None:

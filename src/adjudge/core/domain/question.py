@@ -496,8 +496,8 @@ def _in_order(text: str) -> list[list[str]]:
 def _option_schema(
     labels: tuple[str, ...], feedback: bool, ranked: tuple[str, ...] = (), tie: bool = False
 ) -> Schema:
-    """Return the schema of exactly one of ``labels``, after a ranking of ``ranked`` if there are
-    any.
+    """Return the schema of an answer with exactly one of ``labels``, after a ranking of ``ranked``
+    if there are any.
     """
     label: Schema = {"type": "string", "enum": list(ranked)}
     group: Schema = {"type": "array", "items": label}

@@ -158,7 +158,7 @@ class Detail:
 
     @property
     def has_own_options(self) -> bool:
-        """Return True if the options are those of the criterion, not pass and fail."""
+        """Return True if the options come from the criterion, and are not pass and fail."""
         return False
 
     @property
@@ -428,7 +428,7 @@ class OtherDetail(Detail):
 
 @light_dataclass(frozen=True, kw_only=True)
 class UnknownDetail(Detail):
-    """A judgment of a kind that no installed package brings.
+    """A judgment of a kind that no installed package defines.
 
     It has no verdict and no score: only the package knows what its numbers mean. Everything stored
     is kept, so copies and exports lose nothing.

@@ -31,8 +31,8 @@ def asked_row(one: JudgmentRecord) -> str | None:
 
 
 def task_of(one: JudgmentRecord) -> str | None:
-    """Return the task of a row that is one of several trials, whatever kind of judge judged it;
-    None for any other row.
+    """Return the task of a row that is one of several trials, for any kind of judge; None for other
+    rows.
     """
     task = one.input.get(TASK)
     return None if task is None or TRIAL not in one.input else str(task).strip() or None

@@ -112,8 +112,8 @@ class Result(HtmlRepr):
         return next((step.step for step in self.steps if step.accepted), None)
 
     def __str__(self) -> str:
-        """Return one line: what was judged by what, the outcome, the votes and the start of the
-        explanation.
+        """Return one line with the instance, the criterion, the outcome, the votes and the start of
+        the explanation.
         """
         names = [
             self.instance.id or "" if self.instance else "",

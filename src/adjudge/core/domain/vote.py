@@ -55,14 +55,14 @@ class Ballot:
 
     @cached_property
     def id(self) -> str:
-        """Equal for ballots that ask the same of the same model; the instance's id does not
-        matter.
+        """A hash that is equal for ballots that ask one model the same, whatever the id of the
+        instance.
         """
         return self._identity(self.criteria)
 
     @cached_property
     def request_id(self) -> str:
-        """Equal for ballots with the same prompt."""
+        """A hash that is equal for ballots with the same prompt."""
         # Only the templates of this package are known not to show the scores of options, nor the
         # name of an aspect.
         if self.template not in (_DIRECT, _ASPECT):

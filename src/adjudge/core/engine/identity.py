@@ -91,7 +91,9 @@ def _as_votes(settings: JsonDict) -> JsonDict:
 
 
 def _dimensions(dimensions: JsonObject, only: str | None) -> Iterator[tuple[str, JsonValue]]:
-    """Yield what decides each dimension's score."""
+    """Yield each dimension with the settings that decide its score; with ``only``, that one's
+    criterion alone.
+    """
     # Each score of a row is asked for separately, so weights and gates are left out.
     for name, dimension in dimensions.items():
         if only not in dimensions:

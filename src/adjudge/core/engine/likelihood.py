@@ -175,7 +175,7 @@ def _first_token(reply: Reply, model: Model) -> Mapping[str, float]:
 
 
 def prior_key(ballot: Ballot) -> str:
-    """Return a key: ballots with the same key have the same prior."""
+    """Return a key that is equal for ballots with the same prior."""
     return content_hash(
         ballot.criteria, ballot.language, ballot.persona, _fields(ballot), ballot.question
     )

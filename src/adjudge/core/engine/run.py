@@ -99,7 +99,7 @@ class LiveVotes:
         return self._judge.ask(ballot)
 
     async def answer_once(self, ballot: Ballot) -> Vote:
-        """Ask once what several ballots need first, such as a persona.
+        """Ask once for something that several ballots need first, such as a persona.
 
         A failed call is not an answer: the next ballot that needs it tries again.
         """

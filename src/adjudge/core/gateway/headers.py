@@ -155,6 +155,8 @@ def _fill_in(value: str) -> str:
 
 
 def _secret_values(values: Iterable[str]) -> set[str]:
-    """Return the values of the variables, and the last word of each: ``abc`` of ``Bearer abc``."""
+    """Return the variables' values, and the last word of each, such as ``abc`` in ``Bearer
+    abc``.
+    """
     contents = {os.environ[variable].strip() for value in values for variable in _variables(value)}
     return contents | {text.rpartition(" ")[2] for text in contents}

@@ -284,7 +284,7 @@ def our_providers() -> tuple[ProviderSpec, ...]:
 
 
 def load_providers() -> Iterator[ProviderSpec]:
-    """Yield the built-in providers that have a server, then those of plugins."""
+    """Yield the built-in providers that have a server, then the providers from plugins."""
     yield from our_providers()
     for spec in PROVIDERS.load_all():
         if spec.name not in PROVIDERS.ours:

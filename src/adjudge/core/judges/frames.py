@@ -88,7 +88,7 @@ def _library_of(frame: object) -> str:
 
 
 def _appended(frame: F, library: str, added: Mapping[str, list[Any]]) -> F:
-    """Return the frame with more columns, as a frame of the same library."""
+    """Return the frame with the added columns, typed as in its own library."""
     module: Any = sys.modules[library]
     made: Any = frame
     types = {name: "Float64" if name == "score" else _TEXT_OF[library] for name in added}

@@ -251,9 +251,7 @@ class Judge(ConfiguredJudge, Generic[I, R]):
         return ()
 
     def plan_if_allowed(self, item: I) -> Sequence[Ballot]:
-        """Like plan_all, but also for an item that is judged only if a condition holds that is
-        still unknown.
-        """
+        """Like ``plan_all``, but also plan an item whose precondition is not known yet."""
         return self.plan_all(item)
 
     def row_criteria(self) -> Criteria | None:

@@ -344,7 +344,9 @@ def number_columns(names: Collection[str]) -> str:
 def known_fields(
     connection: sqlite3.Connection, judge: str, rows: int = _FIRST_ROWS
 ) -> tuple[str, ...]:
-    """Return the names of the texts of a judge's first rows; of all rows if ``rows`` is -1."""
+    """Return the text fields that a judge's first ``rows`` rows have; all rows if ``rows`` is
+    -1.
+    """
     query = "SELECT instance FROM judgments WHERE judge = ? ORDER BY number LIMIT ?"
     names = (
         f"SELECT DISTINCT key FROM ({query}) AS row, "  # noqa: S608 - texts of ours
@@ -360,8 +362,9 @@ def known_fields(
 def known_data_columns(
     connection: sqlite3.Connection, judge: str, rows: int = _FIRST_ROWS
 ) -> tuple[str, ...]:
-    """Return the columns of the data in a judge's first rows, or in all rows if ``rows`` is -1,
-    without those that are texts of the row under the same name.
+    """Return the data columns in a judge's first ``rows`` rows, or in all if ``rows`` is -1.
+
+    Columns that are text fields under the same name are left out.
     """
     query = "SELECT id, result FROM judgments WHERE judge = ? ORDER BY number LIMIT ?"
     # a column that names the rows is the built-in id; a cell that is also a text is an object

@@ -489,7 +489,9 @@ def _search_in_order(
 
 
 def _is_line(connection: sqlite3.Connection, search: _Search, number: int) -> bool:
-    """Return True if a matching judgment is a line of its own: the first of its row in the list."""
+    """Return True if a matching judgment has its own line: it is the first of its row in the
+    list.
+    """
     filters = search.filters
     if filters.rows is not None and number + 1 not in filters.rows:
         return False

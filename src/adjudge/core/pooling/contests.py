@@ -259,7 +259,7 @@ def flip_rate(forward: Sequence[Vote], backward: Sequence[Vote]) -> float | None
 
 
 def noise_rate(*orders: Sequence[Vote]) -> float | None:
-    """Return the share of vote pairs that differ with the same question and order; None without
+    """Return the share of vote pairs with the same question and order that differ; None without
     such a pair.
     """
     differ = [

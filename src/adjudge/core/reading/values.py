@@ -52,7 +52,7 @@ def load_yaml(content: str, place: Place, *, trusted: bool = False) -> Place:
 
 
 def our_yaml(module: str, name: str) -> tuple[JsonObject, Place]:
-    """Return the content of ``data/name`` next to one of our modules, and its place."""
+    """Return the content of ``data/name`` next to one of adjudge's modules, and its place."""
     folder = Path(module).parent
     text = (folder / "data" / name).read_text(encoding="utf-8")
     place = load_yaml(text, Place(f"{folder.name}/data/{name}", Message("the file")), trusted=True)
@@ -72,7 +72,7 @@ def unique_keys(pairs: Sequence[tuple[str, JsonValue]]) -> JsonObject:
 
 
 def plain_yaml(file: Path) -> Any:
-    """Return the values in one of our files, read by libyaml if available."""
+    """Return the values in one of adjudge's own files, read by libyaml if available."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

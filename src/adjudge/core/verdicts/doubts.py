@@ -155,7 +155,7 @@ def _doubts(
 def _doubts_after(
     lines: Sequence[Line], last: int | None, verdict: Verdict, question: Question
 ) -> Iterator[str]:
-    """Yield what makes a verdict doubtful in the lines after it.
+    """Yield the parts of the lines after a verdict that make it doubtful.
 
     ``last``: the number of its line; None if it is not in these lines.
     """

@@ -202,7 +202,9 @@ def _read_statements(text: str, question: Question, cut: bool) -> Reading | None
 
 
 def _find_agreement(parts: ReplyParts, question: Question, cut: bool) -> Reading | None:
-    """Return what all statements say, or the contradiction between two of them."""
+    """Return the verdict that all statements agree on, or the contradiction between two of them;
+    None without a statement.
+    """
     readings = [
         (reading, reply_object)
         for reply_object in parts.objects
@@ -313,7 +315,7 @@ def _verdict_pair(reading: Reading, question: Question) -> str:
 
 
 def _text_around(stated: Sequence[Statement], parts: ReplyParts) -> str | None:
-    """Return the lines around the verdict, and what follows it on its line."""
+    """Return the text around the verdict: the other lines, and the rest of its own line."""
     verdict_lines = {statement.line for statement in stated}
     notes = dict.fromkeys(statement.note for statement in stated)
     lines = [

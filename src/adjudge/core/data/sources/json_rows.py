@@ -60,7 +60,7 @@ def is_lines(head: str) -> bool:
 
 
 def document_rows(text: PeekableText) -> Rows:
-    """Yield the objects of a list, or of the one list of objects inside an object."""
+    """Yield the objects of a list, or of the only list of objects inside an object."""
     document = JsonDocument(text)
     last_line = nth = 0
     for number, value in document.rows():
@@ -232,7 +232,9 @@ class JsonDocument:
         return character
 
     def _more(self, size: int) -> bool:
-        """Read on, and drop what was used up."""
+        """Read at least ``size`` more characters, and drop those already used; return False at the
+        end.
+        """
         self._here()
         newline = self._buffer.rfind("\n", 0, self._at)
         self._gone = self._at - newline - 1 if newline >= 0 else self._gone + self._at

@@ -236,7 +236,7 @@ class Account:
         self.changes += 1
 
     def lose(self, amount: Spent) -> None:
-        """Count requests whose outcome is lost, with what they may have taken."""
+        """Count requests whose outcome is lost, with the amount that they may have cost."""
         self.lost += amount
         self.changes += 1
 

@@ -121,7 +121,7 @@ More = Callable[[Spent, Spent], Awaitable[Budget | None]]
 
 
 class OpenBudget(Haltable):
-    """Counts what is spent and raises BudgetSpent at the limit."""
+    """Counts spending, and raises BudgetSpent at the limit."""
 
     def __init__(
         self,

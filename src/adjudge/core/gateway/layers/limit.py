@@ -102,7 +102,7 @@ class Pace:
         await pause(max(0.0, start - monotonic()))
 
     def correct(self, amount: float) -> None:
-        """Add what an estimate left out, or give back what it overstated."""
+        """Charge the amount that an estimate missed, or refund what it overstated."""
         self._next += amount * self.seconds_each
 
 

@@ -50,7 +50,7 @@ class ReplyStore:
         return reply_from(json.loads(rows[0][0])) if rows else None
 
     def put(self, model: str, request: Request, reply: Reply) -> None:
-        """Store a reply. The first of two for the same request stays."""
+        """Store a reply, unless there already is one for the same request."""
         data = json.dumps(reply_data(reply))
         self._execute(
             "INSERT OR IGNORE INTO replies VALUES (NULL, ?, ?, ?)",

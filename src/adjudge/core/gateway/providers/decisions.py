@@ -208,7 +208,7 @@ def _with_version(address: str) -> str:
 
 
 def _path_below(base_url: str, path: str) -> str:
-    """Return ``path``, or nothing if the address is that of the decisions endpoint itself."""
+    """Return ``path``, or an empty text if the address already is the decisions endpoint."""
     last = urlsplit(base_url).path.rstrip("/").rpartition("/")[2]
     return "" if last in ("systemone", "decisions") else path
 

@@ -74,7 +74,7 @@ class OpenAICompatible(HttpProvider):
         return {"reasoning_effort": effort}
 
     def _format_of(self, schema: JsonObject) -> Encoded:
-        """Encode the schema. Most requests have the same one as the request before."""
+        """Encode the schema, unless the request before had the same one."""
         if schema is not self._last_format[0]:
             self._last_format = schema, Encoded(json.dumps(response_format(schema)))
         return self._last_format[1]
