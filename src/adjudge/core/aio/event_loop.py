@@ -137,7 +137,9 @@ def _loop_of_others(coroutine: Coroutine[object, object, object]) -> asyncio.Abs
 
 
 def _wait(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
-    """Return the result; the first interrupt goes to the ``stoppable`` blocks, if there are any."""
+    """Return the result. The first interrupt goes to the ``stoppable`` blocks, if there are any,
+    and is raised after the work has ended unless a ``stopping_told`` block took it.
+    """
     try:
         return future.result()
     except KeyboardInterrupt:

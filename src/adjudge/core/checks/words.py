@@ -263,7 +263,7 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
 
 
 def short(text: str, most: int = 60) -> str:
-    """Return the beginning of a text, short enough for a sentence."""
+    """Return a text on one line, cut to ``most`` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 

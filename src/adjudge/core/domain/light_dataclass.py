@@ -32,7 +32,7 @@ else:
     def light_dataclass(
         *, frozen: bool = False, kw_only: bool = False, init: bool = True
     ) -> Callable[[type[T]], type[T]]:
-        """Like ``dataclasses.dataclass``."""
+        """Like ``dataclasses.dataclass``, but most methods are shared or made on first use."""
 
         def make(cls: type[T]) -> type[T]:
             shared = {"__eq__": _is_same, "__hash__": _hash if frozen else None, "__repr__": _repr}
@@ -140,7 +140,9 @@ def _refuse_to_delete(self: DataclassInstance, name: str) -> None:
 
 
 def _refuse_field(self: DataclassInstance, name: str) -> None:
-    """Raise a FrozenInstanceError for a field."""
+    """Raise a FrozenInstanceError, unless a plain subclass sets an attribute that is not a
+    field.
+    """
     # A plain subclass may have attributes other than the fields.
     cls = type(self)
     if "__dataclass_fields__" in cls.__dict__ or name in cls.__dataclass_fields__:

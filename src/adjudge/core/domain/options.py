@@ -149,7 +149,7 @@ def _fold(text: str) -> str:
 
 
 def _key(text: str) -> str:
-    """Return text without decoration and with signs attached, in one way of writing."""
+    """Return text without decoration, with signs attached and variant spellings unified."""
     text = _strip(_one_way(text))
     return _SIGN_BEHIND.sub(r"\1", _SIGN_BEFORE.sub(r"\1", text))
 
@@ -207,7 +207,9 @@ _WAYS_TO_SAY = (*_WAYS[:-1], _without_bullet, _split_joined)
 
 @lru_cache(maxsize=1024)
 def _numbers(options: tuple[str, ...]) -> Mapping[float, str]:
-    """Map the values of the options to the options; empty unless each is a different number."""
+    """Map the numbers that the options are to the options; empty unless each is a different
+    number.
+    """
     values = [plain_number(option) for option in options]
     options_by_number = {
         value: option for value, option in zip(values, options, strict=True) if value is not None

@@ -125,7 +125,7 @@ class _QuestionBase:
 
 @dataclass(frozen=True)
 class Choice(_QuestionBase):
-    """The choice of one of the offered options.
+    """A question that asks for one of the offered options.
 
     Example: ``Choice(("Yes", "No")).match("yes.")`` is ``Chosen("Yes")``.
     """
@@ -199,7 +199,7 @@ class Choice(_QuestionBase):
 
 @dataclass(frozen=True)
 class Comparison(_QuestionBase):
-    """The choice of the best of several responses.
+    """A question that asks for the best of several responses.
 
     Example: with the order ``(1, 0)`` the label "A" stands for the response 1.
     """

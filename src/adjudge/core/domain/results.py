@@ -200,7 +200,7 @@ class Result(HtmlRepr):
         """The reason why there is no score; None if there is one.
 
         It is the reason of the first vote without a verdict, or that no step of a cascade was sure
-        enough, or the explanation if no model was asked.
+        enough. If the row was skipped, or no model was asked, it is the explanation.
         """
         if self.status is Status.SCORED:
             return None

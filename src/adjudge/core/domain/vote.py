@@ -172,7 +172,7 @@ class Vote(HtmlRepr):
 
     @property
     def failure(self) -> Message:
-        """The way it ended without a verdict, and why."""
+        """The outcome of a vote without a verdict, and its reason."""
         return join(": ", (_FAILURES[self.outcome], self.reason or ""))
 
     @property

@@ -233,8 +233,8 @@ def _add(
     missing: Sequence[Ballot],
     open_ballots: Sequence[Ballot],
 ) -> None:
-    """Count the requests that are needed and those that are possible, without those a cache would
-    answer.
+    """Count the requests that are needed and those that are possible, except for those that a cache
+    would answer.
     """
     needed = {judge.key(ballot) for ballot in missing}
     for key, ballot in {judge.key(ballot): ballot for ballot in (*missing, *open_ballots)}.items():

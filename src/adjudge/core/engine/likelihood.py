@@ -34,7 +34,9 @@ _ALTERNATIVES = 20
 
 @light_dataclass(frozen=True)
 class Read:
-    """The log-probability of each option; None if no label was among the alternatives."""
+    """The options' log-probabilities as read from the replies to one question, and what reading
+    them took.
+    """
 
     logprobs: Mapping[str, float] | None
     usage: Usage

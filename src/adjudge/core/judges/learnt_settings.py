@@ -119,7 +119,7 @@ class LearntWeights(FromLabels):
 
 @light_dataclass(frozen=True, kw_only=True)
 class LearntTemperature(FromLabels):
-    """The temperature that calibrates one model's probabilities."""
+    """The temperature that calibrates one model's probabilities, learnt from human labels."""
 
     model: str
     temperature: float

@@ -367,7 +367,7 @@ def _contents(stored: JsonObject) -> JsonObject:
 
 
 def exported_judgment(record: JudgmentRecord, judge_identity: str | None) -> JsonDict:
-    """Return a judgment in the form of the JSONL export, with its votes."""
+    """Return a judgment, with its votes, in the form of the JSONL export."""
     return {
         "judge": record.judge,
         "row": record.row,
@@ -605,7 +605,7 @@ _raw_decode = json.JSONDecoder().raw_decode
 
 
 def _object(text: object) -> JsonDict:
-    """Return the object in a JSON column."""
+    """Return the object in a JSON column; raise SQLite's error if there is none."""
     if not isinstance(text, str):
         raise sqlite3.DatabaseError(
             Message("holds {type} where adjudge writes JSON", type=type(text).__name__)

@@ -132,7 +132,7 @@ class Binder:
 
 
 def _from_votes(what: str) -> str:
-    """Return an expression over all votes of a judgment."""
+    """Return an SQL expression that aggregates over all votes of a judgment."""
     # A judgment stores the keys of its votes joined, so a recursive query cuts them apart.
     return (
         f"(SELECT {what} FROM (WITH RECURSIVE place(byte) AS (SELECT 1 UNION ALL "  # noqa: S608

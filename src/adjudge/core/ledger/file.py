@@ -374,7 +374,7 @@ def refuse_older(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _incomplete_tables(connection: sqlite3.Connection) -> list[str]:
-    """Return the tables without all of today's columns."""
+    """Return the tables that lack one of today's columns."""
     return [
         table
         for table, columns in COLUMNS.items()

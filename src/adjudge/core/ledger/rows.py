@@ -181,7 +181,7 @@ def refuse_damaged_rows(
 
 
 def storable(text: str | None) -> str | None:
-    """Return the text with half surrogate pairs escaped: they have no UTF-8."""
+    """Return the text with half surrogate pairs escaped, since UTF-8 cannot encode them."""
     return (
         text
         if text is None or text.isascii()

@@ -36,8 +36,8 @@ class Contest:
         return self.value if self.value is None or index == self.first else 1.0 - self.value
 
     def agreeing(self, best: Collection[int]) -> float:
-        """Return the share of the valid votes for this outcome: responses in ``best`` win, two of
-        them are equal.
+        """Return the share of the valid votes for an outcome in which the responses in ``best``
+        win, or tie if both are.
         """
         if {self.first, self.second} <= set(best):
             return self.shares[1]
@@ -83,8 +83,8 @@ def best_or_tie(rates: Sequence[float | None], tie_enabled: bool) -> Selection |
 
 
 def certainty_of(best: Sequence[int], pooled: Sequence[Contest]) -> float | None:
-    """Return the share of the valid votes that agree that ``best`` are the best: the mean over
-    their contests.
+    """Return the share of the valid votes that agree that ``best`` are the best, averaged over
+    their contests; None without a contest.
     """
     shares = [
         contest.agreeing(best)

@@ -68,7 +68,7 @@ class OpenAIDecisions:
     def decode_request(self, body: JsonObject) -> tuple[str, DecisionRequest]:
         """Read the model and the request in a client's body, or raise ``InvalidRequest``.
 
-        Questions without a name are named after their place.
+        A question without a name is named after its position.
         """
         model = required_text(required_field(body, "model"), ("model",))
         state = _state(required_field(body, "input"))

@@ -54,7 +54,7 @@ class Counting(Protocol):
 
 
 class Cached(Layer):
-    """Answers from the cache, and stores new replies, unless empty, cut off or refused."""
+    """Answers from the cache, and stores new replies unless they are empty, cut off or refused."""
 
     def __init__(self, inner: Model, cache: Cache) -> None:
         super().__init__(inner)

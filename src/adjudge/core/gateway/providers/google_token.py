@@ -29,9 +29,10 @@ _INTEGER, _OCTETS, _SEQUENCE = 0x02, 0x04, 0x30
 
 
 def read_credentials(path: str) -> JsonObject:
-    """Read a credentials file of Google; an empty path means the one that gcloud writes.
+    """Read a Google credentials file; an empty path means the one that gcloud writes.
 
-    Errors do not show ``path``: it travels in the place of a key, and may be one by mistake.
+    Errors do not show ``path``: it is passed in place of a key, and may be a key by mistake. Raise
+    a SetupError if the file is missing or unusable.
     """
     shown = "$GOOGLE_APPLICATION_CREDENTIALS" if path else _default_file()
     try:
