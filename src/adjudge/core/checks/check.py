@@ -137,7 +137,7 @@ def texts_in(row: Instance, name: str) -> tuple[str, ...]:
 
 
 def lacks(row: Instance, name: str) -> Observation:
-    """Return the open result for a row without a text to compare with."""
+    """Return an open result for a row whose field ``name`` is missing or empty."""
     if name in row.fields:
         return Observation(
             None,

@@ -254,7 +254,9 @@ class _ReferenceValues:
             self._values.setdefault(value.strip().casefold(), value.strip())
 
     def labels(self, source: str) -> LabelsShown | None:
-        """Return the values if there are few, short and often repeated ones."""
+        """Return a report with the values if they look like labels: few, short and often
+        repeated.
+        """
         if (
             self._column is None
             or not 1 < len(self._values) <= _MOST_LABELS

@@ -54,7 +54,7 @@ def match_option(
 
 
 def match_integer(value: object) -> int | None:
-    """Return the integer that ``value`` is or writes."""
+    """Return the integer that ``value`` is or writes; None for anything else."""
     return next(
         (int(match[1]) for text in _spellings(value) if (match := _INTEGER.fullmatch(_key(text)))),
         None,

@@ -183,7 +183,7 @@ class Choice(_QuestionBase):
         return Chosen(label)
 
     def match_returned(self, value: object) -> Chosen | None:
-        """Return a custom judge's return value as a verdict."""
+        """Return a custom judge's return value as a verdict; None if it is not an option."""
         return self.match(value)
 
     def restore(self, option: str, explanation: str | None, details: Details) -> Chosen:
@@ -416,7 +416,9 @@ class Rating(_QuestionBase):
         return Rated(float(label) if self.bounds else int(label))
 
     def match_returned(self, value: object) -> Rated | None:
-        """Return a custom judge's return value as a verdict."""
+        """Return a custom judge's return value as a verdict; None if it is not an allowed
+        number.
+        """
         return self.match(value)
 
     def restore(self, option: str, explanation: str | None, details: Details) -> Rated:

@@ -65,7 +65,7 @@ class Known:
 
 @light_dataclass()
 class _Share:
-    """The requests to one model."""
+    """Counts of the requests to one model."""
 
     fewest: int = 0
     """Calls that are certain."""

@@ -90,7 +90,7 @@ class Identified(Protocol):
 
 @runtime_checkable
 class Noted(Protocol):
-    """A model whose scores need an explanation."""
+    """A model with a caveat that readers of its scores must know."""
 
     @property
     def note(self) -> str | None:

@@ -111,8 +111,10 @@ class OpenModel(Layer):
         return answering if event_loop.at_home() else event_loop.visit(answering)
 
     def earlier_name(self, reply: Reply) -> str:
-        """Return the model that earlier replies named, if this reply names another one. Servers may
-        swap models without notice.
+        """Return the model that earlier replies named, if this reply names another one; else an
+        empty text.
+
+        Servers may swap models without notice.
         """
         name, earlier = reply.details.get("model", ""), self._named
         self._named = earlier or name

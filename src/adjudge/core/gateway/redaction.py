@@ -69,7 +69,7 @@ def secrets_in(url: str) -> tuple[str, ...]:
 
 
 def environment_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values of variables that have the name and length of keys."""
+    """Return the values of variables whose names and lengths are those of secrets."""
     return tuple(
         value
         for name, value in environment.items()

@@ -55,8 +55,9 @@ class ProviderSpec:
         return set_by_user or self.base_url
 
     def problem_as_plugin(self) -> str:
-        """Return why a plugin may not declare this provider: it must not take another provider's
-        key.
+        """Return why a plugin may not declare this provider; an empty text if it may.
+
+        It must not take another provider's key.
         """
         for provider in our_providers():
             if self.key_variable and self.key_variable in key_variables(provider):

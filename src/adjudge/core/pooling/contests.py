@@ -45,7 +45,7 @@ class Contest:
 
 
 def contests(votes: Sequence[Vote], count: int, tie_enabled: bool) -> list[Contest]:
-    """Return a contest for every pair of responses, by all votes that compare the two."""
+    """Return a contest for every pair of responses, pooled from all votes that compare the two."""
     return [
         _contest(index_a, index_b, votes, tie_enabled)
         for index_a, index_b in combinations(range(count), 2)

@@ -111,7 +111,7 @@ def hints_and_defaults(kind: type) -> tuple[dict[str, object], dict[str, object]
 
 
 def _default(value: object) -> Any:
-    """Return a default as msgspec takes it: empty collections must be made."""
+    """Return a default in the form that msgspec takes: mappings must come from a factory."""
     import msgspec
 
     # An empty mapping as a default would be shared; msgspec refuses it.

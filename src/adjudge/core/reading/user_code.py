@@ -117,7 +117,9 @@ def _import_as_it_is(folder: Path) -> None:
 
 
 def _find_below(place: str) -> FileFinder:
-    """Like Python's finder, but for the user's folders, and without compiled files."""
+    """Like Python's finder, but only for the user's folders, and sources are never replaced by
+    their compiled files.
+    """
     if not _is_below(place) or not Path(place).is_dir():
         raise ImportError(place)
     return FileFinder(

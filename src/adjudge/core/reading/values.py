@@ -416,7 +416,7 @@ def texts(value: object, place: Place) -> list[str]:
 
 
 def number(value: object, place: Place) -> float:
-    """Return a finite number, also from a text."""
+    """Return a finite number, also from a text; raise a WrongValue for anything else."""
     try:
         result = (
             math.nan

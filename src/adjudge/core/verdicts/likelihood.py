@@ -91,7 +91,7 @@ def label_logprobs(alternatives: Mapping[str, float], labels: Labels) -> dict[st
 
 
 def mean_logprobs(readings: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the mean of several readings of the same options."""
+    """Average several readings of the same options."""
     return {
         option: sum(reading[option] for reading in readings) / len(readings)
         for option in readings[0]

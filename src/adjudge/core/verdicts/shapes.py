@@ -96,7 +96,10 @@ def read_labels(lines: Sequence[Line], question: Question) -> Iterator[Statement
 def _read_label(
     label: re.Match[str], line: Line, rest: str, question: Question
 ) -> Iterator[Statement]:
-    """Read the value after a label; anything but an option is a reason to ask again."""
+    """Read the value after a label; a value that is not an option is a reason to ask again.
+
+    Placeholders, objects, marks and values that may be plain prose yield nothing.
+    """
     value, is_dash = label["said"].strip(), label["mark"] in ("-", "–", "—")
     if _MARK.search(value) or OBJECT in value:
         return

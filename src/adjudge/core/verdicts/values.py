@@ -106,7 +106,11 @@ def highest(question: Question) -> float | None:
 
 
 def scale_top(text: str) -> float | None:
-    """Return the top of the scale that a text names: 5 for "1-5", "out of five" and "/5"."""
+    """Return the top of the scale that a text names: 5 for "1-5", "out of five" and "/5", 100 for
+    percent.
+
+    Return None if it names no scale.
+    """
     scale = _TOP.search(text)
     if scale is None:
         return None

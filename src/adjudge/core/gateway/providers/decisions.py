@@ -158,7 +158,7 @@ class NamedServer(SystemOneModel):
 
 
 class NamedDecisionsServer(OpenAIDecisionModel):
-    """A server of OpenAI's format."""
+    """A compatible server of OpenAI's decisions format, given by its address."""
 
     def _path(self) -> str:
         return _path_below(self.connection.base_url, super()._path())
