@@ -295,7 +295,9 @@ def _interrupts_left_to(
 def _with_interrupt(
     handler: Callable[[int, FrameType | None], object], interrupt: Callable[[], None]
 ) -> Callable[[int, FrameType | None], None]:
-    """Return ``handler``, with ``interrupt`` in place of a KeyboardInterrupt."""
+    """Return a signal handler like ``handler`` that calls ``interrupt`` instead of raising
+    KeyboardInterrupt.
+    """
 
     def handle(number: int, frame: FrameType | None) -> None:
         try:
@@ -414,8 +416,9 @@ _CALLED = re.compile(r"^[^\s()]+\(\)")
 def _through(
     method: Callable[Concatenate[S, P], C], finish: Callable[[C], T]
 ) -> Callable[Concatenate[S, P], T]:
-    """Return a method that calls ``method``, or its override, and applies ``finish`` to the
-    result.
+    """Return a method that calls ``method``, or its override, and applies ``finish`` to the result.
+
+    The TypeError for wrong arguments names the method that the user called.
     """
     name = method.__name__
 

@@ -175,7 +175,7 @@ def source(name: str, language: str = "en") -> str:
 
 @cache
 def all_names(language: str = "en") -> tuple[str, ...]:
-    """Return the names of both kinds, sorted."""
+    """Return the names of both kinds, sorted; raise SetupError for a language without any."""
     if language not in languages():
         raise SetupError(
             "there are no ready-made criteria in language {language!r}; there are some in "
@@ -201,7 +201,9 @@ def languages_of(name: str) -> list[str]:
 
 
 def _name_here(name: str) -> str | None:
-    """Return the ready-made criterion for a name of another tool, in any spelling."""
+    """Return the ready-made criterion for a name of another tool, in any spelling; None if
+    unknown.
+    """
     return NAMES_ELSEWHERE.get(_folded(name))
 
 

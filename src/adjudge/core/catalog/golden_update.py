@@ -70,7 +70,9 @@ def _with_options(entry: CatalogEntry, options: Options) -> CatalogEntry:
 def _places(
     content: str, path: Path, accepted: Mapping[str, Options]
 ) -> Iterator[tuple[int, int, str]]:
-    """Yield (from, to, option) of each expected option in the text."""
+    """Yield (from, to, option) for each expected option in the text; raise SetupError if it is not
+    in this file.
+    """
     import yaml
 
     # JSON may be indented with tabs, which YAML's parser refuses.

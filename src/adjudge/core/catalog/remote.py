@@ -38,7 +38,9 @@ class RemoteCriteria:
 
     @classmethod
     def of(cls, source: str) -> RemoteCriteria:
-        """Parse ``github:owner/repository@tag/path/to/criteria.yaml``."""
+        """Parse ``github:owner/repository@tag/path/to/criteria.yaml``; raise SetupError for
+        anything else.
+        """
         match = _SOURCE.fullmatch(source)
         if match is None or ".." in source.split("/"):
             raise SetupError(

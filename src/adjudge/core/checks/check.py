@@ -91,8 +91,10 @@ class Expectation:
     """Place in the file; empty for a typed check."""
 
     def ready(self, folder: Path) -> Expectation:
-        """Return a copy with validated settings and loaded code; files are looked up in
-        ``folder``.
+        """Return a copy with validated settings and loaded code; raise a SetupError if they are
+        wrong.
+
+        Files are looked up in ``folder``.
         """
         check = self.check.beside(folder)
         try:

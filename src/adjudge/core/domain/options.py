@@ -78,7 +78,9 @@ def yes_and_no(options: Sequence[str]) -> tuple[str, str] | None:
 def _find_pair(
     options: Sequence[str], good: frozenset[str], bad: frozenset[str]
 ) -> tuple[str, str] | None:
-    """Return the single option named as in ``good`` and the single one named as in ``bad``."""
+    """Return the single option named as in ``good`` and the single one named as in ``bad``; None
+    unless both exist.
+    """
     yes = [option for option in options if _fold(option) in good]
     no = [option for option in options if _fold(option) in bad]
     return (yes[0], no[0]) if len(yes) == len(no) == 1 else None
@@ -250,7 +252,9 @@ def _match_two_way(
 
 @lru_cache(maxsize=1024)
 def _both_ends(options: tuple[str, ...]) -> tuple[str, str] | None:
-    """Return yes and no, or pass and fail; there may be other options between them."""
+    """Return yes and no, or pass and fail, even if there are other options too; None if there is no
+    such pair.
+    """
     return (
         yes_and_no(options)
         or _find_pair(options, _CALLED_YES, _CALLED_NO)

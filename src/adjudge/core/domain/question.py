@@ -167,7 +167,7 @@ class Choice(_QuestionBase):
         return _option_schema(self.labels, feedback)
 
     def match(self, value: object, *, certain: bool = False) -> Chosen | None:
-        """Return the option that ``value`` names.
+        """Return the option that ``value`` names, or None.
 
         ``certain``: it can be nothing else, so that "2: clear" is the option "2".
         """
@@ -305,6 +305,8 @@ class Comparison(_QuestionBase):
     def match_returned(self, value: object) -> Compared | None:
         """Return a custom judge's return value as a verdict: a position among the shown responses,
         or a tie.
+
+        Return None if it is neither.
         """
         if value == TIE:
             return Compared(None) if self.tie else None
@@ -347,8 +349,8 @@ class Comparison(_QuestionBase):
         return dict(zip(self.letters, self.order, strict=True))
 
     def _label(self, value: object, *, tie: bool = True) -> str | None:
-        """Return the label that ``value`` names, bare or in words: "Response B" is "B", «ничья» is
-        "tie".
+        """Return the label that ``value`` names, bare or in words, or None: "Response B" is "B",
+        «ничья» is "tie".
         """
         offered = self.labels if tie else self.letters
         label = match_option(value, offered) or match_option(_without_word(value), self.letters)
@@ -402,7 +404,7 @@ class Rating(_QuestionBase):
         )
 
     def match(self, value: object, *, certain: bool = False) -> Rated | None:
-        """Return the number that ``value`` is or writes.
+        """Return the number that ``value`` is or writes; None if it is not an allowed one.
 
         ``certain``: it can be nothing else, so that "2: clear" is 2.
         """

@@ -129,7 +129,9 @@ class Detail:
 
     @property
     def winner_share(self) -> float | None:
-        """Share of the valid votes that agree with the outcome of a comparison."""
+        """Share of the valid votes that agree with the outcome of a comparison; None for other
+        kinds.
+        """
         return None
 
     def reorder(self, systems: Sequence[str]) -> Detail:  # noqa: ARG002
@@ -340,7 +342,7 @@ class PairwiseDetail(Detail):
 
     @property
     def choice(self) -> Selection | None:
-        """The index of the winner, or "tie"."""
+        """The index of the winner, or "tie"; None without a verdict."""
         return self.selected_option
 
     @property
@@ -406,7 +408,7 @@ class OtherDetail(Detail):
 
     @property
     def chosen(self) -> str | None:
-        """The text under the first key that names an outcome."""
+        """The text under the first key that names an outcome; None if there is none."""
         values = (
             self.values.get(name) for name in ("winner", "verdict", "option", "selected_option")
         )
@@ -602,7 +604,10 @@ class JudgmentRecord:
 
     @property
     def verdict(self) -> str | None:
-        """The decision in a word: the option, PASS or FAIL, or the name of the better response."""
+        """The decision in a word: the option, PASS or FAIL, or the name of the better response.
+
+        It is None without a verdict, or if the outcome has no name.
+        """
         return self.detail.chosen
 
     @property

@@ -475,7 +475,7 @@ class PairwiseInstanceResult(Result):
 
     @property
     def ranking(self) -> tuple[int | None, ...]:
-        """The rank of each response."""
+        """The rank of each response; None for all of them if one has no win rate."""
         return tuple(system.ranking for system in self.per_system_results)
 
     @property
@@ -489,8 +489,9 @@ class PairwiseInstanceResult(Result):
 
     @property
     def winner(self) -> str | None:
-        """The name of the best response, or "tie"; a system that is itself called "tie" gets its
-        position.
+        """The name of the best response, or "tie"; None without a verdict.
+
+        A system that is itself called "tie" gets its position.
         """
         if not isinstance(self.selected_option, int):
             return self.selected_option

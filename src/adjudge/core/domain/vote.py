@@ -187,7 +187,9 @@ class Vote(HtmlRepr):
 
     @property
     def order(self) -> tuple[int, ...] | None:
-        """The order in which options or responses were shown."""
+        """The order in which options or responses were shown; None for options as listed, and for
+        numbers.
+        """
         return self.ballot.question.order
 
     def to_dict(self) -> JsonDict:

@@ -124,7 +124,7 @@ def _drop_wrong_quotes(vote: Vote) -> Vote:
 async def _cast(
     ballot: Ballot, model: Model, request: Request, read: Callable[[Reply], Reading]
 ) -> Vote:
-    """Return the vote, or the failure as a vote."""
+    """Return the vote, or the failure as a vote; an error that ends the run is raised."""
     try:
         reply = await _complete(request, model, ballot)
     except HALTS:

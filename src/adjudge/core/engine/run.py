@@ -62,7 +62,9 @@ class RunSettings:
 
     @classmethod
     def of(cls, run: str | Path | RunSettings) -> RunSettings:
-        """Return the settings for a folder, or settings as they are."""
+        """Return the settings for a folder, or settings as they are; raise a SetupError for
+        anything else.
+        """
         if isinstance(run, str | Path):
             return cls(run)
         if isinstance(run, RunSettings):
@@ -229,7 +231,10 @@ class RecordedVotes(LiveVotes):
         await self._run.ledger.keep_all(rows)
 
     async def _keep_partial(self, partial: PartialAsk) -> Usage | None:
-        """Keep the unfinished vote and return its usage, which no other vote may count again."""
+        """Keep the unfinished vote and return its usage, which no other vote may count again.
+
+        Return None if there is nothing to keep.
+        """
         vote = partial.vote
         if vote is None or vote.usage == Usage():  # nothing new was paid for
             return None

@@ -200,7 +200,9 @@ class OpenedSession:
 
 @contextmanager
 def collecting_keys(keys: list[bytes]) -> Iterator[None]:
-    """Collect the keys of all calls inside the block in ``keys``; none without an enclosing run."""
+    """Collect the keys of all calls inside the block in ``keys``; collect nothing without an
+    enclosing run.
+    """
     now = session()
     run = EnclosingRun(now.run.run, keys) if now.run else None
     with OpenedSession(replace(now, run=run)):

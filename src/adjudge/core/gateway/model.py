@@ -94,7 +94,7 @@ class Noted(Protocol):
 
     @property
     def note(self) -> str | None:
-        """Caveat that a reader of its scores must know."""
+        """Caveat that a reader of its scores must know, if there is one."""
         ...
 
 

@@ -276,7 +276,7 @@ def open_panel(models: ModelLike | Sequence[ModelLike] | None) -> dict[str, Open
 
 
 def default_model() -> str:
-    """Return the id of the embedded model, which is asked if none is named."""
+    """Return the id of the embedded model, the default; raise SetupError if it is not installed."""
     if find_spec("onnxruntime") is None:
         raise SetupError(
             "no model was named, and the embedded one is not installed: pip install "
@@ -419,7 +419,10 @@ def _adapter(target: str) -> Callable[[Connection], Model]:
 
 
 def _of_provider(spec: ProviderSpec, connection: Connection) -> Model:
-    """Return the provider's model; a plugin's model is guarded."""
+    """Return the provider's model; one from a plugin is guarded unless it is an HttpProvider.
+
+    Raise an error that names the package if its model has no ``complete``.
+    """
     part = PROVIDERS.find(spec.name)
     if part is None or not part.package:
         return _adapter(spec.adapter)(connection)

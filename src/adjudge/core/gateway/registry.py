@@ -316,8 +316,9 @@ def _by_name(model_id: str, known: Container[str]) -> tuple[ProviderSpec, str] |
 
 
 def _by_prefix(model_id: str) -> tuple[ProviderSpec, str] | None:
-    """Match a bare model name. Only built-in providers have any, so that no plugin is loaded for
-    it.
+    """Match a bare model name to a provider, or return None.
+
+    Only built-in providers have prefixes, so that no plugin is loaded for it.
     """
     matches = (spec for spec in our_providers() if model_id.startswith(spec.prefixes))
     return next(((spec, model_id) for spec in matches), None)

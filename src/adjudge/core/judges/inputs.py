@@ -104,7 +104,9 @@ def items_of(given: object, reader: str = "read_instances") -> list[Any]:
 
 
 def as_instance(item: object, field: str) -> Instance:
-    """Return a text, mapping of fields, row or instance as an instance."""
+    """Return a text, mapping of fields, row or instance as an instance; raise a SetupError for
+    others.
+    """
     if isinstance(item, Instance):
         return item
     if isinstance(item, Row):

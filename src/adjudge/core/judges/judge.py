@@ -39,7 +39,7 @@ class Item(Protocol):
 
     @property
     def id(self) -> str | None:
-        """Return the caller's name for the item."""
+        """Return the caller's name for the item; None if it has none."""
         ...
 
 

@@ -70,7 +70,10 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         super().check_settings()
 
     def instance_of(self, item: InstanceLike | PairwiseLike) -> Instance:
-        """Return the item as an instance; a list of texts becomes its responses."""
+        """Return the item as an instance; a list of texts becomes its responses.
+
+        Raise a SetupError for a single text, which cannot be compared.
+        """
         if isinstance(item, Instance):
             return (
                 item

@@ -130,7 +130,9 @@ def judgment_row(
 
 
 def verdict_text(record: JudgmentRecord) -> str | None:
-    """Return the verdict in a word; for responses without names, the index of the better one."""
+    """Return the verdict in a word, or for responses without names the index of the better one;
+    None without either.
+    """
     verdict = record.verdict
     choice = record.choice if verdict is None else verdict
     return None if choice is None else str(choice)

@@ -676,10 +676,10 @@ def _preview(value: JsonValue) -> str:
 def find_row(
     connection: sqlite3.Connection, judge: str, wanted: str, per_row: int = 1
 ) -> int | None:
-    """Return the judgment, from 1, of the row with that id; else the first of the row with that
+    """Return the judgment, from 1, of the row with that id, else the first of the row with that
     number.
 
-    ``per_row``: judgments per row.
+    Return None if there is neither. ``per_row``: judgments per row.
     """
     of_id = "SELECT number FROM judgments WHERE judge = ? AND id = ? ORDER BY number LIMIT 1"
     if match := connection.execute(of_id, (judge, wanted)).fetchone():
@@ -691,7 +691,9 @@ def find_row(
 
 
 def row_of_id(connection: sqlite3.Connection, judge: str, id: str, criterion: str) -> int | None:
-    """Return the index, from 0, of the row with that id, judged by that criterion."""
+    """Return the index, from 0, of the row with that id, judged by that criterion; None if there is
+    none.
+    """
     query = (
         "SELECT number FROM judgments WHERE judge = ? AND id = ? AND criterion = ? "
         "ORDER BY number LIMIT 1"

@@ -123,7 +123,9 @@ def columns_in(connection: sqlite3.Connection, table: str) -> list[str]:
 
 
 def checked_key(key: object) -> bytes:
-    """Return the key of a vote's ballot, which is read without the rest of its row."""
+    """Return the key of a vote's ballot, which is read without its row; raise SQLite's error if it
+    is none.
+    """
     if not isinstance(key, bytes):
         raise sqlite3.DatabaseError(Message("a vote does not say which ballot it answers"))
     return key

@@ -32,7 +32,7 @@ class Contest:
     """Shares of the valid votes for the first, for a tie, and for the second."""
 
     def seen_from(self, index: int) -> float | None:
-        """Return the value for this response."""
+        """Return the contest's value for this response; None without a valid vote."""
         return self.value if self.value is None or index == self.first else 1.0 - self.value
 
     def agreeing(self, best: Collection[int]) -> float:
@@ -97,6 +97,8 @@ def certainty_of(best: Sequence[int], pooled: Sequence[Contest]) -> float | None
 def explanation_of(best: Sequence[int], pooled: Sequence[Contest]) -> str | None:
     """Return the explanation of the first contest with the selected outcome: won, or equal if
     several are best.
+
+    Return None if no such contest has one.
     """
     if len(best) == 1:
         matching = [

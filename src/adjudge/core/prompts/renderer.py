@@ -109,7 +109,7 @@ class Template:
 
 @cache
 def load(name: str, language: str) -> Template:
-    """Return the template ``name`` in ``language``."""
+    """Return the template ``name`` in ``language``; raise a SetupError if there is none."""
     check_language(language)
     path = Path(__file__).parent / "templates" / language / f"{name}.jinja"
     if not path.is_file():

@@ -282,7 +282,9 @@ def _moment(value: object) -> float | None:
 
 
 def time_at(value: Object, *keys: str) -> float | None:
-    """Return the moment of the first key that has a value, in seconds."""
+    """Return the moment of the first key that has a value, in seconds; None if it is not a valid
+    moment.
+    """
     return seconds_of(first_of(value, *keys))
 
 

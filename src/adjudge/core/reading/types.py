@@ -481,7 +481,7 @@ def _names_of(made: type) -> dict[str, Field[object]]:
 
 
 def read_value(kind: Type[T], value: object, place: Place) -> T:
-    """Read a value. An empty one is only allowed for ``Json``."""
+    """Read a value; raise a WrongValue if it is empty, except for ``Json``."""
     if value is None and not isinstance(kind, Json):
         raise place.wrong("has no value: give it one, or leave it out")
     return kind.read(value, place)

@@ -250,8 +250,9 @@ def _refuse_repeats(node: MappingNode, place: Place) -> None:
 
 
 def text_in(path: Path, *, as_written: bool = False) -> str:
-    """Return the text of a UTF-8 file. ``as_written`` keeps the byte order mark and the
-    line ends.
+    """Return the text of a UTF-8 file; raise SetupError if it cannot be read.
+
+    ``as_written`` keeps the byte order mark and the line ends.
     """
     try:
         return path.read_bytes().decode() if as_written else path.read_text(encoding="utf-8-sig")
@@ -391,7 +392,7 @@ def mapping(
 
 
 def list_of(value: object, place: Place) -> list[tuple[Place, JsonValue]]:
-    """Return the items of a list, each with its place."""
+    """Return the items of a list, each with its place; raise a WrongValue for anything else."""
     if not isinstance(value, list):
         raise place.wrong("must be a list, not {what}", what=what(value))
     return [(place.item(number), item) for number, item in enumerate(value, 1)]
@@ -441,7 +442,7 @@ def flag(value: object, place: Place) -> bool:
 
 
 def one_of(value: object, allowed: Sequence[str], place: Place) -> str:
-    """Return one of the allowed words."""
+    """Return one of the allowed words; raise a WrongValue for anything else."""
     if isinstance(value, str) and value in allowed:
         return value
     raise place.wrong(

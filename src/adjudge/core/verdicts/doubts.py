@@ -419,7 +419,7 @@ def _ends_in_other_answer(sentence: str, verdict: Verdict) -> bool:
 
 
 def _polarity(answer: str) -> str | None:
-    """Like ``polarity``, but also reads a yes or no in the other languages."""
+    """Like ``polarity``, but also reads a yes or no in further languages."""
     word = answer.strip(" .,!;:–—。！").casefold()
     return "pass" if word in _YES_WORDS else "fail" if word in _NO_WORDS else polarity(answer)
 

@@ -39,7 +39,8 @@ def labels_for(question: Question) -> Labels:
     """Return the labels of a question: Yes and No, the options' own digits or letters, else letters
     in turn.
 
-    Compared responses have letters; a tie has the next one.
+    Compared responses have letters; a tie has the next one. Raise a SetupError if there are not
+    enough letters, or if a number is asked for.
     """
     if isinstance(question, Comparison):
         if len(question.labels) > len(ascii_uppercase):

@@ -147,7 +147,9 @@ def _as_option(key: str, value: object, question: Question) -> object:
 def _contradicting_key(
     verdict: Verdict, key: str, said: object, data: JsonObject, question: Question
 ) -> str | None:
-    """Return the first other key that gives or may give another verdict, or another scale."""
+    """Return the first other key that gives or may give another verdict, or another scale; None if
+    none does.
+    """
     rated, rating_names = _rated_options(data, question)
     for name, value in data.items():
         is_verdict = name == key and (value is said or _open_value(value) == said)
@@ -258,7 +260,7 @@ def _other_verdict(name: str, value: object, question: Question) -> Verdict | No
 
 
 def _match_flag(name: str, value: bool, question: Question) -> Verdict | None:
-    """Return the verdict of ``"is_pass": true`` or ``"tie": true``."""
+    """Return the verdict of ``"is_pass": true`` or ``"tie": true``; None if the flag gives none."""
     tokens = set(name.split("_"))
     if "tie" in tokens:
         return question.match("tie") if value else None
@@ -386,7 +388,7 @@ def _plain_key(name: object) -> str:
 
 
 def explanation_of(data: JsonObject) -> str | None:
-    """Return the first explanation of an object that is not empty."""
+    """Return the first explanation of an object that is not empty, or None."""
     for name in _EXPLANATION_KEYS:
         text = data.get(name)
         if isinstance(text, str) and (explanation := clean(text)):

@@ -126,7 +126,9 @@ def read_written(reply: Reply) -> Reading:
 
 
 def _read_clean_json(text: str, question: Question) -> Reading | None:
-    """Read a reply that is one object, or a list of one; it may be written as a string."""
+    """Read a reply that is one object, or a list of one, perhaps written as a string; None for
+    others.
+    """
     if not text.startswith(("{", "[", '"')):
         return None
     value, end = decode_at(text, 0) or (None, 0)
@@ -169,7 +171,9 @@ _CUT_OBJECT = re.compile(
 
 
 def _read_begun(begun: re.Match[str], question: Question) -> Reading | None:
-    """Return the verdict of an object whose explanation was cut off and takes nothing back."""
+    """Return the verdict of an object whose explanation was cut off; None without one, or if it may
+    be taken back.
+    """
     try:
         data = json.loads(begun["begun"] + '"}', strict=False)
     except ValueError:

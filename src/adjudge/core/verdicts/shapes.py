@@ -190,7 +190,9 @@ def read_bare(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
 def _bare_option(
     place: int, line: Line, lines: Sequence[Line], question: Question
 ) -> tuple[Verdict, str] | None:
-    """Return the option that a line is, and the explanation after its full stop."""
+    """Return the option that a line is, and the explanation after its full stop; None if it is not
+    an option.
+    """
     is_only, is_comparison = len(lines) == 1, isinstance(question, Comparison)
     is_heading = not is_only and line.text.rstrip("*_` ").endswith((":", "："))
     is_item = question.numeric and _LIST_ITEM.match(line.text)  # "- 1" may be a sign

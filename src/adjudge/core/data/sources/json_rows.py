@@ -220,7 +220,9 @@ class JsonDocument:
                 return self._buffer[self._at : self._at + 1]
 
     def take(self, allowed: str, what: str) -> str:
-        """Consume the next character that is not a blank; it must be one of ``allowed``."""
+        """Consume the next character that is not a blank; raise WrongData unless it is one of
+        ``allowed``.
+        """
         character = self.peek()
         if not character or character not in allowed:
             raise self.wrong(

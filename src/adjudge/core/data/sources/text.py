@@ -66,7 +66,7 @@ class PeekableText:
         return len(self.head) >= HEAD - 1
 
     def take_flaw(self) -> str | None:
-        """Return the first decoding error since the last call."""
+        """Return the first decoding error since the last call; None if there was none."""
         flaw, self.flaw = self.flaw, None
         return flaw
 
@@ -91,7 +91,7 @@ class PeekableText:
         return None
 
     def lines(self) -> Iterator[str]:
-        """Yield lines with their ends."""
+        """Yield lines with their ends; raise WrongData for an overlong one."""
         for number, line in enumerate(self._lines(), 1):
             if len(line) >= LONGEST and not line.endswith(("\n", "\r")):
                 long = Message(

@@ -98,7 +98,9 @@ def as_text(value: JsonValue) -> str:
 
 
 def _text_of(value: JsonValue, place: Sequence[str | int]) -> str:
-    """Return a text, or the joined texts of a list of parts."""
+    """Return a text, or the joined texts of a list of parts; raise InvalidRequest for anything
+    else.
+    """
     if isinstance(value, str):
         return value
     texts = []

@@ -115,7 +115,7 @@ class JsonlCache:
         _end_with_a_whole_line(self.path)
 
     def get(self, model: str, request: Request) -> Reply | None:
-        """Return the reply stored for this request."""
+        """Return the reply stored for this request, or None."""
         return self._kept.get((model, request.key))
 
     def put(self, model: str, request: Request, reply: Reply) -> None:

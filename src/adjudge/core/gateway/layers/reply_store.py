@@ -42,7 +42,7 @@ class ReplyStore:
         self._broken = False
 
     def get(self, model: str, request: Request) -> Reply | None:
-        """Return the reply stored for this request."""
+        """Return the reply stored for this request, or None."""
         rows = self._execute(
             "SELECT reply FROM replies WHERE model = ? AND request = ?",
             (model, bytes.fromhex(request.key)),

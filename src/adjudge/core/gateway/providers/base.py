@@ -200,7 +200,10 @@ class HttpProvider(ABC):
         """Return the reply in a JSON answer, or raise KeyError and the like."""
 
     def _thinking(self, effort: str) -> JsonDict:
-        """Return the parameters that set the effort, one of EFFORTS. Providers override this."""
+        """Return the parameters that set the effort, one of EFFORTS.
+
+        Providers with such a setting override this; for all others it raises SetupError.
+        """
         raise SetupError(
             "{name} has no setting for reasoning_effort={effort}",
             name=self.connection.name,
@@ -261,7 +264,9 @@ class HttpProvider(ABC):
         return await post_json(await self._authorised_endpoint(self._path()), body, reuses=True)
 
     async def _post(self, request: Request) -> JsonDict:
-        """Send one request, without the parts that the server rejects."""
+        """Send one request, without the parts that the server rejects; raise PartRejected for a
+        newly rejected one.
+        """
         trimmed = self._parts.trim(request)
         try:
             return await self._send(self._complete_body(trimmed))

@@ -171,7 +171,9 @@ _SERVERS: Mapping[str, type[DecisionProvider]] = {
 
 
 def open_server(connection: Connection) -> DecisionProvider:
-    """Open the model of ``systemone:URL#MODEL`` or ``decisions:URL#MODEL``."""
+    """Open the model of ``systemone:URL#MODEL`` or ``decisions:URL#MODEL``; raise SetupError if
+    either part is missing.
+    """
     address, _, model = connection.model.partition("#")
     if connection.base_url:
         address, model = connection.base_url, connection.model

@@ -129,7 +129,9 @@ def sign_rs256(private_key: str, data: bytes) -> bytes:
 
 
 def _read_key(pem: str) -> tuple[int, int]:
-    """Return the modulus and the private exponent."""
+    """Return the modulus and the private exponent of a key; raise SetupError if it cannot be
+    read.
+    """
     try:
         head, _, rest = pem.strip().partition("-----BEGIN PRIVATE KEY-----")
         text, end, _ = rest.partition("-----END PRIVATE KEY-----")

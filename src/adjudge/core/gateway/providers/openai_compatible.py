@@ -138,8 +138,10 @@ def with_calls(text: str, arguments: Sequence[object]) -> str:
 
 
 def text_of(content: JsonValue) -> str:
-    """Return the text of a message, which may be a text, null, or parts; thinking parts have no
-    text.
+    """Return the text of a message's content: a text, null (empty) or parts; raise a TypeError for
+    others.
+
+    Thinking parts have no text.
     """
     if isinstance(content, str):
         return content

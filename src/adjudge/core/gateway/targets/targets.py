@@ -174,8 +174,9 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 def _read(output: bytes, name: str, *, is_json: bool) -> JsonValue:
-    """Return a program's output: JSON if it looks like it or a path into it was given,
-    else a text.
+    """Return a program's output: JSON if it looks like it or a path into it was given, else a text.
+
+    Raise NoAnswer for JSON that cannot be read.
     """
     text = output.decode("utf-8", "replace").strip()
     if text == "null" or text[:1] in ("{", "[") or (is_json and text):
