@@ -64,7 +64,7 @@ _interrupts: list[None] = []
 
 
 def raise_if_interrupted(times: int = 1) -> None:
-    """Raise RunStopped in long work that never waits, if it was interrupted.
+    """Raise RunStopped if there were at least ``times`` interrupts; for long work that never waits.
 
     The home loop cannot cancel such work: it runs in its thread.
     """
@@ -89,8 +89,8 @@ def stoppable(stop: Callable[[], None]) -> AbstractContextManager[None]:
 
 
 def stopping_told(tell: Callable[[], None]) -> AbstractContextManager[None]:
-    """Make the first interrupt inside the block call ``tell`` in the interrupted thread if it is
-    left to a ``stoppable``.
+    """Make the first interrupt inside the block also call ``tell``, in the interrupted thread, if a
+    ``stoppable`` takes it.
     """
     return _among(_tellers, tell)
 
@@ -122,7 +122,10 @@ def run(coroutine: Coroutine[object, object, T]) -> T:
 
 
 def _loop_of_others(coroutine: Coroutine[object, object, object]) -> asyncio.AbstractEventLoop:
-    """Return the home loop, for a thread that waits until ``coroutine`` has ended there."""
+    """Return the home loop, for a thread that waits until ``coroutine`` has ended there.
+
+    Raise a SetupError on the home loop's own thread, which would wait for itself.
+    """
     loop = home_loop()
     if _home is not None and threading.current_thread() is _home.thread:
         coroutine.close()
@@ -134,7 +137,9 @@ def _loop_of_others(coroutine: Coroutine[object, object, object]) -> asyncio.Abs
 
 
 def _wait(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
-    """Return the result; the first interrupt goes to the ``stoppable`` blocks, if there are any."""
+    """Return the result. The first interrupt goes to the ``stoppable`` blocks, if there are any,
+    and is raised after the work has ended unless a ``stopping_told`` block took it.
+    """
     try:
         return future.result()
     except KeyboardInterrupt:
@@ -167,7 +172,9 @@ class Outbox(Generic[E]):
         self._closed = threading.Event()
 
     def put(self, event: E) -> None:
-        """Add an event for the reader; called on the home loop."""
+        """Add an event for the reader, and block while too many wait for it; called on the home
+        loop.
+        """
         while (
             self._events.qsize() >= _MOST_WAITING
             and not self._closed.is_set()
@@ -195,7 +202,7 @@ class Outbox(Generic[E]):
         self._wake()
 
     def read(self) -> Iterator[E]:
-        """Yield every event as it comes."""
+        """Yield events as they arrive, until ``end`` is called."""
         while (event := self._next()) is not None:
             yield event
             self._handled += 1
@@ -288,7 +295,9 @@ def _interrupts_left_to(
 def _with_interrupt(
     handler: Callable[[int, FrameType | None], object], interrupt: Callable[[], None]
 ) -> Callable[[int, FrameType | None], None]:
-    """Return ``handler``, with ``interrupt`` in place of a KeyboardInterrupt."""
+    """Return a signal handler like ``handler`` that calls ``interrupt`` instead of raising
+    KeyboardInterrupt.
+    """
 
     def handle(number: int, frame: FrameType | None) -> None:
         try:
@@ -407,8 +416,9 @@ _CALLED = re.compile(r"^[^\s()]+\(\)")
 def _through(
     method: Callable[Concatenate[S, P], C], finish: Callable[[C], T]
 ) -> Callable[Concatenate[S, P], T]:
-    """Return a method that calls ``method``, or its override, and applies ``finish`` to the
-    result.
+    """Return a method that calls ``method``, or its override, and applies ``finish`` to the result.
+
+    The TypeError for wrong arguments names the method that the user called.
     """
     name = method.__name__
 

@@ -35,7 +35,9 @@ class SideProcess:
         atexit.register(self.stop)
 
     def ask(self, asked: str, seconds: float) -> str:
-        """Send a line and return the line that answers it."""
+        """Send a line and return the line that answers it; raise TookTooLong or ProcessEnded
+        without one.
+        """
         with self._one_at_a_time:
             process = self._running()
             if process.stdin is None or process.stdout is None:

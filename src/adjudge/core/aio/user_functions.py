@@ -42,7 +42,7 @@ async def _contain_exit(coroutine: Coroutine[object, object, object]) -> object:
 
 
 async def _in_thread(function: Callable[..., object], args: tuple[object, ...]) -> object:
-    """Call a function in a thread of its own, so that a call that hangs blocks no other call, nor
+    """Call a function in its own thread, so that a call that hangs blocks neither other calls nor
     the end of the process.
     """
     name = f"adjudge {getattr(function, '__name__', 'call')}"

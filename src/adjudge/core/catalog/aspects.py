@@ -10,7 +10,9 @@ from adjudge.errors import SetupError
 
 
 def aspect(name: str, language: str) -> str:
-    """Return the definition of the aspect ``name`` in ``language``."""
+    """Return the definition of the aspect ``name`` in ``language``; raise a SetupError if there is
+    none.
+    """
     definitions = aspects(language)
     if name not in definitions:
         raise SetupError(

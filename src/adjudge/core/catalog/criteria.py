@@ -51,7 +51,9 @@ def criteria(name: str, language: str = "en") -> Criteria:
 
 
 def ready_made(name: str, kind: Kind, language: str = "en") -> Criteria:
-    """Return the ready-made criteria ``name`` for a judge of this kind."""
+    """Return the ready-made criteria ``name``; raise SetupError if they are not for this kind of
+    judge.
+    """
     match = entry(name, language)
     if match.kind == kind:
         return match.criteria
@@ -100,8 +102,10 @@ def _refuse_file(text: str) -> None:
 
 
 def refuse_misspelt(text: str, known: Iterable[str]) -> None:
-    """Raise SetupError for a single word that is nearly a ready-made name: it is hardly a
-    question.
+    """Raise SetupError for a name from another tool, or a single word that is nearly a ready-made
+    name.
+
+    Such a word is hardly a question.
     """
     word = text.strip(" \t\n?!.").casefold()
     known = list(known)
@@ -129,7 +133,7 @@ def ready_made_name(text: str) -> str | None:
 
 
 def is_risk(name: str) -> bool:
-    """Return True for ready-made criteria about a risk, of which less is better."""
+    """Return True for ready-made criteria that name a risk, so that less of it is better."""
     return name in all_names() and not entry(name).criteria.higher_is_better
 
 
@@ -155,7 +159,9 @@ def entry(name: str, language: str = "en") -> CatalogEntry:
 
 
 def source(name: str, language: str = "en") -> str:
-    """Return the file of the ready-made criteria ``name``, as a start for custom ones."""
+    """Return the text of the file with the ready-made criteria ``name``, as a start for custom
+    ones.
+    """
     names = all_names(language)
     if name not in names:
         raise SetupError(
@@ -169,7 +175,7 @@ def source(name: str, language: str = "en") -> str:
 
 @cache
 def all_names(language: str = "en") -> tuple[str, ...]:
-    """Return the names of both kinds, sorted."""
+    """Return the names of both kinds, sorted; raise SetupError for a language without any."""
     if language not in languages():
         raise SetupError(
             "there are no ready-made criteria in language {language!r}; there are some in "
@@ -195,7 +201,9 @@ def languages_of(name: str) -> list[str]:
 
 
 def _name_here(name: str) -> str | None:
-    """Return the ready-made criterion for a name of another tool, in any spelling."""
+    """Return the ready-made criterion for a name of another tool, in any spelling; None if
+    unknown.
+    """
     return NAMES_ELSEWHERE.get(_folded(name))
 
 

@@ -63,7 +63,9 @@ def read_entries(path: str | Path, kind: Kind = "direct") -> list[CatalogEntry]:
 
 
 def entries_in(content: str, file: str, kind: Kind = "direct") -> list[CatalogEntry]:
-    """Read every criterion in the text of a user's file called ``file``."""
+    """Read every criterion in the text of a user's file called ``file``; raise an error for a
+    repeated name.
+    """
     placed_entries = [
         (place, parse_entry(value, place, kind=kind))
         for place, value in _with_places(_load(content, file))
@@ -74,7 +76,9 @@ def entries_in(content: str, file: str, kind: Kind = "direct") -> list[CatalogEn
 
 
 def parse_entries(content: str, file: str, language: str) -> list[CatalogEntry]:
-    """Read every criterion in the text of one of our files; ``file`` is its name in errors."""
+    """Read every criterion in the text of a file from adjudge or a package; errors call it
+    ``file``.
+    """
     return [
         parse_entry(value, place, language)
         for place, value in _with_places(load_yaml(content, Place(file), trusted=True))
@@ -122,7 +126,9 @@ def _version(given: JsonObject, place: Place) -> str:
 
 
 def _golden(given: JsonObject, criteria: Criteria, place: Place) -> tuple[CriteriaExample, ...]:
-    """Read the golden cases. Their options must exist: a typo would fail every judge."""
+    """Read the golden cases; raise an error for an unknown option, since a typo would fail every
+    judge.
+    """
     cases = [
         (at, _example(item, at))
         for at, item in list_of(given.get("golden") or [], place.at("golden"))
@@ -183,8 +189,9 @@ def _criteria(given: JsonObject, kind: Kind, place: Place, language: str) -> Cri
 
 
 def _description(given: JsonObject, place: Place) -> str:
-    """Read the description. It may be empty if the name is a sentence, which then is the
-    question.
+    """Read the description; raise an error if it is empty, unless the name is a sentence.
+
+    Such a name is then the question.
     """
     description = phrase(given["description"], place.at("description"))
     if not description.strip() and not is_sentence(phrase(given["name"], place.at("name"))):

@@ -22,7 +22,10 @@ _FILES = (".yaml", ".yml", ".json")
 
 
 def current_lock(sources: Sequence[str]) -> Locked:
-    """Map criteria to their source, version and hash of everything that a judge is shown."""
+    """Map criteria to their source, version and hash of everything that a judge is shown.
+
+    Raise SetupError if two sources have a criterion of the same name.
+    """
     lock: Locked = {}
     for source in sources:
         entries = read_entries(source) if Path(source).suffix.lower() in _FILES else [entry(source)]
@@ -57,7 +60,9 @@ def write_lock(sources: Sequence[str], path: Path) -> Locked:
 
 
 def add_to_lock(file: str, path: Path, *, origin: str, licence: str) -> Locked:
-    """Lock a fetched file in addition; return the new records."""
+    """Add the criteria of a fetched file, with their origin and licence, to the lock; return their
+    records.
+    """
     new = {
         name: {**record, "from": origin, "licence": licence}
         for name, record in current_lock([file]).items()

@@ -12,7 +12,10 @@ from adjudge.messages import Message, join
 
 
 def criteria_diff(old: Sequence[CatalogEntry], new: Sequence[CatalogEntry]) -> Iterator[str]:
-    """Yield added, removed and changed criteria, and if their verdicts are still comparable."""
+    """Yield in lines which criteria were added, removed, changed or kept, with the differences.
+
+    A warning follows if verdicts by the two wordings are not comparable.
+    """
     old_entries, new_entries = (
         {file_entry.criteria.name: file_entry for file_entry in entries} for entries in (old, new)
     )

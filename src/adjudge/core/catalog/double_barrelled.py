@@ -22,7 +22,7 @@ _READ = 3
 def find_double_question(description: str) -> str | None:
     """Return the words that join two questions, or None.
 
-    In a description with questions only these count.
+    Only the questions of a description count; without any, its first sentence.
 
     >>> find_double_question("Is the answer short and polite?")
     'short and polite'
@@ -47,7 +47,7 @@ def _questions_in(description: str) -> str:
 
 
 def _starts(words: list[str]) -> list[int]:
-    """Return for each place the next word after "also", "very", …"""
+    """Return for each place the index of the next word that is not "also", "very" or the like."""
     starts = list(range(len(words) + 1))
     for place in reversed(range(len(words) - 1)):
         if _is("between", words[place]):
@@ -56,8 +56,10 @@ def _starts(words: list[str]) -> list[int]:
 
 
 def _joins(left: str, after: list[str], *, has_verb: bool) -> bool:
-    """Return True if a joint connects two questions. ``left``: the word before it; ``has_verb``: a
-    verb stands anywhere before it.
+    """Return True if a joining word connects two questions.
+
+    ``left``: the word before it; ``after``: the words after it; ``has_verb``: True if any word
+    before it is a verb.
     """
     new_clause = _is("clause_openers", after[0]) or "ли" in after[1:3]
     return (
@@ -68,8 +70,10 @@ def _joins(left: str, after: list[str], *, has_verb: bool) -> bool:
 
 
 def _second_verb(left: str, after: list[str]) -> bool:
-    """Return True for a second verb right after the first, or with its own object; alone it may be
-    a noun.
+    """Return True if the first word of ``after`` is a second verb.
+
+    It follows a verb directly, has a verb's ending, or has an object of its own; any other may be a
+    noun.
     """
     if not _verb(after[0]):
         return False

@@ -28,7 +28,7 @@ class CatalogEntry:
 
 
 def pairwise_options(count: int, language: str) -> tuple[CriteriaOption, ...]:
-    """Return the options of pairwise criteria, one per response: they have none of their own."""
+    """Return the options of pairwise criteria, which define none: one per response."""
     better = _BETTER.get(language, _BETTER["en"])
     return tuple(
         CriteriaOption(label, better.format(label=label)) for label in ascii_uppercase[:count]

@@ -23,7 +23,10 @@ Options = Mapping[int, str]
 
 
 def update_golden(path: Path, accepted: Mapping[str, Options]) -> None:
-    """Write new expected options of golden cases into the file. Comments and order are kept."""
+    """Write new expected options of golden cases into the file, keeping its comments and order.
+
+    Raise SetupError if that would change anything else, as in values shared by ``&`` and ``*``.
+    """
     new_text = old_text = text_in(path, as_written=True)
     # From the end, so that earlier places do not move.
     for start, end, option in sorted(set(_places(old_text, path, accepted)), reverse=True):
@@ -67,7 +70,9 @@ def _with_options(entry: CatalogEntry, options: Options) -> CatalogEntry:
 def _places(
     content: str, path: Path, accepted: Mapping[str, Options]
 ) -> Iterator[tuple[int, int, str]]:
-    """Yield (from, to, option) of each expected option in the text."""
+    """Yield (from, to, option) for each expected option in the text; raise SetupError if it is not
+    in this file.
+    """
     import yaml
 
     # JSON may be indented with tabs, which YAML's parser refuses.

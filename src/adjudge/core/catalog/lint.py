@@ -141,7 +141,9 @@ def _same_descriptions(criteria: Criteria) -> Iterator[Message]:
 def _alike(
     options: Iterable[CriteriaOption], what: Callable[[CriteriaOption], Hashable]
 ) -> Iterator[_Pair]:
-    """Yield each option with the last one before it that has the same key."""
+    """Yield pairs of options with the same key: the latest earlier one, and the option that repeats
+    it.
+    """
     last_by_key: dict[Hashable, CriteriaOption] = {}
     for option in options:
         key = what(option)
@@ -331,12 +333,12 @@ def _unknown_fields(criteria: Criteria, fields: Collection[str]) -> Iterator[_Re
 
 
 def _read(criteria: Criteria) -> list[str]:
-    """Return the fields that must exist."""
+    """Return the fields that the criterion reads, which every row must have."""
     return list(dict.fromkeys((criteria.to_evaluate_field, *(criteria.context_fields or ()))))
 
 
 def _score(option: CriteriaOption) -> float | None:
-    """Return the score as in results: a number as the name counts as the score."""
+    """Return the score as results have it: the option's own, else the number that its name is."""
     if option.score is not None:
         return option.score
     try:

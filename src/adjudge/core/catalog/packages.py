@@ -16,8 +16,11 @@ PACKAGED = re.compile(r"[\w.-]*\w/[\w-]+")
 
 
 def packaged_entry(name: str, language: str) -> CatalogEntry:
-    """Return the criteria ``package/name``: the file ``name.yaml`` in the module of the package's
-    entry point, or in its folder for the language.
+    """Return the criteria ``package/name``, from the file ``name.yaml`` of the package's entry
+    point.
+
+    The file is in the entry point's module, or in its folder for the language if there is one.
+    Raise SetupError if it is missing or holds several criteria.
     """
     package, _, short_name = name.partition("/")
     if package not in CRITERIA:

@@ -38,7 +38,9 @@ class RemoteCriteria:
 
     @classmethod
     def of(cls, source: str) -> RemoteCriteria:
-        """Parse ``github:owner/repository@tag/path/to/criteria.yaml``."""
+        """Parse ``github:owner/repository@tag/path/to/criteria.yaml``; raise SetupError for
+        anything else.
+        """
         match = _SOURCE.fullmatch(source)
         if match is None or ".." in source.split("/"):
             raise SetupError(
@@ -78,7 +80,9 @@ class RemoteCriteria:
 
 
 def _download(address: str) -> bytes | None:
-    """Return the content at an address, or None."""
+    """Return the content at an address; None if there is nothing, and a RunError for any other
+    failure.
+    """
     if not address.startswith(("https://", "http://")):
         raise SetupError(
             "{variable} must be an address such as https://raw.example.com, not {address!r}",
@@ -109,7 +113,9 @@ def _download(address: str) -> bytes | None:
 
 
 def keep_criteria(file: Path, content: bytes) -> None:
-    """Write fetched content into a file, unless it holds no criteria."""
+    """Write fetched content to a file; raise an error, and leave the file alone, if it holds no
+    criteria.
+    """
     part = file.with_name(f".{file.stem}.{os.getpid()}.fetched{file.suffix}")
     try:
         with writing(file):

@@ -91,8 +91,10 @@ class Expectation:
     """Place in the file; empty for a typed check."""
 
     def ready(self, folder: Path) -> Expectation:
-        """Return a copy with validated settings and loaded code; files are looked up in
-        ``folder``.
+        """Return a copy with validated settings and loaded code; raise a SetupError if they are
+        wrong.
+
+        Files are looked up in ``folder``.
         """
         check = self.check.beside(folder)
         try:
@@ -115,7 +117,9 @@ class Expectation:
         return not self.rows_with or bool(texts_in(row, self.rows_with))
 
     def look(self, row: Instance) -> Observation:
-        """Check a row. Without the field the result is open."""
+        """Check a row; the result is reversed if ``negated``, and open if the row lacks the
+        field.
+        """
         value = row.fields.get(self.field)
         if value is None:
             return lacks(row, self.field)
@@ -135,7 +139,7 @@ def texts_in(row: Instance, name: str) -> tuple[str, ...]:
 
 
 def lacks(row: Instance, name: str) -> Observation:
-    """Return the open result for a row without a text to compare with."""
+    """Return an open result for a row whose field ``name`` is missing or empty."""
     if name in row.fields:
         return Observation(
             None,

@@ -244,7 +244,7 @@ EXPECTATIONS = Many(CheckType())
 
 
 def say(expectation: Expectation) -> JsonDict:
-    """Return a check as a file would write it. Reading that gives an equal check."""
+    """Return a check in the form of an eval file. Reading it back gives an equal check."""
     check_type = type(expectation.check)
     name, kind = next(
         (name, kind)

@@ -26,9 +26,10 @@ class _Ambiguous(Exception):
 
 
 def number_in(written: str) -> float | None:
-    """Return the value of a written number, with any separators of thousands.
+    """Return the value of a written number, with any thousands separators; None if it is not a
+    number.
 
-    Raises _Ambiguous for numbers such as 1,234, which may be two.
+    Raises _Ambiguous for numbers such as 1,234, which can be read in two ways.
     """
     text = written.strip().rstrip("%").rstrip(".,").replace("−", "-")
     sign, digits = (-1.0, text[1:]) if text[:1] == "-" else (1.0, text.lstrip("+"))
@@ -49,7 +50,7 @@ def number_in(written: str) -> float | None:
 
 @light_dataclass(frozen=True, kw_only=True)
 class NumberWithin(Check):
-    """A number in the text lies between limits."""
+    """A number in the text is within limits."""
 
     least: float | None = key(Number(), "The smallest that is right.", None)
     most: float | None = key(Number(), "The largest that is right.", None)
@@ -125,7 +126,7 @@ class Length(Check):
 
 @light_dataclass(frozen=True, kw_only=True)
 class Took(Check):
-    """The cost of the answer: seconds or dollars, as measured by the target or read from
+    """The answer took no more than some seconds or dollars, as measured by the target or read from
     a column.
     """
 

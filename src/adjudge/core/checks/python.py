@@ -37,8 +37,8 @@ class Python(Check):
     """A Python expression over ``text``, the fields of the row by name, and ``row``; or a function
     of ``text`` and ``row``, as ``file.py:name`` or ``module:name``.
 
-    The result is True, False, or a score from 0 to 1, of which 0.5 passes. The code runs with the
-    rights of the user: eval files of others are shown before they run.
+    The result is True, False, or a score from 0 to 1, which passes from 0.5. The code runs with the
+    rights of the user: eval files from others are shown before they run.
     """
 
     code: str = key(Text(), "An expression, or file.py:function.")

@@ -35,9 +35,7 @@ def edit_similarity(one: str, two: str) -> float:
 
 
 def edit_distance(one: Sequence[Hashable], two: Sequence[Hashable]) -> int:
-    """Return Levenshtein's distance, with a row of the table in the bits of one number (Myers,
-    Hyyrö).
-    """
+    """Return the Levenshtein distance, by the bit-parallel algorithm of Myers and Hyyrö."""
     if not one or not two:
         return max(len(one), len(two))
     places = _places(one)
@@ -54,7 +52,7 @@ def edit_distance(one: Sequence[Hashable], two: Sequence[Hashable]) -> int:
 
 
 def common_length(one: Sequence[Hashable], two: Sequence[Hashable]) -> int:
-    """Return the length of the longest common subsequence, by the bits of one number."""
+    """Return the length of the longest common subsequence, by a bit-parallel algorithm."""
     places = _places(one)
     every = (1 << len(one)) - 1
     row = every

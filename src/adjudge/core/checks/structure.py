@@ -197,7 +197,7 @@ class IsJson(Check):
 
 
 def _beside(folder: Path, uri: str) -> Resource[Any]:
-    """Load another schema. It must be in the folder of the first one."""
+    """Load a schema that another one refers to. It must be in the same folder."""
     from referencing import Resource
     from referencing.exceptions import NoSuchResource
     from referencing.jsonschema import DRAFT202012

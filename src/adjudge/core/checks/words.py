@@ -20,14 +20,14 @@ _CASE = "Whether capital letters matter."
 
 
 def fold(text: str, *, case: bool) -> str:
-    """Return a text for comparison: equal letters are equal in any encoding."""
+    """Return a text for comparison: in one Unicode form (NFC), and without case unless ``case``."""
     text = unicodedata.normalize("NFC", text)
     return text if case else text.casefold()
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class Equals(Check):
-    """The text equals another one, except for space around it."""
+    """The text equals another one, ignoring surrounding whitespace."""
 
     text: str | None = key(Text(), "What the text must be.", None)
     field: str | None = key(Text(), _FIELD, None)
@@ -219,8 +219,8 @@ class ForbiddenWords(Check):
 
 
 def _places(text: str, wanted: str, *, case: bool, words: bool = False) -> Iterator[Span]:
-    """Yield where ``wanted`` is in the original text, regardless of the length of folded
-    letters.
+    """Yield the places of ``wanted`` in the original text, even where folding changes the length of
+    a letter.
     """
     folded, at = _fold_with_places(text, case=case)
     sought = fold(wanted, case=case)
@@ -247,7 +247,7 @@ def _fold_with_places(text: str, *, case: bool) -> tuple[str, Sequence[int]]:
 
 
 def _clusters(text: str) -> Iterator[tuple[int, str]]:
-    """Yield letters with their combining accents."""
+    """Yield each letter with its combining accents, after its place."""
     start = 0
     for place in range(1, len(text) + 1):
         if place == len(text) or not unicodedata.combining(text[place]):
@@ -263,7 +263,7 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
 
 
 def short(text: str, most: int = 60) -> str:
-    """Return the beginning of a text, short enough for a sentence."""
+    """Return a text on one line, cut to ``most`` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 

@@ -40,7 +40,7 @@ def _runs(text: str) -> bool:
 
 
 def with_line_breaks(text: str) -> str:
-    r"""Turn a written ``\
-    `` into a line break, unless the text has real line breaks.
+    """Turn written line breaks (a backslash and an n) into real ones, unless the text has real
+    ones.
     """
     return text if "\n" in text else text.replace("\\r\\n", "\n").replace("\\n", "\n")

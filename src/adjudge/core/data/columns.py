@@ -146,8 +146,8 @@ def column_in(found: Iterable[str], *names: str) -> str | None:
 
 
 def find_column(columns: Iterable[str], name: str) -> str | None:
-    """Return the column of this name, or ``name`` itself if it is a path into one:
-    ``input.query``.
+    """Return the column of this name, or ``name`` itself if it is a path into one
+    (``input.query``); None for neither.
     """
     columns = list(columns)
     column = column_in(columns, name)
@@ -186,7 +186,9 @@ def _root(name: str) -> str:
 
 
 def column_for(field: str, found: Iterable[str]) -> str | None:
-    """Return the column of a field, by its own name or by one of other tools."""
+    """Return the column that holds a field, under its own name or one from another tool; None if
+    there is none.
+    """
     return column_in(found, field, *_NAMES.get(field, ()))
 
 
@@ -202,7 +204,10 @@ def is_id(name: object) -> bool:
 
 
 def names_apart(columns: Mapping[str, str], id: str | None) -> tuple[dict[str, str], str | None]:
-    """Split off the id column. ``columns`` may name it as if the id were a field."""
+    """Return ``columns`` without the id, and the id column, which may be named in either parameter.
+
+    Raise SetupError if both name one, and not the same.
+    """
     id_column = columns.get(ID_FIELD)
     if id_column is not None and id is not None and id_column != id:
         raise SetupError(
@@ -253,7 +258,9 @@ class Columns:
         self.chosen: dict[str, str] = dict(self._wanted)
 
     def guessed(self, field: str) -> str | None:
-        """Return the column of a field that was found by another name of it."""
+        """Return a field's column if it was recognised by a name other than the field's own, else
+        None.
+        """
         column = self.chosen.get(field)
         return None if field in self._wanted or column == field else column
 
@@ -277,7 +284,7 @@ class Columns:
         self._ids = tuple(dict.fromkeys(name for name in id_columns if name is not None))
 
     def _take_chat(self) -> None:
-        """Use a chat column for the answer, or the tool call, if it has no column of its own."""
+        """Read the answer, or the tool call, from a chat column if it has no column itself."""
         log_column = (
             None
             if "tool_call" in self.chosen or "tool_call" not in self._needed
@@ -348,7 +355,10 @@ class Columns:
                 )
 
     def fields(self, cells: Cells) -> dict[str, str | list[str]]:
-        """Return the row's texts by field. A ValueError says which one is missing."""
+        """Return the row's texts by field; all columns but the ids if no field is needed or found.
+
+        A ValueError says which text is missing.
+        """
         if not cells.keys() <= self._seen.keys():
             self.see(cells)
         texts = {
@@ -387,7 +397,7 @@ class Columns:
         return text_of(cell, column, field)
 
     def with_own_id(self, instance: Instance) -> Instance:
-        """Return the row with the id from the column that is named now, if one is."""
+        """Return the instance with the id from the column that the user named, if it holds one."""
         cells = instance.metadata.get("row")
         name = self.name(cells) if self._id is not None and isinstance(cells, Mapping) else None
         return instance if name is None else replace(instance, id=name)
@@ -465,7 +475,7 @@ def chat_fields(value: object, column: str) -> dict[str, str]:
 
 
 def call_fields(value: object, column: str) -> dict[str, str]:
-    """Return the last tool call of a logged chat, and what led to it.
+    """Return the last tool call of a logged chat, and everything before it.
 
     A ValueError names any other content.
     """
@@ -505,7 +515,9 @@ def _parse_cell(value: object) -> object:
 
 
 def is_blank_row(cells: Cells) -> bool:
-    """Return True if every cell is empty: blank texts, no numbers, empty lists."""
+    """Return True if every cell is empty: a blank text, a missing value, an empty list or
+    object.
+    """
     return all(_is_blank_cell(value) for value in cells.values())
 
 

@@ -32,7 +32,9 @@ def parts_of(instance: Instance, per: Per) -> list[Instance]:
 
 
 def steps_of(instance: Instance) -> Instance:
-    """Return the instance with all steps of an agent, numbered, as ``response``."""
+    """Return the instance with all steps of an agent, numbered, as ``response``; raise a SetupError
+    without steps.
+    """
     steps = instance.fields.get("steps")
     if not steps:
         raise SetupError("the row has no steps of an agent: read it as a trace, with data: as")

@@ -234,7 +234,10 @@ class _RowCounter(Generic[N]):
 
 
 class _ReferenceValues:
-    """Counts the different references, to notice labels. ``column``: None if a person named it."""
+    """Counts the different references, to notice if they are labels.
+
+    ``column``: the column of another name that was taken for the reference; None if there is none.
+    """
 
     def __init__(self, column: str | None) -> None:
         self._column = column
@@ -251,7 +254,9 @@ class _ReferenceValues:
             self._values.setdefault(value.strip().casefold(), value.strip())
 
     def labels(self, source: str) -> LabelsShown | None:
-        """Return the values if there are few, short and often repeated ones."""
+        """Return a report with the values if they look like labels: few, short and often
+        repeated.
+        """
         if (
             self._column is None
             or not 1 < len(self._values) <= _MOST_LABELS
@@ -451,8 +456,8 @@ def _compared_text(cell: object, column: str, field: str) -> str | list[str] | N
 
 
 def check_responses(cells: Cells, texts: Cells, named: Sequence[str] = ()) -> None:
-    """Raise ValueError if a response is missing before another: later ones would be taken for their
-    neighbours.
+    """Raise ValueError if a response is missing before another one, since later responses would
+    take its place.
     """
     columns = list(named) or [column for column in cells if NUMBERED.fullmatch(str(column))]
     there = [column in texts for column in columns]
@@ -468,7 +473,7 @@ def check_responses(cells: Cells, texts: Cells, named: Sequence[str] = ()) -> No
 def _responses(
     texts: Mapping[str, str | list[str]], named: Sequence[str]
 ) -> dict[str, str | Sequence[str]]:
-    """Return the responses of the named columns, else of a list, else of numbered columns."""
+    """Return the responses in the named columns, else in a list, else in numbered columns."""
     if named:
         return {"response": [str(texts[name]) for name in named]}
     for name, texts_of_column in texts.items():

@@ -90,9 +90,7 @@ def chat_parts(value: object) -> dict[str, str]:
 
 
 def chat_call(value: object) -> dict[str, str]:
-    """Return the calls of the last message of a logged chat that calls tools, and everything
-    before.
-    """
+    """Return the calls of the last message that calls tools, and everything said before them."""
     messages = list(value) if isinstance(value, list | tuple) else [value]
     calling = [place for place, message in enumerate(messages) if _calls_of(message)]
     if not calling:

@@ -26,7 +26,7 @@ class CheckRecord:
 
 @light_dataclass(frozen=True, kw_only=True)
 class CheckDetail(Detail):
-    """Pass or fail by a program: one check, or all of a row."""
+    """The detail of a program's pass or fail: one check, or all checks of a row."""
 
     kind: ClassVar[str] = "check"
 
@@ -40,7 +40,9 @@ class CheckDetail(Detail):
 
 @light_dataclass(frozen=True, kw_only=True)
 class CheckResult(Result):
-    """Pass or fail by a program. The score of several checks is the weighted share that passed."""
+    """Pass or fail, decided by a program. The score of several checks is the weighted share that
+    passed.
+    """
 
     verdict: str | None = None
     """"PASS", "FAIL", or None if it cannot be decided."""
@@ -48,7 +50,9 @@ class CheckResult(Result):
 
     @property
     def reason(self) -> str | None:
-        """The reason why there is no score: that of the first check that cannot be decided."""
+        """The reason of the first check that cannot be decided, else that of any result; None if
+        there is a score.
+        """
         if self.status is Status.SCORED:
             return None
         check_reasons = (check.reason for check in self.checks if check.passed is None)

@@ -58,7 +58,9 @@ class CriteriaOption:
 
     @property
     def points(self) -> float | None:
-        """The score; without one, the number that is the option's name."""
+        """The score, else the number that the option's name is; None if it is not a finite
+        number.
+        """
         if self.score is not None:
             return self.score
         try:
@@ -93,7 +95,7 @@ class HasVerdict(Protocol):
 
     @property
     def selected_option(self) -> str | int | None:
-        """The option it got, or the index of the better response."""
+        """The option it got, or the index of the better response; None if there is neither."""
         ...
 
     @property
@@ -158,7 +160,7 @@ class Criteria:
 
     @cached_property
     def identity(self) -> str:
-        """Equal for criteria with the same content."""
+        """A hash that is equal for criteria with the same content."""
         return content_hash(self)
 
     @cached_property
@@ -236,7 +238,7 @@ class Criteria:
 
     @cached_property
     def points(self) -> tuple[float | None, ...]:
-        """The score of each option."""
+        """The score of each option; None for an option without one."""
         return tuple(option.points for option in self.options)
 
     @cached_property
@@ -250,12 +252,12 @@ class Criteria:
 
     @cached_property
     def points_of(self) -> Mapping[str, float | None]:
-        """Map each option to its score."""
+        """Map each option to its score, or to None if it has none."""
         return dict(zip(self.option_names, self.points, strict=True))
 
 
 def winner(counts: Mapping[str, float], criteria: Criteria) -> str:
-    """Return the option with most votes.
+    """Return the option with the most votes.
 
     A tie goes to the option with the lowest score, then to the one listed first.
     """
@@ -283,7 +285,10 @@ def yes_no_criteria(question: str, *, is_yes_good: bool = True) -> Criteria:
 
 
 def with_good_option(criteria: Criteria, good: str) -> Criteria:
-    """Return the criterion with the option ``good`` (in any case) scored 1.0 and the others 0.0."""
+    """Return the criterion with the option ``good`` (in any case) scored 1.0 and the others 0.0.
+
+    Raise a SetupError if there is no such option, or if an option already has a score.
+    """
     name = next(
         (
             candidate
@@ -334,8 +339,10 @@ def _check_options(criteria: str, names: list[str | None]) -> None:
 
 
 def _as_example(criteria: str, example: object) -> CriteriaExample:
-    """Return an example as it is; turn a result into an example, with a label for the index of a
+    """Return an example as it is, and turn a result into one; an index becomes the label of its
     response.
+
+    Raise a SetupError for anything else, or if a result lacks a part.
     """
     if isinstance(example, CriteriaExample):
         return example

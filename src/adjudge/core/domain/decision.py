@@ -35,7 +35,9 @@ PREDICATE_OPTIONS = (DecisionOption("true"), DecisionOption("false"))
 
 @light_dataclass(frozen=True)
 class DecisionQuestion:
-    """One question: is a statement true, which of several options, or which level of a scale."""
+    """One question: whether a statement is true, which of several options applies, or which level
+    of a scale.
+    """
 
     name: str
     """The key of the answer. Equal names in one request are an error."""

@@ -68,8 +68,8 @@ def json_copy(value: object) -> JsonValue:
 
 
 def some_of(value: object, *names: str) -> JsonDict:
-    """Return the named attributes of ``value`` as JSON-ready data, by ``to_dict`` if they have
-    one.
+    """Return the named attributes of ``value`` as JSON-ready data, using their ``to_dict`` if they
+    have one.
     """
     return {name: _to_json(getattr(value, name)) for name in names}
 
@@ -117,7 +117,7 @@ def _canonical(value: object) -> object:
 
 
 def text_hash(*parts: object) -> str:
-    """Return the SHA-256 of texts, numbers and tuples of them; many times as fast as
+    """Return the SHA-256 of texts, numbers and tuples of them; many times faster than
     ``content_hash``.
     """
     return hashlib.sha256(_encode(parts).encode()).hexdigest()

@@ -22,8 +22,10 @@ class HtmlRepr:
 
 
 def html_of(value: object) -> str:
-    """Return a mapping as a table of names and values, several mappings as one of columns and rows,
-    anything else as text.
+    """Return a mapping as a table of names and values, a list of mappings as a table with one row
+    each, and anything else as text.
+
+    Empty members of a mapping are left out. Long texts and tables are cut.
     """
     if isinstance(value, Mapping):
         entries = [

@@ -39,7 +39,9 @@ judge.
 
 
 def names_only(row: object) -> bool:
-    """Return True if a row, as it was read, has names in place of its texts."""
+    """Return True if an imported row holds names in place of its texts, which are stored
+    elsewhere.
+    """
     return isinstance(row, Mapping) and all(
         row.get(name) == value for name, value in NAMED_ONLY.items()
     )
@@ -88,12 +90,14 @@ class Instance:
 
     @cached_property
     def identity(self) -> str:
-        """Equal for instances with the same fields in the same order; the id does not matter."""
+        """A hash that is equal for instances with the same fields in the same order, whatever their
+        ids.
+        """
         return identity_of(self.fields)
 
     @property
     def input(self) -> JsonDict:
-        """The row as it was read, by its own columns, JSON-ready; empty if a program made the
+        """The source row as a JSON-ready dict of its own columns; empty if a program made the
         instance.
         """
         row = self.metadata.get("row")
@@ -110,7 +114,9 @@ class Instance:
 def texts_beside(
     user_input: str | None, reference: str | None, contexts: Sequence[str] | None
 ) -> dict[str, str | Sequence[str]]:
-    """Return those of the fields that accompany a response that were given."""
+    """Map the names of these fields, which accompany a response, to their values; leave out those
+    that are None.
+    """
     texts = {"user_input": user_input, "reference": reference, "contexts": contexts}
     return {name: value for name, value in texts.items() if value is not None}
 
@@ -165,7 +171,7 @@ class PairwiseInstance(Instance):
 
 
 def identity_of(fields: GivenFields) -> str:
-    """Return ``Instance.identity`` for the fields of one, as a ledger stores them."""
+    """Return the ``identity`` of an Instance with these fields."""
     content = "".join(
         [
             # as _encode_field does it: most fields of most rows are a text
@@ -179,7 +185,7 @@ def identity_of(fields: GivenFields) -> str:
 
 
 def _encode_field(name: str, value: str | Sequence[str]) -> str:
-    """Encode a field with the lengths in front, so no text can imitate the end of another."""
+    """Encode a field with its lengths in front, so that no text can imitate the end of a field."""
     if isinstance(value, str):
         return f"{len(name)},{len(value)}:{name}{value}"
     return f"{len(name)}[{','.join([str(len(text)) for text in value])}]:{name}{''.join(value)}"
@@ -202,8 +208,8 @@ def _find_numbered(fields: Iterable[str]) -> list[str]:
 
 
 def _collect_responses(fields: GivenFields) -> dict[str, str | Sequence[str]]:
-    """Collect ``response_1, response_2`` (Answer A, Answer B; …) into ``response``; ``responses``
-    is a second name of it.
+    """Collect ``response_1, response_2`` (Answer A, Answer B; …) into ``response``, and rename
+    ``responses`` to it.
     """
     renamed = {"response" if name == "responses" else name: value for name, value in fields.items()}
     names = _find_numbered(renamed)

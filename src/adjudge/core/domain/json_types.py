@@ -24,7 +24,7 @@ def is_object(value: JsonValue) -> TypeGuard[JsonObject]:
 
 
 def object_in(value: JsonValue) -> JsonObject:
-    """Return ``value`` if it is an object, else an empty one: data of others may be anything."""
+    """Return ``value`` if it is an object, else an empty one: external data may be anything."""
     return value if isinstance(value, _OBJECTS) else {}
 
 

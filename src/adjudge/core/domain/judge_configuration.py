@@ -84,8 +84,9 @@ class JudgeConfiguration:
 
     @cached_property
     def learned_rows(self) -> LearnedRows:
-        """Return the rows that its models, or those of its steps, learned from. They cannot measure
-        it.
+        """Return the rows that the judge's models, or those of its steps, learned from.
+
+        They cannot be used to evaluate the judge.
         """
         identities: set[str] = set()
         for model in (
@@ -114,7 +115,7 @@ class JudgeConfiguration:
 
     @property
     def questions(self) -> tuple[JsonObject, ...]:
-        """All questions: its criteria, and those of its dimensions."""
+        """All questions: the judge's own criteria, then those of its dimensions."""
         scored = (
             object_in(object_in(dimension).get("criteria"))
             for dimension in (self.dimensions or {}).values()
@@ -127,7 +128,9 @@ class JudgeConfiguration:
         return tuple(model for step in self.steps for model in step.models)
 
     def option_scores(self, criterion: str) -> OptionScores:
-        """Return the scores of a criterion's options."""
+        """Return the scores of a criterion's options: PASS and FAIL for an aspect, nothing for an
+        unknown criterion.
+        """
         # An aspect stores its definition instead of options.
         if not self.criteria and self.settings.get("definition"):
             return {"PASS": 1.0, "FAIL": 0.0}
@@ -163,13 +166,13 @@ class JudgeConfiguration:
 
 
 def judges_of(configuration: JsonValue) -> dict[str, JudgeConfiguration]:
-    """Map each judge of a run's configuration to its own, in the order of the run."""
+    """Map each judge's name to its configuration, in the order of the run."""
     judges = object_in(object_in(configuration).get("judges"))
     return {name: JudgeConfiguration.of(judge) for name, judge in judges.items()}
 
 
 def criteria_from_json(said: JsonObject) -> Criteria:
-    """Return the criteria that a run stored."""
+    """Return the criteria that a run stored; raise a RunError if adjudge did not write them."""
     stored_options, stored_examples = (
         objects_in(said.get("options")),
         objects_in(said.get("examples")),

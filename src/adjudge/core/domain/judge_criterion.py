@@ -7,7 +7,7 @@ from adjudge.messages import join
 
 
 def of_system(name: str, system: str) -> str:
-    """Return a name with the system that it is about, as rows are named."""
+    """Append the system, if there is one, to a name, as reports do: ``name [system]``."""
     return join("", (name, f" [{system}]")) if system else name
 
 
@@ -20,7 +20,7 @@ class JudgeCriterion:
 
     @property
     def name(self) -> str:
-        """The judge, and the criterion if it has another name."""
+        """The judge's name, followed by the criterion's if that differs."""
         if self.criteria in ("", self.judge) or self.judge.startswith(f"{self.criteria} ["):
             return self.judge
         return join(": ", (self.judge, self.criteria))

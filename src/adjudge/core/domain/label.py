@@ -248,6 +248,8 @@ class LabelScale:
     def _winner(self, text: str, responses: int | None, systems: Sequence[str]) -> Winner:
         """Read a winner from a letter, an index from 0 (as exports show it), or the name of a
         system.
+
+        Raise a ValueError if the text is none of these, or ambiguous.
         """
         matches = [place for place, name in enumerate(systems) if _same(name, text)]
         if text.casefold() == TIE and self.ties and not matches:
@@ -311,7 +313,7 @@ def _check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
 
 
 def _same(name: str, text: str) -> bool:
-    """Return True if a person who wrote ``text`` meant the option ``name``."""
+    """Return True if an annotator who wrote ``text`` meant the option ``name``."""
     if name.strip().casefold() == text.strip().casefold():
         return True
     # A spreadsheet writes the option 4 as 4.0.

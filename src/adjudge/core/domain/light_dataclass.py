@@ -32,7 +32,7 @@ else:
     def light_dataclass(
         *, frozen: bool = False, kw_only: bool = False, init: bool = True
     ) -> Callable[[type[T]], type[T]]:
-        """Like ``dataclasses.dataclass``."""
+        """Like ``dataclasses.dataclass``, but most methods are shared or made on first use."""
 
         def make(cls: type[T]) -> type[T]:
             shared = {"__eq__": _is_same, "__hash__": _hash if frozen else None, "__repr__": _repr}
@@ -51,8 +51,9 @@ else:
 
 
 class _FieldsOfClass:
-    """Calls ``dataclass`` on a class when its fields are first looked up: for most classes that a
-    command loads, never.
+    """Calls ``dataclass`` on a class when its fields are first looked up.
+
+    For most classes that a command loads, this never happens.
     """
 
     def __init__(self, cls: Any, *, frozen: bool, kw_only: bool) -> None:
@@ -77,8 +78,9 @@ class _FieldsOfClass:
 
 
 class _InitOfClass:
-    """Writes the ``__init__`` of ``dataclass`` when it is first called: most classes that a command
-    loads get no instance.
+    """Writes the ``__init__`` of a dataclass when it is first called.
+
+    For most classes that a command loads, this never happens.
     """
 
     def __init__(self, cls: type[DataclassInstance], *, frozen: bool) -> None:
@@ -138,7 +140,9 @@ def _refuse_to_delete(self: DataclassInstance, name: str) -> None:
 
 
 def _refuse_field(self: DataclassInstance, name: str) -> None:
-    """Raise a FrozenInstanceError for a field."""
+    """Raise a FrozenInstanceError, unless a plain subclass sets an attribute that is not a
+    field.
+    """
     # A plain subclass may have attributes other than the fields.
     cls = type(self)
     if "__dataclass_fields__" in cls.__dict__ or name in cls.__dataclass_fields__:

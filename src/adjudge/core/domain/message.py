@@ -82,7 +82,7 @@ def _start_hash(messages: tuple[ChatMessage, ...]) -> HASH:
 class LogprobCalibration:
     """The calibration of log-probabilities for one kind of label.
 
-    By default they are used as they are, with the whole prior taken out.
+    By default they are used unscaled, and the whole prior is taken out.
     """
 
     temperature: float = 1.0
@@ -114,7 +114,7 @@ class KeptPriors(Protocol):
 
 @light_dataclass(frozen=True)
 class DecisionLimits:
-    """The limits of a server of decision models per request."""
+    """A decision-model server's limits per request."""
 
     questions: int = 100
     tokens: int = 30_000
@@ -169,7 +169,7 @@ class Request:
 
     @property
     def key(self) -> str:
-        """Equal for requests that ask the same."""
+        """A hash that is equal for requests that ask the same."""
         parts = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         # Replies cached before decisions existed have no such key.
         if self.decision is None:

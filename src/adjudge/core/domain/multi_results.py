@@ -25,7 +25,7 @@ class MultiCriteriaItemResult:
 
 
 class _CombinedResult:
-    """Common part of results of several criteria."""
+    """Base of results that combine several criteria."""
 
     @property
     def by_criterion(self) -> tuple[Result, ...]:
@@ -68,7 +68,7 @@ class _CombinedResult:
 
     @property
     def explanation(self) -> str | None:
-        """The explanation per criterion, one on each line."""
+        """The explanations per criterion, one per line; None if there are none."""
         explained = [result for result in self.by_criterion if result.explanation]
         lines = [f"{result.criteria.name}: {result.explanation}" for result in explained]
         return "\n".join(lines) or None
@@ -145,7 +145,9 @@ class MultiCriteriaDirectInstanceResult(_CombinedResult, HtmlRepr):
 
     @property
     def per_criterion_contribution(self) -> dict[str, float | None]:
-        """Each criterion's contribution to the aggregate: its score times its weight."""
+        """Each criterion's contribution to the aggregate, its score times its weight; None without
+        a verdict.
+        """
         return {entry.item.criterion.name: entry.weighted_score for entry in self.item_results}
 
     def to_dict(self) -> JsonDict:

@@ -26,13 +26,13 @@ _NOTED = re.compile(r"([^:(]{1,30}?)\s*(?::|\s[-–—]\s|\()\D*")
 
 
 def plain_number(name: str) -> float | None:
-    """Return the number that an option's name is, if it is nothing else."""
+    """Return the number that an option's whole name writes; None for any other name."""
     match = _PLAIN.fullmatch(name.strip())
     return _apply_sign(match[1], match[2]) if match else None
 
 
 def without_note(text: str) -> str:
-    """Reduce "2: clear", "2 - clear" and "2 (clear)" to "2"."""
+    """Reduce "2: clear", "2 - clear" and "2 (clear)" to "2"; return any other text unchanged."""
     match = _NOTED.fullmatch(text.strip())
     # A note with a number in it stays: the number may be another verdict.
     return match[1] if match and any(map(str.isdigit, match[1])) else text

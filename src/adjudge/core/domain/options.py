@@ -32,11 +32,12 @@ _ROOM = 100
 def match_option(
     value: object, options: Sequence[str], points: Sequence[float | None] = ()
 ) -> str | None:
-    """Return the option that ``value`` names: exactly, then ignoring case and surrounding
-    punctuation, then as a number, then in two-way words such as "yes".
+    """Return the option that ``value`` names; None if it names none or several.
 
-    ``points``: the score of each option. Without them "pass" names only an option that is called
-    so.
+    It is compared exactly, then ignoring case and surrounding punctuation, then as a number, then
+    in two-way words such as "yes".
+
+    ``points``: the score of each option. Without them "pass" names only an option of that name.
     """
     offered = tuple(options)
     if (
@@ -53,7 +54,7 @@ def match_option(
 
 
 def match_integer(value: object) -> int | None:
-    """Return the integer that ``value`` is or writes."""
+    """Return the integer that ``value`` is or writes; None for anything else."""
     return next(
         (int(match[1]) for text in _spellings(value) if (match := _INTEGER.fullmatch(_key(text)))),
         None,
@@ -77,15 +78,19 @@ def yes_and_no(options: Sequence[str]) -> tuple[str, str] | None:
 def _find_pair(
     options: Sequence[str], good: frozenset[str], bad: frozenset[str]
 ) -> tuple[str, str] | None:
-    """Return the single option named as in ``good`` and the single one named as in ``bad``."""
+    """Return the single option named as in ``good`` and the single one named as in ``bad``; None
+    unless both exist.
+    """
     yes = [option for option in options if _fold(option) in good]
     no = [option for option in options if _fold(option) in bad]
     return (yes[0], no[0]) if len(yes) == len(no) == 1 else None
 
 
 def as_pass(value: object) -> object:
-    """Return "pass" or "fail" for a truth value or yes/no under the key "pass", whatever the
-    options are called.
+    """Turn a truth value or yes/no under the key "pass" into "pass" or "fail", whatever the options
+    are called.
+
+    Other values are returned unchanged.
     """
     word = _fold(str(value)) if isinstance(value, bool | str) else ""
     return "pass" if word in _YES else "fail" if word in _NO else value
@@ -146,7 +151,7 @@ def _fold(text: str) -> str:
 
 
 def _key(text: str) -> str:
-    """Return text without decoration and with signs attached, in one way of writing."""
+    """Return text without decoration, with signs attached and variant spellings unified."""
     text = _strip(_one_way(text))
     return _SIGN_BEHIND.sub(r"\1", _SIGN_BEFORE.sub(r"\1", text))
 
@@ -204,7 +209,9 @@ _WAYS_TO_SAY = (*_WAYS[:-1], _without_bullet, _split_joined)
 
 @lru_cache(maxsize=1024)
 def _numbers(options: tuple[str, ...]) -> Mapping[float, str]:
-    """Map the values of the options to the options; empty unless each is a different number."""
+    """Map the numbers that the options are to the options; empty unless each is a different
+    number.
+    """
     values = [plain_number(option) for option in options]
     options_by_number = {
         value: option for value, option in zip(values, options, strict=True) if value is not None
@@ -245,7 +252,9 @@ def _match_two_way(
 
 @lru_cache(maxsize=1024)
 def _both_ends(options: tuple[str, ...]) -> tuple[str, str] | None:
-    """Return yes and no, or pass and fail; there may be other options between them."""
+    """Return yes and no, or pass and fail, even if there are other options too; None if there is no
+    such pair.
+    """
     return (
         yes_and_no(options)
         or _find_pair(options, _CALLED_YES, _CALLED_NO)

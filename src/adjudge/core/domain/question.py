@@ -99,7 +99,7 @@ class _QuestionBase:
         return options
 
     def criteria_identity(self, criteria: Criteria) -> str:
-        """Return the part of a ballot's identity that its criterion gives."""
+        """Return the criterion's part of a ballot's identity."""
         return criteria.identity
 
     def check_reading(self, reading: Reading, ballot: Ballot, *, settle: bool) -> Reading:  # noqa: ARG002
@@ -125,7 +125,7 @@ class _QuestionBase:
 
 @dataclass(frozen=True)
 class Choice(_QuestionBase):
-    """The choice of one of the offered options.
+    """A question that asks for one of the offered options.
 
     Example: ``Choice(("Yes", "No")).match("yes.")`` is ``Chosen("Yes")``.
     """
@@ -155,7 +155,7 @@ class Choice(_QuestionBase):
 
     @property
     def identity(self) -> str:
-        """The part of a ballot's identity that its question gives."""
+        """The question's part of a ballot's identity."""
         return f"{self.order}\0()\0None"
 
     def reverse(self) -> Choice:
@@ -167,7 +167,7 @@ class Choice(_QuestionBase):
         return _option_schema(self.labels, feedback)
 
     def match(self, value: object, *, certain: bool = False) -> Chosen | None:
-        """Return the option that ``value`` names.
+        """Return the option that ``value`` names, or None.
 
         ``certain``: it can be nothing else, so that "2: clear" is the option "2".
         """
@@ -183,11 +183,11 @@ class Choice(_QuestionBase):
         return Chosen(label)
 
     def match_returned(self, value: object) -> Chosen | None:
-        """Return a custom judge's return value as a verdict."""
+        """Return a custom judge's return value as a verdict; None if it is not an option."""
         return self.match(value)
 
     def restore(self, option: str, explanation: str | None, details: Details) -> Chosen:
-        """Return the verdict that a ledger holds."""
+        """Rebuild a verdict from its parts in a ledger."""
         return Chosen(option, explanation, details.get("feedback"), details.get("score"))
 
     def _option(self, value: object) -> str | None:
@@ -199,7 +199,7 @@ class Choice(_QuestionBase):
 
 @dataclass(frozen=True)
 class Comparison(_QuestionBase):
-    """The choice of the best of several responses.
+    """A question that asks for the best of several responses.
 
     Example: with the order ``(1, 0)`` the label "A" stands for the response 1.
     """
@@ -233,7 +233,7 @@ class Comparison(_QuestionBase):
 
     @property
     def identity(self) -> str:
-        """The part of a ballot's identity that its question gives."""
+        """The question's part of a ballot's identity."""
         return f"{self.order}\0{self.labels}\0None"
 
     def in_listed_order(self) -> Comparison:
@@ -251,7 +251,8 @@ class Comparison(_QuestionBase):
     def match(self, value: object, *, certain: bool = False) -> Compared | None:
         """Return the response that ``value`` names.
 
-        ``certain``: it can be nothing else, so that "Response B" is "B".
+        ``certain``: it can be nothing else, so "Response B" is "B", and an order such as "B > A"
+        names the best.
         """
         label = self._label(value) if certain else match_option(value, self.labels)
         if (
@@ -304,6 +305,8 @@ class Comparison(_QuestionBase):
     def match_returned(self, value: object) -> Compared | None:
         """Return a custom judge's return value as a verdict: a position among the shown responses,
         or a tie.
+
+        Return None if it is neither.
         """
         if value == TIE:
             return Compared(None) if self.tie else None
@@ -334,7 +337,7 @@ class Comparison(_QuestionBase):
         )
 
     def restore(self, option: str, explanation: str | None, details: Details) -> Compared:
-        """Return the verdict that a ledger holds."""
+        """Rebuild a verdict from its parts in a ledger."""
         groups = details.get("ranking")
         ranking = None if groups is None else tuple(map(tuple, groups))
         return Compared(
@@ -346,8 +349,8 @@ class Comparison(_QuestionBase):
         return dict(zip(self.letters, self.order, strict=True))
 
     def _label(self, value: object, *, tie: bool = True) -> str | None:
-        """Return the label that ``value`` names, bare or in words: "Response B" is "B", «ничья» is
-        "tie".
+        """Return the label that ``value`` names, bare or in words, or None: "Response B" is "B",
+        «ничья» is "tie".
         """
         offered = self.labels if tie else self.letters
         label = match_option(value, offered) or match_option(_without_word(value), self.letters)
@@ -379,11 +382,11 @@ class Rating(_QuestionBase):
 
     @property
     def identity(self) -> str:
-        """The part of a ballot's identity that its question gives."""
+        """The question's part of a ballot's identity."""
         return f"None\0()\0{self.bounds}"
 
     def criteria_identity(self, criteria: Criteria) -> str:
-        """Return the part of a ballot's identity that its criterion gives."""
+        """Return the criterion's part of a ballot's identity."""
         return (
             replace(criteria, options=(_NUMBER_IN_LEDGERS,)).identity
             if self.bounds
@@ -401,7 +404,7 @@ class Rating(_QuestionBase):
         )
 
     def match(self, value: object, *, certain: bool = False) -> Rated | None:
-        """Return the number that ``value`` is or writes.
+        """Return the number that ``value`` is or writes; None if it is not an allowed one.
 
         ``certain``: it can be nothing else, so that "2: clear" is 2.
         """
@@ -411,15 +414,17 @@ class Rating(_QuestionBase):
         return None if number is None else Rated(number)
 
     def put_back(self, label: str) -> Rated:
-        """Return the verdict for a number in writing."""
+        """Return the verdict for a number written as text."""
         return Rated(float(label) if self.bounds else int(label))
 
     def match_returned(self, value: object) -> Rated | None:
-        """Return a custom judge's return value as a verdict."""
+        """Return a custom judge's return value as a verdict; None if it is not an allowed
+        number.
+        """
         return self.match(value)
 
     def restore(self, option: str, explanation: str | None, details: Details) -> Rated:
-        """Return the verdict that a ledger holds."""
+        """Rebuild a verdict from its parts in a ledger."""
         number = details.get("number")
         return Rated(
             self.put_back(option).number if number is None else number,
@@ -446,8 +451,8 @@ Question = Choice | Comparison | Rating
 
 
 def question_of(criteria: Criteria) -> Choice | Rating:
-    """Return the question that a criterion with options asks about a text: one of the options, or
-    any integer.
+    """Return the question that a criterion asks about one text: a choice of its options, or any
+    integer.
     """
     return Rating() if criteria.any_integer else _choice(criteria.option_names, criteria.points)
 
@@ -461,7 +466,7 @@ def _choice(
 
 
 def _without_word(item: object) -> object:
-    """ "Response A" and «Ответ A» → "A"."""
+    """Strip the first word of "Response A" or «Ответ A»; return other values unchanged."""
     return (
         _RESPONSE_WORD.sub("", item, count=1)
         if isinstance(item, str) and _RESPONSE_WORD.match(item)
@@ -470,7 +475,7 @@ def _without_word(item: object) -> object:
 
 
 def _in_order(text: str) -> list[list[str]]:
-    """Split "B > A = C" into B, then A and C.
+    """Split "B > A = C" into B, then A and C; return an empty list for other texts.
 
     Only signs that say which is better make an order: "B, A" may be a list of both.
     """
@@ -495,8 +500,8 @@ def _in_order(text: str) -> list[list[str]]:
 def _option_schema(
     labels: tuple[str, ...], feedback: bool, ranked: tuple[str, ...] = (), tie: bool = False
 ) -> Schema:
-    """Return the schema of exactly one of ``labels``, after a ranking of ``ranked`` if there are
-    any.
+    """Return the schema of an answer with exactly one of ``labels``, after a ranking of ``ranked``
+    if there are any.
     """
     label: Schema = {"type": "string", "enum": list(ranked)}
     group: Schema = {"type": "array", "items": label}

@@ -129,11 +129,13 @@ class Detail:
 
     @property
     def winner_share(self) -> float | None:
-        """Share of the valid votes that agree with the outcome of a comparison."""
+        """Share of the valid votes that agree with the outcome of a comparison; None for other
+        kinds.
+        """
         return None
 
     def reorder(self, systems: Sequence[str]) -> Detail:  # noqa: ARG002
-        """Return the detail with the compared responses in another order, given by their names."""
+        """Return the detail with its compared responses in a new order, given by their names."""
         return self
 
     @property
@@ -148,7 +150,7 @@ class Detail:
 
     @property
     def lists_excluded(self) -> bool:
-        """Return True if the models that did not count are listed even if there are none."""
+        """Return True if exports list the models that did not count even if there are none."""
         return False
 
     @property
@@ -158,12 +160,12 @@ class Detail:
 
     @property
     def has_own_options(self) -> bool:
-        """Return True if the options are those of the criterion, not pass and fail."""
+        """Return True if the options come from the criterion, and are not pass and fail."""
         return False
 
     @property
     def dimension_scores(self) -> Mapping[str, int | None] | None:
-        """Dimension → score; None of a judgment that has no dimensions."""
+        """Dimension → score; None for a judgment without dimensions."""
         return None
 
     @property
@@ -198,8 +200,9 @@ class Detail:
         return self.to_dict()
 
     def shown_to(self, criteria: Criteria, instance: Instance, language: str) -> Instance:  # noqa: ARG002
-        """Return the part of the row that the question about a criterion showed; ``language``: of
-        the prompt.
+        """Return the part of the row that the prompt for a criterion showed.
+
+        ``language``: the prompt's language.
         """
         return instance
 
@@ -212,7 +215,7 @@ class Detail:
         return _members(self) if is_dataclass(self) else {}
 
     def to_stored(self, outcome: JsonDict) -> JsonDict:
-        """Return the outcome of a judgment in the form of a ledger, with the tag of its kind."""
+        """Return a judgment's outcome in its ledger form, tagged with its kind."""
         return {**outcome, KIND: self.kind}
 
 
@@ -249,7 +252,7 @@ class DirectDetail(Detail):
         return super().possible_scores(record, scale)
 
     def _decides_whatever_was_lost(self, record: JudgmentRecord) -> bool:
-        """Return True if the votes in the listed order, which alone decide, are a majority too."""
+        """Return True if the majority is also safe in the listed order, which alone decides."""
         if self.positional_bias is None:
             return True
         # Votes lost per order are known only if whole models failed: they lack both orders alike.
@@ -339,7 +342,7 @@ class PairwiseDetail(Detail):
 
     @property
     def choice(self) -> Selection | None:
-        """The index of the winner, or "tie"."""
+        """The index of the winner, or "tie"; None without a verdict."""
         return self.selected_option
 
     @property
@@ -397,7 +400,7 @@ def _possible_win_rate(system: SystemResult, valid: int, requested: int) -> tupl
 
 @light_dataclass(frozen=True, kw_only=True)
 class OtherDetail(Detail):
-    """The detail of a result kind that a plugin defines without a Detail of its own."""
+    """The detail of a result kind that a plugin defines without its own Detail class."""
 
     kind: ClassVar[str] = "other"
 
@@ -405,7 +408,7 @@ class OtherDetail(Detail):
 
     @property
     def chosen(self) -> str | None:
-        """The text under the first key that names an outcome."""
+        """The text under the first key that names an outcome; None if there is none."""
         values = (
             self.values.get(name) for name in ("winner", "verdict", "option", "selected_option")
         )
@@ -427,7 +430,7 @@ class OtherDetail(Detail):
 
 @light_dataclass(frozen=True, kw_only=True)
 class UnknownDetail(Detail):
-    """A judgment of a kind that no installed package brings.
+    """A judgment of a kind that no installed package defines.
 
     It has no verdict and no score: only the package knows what its numbers mean. Everything stored
     is kept, so copies and exports lose nothing.
@@ -601,7 +604,10 @@ class JudgmentRecord:
 
     @property
     def verdict(self) -> str | None:
-        """The decision in a word: the option, PASS or FAIL, or the name of the better response."""
+        """The decision in a word: the option, PASS or FAIL, or the name of the better response.
+
+        It is None without a verdict, or if the outcome has no name.
+        """
         return self.detail.chosen
 
     @property
@@ -655,7 +661,7 @@ class JudgmentRecord:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The models of a panel that did not count."""
+        """The models of a panel that did not count; empty for cascades and single models."""
         if not self.excluded_models:
             return ()
         is_single = (
@@ -695,7 +701,7 @@ class JudgmentRecord:
 
     @property
     def usage(self) -> Usage:
-        """The usage of all models, if it is known."""
+        """The usage of all models together; zero if it is unknown."""
         total, *further_usages = self.used.values() or (Usage(),)
         return sum(further_usages, total)
 
@@ -714,7 +720,9 @@ class JudgmentRecord:
         return self.id or str(self.row)
 
     def group(self, column: str) -> str | None:
-        """Return the stripped cell that groups the row with others; None if it is empty."""
+        """Return the row's value in ``column``, or at a path, without surrounding whitespace; None
+        if it is missing or empty.
+        """
         value = column_of(self.fields, self.input, column)
         return None if value is None else str(value).strip() or None
 

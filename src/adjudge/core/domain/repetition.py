@@ -23,24 +23,24 @@ is independent of all others.
 
 
 def asked_row(one: JudgmentRecord) -> str | None:
-    """Return the row that was asked, for any system and any repeat; None if no row is
-    answered more than once.
+    """Return the row that this one answers, whichever system or repeat it is; None if it does not
+    say.
     """
     row = one.input.get(ROW)
     return None if row is None else str(row)
 
 
 def task_of(one: JudgmentRecord) -> str | None:
-    """Return the task of a row that is one of several trials, whatever kind of judge judged it;
-    None for any other row.
+    """Return the task of a row that is one of several trials, for any kind of judge; None for other
+    rows.
     """
     task = one.input.get(TASK)
     return None if task is None or TRIAL not in one.input else str(task).strip() or None
 
 
 def unit_of(one: JudgmentRecord, column: str = "") -> Unit:
-    """Return the unit of a row: its value in ``column``, and its task or the row that it
-    answers.
+    """Return the unit of a row: its value in ``column``, its task and the row that it answers;
+    empty if there are none.
     """
     if not column and TRIAL not in one.input and ROW not in one.input:
         return ()
@@ -55,8 +55,8 @@ def unit_of(one: JudgmentRecord, column: str = "") -> Unit:
 
 
 class JoinedUnits:
-    """Joins rows into clusters: if a row belongs to two units, all rows of either are one cluster,
-    also through a third row.
+    """Joins rows into clusters: units that share a value become one cluster, also through a third
+    unit.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class JoinedUnits:
             self._parents |= dict.fromkeys(merged_clusters, cluster)
 
     def cluster(self, shared: str) -> str:
-        """Return the name of the cluster of ``shared``, one text of a unit."""
+        """Return the name of the cluster that contains ``shared``, a value of a unit."""
         while (parent := self._parents.get(shared, shared)) != shared:
             self._parents[shared] = self._parents.get(parent, parent)  # keeps chains short
             shared = parent

@@ -36,7 +36,7 @@ _LONGEST_SHOWN = 120
 
 
 class Status(StrEnum):
-    """Tells if a judgment has a score."""
+    """Whether a judgment has a score and, if not, how it ended."""
 
     SCORED = "scored"
     ABSTAINED = "abstained"
@@ -112,8 +112,8 @@ class Result(HtmlRepr):
         return next((step.step for step in self.steps if step.accepted), None)
 
     def __str__(self) -> str:
-        """Return one line: what was judged by what, the outcome, the votes and the start of the
-        explanation.
+        """Return one line with the instance, the criterion, the outcome, the votes and the start of
+        the explanation.
         """
         names = [
             self.instance.id or "" if self.instance else "",
@@ -200,7 +200,7 @@ class Result(HtmlRepr):
         """The reason why there is no score; None if there is one.
 
         It is the reason of the first vote without a verdict, or that no step of a cascade was sure
-        enough, or the explanation if no model was asked.
+        enough. If the row was skipped, or no model was asked, it is the explanation.
         """
         if self.status is Status.SCORED:
             return None
@@ -277,10 +277,10 @@ class Result(HtmlRepr):
         return OtherDetail(values=NOTHING)
 
     def answers_by_order(self) -> list[list[list[str]]]:
-        """Return the answers per question (the model and its compared responses), and per order of
-        options or responses.
+        """Return the answers per question (a model and the responses it compared), and per order
+        shown.
 
-        ``adjudge.stats.bias`` tests over many results if the order decides.
+        ``adjudge.stats.bias`` uses them to test, over many results, whether the order decides.
         """
         answers: dict[object, dict[object, list[str]]] = {}
         for vote in self.votes:
@@ -296,14 +296,14 @@ class Result(HtmlRepr):
 
 
 def _beginning(text: str, most: int = _LONGEST_SHOWN) -> str:
-    """Return the start of a text that fits into one line."""
+    """Return the text on one line, cut to ``most`` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 @light_dataclass(frozen=True)
 class PositionalBias:
-    """The effect of the other order of options or responses on one result."""
+    """The effect of the reversed order of options or responses on one result."""
 
     detected: bool | None
     """True if the two orders' pooled options differ; None if an order has no verdict.
@@ -369,7 +369,7 @@ class DirectInstanceResult(_DirectFields):
         positional_bias: PositionalBias | None = None,
         metadata: Metadata = NOTHING,
     ) -> None:
-        """Make a result; ``selected_option`` is a second name of ``option``."""
+        """Make a result; ``selected_option`` is a second name for ``option``."""
         if None not in (option, selected_option) and option != selected_option:
             raise SetupError(
                 "a result has one option, and was given {option!r} and {selected_option!r}",
@@ -398,7 +398,7 @@ class DirectInstanceResult(_DirectFields):
 
     @property
     def selected_option(self) -> str | None:
-        """EvalAssist's name of ``option``."""
+        """EvalAssist's name for ``option``."""
         return self.option
 
     @property
@@ -475,7 +475,7 @@ class PairwiseInstanceResult(Result):
 
     @property
     def ranking(self) -> tuple[int | None, ...]:
-        """The rank of each response."""
+        """The rank of each response; None for all of them if one has no win rate."""
         return tuple(system.ranking for system in self.per_system_results)
 
     @property
@@ -489,8 +489,9 @@ class PairwiseInstanceResult(Result):
 
     @property
     def winner(self) -> str | None:
-        """The name of the best response, or "tie"; a system that is itself called "tie" gets its
-        position.
+        """The name of the best response, or "tie"; None without a verdict.
+
+        A system that is itself called "tie" gets its position.
         """
         if not isinstance(self.selected_option, int):
             return self.selected_option

@@ -22,7 +22,7 @@ OTHERS = Message("(other values)")
 
 @dataclass(frozen=True)
 class SliceNames:
-    """Map the values of a column to slices."""
+    """Maps the values of a column to slices."""
 
     column: str
     names: Mapping[str, str]
@@ -81,10 +81,11 @@ def slice_rows(values: Sequence[str], column: str) -> Slicing:
 
 
 def slice_names(rows: Counter[str], column: str) -> SliceNames:
-    """Make a slice per value; if there are many, of the largest values, or of ranges from low to
-    high for numbers.
+    """Make a slice per value; with more than MOST values, one per range of numbers or per common
+    value.
 
-    ``rows``: rows per value. Slices depend on the rows alone, not on verdicts or labels.
+    ``rows``: rows per value. Slices depend on the rows alone, not on verdicts or labels. Raise a
+    SetupError if no row has a value.
     """
     counts = Counter({value: number for value, number in rows.items() if value})
     if not counts:

@@ -41,7 +41,7 @@ class KeptQuote(TypedDict):
 
 @light_dataclass(frozen=True)
 class Quote:
-    """An exact passage of a fragment: a program found it, whoever named it."""
+    """An exact passage of a fragment. A program located it, even if the model chose it."""
 
     fragment: int
     text: str

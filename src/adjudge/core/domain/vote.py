@@ -55,14 +55,14 @@ class Ballot:
 
     @cached_property
     def id(self) -> str:
-        """Equal for ballots that ask the same of the same model; the instance's id does not
-        matter.
+        """A hash that is equal for ballots that ask one model the same, whatever the id of the
+        instance.
         """
         return self._identity(self.criteria)
 
     @cached_property
     def request_id(self) -> str:
-        """Equal for ballots with the same prompt."""
+        """A hash that is equal for ballots with the same prompt."""
         # Only the templates of this package are known not to show the scores of options, nor the
         # name of an aspect.
         if self.template not in (_DIRECT, _ASPECT):
@@ -172,7 +172,7 @@ class Vote(HtmlRepr):
 
     @property
     def failure(self) -> Message:
-        """The way it ended without a verdict, and why."""
+        """The outcome of a vote without a verdict, and its reason."""
         return join(": ", (_FAILURES[self.outcome], self.reason or ""))
 
     @property
@@ -187,7 +187,9 @@ class Vote(HtmlRepr):
 
     @property
     def order(self) -> tuple[int, ...] | None:
-        """The order in which options or responses were shown."""
+        """The order in which options or responses were shown; None for options as listed, and for
+        numbers.
+        """
         return self.ballot.question.order
 
     def to_dict(self) -> JsonDict:

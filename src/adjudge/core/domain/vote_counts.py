@@ -16,7 +16,11 @@ def count_agreeing(valid: int, agreement: float | None) -> int:
 def vote_count(
     verdict: str | None, valid: int, requested: int, agreement: float | None, *, tie: bool
 ) -> Message:
-    """Return "4 of 4 votes" if all agree, else "2 of 4 votes for No (tie)"."""
+    """Return the count in words, such as "2 of 4 votes for No (tie)".
+
+    It is only "4 of 4 votes" if there is no single winner, or if all valid votes agree or none
+    does.
+    """
     agreeing = count_agreeing(valid, agreement)
     # two orders that contradict each other make a tie that no vote named
     if verdict in (None, TIE) or agreeing in (0, valid):

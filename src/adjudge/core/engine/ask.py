@@ -40,7 +40,9 @@ from adjudge.errors import HALTS, ModelError, Refused
 
 
 def ask(ballot: Ballot, model: Model, max_repairs: int) -> Coroutine[object, object, Vote]:
-    """Return the model's vote, in writing or by log-probability, as the ballot says."""
+    """Ask the model for a vote in the ballot's mode: as a decision, by log-probability or in
+    writing.
+    """
     if ballot.mode == "decide":
         return decide(ballot, model, _complete)
     if ballot.mode == "likelihood":
@@ -66,7 +68,7 @@ async def write(ballot: Ballot, model: Model, request: Request) -> Vote:
 
 
 def prompt_for(ballot: Ballot) -> Prompt:
-    """Return the prompt of a ballot."""
+    """Return the prompt of a ballot; the first one if its vote takes two requests."""
     if asks_target(ballot):
         return render_target(ballot)
     if ballot.mode == "decide":
@@ -122,7 +124,7 @@ def _drop_wrong_quotes(vote: Vote) -> Vote:
 async def _cast(
     ballot: Ballot, model: Model, request: Request, read: Callable[[Reply], Reading]
 ) -> Vote:
-    """Return the vote, or the failure as a vote."""
+    """Return the vote, or the failure as a vote; an error that ends the run is raised."""
     try:
         reply = await _complete(request, model, ballot)
     except HALTS:
@@ -251,7 +253,9 @@ async def _estimate_prior(ballot: Ballot, model: Model) -> Mapping[str, float]:
 
 
 def _complete(request: Request, model: Model, ballot: Ballot | None = None) -> Replying:
-    """Return the reply of the model, or of the backend in its place."""
+    """Send the request to the backend, if there is one, else to the model; report the call to the
+    observer.
+    """
     now = session()
     complete = partial(now.backend.complete, model=model) if now.backend else model.complete
     if now.on_call is None:

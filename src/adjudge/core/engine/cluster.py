@@ -52,7 +52,9 @@ class Cluster:
         return cls(on) if isinstance(on, str) else on
 
     def load(self) -> JudgeOn:
-        """Return the function that spreads items over this kind of cluster."""
+        """Return the function that spreads items over this kind of cluster; raise a SetupError if
+        it is unknown.
+        """
         scheme = self.where.partition("://")[0]
         if scheme not in CLUSTERS:
             raise SetupError(

@@ -93,7 +93,9 @@ def decision_requests(ballot: Ballot) -> list[Request]:
 def _group_for(
     ballot: Ballot, model: Model, tasks: Mapping[str, asyncio.Task[dict[str, Vote]]]
 ) -> _Group:
-    """Return the group of the ballot and the unanswered questions about its row."""
+    """Return the group of the ballot and the other unanswered questions about its row that fit into
+    its request.
+    """
     now, state = session(), state_of(ballot)
     companions = (companion(ballot) for companion in now.companions)
     companions_by_id = {
@@ -139,7 +141,7 @@ def _make_group(ballots: Sequence[Ballot], asker: Ballot) -> _Group:
 
 
 async def _collect_votes(group: _Group, model: Model, complete: Complete) -> dict[str, Vote]:
-    """Ask, and keep all votes in one commit."""
+    """Ask, and store all votes in one commit if a run keeps them."""
     votes = await _cast(group, model, complete)
     if (source := session().votes) and session().partial:
         await source.keep_group(votes)
@@ -159,7 +161,7 @@ async def _cast(group: _Group, model: Model, complete: Complete) -> list[Vote]:
 
 
 async def _ask_in_halves(group: _Group, model: Model, complete: Complete) -> list[Vote]:
-    """Ask again in two requests: the server took fewer tokens than was assumed."""
+    """Ask again in two requests, since the server accepts less per request than was assumed."""
     middle = len(group.ballots) // 2
     votes: list[Vote] = []
     for part in (group.ballots[:middle], group.ballots[middle:]):

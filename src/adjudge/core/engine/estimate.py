@@ -65,7 +65,7 @@ class Known:
 
 @light_dataclass()
 class _Share:
-    """The requests to one model."""
+    """Counts of the requests to one model."""
 
     fewest: int = 0
     """Calls that are certain."""
@@ -141,7 +141,7 @@ class CostEstimate:
 
 @light_dataclass(frozen=True)
 class Questions(Generic[I]):
-    """A judge from the view of an estimate."""
+    """The parts of a judge that an estimate needs."""
 
     least: Plans[I, object]
     """Plans the ballots that are needed: it may stop early."""
@@ -233,8 +233,8 @@ def _add(
     missing: Sequence[Ballot],
     open_ballots: Sequence[Ballot],
 ) -> None:
-    """Count the requests that are needed and those that are possible, without those a cache would
-    answer.
+    """Count the requests that are needed and those that are possible, except for those that a cache
+    would answer.
     """
     needed = {judge.key(ballot) for ballot in missing}
     for key, ballot in {judge.key(ballot): ballot for ballot in (*missing, *open_ballots)}.items():
@@ -248,7 +248,7 @@ def _add(
 
 
 def _requests(ballot: Ballot) -> int:
-    """Return the number of calls for a ballot: letters are read in both orders."""
+    """Return the number of calls for a ballot: two if letters are read in both orders."""
     return len(likelihood_requests(ballot)) if ballot.mode == "likelihood" else 1
 
 

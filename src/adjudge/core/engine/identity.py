@@ -26,10 +26,10 @@ _LENGTH = 16
 
 
 def judge_identity(configuration: JudgeConfiguration, criteria: str | None = None) -> str:
-    """Return the identity of one judge by its stored configuration.
+    """Return the identity of one judge from its stored configuration.
 
-    ``criteria``: the identity of the judge for this question alone; its other questions then make
-    no difference.
+    ``criteria``: return the identity for this criterion alone, so that other criteria make no
+    difference.
     """
     return content_hash(dict(_ingredients(configuration, criteria)))[:_LENGTH]
 
@@ -91,7 +91,9 @@ def _as_votes(settings: JsonDict) -> JsonDict:
 
 
 def _dimensions(dimensions: JsonObject, only: str | None) -> Iterator[tuple[str, JsonValue]]:
-    """Yield what decides each dimension's score."""
+    """Yield each dimension with the settings that decide its score; with ``only``, that one's
+    criterion alone.
+    """
     # Each score of a row is asked for separately, so weights and gates are left out.
     for name, dimension in dimensions.items():
         if only not in dimensions:

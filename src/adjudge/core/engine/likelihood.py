@@ -34,7 +34,9 @@ _ALTERNATIVES = 20
 
 @light_dataclass(frozen=True)
 class Read:
-    """The log-probability of each option; None if no label was among the alternatives."""
+    """The options' log-probabilities as read from the replies to one question, and what reading
+    them took.
+    """
 
     logprobs: Mapping[str, float] | None
     usage: Usage
@@ -65,14 +67,18 @@ def combine_readings(
 
 
 def takes_prior(ballot: Ballot, model: Model) -> bool:
-    """Return True if the model's answer to neutral texts is taken out."""
+    """Return True if the prior, the model's answer to neutral texts, is to be taken out."""
     return model.capabilities.exact_logprobs and _calibration(ballot, model).prior_weight > 0
 
 
 def likelihood_vote(
     ballot: Ballot, read: Read, prior: Mapping[str, float] | None, model: Model
 ) -> Vote:
-    """Return a vote for the likeliest option, with the probability of each."""
+    """Return a vote for the likeliest option, with the probability of each.
+
+    It is unreadable if no label was among the likeliest tokens, and abstained if equally likely
+    options leave no verdict.
+    """
     if read.logprobs is None:
         reason = Message("none of the labels was among the likeliest tokens")
         return Vote(
@@ -129,7 +135,7 @@ def likeliest_verdict(ballot: Ballot, shares: Mapping[str, float]) -> Verdict | 
 
 
 def likelihood_prompt(ballot: Ballot) -> Prompt:
-    """Return the prompt that the model is shown."""
+    """Return the prompt that the model is shown first."""
     return likelihood_requests(ballot)[0][1].prompt
 
 
@@ -171,7 +177,7 @@ def _first_token(reply: Reply, model: Model) -> Mapping[str, float]:
 
 
 def prior_key(ballot: Ballot) -> str:
-    """Return a key: ballots with the same key have the same prior."""
+    """Return a key that is equal for ballots with the same prior."""
     return content_hash(
         ballot.criteria, ballot.language, ballot.persona, _fields(ballot), ballot.question
     )

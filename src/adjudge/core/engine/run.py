@@ -43,9 +43,9 @@ Ask = Callable[[Ballot], Coroutine[object, object, Vote]]
 
 @light_dataclass(frozen=True)
 class RunSettings:
-    """The folder of a run, how to resume it, and which cluster asks.
+    """A run's folder, with the options to resume it, ask in batches, or ask from a cluster.
 
-    ``judge.evaluate(texts, run=RunSettings("runs/polite", on="ray"))``
+    Example: ``judge.evaluate(texts, run=RunSettings("runs/polite", on="ray"))``
     """
 
     folder: str | Path
@@ -62,7 +62,9 @@ class RunSettings:
 
     @classmethod
     def of(cls, run: str | Path | RunSettings) -> RunSettings:
-        """Return the settings for a folder, or settings as they are."""
+        """Return the settings for a folder, or settings as they are; raise a SetupError for
+        anything else.
+        """
         if isinstance(run, str | Path):
             return cls(run)
         if isinstance(run, RunSettings):
@@ -72,7 +74,7 @@ class RunSettings:
 
 @light_dataclass(frozen=True)
 class Asker:
-    """A judge from the view of a run."""
+    """The parts of a judge that a run needs."""
 
     label: str
     """The name under which its judgments are filed."""
@@ -99,7 +101,7 @@ class LiveVotes:
         return self._judge.ask(ballot)
 
     async def answer_once(self, ballot: Ballot) -> Vote:
-        """Ask once what several ballots need first, such as a persona.
+        """Ask once for something that several ballots need first, such as a persona.
 
         A failed call is not an answer: the next ballot that needs it tries again.
         """
@@ -134,7 +136,7 @@ class LiveVotes:
 
 
 class RecordedVotes(LiveVotes):
-    """Asks what the ledger does not hold, each question once, and stores every answer before
+    """Asks each question that the ledger has no answer to once, and stores the answer before
     returning it.
     """
 
@@ -229,7 +231,10 @@ class RecordedVotes(LiveVotes):
         await self._run.ledger.keep_all(rows)
 
     async def _keep_partial(self, partial: PartialAsk) -> Usage | None:
-        """Keep the unfinished vote and return its usage, which no other vote may count again."""
+        """Keep the unfinished vote and return its usage, which no other vote may count again.
+
+        Return None if there is nothing to keep.
+        """
         vote = partial.vote
         if vote is None or vote.usage == Usage():  # nothing new was paid for
             return None
@@ -247,8 +252,8 @@ class RecordedVotes(LiveVotes):
 
 
 class PartOfRun(RecordedVotes):
-    """Like RecordedVotes, for one of several askers in a run. The enclosing run decides what is
-    judged.
+    """Like RecordedVotes, for a judge inside another run: only the enclosing run records
+    judgments.
     """
 
     def __init__(self, outer: EnclosingRun, judge: Asker) -> None:
@@ -287,7 +292,7 @@ async def vote_source(
 ) -> AsyncIterator[LiveVotes]:
     """Yield the source of a judge's votes, within ``budget``.
 
-    With ``run``, or a run that encloses it, the ledger answers first.
+    With ``run``, or inside an enclosing run if neither is given, stored answers are used first.
     """
     outer = session().run if run is None and budget is None else None
     if isinstance(run, OpenRun):
@@ -307,7 +312,8 @@ async def open_run(
     budget: Budget | None,
     prices: PriceTable | None = None,
 ) -> AsyncIterator[OpenRun | None]:
-    """Open any run, of a command or a program: kept in ``run``, or only counted without it.
+    """Open a run: kept in the folder ``run`` if there is one; else its spending is only counted,
+    and None is yielded.
 
     ``judges``: label → configuration, needed only with a run or a budget. ``prices``: by default
     those of ``PriceTable.load()``.
@@ -408,7 +414,9 @@ async def record_run(
 
 
 def _load_account(ledger: Ledger) -> Account:
-    """Return the account of earlier spending; if damage took it, the usage of the stored votes."""
+    """Return the account of earlier spending; if it is missing, it is computed from the stored
+    votes.
+    """
     stored = ledger.fact(_SPENDING)
     account = Account.of(stored) if stored else Account(ledger.usage_by_model())
     account.write_off()

@@ -124,8 +124,8 @@ async def judge_each(
     """Call ``on_result`` with every item's position, result and ballots as they come; return the
     number of items.
 
-    At a halt the items under way end first; then the halt is raised. ``deferred``: takes the items
-    whose answers come later, and knows those with a result from an earlier time.
+    At a halt the items under way end first; then the halt is raised. ``deferred``: keeps track of
+    items whose answers come later, and of items already judged.
     """
     work = _Work(judge, iter(items), answers, on_result, deferred)
     workers: set[asyncio.Task[None]] = set()

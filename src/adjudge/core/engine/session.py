@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 
 class Deferred(Exception):
-    """Raised when an answer will come later, so the caller has to come back. It is not an error and
-    never a vote.
+    """Raised if an answer will come later, so the caller has to ask again then.
+
+    It is not an error, and never a vote.
     """
 
 
@@ -64,7 +65,7 @@ class SharedVotes(Protocol):
 
 @light_dataclass(frozen=True, kw_only=True)
 class Call:
-    """One call of a model. Retries of it are one call; a cached reply is not a call."""
+    """One call to a model. Retries belong to the same call; a cached reply is not a call."""
 
     model: str
     request: Request
@@ -115,7 +116,9 @@ class OpenRun:
 
 @light_dataclass(frozen=True)
 class EnclosingRun:
-    """A run that owns every call inside it: those of writers, criteria and models as tools."""
+    """A run that records every call made inside it, such as those of writers, criteria and models
+    as tools.
+    """
 
     run: OpenRun
     keys: list[bytes]
@@ -197,7 +200,9 @@ class OpenedSession:
 
 @contextmanager
 def collecting_keys(keys: list[bytes]) -> Iterator[None]:
-    """Collect the keys of all calls inside the block in ``keys``; none without an enclosing run."""
+    """Collect the keys of all calls inside the block in ``keys``; collect nothing without an
+    enclosing run.
+    """
     now = session()
     run = EnclosingRun(now.run.run, keys) if now.run else None
     with OpenedSession(replace(now, run=run)):

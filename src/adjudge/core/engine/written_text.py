@@ -36,7 +36,9 @@ async def written(model: OpenModel, request: Request) -> Vote:
 
 
 def writing_ballot(model: OpenModel, request: Request) -> Ballot:
-    """Return the ballot of a text: the whole conversation, and how to answer it."""
+    """Return the ballot for a text, which holds the whole conversation and the sampling
+    settings.
+    """
     turns = {
         f"{number} {turn.role}": turn.content
         for number, turn in enumerate(request.prompt.messages, 1)

@@ -48,16 +48,18 @@ _watched: WeakSet[ResponseHandler] = WeakSet()
 
 
 class StaleConnection(aiohttp.ClientError):
-    """An idle connection was not used. Nothing was sent, so the request can go out on another."""
+    """Raised if an idle connection must not be used. Nothing was sent, so the request can use
+    another one.
+    """
 
 
 class UnsolicitedReply(StaleConnection):
-    """The server sent something on the idle connection that no request had asked for."""
+    """Raised if the server sent data on an idle connection without being asked."""
 
 
 @light_dataclass(frozen=True)
 class Origin:
-    """The connection that a reply came on. Holds nothing that may not be shown, as headers do."""
+    """The connection that a reply came on. It holds no headers, which may contain secrets."""
 
     carrier: ResponseHandler
     is_first: bool
@@ -67,7 +69,7 @@ class Origin:
 
 
 class Response(aiohttp.ClientResponse):
-    """A response that knows its connection, also after that went back to the pool."""
+    """A response that knows its connection even after that has returned to the pool."""
 
     origin: Origin
 
@@ -94,7 +96,9 @@ class Request(aiohttp.ClientRequest):
 
 
 def origin_of(response: aiohttp.ClientResponse) -> Origin | None:
-    """Return the connection of a reply, or None if it carries nothing else."""
+    """Return the origin of a reply, with the id from its headers; None for a single-use
+    connection.
+    """
     if not isinstance(response, Response):
         return None
     return replace(response.origin, header_id=_hash_of(map(response.headers.get, _ID_HEADERS)))
@@ -102,7 +106,7 @@ def origin_of(response: aiohttp.ClientResponse) -> Origin | None:
 
 @contextmanager
 def ends_with_connection(response: aiohttp.ClientResponse) -> Iterator[None]:
-    """Raise an error in a wait for more of a reply if its connection closes.
+    """End a wait for the rest of a reply with an error if its connection closes.
 
     aiohttp closes a connection whose chunks cannot be read, and does not tell the reader.
     """
@@ -144,7 +148,7 @@ def _is_readable(transport: asyncio.BaseTransport | None) -> bool:
 
 
 class Peer:
-    """A server, known by the ids of its replies."""
+    """A record of a server's replies, by their ids, that decides if its connections are shared."""
 
     def __init__(self, host: str) -> None:
         self.is_reused = True
@@ -159,9 +163,10 @@ class Peer:
         """Seconds that its slowest reply so far took."""
 
     def enter(self) -> bool:
-        """Return True if a request may use a connection that carries several, and leaves later.
+        """Return True if a request may use a shared connection; the caller must then call
+        ``leave``.
 
-        During the trials one request at a time does.
+        During the trials only one request at a time may.
         """
         if not self.is_reused or self._is_on_trial:
             return False
@@ -172,8 +177,10 @@ class Peer:
         self._is_on_trial = False
 
     async def is_followed(self, origin: Origin, sent_at: float) -> bool:
-        """Return True if more arrives after a reply on a used connection: one of them belongs to
-        another request, and nothing tells which.
+        """Return True if more data follows a reply on a shared connection, and stop sharing the
+        server's connections.
+
+        One of the replies then belongs to another request, and nothing tells which.
         """
         taken = monotonic() - sent_at
         if origin.is_first:
@@ -237,12 +244,14 @@ class Peer:
 
 
 def _hash_of(ids: Iterable[object]) -> int | None:
-    """Return the hash of the first id that is one."""
+    """Return the hash of the first id that is a number or a text and not empty; None if there is
+    none.
+    """
     return next((hash(str(id)) for id in ids if isinstance(id, str | int) and id), None)
 
 
 def open_session(*, reuses: bool) -> aiohttp.ClientSession:
-    """Open a session of the running loop, with or without connections that are used again."""
+    """Open a session of the running loop, with or without reusable connections."""
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0, force_close=not reuses),
         cookie_jar=aiohttp.DummyCookieJar(),

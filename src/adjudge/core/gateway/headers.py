@@ -59,7 +59,7 @@ class Headers:
         return any(map(is_credential, self.sent))
 
     def over(self, own: Mapping[str, str]) -> dict[str, str]:
-        """Return these headers over ``own`` ones. Names are compared without case."""
+        """Return ``own`` headers, overridden by these. The case of names does not matter."""
         names = {name.lower() for name in self.sent}
         return {
             **{name: value for name, value in own.items() if name.lower() not in names},
@@ -73,7 +73,9 @@ def is_credential(name: str) -> bool:
 
 
 def parse_header(text: str) -> tuple[str, str]:
-    """Read ``Name: value`` as it is typed."""
+    """Read ``Name: value`` as it is typed; raise SetupError if it is malformed or holds a plain
+    key.
+    """
     name, colon, value = text.partition(":")
     if not colon or not _NAME.fullmatch(name.strip()):
         raise SetupError(
@@ -113,7 +115,7 @@ def check_variable(name: str) -> str:
 
 
 def key_in(variable: str) -> str:
-    """Return the key in an environment variable."""
+    """Return the key in an environment variable; raise KeyMissing if it is not set."""
     if not os.environ.get(variable, "").strip():
         raise KeyMissing(
             "the environment variable {variable}, which is to hold the API key, is not set",
@@ -153,6 +155,8 @@ def _fill_in(value: str) -> str:
 
 
 def _secret_values(values: Iterable[str]) -> set[str]:
-    """Return the values of the variables, and the last word of each: ``abc`` of ``Bearer abc``."""
+    """Return the variables' values, and the last word of each, such as ``abc`` in ``Bearer
+    abc``.
+    """
     contents = {os.environ[variable].strip() for value in values for variable in _variables(value)}
     return contents | {text.rpartition(" ")[2] for text in contents}

@@ -72,8 +72,9 @@ _encoded = json_writer()  # bodies are built here and hold no cycles
 
 
 class Encoded(str):
-    """A value of a body that is JSON already. Many bodies share most of their text, so it is
-    encoded once.
+    """A value of a request body that is JSON already.
+
+    It is encoded once for the many bodies that share it.
     """
 
     __slots__ = ()
@@ -91,8 +92,8 @@ _SECRET_HEADER = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
 
 
 class Secret:
-    """An API key. ``repr`` does not show it, it cannot be pickled, and it is removed from what
-    servers send.
+    """An API key. ``repr`` does not show it, it cannot be pickled, and it is struck out of server
+    replies.
 
     Example: ``Secret("sk-…").reveal()`` for a request header.
     """
@@ -124,7 +125,7 @@ _NO_SECRET = Secret("")
 
 @light_dataclass(frozen=True)
 class Endpoint:
-    """Address of a provider, its headers, and the names that its errors carry."""
+    """A provider's address and headers, with the names that its errors show."""
 
     provider: str
     model: str
@@ -210,7 +211,7 @@ def get_json(endpoint: Endpoint, *, of_error: bool = False) -> Exchange:
 
 
 def post_form(endpoint: Endpoint, form: Callable[[], Content]) -> Exchange:
-    """Return the JSON object that answers a form, as token services take it.
+    """Return the JSON object that answers a form, such as one for a token service.
 
     ``form`` is called when the request is sent, because it holds a key or a file.
     """
@@ -267,7 +268,9 @@ async def _exchange(
 
 
 def no_answer() -> tuple[type[Exception], ...]:
-    """Return the exceptions that the client raises. aiohttp is imported on the first call."""
+    """Return the exceptions that the client raises if there is no answer; the first call imports
+    aiohttp.
+    """
     from adjudge.core.gateway import http_trouble
 
     return http_trouble.NO_ANSWER
@@ -328,7 +331,9 @@ async def _answer(
 async def _body(
     response: aiohttp.ClientResponse, large: asyncio.Semaphore, permits: list[asyncio.Semaphore]
 ) -> bytes:
-    """Read the body piece by piece, decompressed, up to MAX_REPLY bytes."""
+    """Read the decompressed body piece by piece; raise _Unread if it is longer than MAX_REPLY bytes
+    or compressed twice.
+    """
     from adjudge.core.gateway.connections import ends_with_connection
 
     encodings = response.headers.getall("Content-Encoding", ())
@@ -354,7 +359,7 @@ async def _body(
 
 
 def failure_for(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
-    """Return the error for a request that got no answer."""
+    """Return the error for a request that got no answer; a SetupError if its URL is unusable."""
     import aiohttp
 
     from adjudge.core.gateway import http_trouble
@@ -380,7 +385,7 @@ def failure_for(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
 
 
 class RepeatedKeys(dict[str, JsonValue]):
-    """A JSON object that had a key twice: which of its values is meant, cannot be told."""
+    """A JSON object that had a key twice, so it is unclear which of the values is meant."""
 
 
 def repeats_keys(value: JsonValue) -> bool:
@@ -503,8 +508,8 @@ def error_message(raw: bytes, secrets: Iterable[str] = ()) -> str:
 
 
 def _wait(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a server asks for; ``Retry-After-Ms`` counts before
-    ``Retry-After``.
+    """Return the seconds that a server asks for; ``Retry-After-Ms`` takes precedence over ``Retry-
+    After``.
     """
     milliseconds = retry_after(headers.get("Retry-After-Ms"))
     if milliseconds is not None:
@@ -513,7 +518,9 @@ def _wait(headers: Mapping[str, str]) -> float | None:
 
 
 def retry_after(value: str | None) -> float | None:
-    """Return the seconds to wait by a ``Retry-After`` header, which holds seconds or a date."""
+    """Return the seconds to wait by a ``Retry-After`` header (seconds or a date); None if it is
+    unreadable.
+    """
     if value is None:
         return None
     try:

@@ -24,7 +24,7 @@ ENGINE_THREAD = "adjudge unitxt"
 
 
 class InferenceEngine(Protocol):
-    """A ready inference engine."""
+    """An inference engine as EvalAssist takes it and unitxt makes it."""
 
     use_cache: bool
 
@@ -54,7 +54,7 @@ def message_of(error: Exception) -> str:
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Run ``work`` in a thread of its own, and wait for it without blocking the loop."""
+    """Run ``work`` in its own thread, and wait for it without blocking the loop."""
     # Not the default executor: the engine itself waits for calls that need its threads.
     return await asyncio.wrap_future(started(partial(copy_context().run, work), ENGINE_THREAD))
 

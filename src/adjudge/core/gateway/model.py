@@ -24,7 +24,7 @@ class PartRejected(ModelError):
 
 
 class Presence(StrEnum):
-    """Result of a free check for a model at its server."""
+    """Result of a free check if a server has a model."""
 
     THERE = "there"
     NOT_SAID = "not said"
@@ -73,7 +73,7 @@ class OtherForm(SetupError):
 
 
 def check_form(model: Model, *, text_first: bool = False) -> None:
-    """Raise SetupError if the model was trained on the other form of prompt only."""
+    """Raise SetupError if the model reads only text-first prompts and this is not one."""
     if model.capabilities.text_first and not text_first:
         raise OtherForm(model.name)
 
@@ -90,16 +90,16 @@ class Identified(Protocol):
 
 @runtime_checkable
 class Noted(Protocol):
-    """A model whose scores need an explanation."""
+    """A model with a caveat that readers of its scores must know."""
 
     @property
     def note(self) -> str | None:
-        """Caveat that a reader of its scores must know."""
+        """Caveat that a reader of its scores must know, if there is one."""
         ...
 
 
 class Accepting(NamedTuple):
-    """Confidence from which on a cascade may take a model's verdicts, as learned by the model."""
+    """The confidence at which a cascade may accept a learned model's verdicts, and its promise."""
 
     confidence: float | None
     """None: it may never take them."""

@@ -111,8 +111,10 @@ class OpenModel(Layer):
         return answering if event_loop.at_home() else event_loop.visit(answering)
 
     def earlier_name(self, reply: Reply) -> str:
-        """Return the model that earlier replies named, if this reply names another one. Servers may
-        swap models without notice.
+        """Return the model that earlier replies named, if this reply names another one; else an
+        empty text.
+
+        Servers may swap models without notice.
         """
         name, earlier = reply.details.get("model", ""), self._named
         self._named = earlier or name
@@ -134,7 +136,9 @@ class OpenModel(Layer):
         )
 
     def keep(self, request: Request, reply: Reply) -> None:
-        """Put a reply into the cache that came another way, such as from a batch."""
+        """Store a reply that came another way, such as from a batch, in the cache if there is
+        one.
+        """
         if isinstance(self.inner, Cached):
             self.inner.keep(request, reply)
 
@@ -144,7 +148,8 @@ class OpenModel(Layer):
             self.inner.forget(request)
 
     async def probe(self) -> Presence:
-        """Check for free that the model's server has the model.
+        """Check for free that the model's server has the model; models without a server count as
+        there.
 
         Raises a ModelError if the server cannot be reached or has no such model.
         """
@@ -248,7 +253,7 @@ def open_model(
 
 
 def open_panel(models: ModelLike | Sequence[ModelLike] | None) -> dict[str, OpenModel]:
-    """Open models and map the name on their votes to each. Equal names get a number.
+    """Open models, and map the names on their votes to them; equal names get a number.
 
     None is the embedded model.
     """
@@ -271,7 +276,7 @@ def open_panel(models: ModelLike | Sequence[ModelLike] | None) -> dict[str, Open
 
 
 def default_model() -> str:
-    """Return the id of the embedded model, which is asked if none is named."""
+    """Return the id of the embedded model, the default; raise SetupError if it is not installed."""
     if find_spec("onnxruntime") is None:
         raise SetupError(
             "no model was named, and the embedded one is not installed: pip install "
@@ -282,7 +287,9 @@ def default_model() -> str:
 
 
 def _choose_cache(setting: Cache | str | Path | bool | None, provider: Model) -> Cache | None:
-    """Return the cache that the setting names."""
+    """Return the cache that the setting stands for; None without one, or if the model has no
+    identity to store replies under.
+    """
     if isinstance(setting, str | Path):
         return JsonlCache(setting)
     if isinstance(setting, bool) or setting is None:
@@ -336,7 +343,9 @@ class _Server:
 
 
 def _provider(id: ModelLike, server: _Server) -> Model:
-    """Return the innermost model."""
+    """Return the innermost model: an id's provider, a target, or a user's object or function,
+    guarded.
+    """
     if isinstance(id, str):
         return _by_server(id.strip(), server)
     if isinstance(id, Target):
@@ -410,7 +419,10 @@ def _adapter(target: str) -> Callable[[Connection], Model]:
 
 
 def _of_provider(spec: ProviderSpec, connection: Connection) -> Model:
-    """Return the provider's model; a plugin's model is guarded."""
+    """Return the provider's model; one from a plugin is guarded unless it is an HttpProvider.
+
+    Raise an error that names the package if its model has no ``complete``.
+    """
     part = PROVIDERS.find(spec.name)
     if part is None or not part.package:
         return _adapter(spec.adapter)(connection)

@@ -72,7 +72,7 @@ class Price:
 
 @light_dataclass(frozen=True)
 class PriceTable:
-    """Prices by model id; ``*`` stands for any text, and the longest matching id counts.
+    """Prices by model id; ``*`` stands for any text, and the longest matching id wins.
 
     Example: ``PriceTable.load().of("openai/gpt-4o-mini")``
     """
@@ -90,8 +90,8 @@ class PriceTable:
 
     @classmethod
     def load(cls, path: str | Path | None = None) -> PriceTable:
-        """Load the shipped table under the user's own: ``path``, else the file named by
-        ADJUDGE_PRICES.
+        """Load the shipped prices, overridden by the user's: from ``path``, else from the file that
+        ADJUDGE_PRICES names.
         """
         shipped, chosen_path = cls.load_shipped(), path or os.environ.get(VARIABLE)
         if not chosen_path:

@@ -69,7 +69,7 @@ def secrets_in(url: str) -> tuple[str, ...]:
 
 
 def environment_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values of variables that have the name and length of keys."""
+    """Return the values of variables whose names and lengths are those of secrets."""
     return tuple(
         value
         for name, value in environment.items()
@@ -132,9 +132,9 @@ def _strike_out_one(body: bytes, secret: str) -> bytes:
 
 
 def _unescape(body: bytes) -> bytes:
-    """Return ``body`` with every escaped character written plainly, and without backslashes.
+    """Return ``body`` with its escaped characters written plainly, and without backslashes.
 
-    The result need not be JSON.
+    The result need not be JSON. It is empty if there are suspiciously many escapes.
     """
     for _ in range(_MOST_LAYERS):
         body, count = _ESCAPE.subn(_character, body.replace(b"&amp;", b"&"), _MOST_ESCAPES)

@@ -55,8 +55,9 @@ class ProviderSpec:
         return set_by_user or self.base_url
 
     def problem_as_plugin(self) -> str:
-        """Return why a plugin may not declare this provider: it must not take another provider's
-        key.
+        """Return why a plugin may not declare this provider; an empty text if it may.
+
+        It must not take another provider's key.
         """
         for provider in our_providers():
             if self.key_variable and self.key_variable in key_variables(provider):
@@ -248,8 +249,9 @@ def server_of(model_id: str) -> str:
 
 
 def find(model_id: str) -> tuple[ProviderSpec, str]:
-    """Return the provider and its name of the model. ``provider:model`` is read like
-    ``provider/model``.
+    """Return the provider of an id and the model's name there; raise SetupError if it is unknown.
+
+    ``provider:model`` is read like ``provider/model``.
     """
     if model_id == SCRIPTED.name:
         return SCRIPTED, ""
@@ -283,7 +285,7 @@ def our_providers() -> tuple[ProviderSpec, ...]:
 
 
 def load_providers() -> Iterator[ProviderSpec]:
-    """Yield the built-in providers that have a server, then those of plugins."""
+    """Yield the built-in providers that have a server, then the providers from plugins."""
     yield from our_providers()
     for spec in PROVIDERS.load_all():
         if spec.name not in PROVIDERS.ours:
@@ -314,8 +316,9 @@ def _by_name(model_id: str, known: Container[str]) -> tuple[ProviderSpec, str] |
 
 
 def _by_prefix(model_id: str) -> tuple[ProviderSpec, str] | None:
-    """Match a bare model name. Only built-in providers have any, so that no plugin is loaded for
-    it.
+    """Match a bare model name to a provider, or return None.
+
+    Only built-in providers have prefixes, so that no plugin is loaded for it.
     """
     matches = (spec for spec in our_providers() if model_id.startswith(spec.prefixes))
     return next(((spec, model_id) for spec in matches), None)

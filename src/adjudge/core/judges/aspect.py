@@ -63,7 +63,7 @@ WeightsLike = Mapping[str, float] | LearntWeights | str | Path
 
 
 class AspectSettings(TypedDict, total=False):
-    """Settings of a ready-made aspect, besides its models and votes."""
+    """Settings that a ready-made aspect accepts in addition to its models and votes."""
 
     strictness: int | None
     language: str
@@ -89,8 +89,10 @@ class _Maker(Protocol):
 
 
 def _ready_made(name: str, meaning: str) -> _Maker:
-    """Return a class method that makes the catalogue's aspect ``name``; ``meaning`` becomes its
-    docstring.
+    """Return a function, to be wrapped in ``classmethod``, that creates the ready-made aspect
+    ``name``.
+
+    ``meaning`` becomes its docstring.
     """
 
     def make(
@@ -115,30 +117,30 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
     excluded and named, never counted as a fail.
 
     Parameters:
-        definition: what a response must meet to pass, in a sentence; or the name of a ready-made
-            aspect.
-        models: one model or a panel: ids, model objects or functions ``prompt -> text``; None is
-            the embedded model.
+        definition: a sentence that says what a response must meet to pass, or the name of a
+            ready-made aspect.
+        models: one model or a panel, as ids, model objects or functions ``prompt -> text``; None
+            is the embedded model.
         votes: votes per model.
-        strictness: Ragas' name of ``votes``.
-        name: what the aspect is called in results and reports.
-        language: of the prompt and the explanation: "en" or "ru".
+        strictness: Ragas' name for ``votes``.
+        name: the aspect's name in results and reports.
+        language: "en" or "ru", for the prompt and the explanation.
         min_valid: a model with fewer valid votes is excluded.
-        early_stop: ask only as many votes as can still change the verdict; the verdict is the same.
+        early_stop: ask only for votes that can still change the verdict; the verdict is the same.
         weights: how much each model of the panel counts, by its name; the score is then the
             weighted share. All models must be named, none below 0. ``adjudge calibrate`` prints the
             weights that human labels support, and writes them to a file: its path may be given
             here, and is refused if the panel has changed since.
         temperature: by default the model's own setting, else 0 for one vote and 1 for several.
-        seed: of the first vote, the next one has the next number; None: the model's own, if it has
-            one.
+        seed: the first vote's seed, increased by 1 for each further vote; None: the model's own, if
+            it has one.
         mode: "generate": the model writes a verdict with its explanation; "likelihood": the options
-            are compared by their log-probability, nothing is written. By default local models do
-            the latter, all others the former.
+            are compared by log-probability, and nothing is written. By default local models use
+            "likelihood" and other models that write use "generate".
         max_repairs: how often a model is asked again after a reply that cannot be read.
-        on_failure: what a response without a verdict becomes: "abstain" (a result that says so),
-            "raise" (a RunError), or "random" (a verdict by chance, marked as such and left out of
-            every aggregate).
+        on_failure: the treatment of a response without a verdict: "abstain" (a result that says
+            so), "raise" (a RunError), or "random" (a random verdict, marked as such and left out
+            of every aggregate).
     """
 
     definition: str
@@ -201,7 +203,9 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         )
 
     def recorded_settings(self) -> dict[str, object]:
-        """Return the settings; learnt weights also name the labels they come from."""
+        """Return the settings; for learnt weights also the labels, date and identity they come
+        from.
+        """
         settings, weights = super().recorded_settings(), self.weights
         if not isinstance(weights, LearntWeights):
             return settings
@@ -220,7 +224,11 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
     # -- ready-made aspects ------------------------------------------------
 
     def _take_ready_made(self) -> None:
-        """Replace a definition that names a ready-made aspect by that aspect."""
+        """Replace the name of a ready-made aspect with its definition.
+
+        Do nothing if the definition has several words. Raise a SetupError if a single word names
+        ready-made criteria with other options, or looks like a misspelt name.
+        """
         name = self.definition.strip().casefold()
         if len(name.split()) > 1:
             return
@@ -249,7 +257,10 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
     def prepare(
         self, item: InstanceLike, beside: Mapping[str, str | Sequence[str]] = NOTHING
     ) -> Instance:
-        """Return the instance to judge, with the fields ``beside`` that accompany the response."""
+        """Return the instance to judge.
+
+        ``beside``: fields to add, such as a reference, unless the instance has them already.
+        """
         instance = fit_to_criteria(
             as_instance(item, self.criteria.to_evaluate_field), self.criteria
         )
@@ -334,13 +345,15 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         shown_fields(self.criteria, item)
 
     def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Plan ``votes`` ballots per model; with ``early_stop`` only those that can still
-        matter.
+        """Return the ballots that each model still owes; with ``early_stop`` only those that can
+        change the verdict.
         """
         return [ballot for name in self.panel for ballot in self._plan_model(name, item, votes)]
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> AspectResult:
-        """Pool each model's votes by majority, and take the mean over the models that have one."""
+        """Pool each model's votes by majority, then average over the models with enough valid
+        votes, by their weights.
+        """
         opinion = panel(votes, list(self.panel), self.criteria, self.min_valid)
         score = opinion.score if self.shares is None else opinion.weighted_score(self.shares)
         verdict = None if score is None else PASS if score > 0.5 else FAIL
@@ -420,7 +433,9 @@ def aspect_criteria(name: str, definition: str) -> Criteria:
 
 
 def _show_settings() -> None:
-    """Give the ready-made aspects a signature that spells their parameters out in ``help()``."""
+    """Give the ready-made aspects an explicit signature, so that ``help()`` lists their
+    parameters.
+    """
     signature = inspect.signature(AspectCritic)
     parameters = [
         parameter

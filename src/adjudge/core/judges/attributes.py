@@ -17,8 +17,10 @@ _NO_VALUES = (property, cached_property, classmethod, staticmethod)
 
 
 def own_attributes(judge: object) -> JsonDict:
-    """Map the names of public attributes to JSON-ready values, of the object and of its author's
-    classes.
+    """Map a judge's public attributes to JSON-ready values: its own, and those of classes outside
+    adjudge.
+
+    Dataclass fields, methods, properties and the models are left out.
     """
     field_names = {entry.name for entry in fields(judge)}  # type: ignore[arg-type]
     return {
@@ -73,13 +75,15 @@ def attributes_at_start(judge: object) -> Mapping[str, object]:
 
 
 def mark_code(judge: object, version: str) -> None:
-    """Record the hash of the eval file that the judge was made from: an edited file is another
+    """Record the hash of the judge's eval file, so that editing the file makes it a different
     judge.
     """
     judge.__dict__["_code"] = version
 
 
 def code_of(judge: object) -> dict[str, object]:
-    """Return the hash from ``mark_code`` as a setting; nothing for other judges."""
+    """Return the hash from ``mark_code`` as the setting ``code``; an empty dict if none was
+    recorded.
+    """
     version = judge.__dict__.get("_code")
     return {"code": version} if version else {}

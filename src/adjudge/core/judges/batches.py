@@ -26,7 +26,7 @@ _PATIENCE, _TURNS = 0.001, 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Waiting:
-    """A case and the future of its answer."""
+    """A case with the future that will hold its answer."""
 
     instance: Instance
     criteria: Criteria
@@ -35,7 +35,9 @@ class _Waiting:
     )
 
     def settle(self, answer: object) -> None:
-        """Set the answer; an exception fails this case alone."""
+        """Hand the answer to the waiting caller, or raise it there if it is an exception; do
+        nothing if the caller was cancelled.
+        """
         if self.answer.done():  # its caller was cancelled
             return
         if isinstance(answer, BaseException):
@@ -45,7 +47,10 @@ class _Waiting:
 
 
 class CaseBatches:
-    """Gathers cases until there are ``size`` of them, or no more come. Lives on one event loop."""
+    """Collects cases and hands them over once there are ``size`` of them, or once no more arrive.
+
+    All calls must be made on one event loop.
+    """
 
     def __init__(self, run: Run, size: int) -> None:
         self._run = run
@@ -55,7 +60,7 @@ class CaseBatches:
         self._gathering = False
 
     async def answer(self, instance: Instance, criteria: Criteria) -> object:
-        """Return the judge's answer on one case, or raise its exception."""
+        """Return the judge's answer for one case, or raise its exception."""
         case = _Waiting(instance, criteria)
         self._waiting.append(case)
         if len(self._waiting) >= self._size:
@@ -117,7 +122,7 @@ class CaseBatches:
 
 @asynccontextmanager
 async def open_batches(run: Run, size: int) -> AsyncIterator[CaseBatches]:
-    """Open batches that are closed when the block ends."""
+    """Yield a CaseBatches that is closed at the end of the block."""
     batches = CaseBatches(run, size)
     try:
         yield batches
@@ -126,7 +131,11 @@ async def open_batches(run: Run, size: int) -> AsyncIterator[CaseBatches]:
 
 
 async def run_cases(run: Run, instances: list[Instance], criteria: list[Criteria]) -> list[object]:
-    """Return one answer per case, from an async function or from a sync one in a thread."""
+    """Call ``run``, in a thread unless it is async, and return its answers, one per case.
+
+    Raise a TypeError if it returns neither a list nor another iterable of answers, and a ValueError
+    if their number is wrong.
+    """
     if inspect.iscoroutinefunction(run):
         reply = run(instances, criteria)
         answers = _list_answers(await reply if inspect.isawaitable(reply) else reply)
@@ -146,7 +155,10 @@ async def run_cases(run: Run, instances: list[Instance], criteria: list[Criteria
 
 
 def _list_unless_awaitable(run: Run, instances: list[Instance], criteria: list[Criteria]) -> object:
-    """List the answers in the thread, too: a generator runs the judge's code."""
+    """Call ``run`` and list its answers, both in the thread: a generator runs the judge's code.
+
+    An awaitable is returned as it is.
+    """
     reply = run(instances, criteria)
     return reply if inspect.isawaitable(reply) else _list_answers(reply)
 

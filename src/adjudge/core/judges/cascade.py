@@ -169,8 +169,10 @@ class Cascade(Judge[I, R]):
     # -- thresholds ----------------------------------------------------------
 
     def check_criteria(self, criteria: Iterable[Criteria]) -> None:
-        """Raise a SetupError if the calibration lacks a criterion or was made for other judges than
-        the steps.
+        """Raise a SetupError unless the steps can be asked under these criteria.
+
+        They cannot if the calibration lacks a criterion, was made for other steps or accepts none
+        of them, or if a learned step's promise refers to another model.
         """
         for criterion in criteria:
             self._steps_for(criterion)
@@ -186,8 +188,10 @@ class Cascade(Judge[I, R]):
 
     @cached_property
     def promise(self) -> Accepting | None:
-        """Return the threshold that the first of two steps brings along; None if there is a
-        calibration, or no such threshold.
+        """Return the threshold of a learned first step; None if there is a calibration, no such
+        threshold, or not exactly two steps.
+
+        Raise a SetupError if it was learnt relative to a model other than the last one.
         """
         first_model, *later_models = (model for step in self.steps for model in step.panel.values())
         if self.calibration is not None or len(later_models) != 1:
@@ -268,8 +272,8 @@ class Cascade(Judge[I, R]):
         return self._steps_for(criteria)
 
     def plan(self, item: I, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Return the next step's ballots until a step is accepted; without a calibration those of
-        all steps at once.
+        """Return the next step's ballots until a step is accepted; those of all steps at once if
+        neither a calibration nor a learned step sets thresholds.
         """
         if self.calibration is None and self.promise is None:
             return [
@@ -288,8 +292,8 @@ class Cascade(Judge[I, R]):
     def estimate(
         self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None
     ) -> CostEstimate:
-        """Like ``Judge.estimate``, with the rows that a learned first step is expected to spare the
-        last one.
+        """Like ``Judge.estimate``, plus the number of rows that a learned first step is expected to
+        decide alone.
         """
         cost = super().estimate(items, known, prices)
         promise = self.promise
@@ -300,8 +304,11 @@ class Cascade(Judge[I, R]):
         return replace(cost, savings=(saving,))
 
     def companion(self, criteria: Criteria) -> Companion | None:
-        """Return the ballots asked in any case: of every step without a calibration, else of the
-        first.
+        """Return a function that maps another judge's ballot to a ballot of this cascade about the
+        same row.
+
+        It covers the steps that are always asked: the first, or all of them without learnt
+        thresholds.
         """
         criterion = self._own_criteria[0] if self._own_criteria else criteria
         all_steps = self._steps_for(criterion)
@@ -418,7 +425,10 @@ def _items(
     instances: InstancesLike,
     criteria: CriteriaLike | Sequence[CriteriaLike] | None,
 ) -> Sequence[object]:
-    """Return the items to judge, in the form that the first step takes."""
+    """Turn the caller's input into items of the type that the steps judge.
+
+    Raise a SetupError if criteria are missing, or given although the steps have their own.
+    """
     if isinstance(first_step, DirectJudge):
         if criteria is None:
             raise SetupError("say by which criteria: cascade.evaluate(instances, criteria)")
@@ -431,7 +441,9 @@ def _items(
 
 
 def _check_step(step: object, first_step: object) -> None:
-    """Raise a SetupError if ``step`` does not go with the first step."""
+    """Raise a SetupError if ``step`` cannot be part of a cascade that begins with
+    ``first_step``.
+    """
     if not isinstance(step, AspectCritic | DirectJudge) or type(step) is not type(first_step):
         raise SetupError("the steps of a cascade are all AspectCritics, or all DirectJudges")
     if len(step.panel) != 1:
@@ -472,7 +484,7 @@ def _verdict(result: Result) -> str | None:
 
 
 def _drop_verdict(result: R) -> R:
-    """Return a result without verdict and numbers; a failed step's result stays as it is."""
+    """Return a scored result without its verdict and numbers, and any other result unchanged."""
     if result.status is not Status.SCORED:
         return result
     nothing = replace(

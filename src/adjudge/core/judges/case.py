@@ -59,7 +59,7 @@ class Case:
 
     @property
     def id(self) -> str | None:
-        """Return the caller's name for the instance."""
+        """Return the instance's id; None if the caller gave none."""
         return self.instance.id
 
 
@@ -78,16 +78,16 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
 
     Parameters:
         votes: votes per model and order.
-        self_consistency: EvalAssist's name of ``votes``: False is 1, True is 3, k is k.
+        self_consistency: EvalAssist's name for ``votes``: False is 1, True is 3, k is k.
         check_positional_bias: ask again with the options (or the responses) in reversed order.
-        language: of the prompt and the explanation: "en" or "ru".
-        seed: of the first vote, the next one has the next number; None: the model's own, if it has
-            one.
+        language: "en" or "ru", for the prompt and the explanation.
+        seed: the first vote's seed, increased by 1 for each further vote; None: the model's own, if
+            it has one.
         max_repairs: how often a model is asked again after an unreadable reply.
-        on_failure: what a case without a verdict becomes: "abstain" (a result that says so),
-            "raise" (a RunError), or "random" (an option by chance, marked as such and left out of
+        on_failure: the treatment of a case without a verdict: "abstain" (a result that says so),
+            "raise" (a RunError), or "random" (a random option, marked as such and left out of
             every aggregate).
-        batch_size: most cases that a custom judge gets at once.
+        batch_size: the most cases that a custom judge gets at once.
     """
 
     votes: int = 1
@@ -114,7 +114,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
 
     @abstractmethod
     def arrange(self, ballot: Ballot) -> tuple[Instance, Criteria]:
-        """Return the instance and criterion of a ballot, in its order, as a custom judge gets
+        """Return the ballot's instance and criterion in the order shown, as a custom judge receives
         them.
         """
 
@@ -124,7 +124,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
 
     @abstractmethod
     def check_multi_criteria(self, multi: MultiCriteria) -> None:
-        """Raise a SetupError if results cannot be combined this way."""
+        """Raise a SetupError if results under these criteria cannot be combined."""
 
     @overload
     async def aevaluate(  # type: ignore[overload-overlap]  # a text is one thing to judge
@@ -259,7 +259,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
 
     @property
     def _plans_alone(self) -> bool:
-        """Return True if ``ballots`` is the whole plan and does not depend on votes."""
+        """Return True if ``ballots`` returns the whole plan, whatever the votes so far."""
         return False
 
     def _companion_ballot(self, criteria: Criteria, ballot: Ballot) -> Ballot | None:
@@ -289,7 +289,9 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         """Return all ballots of a case."""
 
     def case(self, instance: Instance, criteria: Criteria) -> Case:
-        """Return the case of an instance and a criterion."""
+        """Pair an instance with a criterion, adding the fields of its row that the criterion
+        reads.
+        """
         return Case(fit_to_criteria(instance, criteria), criteria)
 
     def instances_of(self, instances: InstancesLike) -> list[Instance]:
@@ -298,12 +300,14 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         return [self.instance_of(item) for item in items_of(instances, reader)]
 
     def prompt_of(self, votes: Sequence[Vote]) -> Metadata:
-        """Return the prompt of the first vote."""
+        """Return the first vote's prompt under the key "prompt"; an empty mapping without votes."""
         return PromptOf(votes[0].ballot) if votes else NOTHING
 
     def metadata(self, votes: Sequence[Vote], option: object) -> Metadata:
-        """Return the prompt and the metadata of a vote for ``option``, else of the first vote that
-        has any.
+        """Return the prompt with one vote's metadata: the first vote for ``option`` that has any,
+        else the first vote that has any.
+
+        Votes of decision models are skipped.
         """
         votes_with_metadata = [
             vote for vote in votes if vote.metadata and vote.ballot.mode != "decide"
@@ -326,7 +330,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
     def cases(
         self, instances: InstancesLike, criteria: CriteriaLike | Sequence[CriteriaLike]
     ) -> list[Case]:
-        """Return the cases to judge, by one criterion or by one for each instance."""
+        """Return the cases to judge, with one criterion for all instances or one for each."""
         all_instances = self.instances_of(instances)
         if isinstance(criteria, str | Criteria) or not isinstance(criteria, Sequence):
             criterion = as_criteria(criteria, self.kind, self.language)
@@ -344,7 +348,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         ]
 
     def recorded_settings(self) -> dict[str, object]:
-        """Return the settings, with the hash of the judge's code if an eval file names it."""
+        """Return the settings, plus the hash of the eval file if the judge was made from one."""
         return super().recorded_settings() | code_of(self)
 
 

@@ -24,7 +24,7 @@ _AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True)
 class RowCheck:
-    """A row and one check of it; None: all checks together."""
+    """One row with one check; without an expectation it stands for all checks together."""
 
     instance: Instance
     expectation: Expectation | None
@@ -87,14 +87,17 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
         return (*single, Criteria(self.name, str(Message("All checks together.")), _OPTIONS))
 
     def rows(self, instance: Instance) -> list[RowCheck]:
-        """Return the row checks of an instance, one for each result."""
+        """Return an instance's row checks: one per check and, if there are several, one for all
+        together.
+        """
         single = [RowCheck(instance, check) for check in self.checks]
         return single if len(single) == 1 else [*single, RowCheck(instance, None)]
 
     def refusal(self, instance: Instance) -> str | None:
         """Return the name and reason of the first required check that does not pass, else None.
 
-        Without required checks every check counts. A check that cannot be decided does not pass.
+        Without required checks every check counts. A check that does not apply to the row is
+        skipped, and one that cannot be decided does not pass.
         """
         for check in [check for check in self.checks if check.required] or self.checks:
             if not check.applies_to(instance):
@@ -170,7 +173,7 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
         result: CheckResult,
         choice: random.Random,  # noqa: ARG002
     ) -> CheckResult:
-        """Return the result as it is: an undecided check has no stand-in."""
+        """Return the result unchanged: an undecided check has no stand-in."""
         return result
 
 

@@ -41,7 +41,7 @@ _BEFORE_AN_ENTRY = re.compile(r"^(?= {4}\w+: )", re.MULTILINE)
 
 
 def explain_parameters(judge: type) -> None:
-    """Add the parameters that base classes explain to a judge's docstring, after its own text."""
+    """Append the parameters that base classes document to a judge's docstring, if it has one."""
     doc = inspect.cleandoc(judge.__dict__.get("__doc__") or "")
     if not doc:
         return
@@ -53,7 +53,7 @@ def explain_parameters(judge: type) -> None:
 
 
 def _entries(kind: type) -> dict[str, str]:
-    """Map each parameter under the heading to its lines in the docstring."""
+    """Map each name under "Parameters:" in a class's docstring to its lines."""
     parameters = inspect.cleandoc(kind.__dict__.get("__doc__") or "").partition(_HEADING)[2]
     return {
         entry.split(":")[0].strip(): entry.rstrip()
@@ -102,6 +102,8 @@ class ConfiguredJudge(ABC):
     def __getstate__(self) -> JsonDict:
         """Return the settings for pickle. Unpickling opens the models again, with the keys found
         there.
+
+        Raise a TypeError if a model cannot be pickled.
         """
         if not self.panel:
             return {name: value for name, value in self.__dict__.items() if name != FIELDS}
@@ -146,9 +148,7 @@ class ConfiguredJudge(ABC):
 
     @property
     def on_failure(self) -> OnFailure | OnTooFew:
-        """Return what to do with an item without a verdict; a field if the judge leaves a
-        choice.
-        """
+        """The action for an item without a verdict; judges that offer a choice make it a field."""
         return "abstain"
 
     @property
@@ -179,7 +179,10 @@ class ConfiguredJudge(ABC):
         sample: int,
         mode: Mode | None = None,
     ) -> Ballot:
-        """Return the ballot for one question to one model, in the judge's language."""
+        """Return the ballot for one question to one model, in the judge's language.
+
+        Raise a SetupError if a decision model would have to write.
+        """
         opened = self.panel[model]
         if opened.capabilities.decisions and (mode == "generate" or not question.labels):
             raise SetupError(

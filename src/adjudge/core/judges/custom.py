@@ -62,7 +62,7 @@ class OwnJudge(CaseJudge[R, M], Generic[R, M]):
         }
 
     def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
-        """Return the key function; the custom settings are part of the key."""
+        """Return the key function; custom settings, if there are any, are part of its keys."""
         # These do not change a single vote. A seed does, and the ballots do not contain it.
         common = [
             ATTRIBUTES,
@@ -82,7 +82,9 @@ class OwnJudge(CaseJudge[R, M], Generic[R, M]):
         return lambda ballot, wordings: key_of(ballot, identity, wordings)
 
     async def ask(self, ballot: Ballot) -> Vote:
-        """Return the vote of ``_run`` on one case, in the ballot's order."""
+        """Return ``_run``'s vote on one case, shown in the ballot's order; an exception becomes a
+        failed vote.
+        """
         instance, criteria = self.arrange(ballot)
         now = session()
         try:
@@ -113,8 +115,8 @@ class OwnJudge(CaseJudge[R, M], Generic[R, M]):
 
 
 def _own_vote(ballot: Ballot, answer: object) -> Vote:
-    """Return the answer of ``_run`` on one case as a vote; options that were not offered do not
-    count.
+    """Turn ``_run``'s answer for one case into a vote, unreadable if it names an option that was
+    not offered.
     """
     if not isinstance(answer, DirectInstanceResult | PairwiseInstanceResult):
         return _option_vote(ballot, answer)
@@ -147,7 +149,10 @@ def _refuse_unstorable(result: DirectInstanceResult | PairwiseInstanceResult) ->
 
 
 def _with_details(verdict: Verdict, result: Result, question: Question) -> Verdict:
-    """Add feedback, score and ranking to the verdict."""
+    """Add a result's feedback and score to a chosen option, or its ranking to a comparison.
+
+    Raise a ValueError if the score is not finite. A ranking that contradicts the winner is dropped.
+    """
     if isinstance(verdict, Chosen) and isinstance(result, DirectInstanceResult):
         if result.score is not None and not math.isfinite(result.score):
             raise ValueError(Message("the score {score} is not a number", score=result.score))
@@ -173,7 +178,7 @@ def _no_verdict(ballot: Ballot, result: Result) -> Vote:
 
 
 def _option_vote(ballot: Ballot, option: object) -> Vote:
-    """Return a vote for the option if it was offered."""
+    """Return a vote for the option: abstained if it is None, unreadable if it was not offered."""
     if option is None:
         return Vote(ballot=ballot, outcome=Outcome.ABSTAINED, reason=_NO_VERDICT)
     verdict = ballot.question.match_returned(option)

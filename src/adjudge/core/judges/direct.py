@@ -68,7 +68,8 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
     def arrange(self, ballot: Ballot) -> tuple[Instance, Criteria]:
         """Return the instance and its criterion with the options in the ballot's order.
 
-        The criterion names the field that is judged, even if it is the only one.
+        The criterion's ``to_evaluate_field`` names the field that is actually judged, even if the
+        instance has a single field with another name.
         """
         criteria = ballot.criteria
         *_, judged_field = shown_fields(criteria, ballot.instance)
@@ -112,8 +113,8 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
         )
 
     def pool(self, item: Case, votes: Sequence[Vote]) -> DirectInstanceResult:
-        """Return the majority in the listed order, with the agreement of all votes with it and the
-        positional bias.
+        """Return the majority. With ``check_positional_bias`` it is that of the listed order, with
+        the agreement over both orders and the bias.
         """
         if not self.check_positional_bias:
             return self._pool_votes(item, votes)
@@ -181,7 +182,9 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
         )
 
     def _feedback(self, case: Case, option: str, advice: Sequence[str]) -> str | None:
-        """Return the first advice; an empty text if the best option was chosen."""
+        """Return the first advice that is not empty, if any; an empty text if models were asked and
+        chose the best option.
+        """
         # Custom judges decide on their own whether they give feedback, so the best option keeps its
         # advice.
         if not self.panel:
@@ -198,7 +201,7 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
     # -- several criteria ------------------------------------------------------
 
     def check_multi_criteria(self, multi: MultiCriteria) -> None:
-        """Raise a SetupError if scores are added up and an option has none."""
+        """Raise a SetupError if an item cannot have a score, such as one whose option lacks one."""
         multi.check_scores()
 
     def combine(
@@ -246,8 +249,10 @@ def _over_both_orders(
 
 
 def _with_integers(criteria: Criteria, answers: Sequence[str]) -> Criteria:
-    """Return a criterion that accepts any integer with the integers answered as its options, lowest
-    first.
+    """Replace the options of a criterion that accepts any integer with the integers answered,
+    lowest first.
+
+    Other criteria, and those without answers, are returned unchanged.
     """
     if not criteria.any_integer or not answers:
         return criteria
@@ -269,14 +274,14 @@ class DirectJudge(ModelSettings, Direct):
     """Asks models to choose one of the criteria's options.
 
     Parameters:
-        generate_feedback: ask for advice on how the text would get the best option.
-        judge_description_prompt: who the judge is told to be.
-        generate_synthetic_persona: have the model invent that, once for each criteria.
+        generate_feedback: ask for advice on how to change the text so that it gets the best option.
+        judge_description_prompt: the role that the prompt gives the judge.
+        generate_synthetic_persona: have the model invent that role, once per criterion.
         mode: "generate": the model writes a verdict with its explanation; "likelihood": the options
-            are compared by their log-probability, nothing is written. By default local models do
-            the latter, all others the former.
-        early_stop: ask only as many votes as can still change the option.
-        on_generation_failure: EvalAssist's name of ``on_failure``.
+            are compared by log-probability, and nothing is written. By default local models use
+            "likelihood" and other models that write use "generate".
+        early_stop: ask only for votes that can still change the option.
+        on_generation_failure: EvalAssist's name for ``on_failure``.
     """
 
     generate_feedback: bool = False
@@ -302,7 +307,9 @@ class DirectJudge(ModelSettings, Direct):
         )
 
     def check(self, item: Case) -> None:
-        """Raise a SetupError also if a decision model cannot choose among the options."""
+        """Like the base class, but also raise a SetupError if a decision model cannot choose among
+        the options.
+        """
         super().check(item)
         if not self.panel.deciding or item.criteria.identity in self._decidable:
             return
@@ -323,6 +330,8 @@ class DirectJudge(ModelSettings, Direct):
     def plan(self, item: Case, votes: Sequence[Vote]) -> Sequence[Ballot]:
         """Plan every ballot at once; with ``early_stop`` only those that can still change the
         option.
+
+        ``early_stop`` has no effect if both orders are asked or any integer is accepted.
         """
         adaptive = (
             self.early_stop and not self.check_positional_bias and not item.criteria.any_integer
@@ -358,7 +367,7 @@ class DirectJudge(ModelSettings, Direct):
     ) -> list[DirectInstanceResult]:
         """Ask custom prompts exactly as they are written.
 
-        Valid outputs: options, ``(low, high)``, a range, or None: any integer.
+        ``valid_outputs``: options, ``(low, high)``, a range, or None for any integer.
         """
         options = [CriteriaOption(text) for text in _outputs(valid_outputs)]
         prompts = [judge_prompts] if isinstance(judge_prompts, str) else judge_prompts
@@ -374,7 +383,11 @@ class DirectJudge(ModelSettings, Direct):
     evaluate_with_custom_prompt = sync_edge(aevaluate_with_custom_prompt)
 
     async def aimprove(self, instance: InstanceLike, result: DirectInstanceResult) -> str:
-        """Return the judged text, rewritten to follow the result's feedback."""
+        """Return the judged text, rewritten to follow the result's feedback.
+
+        Raise a SetupError if there is no feedback, and a ModelError if the model does not write the
+        text.
+        """
         if not result.feedback:
             raise SetupError(
                 "the result has no feedback to improve by: judge with generate_feedback=True"
@@ -438,7 +451,9 @@ class DirectJudge(ModelSettings, Direct):
 
 
 def _outputs(valid: ValidOutputs) -> Sequence[str]:
-    """Return the options that may answer a custom prompt."""
+    """Return the options that may answer a custom prompt; raise a SetupError if there are none or
+    too many.
+    """
     if valid is None:
         return [ANY_INTEGER]
     if (

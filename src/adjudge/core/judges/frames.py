@@ -63,7 +63,7 @@ async def with_verdicts(
 
 
 def _with_fields(row: Row, columns: Mapping[str, str]) -> Row:
-    """Return the row with the named columns under the names of their fields."""
+    """Return the row with its columns renamed to fields, as ``columns`` maps them."""
     if isinstance(row.cells, Instance) or not columns:
         return row
     sources = {find_column(row.cells, column) or column: field for field, column in columns.items()}
@@ -88,7 +88,7 @@ def _library_of(frame: object) -> str:
 
 
 def _appended(frame: F, library: str, added: Mapping[str, list[Any]]) -> F:
-    """Return the frame with more columns, as a frame of the same library."""
+    """Return the frame with the added columns, typed as in its own library."""
     module: Any = sys.modules[library]
     made: Any = frame
     types = {name: "Float64" if name == "score" else _TEXT_OF[library] for name in added}

@@ -43,7 +43,7 @@ _READS = ("collect", "read_all", "to_table")
 
 
 class Frame(Protocol):
-    """A data frame of pandas, polars or their like."""
+    """A data frame, such as one from pandas or polars."""
 
     @property
     def columns(self) -> object:
@@ -52,7 +52,7 @@ class Frame(Protocol):
 
 
 class DataSet(Protocol):
-    """A data set of rows, such as those of Hugging Face and of Arrow."""
+    """A data set with rows, such as one from Hugging Face or Arrow."""
 
     @property
     def column_names(self) -> object:
@@ -104,7 +104,9 @@ def items_of(given: object, reader: str = "read_instances") -> list[Any]:
 
 
 def as_instance(item: object, field: str) -> Instance:
-    """Return a text, mapping of fields, row or instance as an instance."""
+    """Return a text, mapping of fields, row or instance as an instance; raise a SetupError for
+    others.
+    """
     if isinstance(item, Instance):
         return item
     if isinstance(item, Row):
@@ -122,7 +124,7 @@ def as_instance(item: object, field: str) -> Instance:
 def row_instance(row: Row) -> Instance:
     """Return a table row as an instance: the columns named like fields, or all columns if none is.
 
-    ``fit_to_criteria`` takes what else the criteria read from the row, once they are known.
+    ``fit_to_criteria`` later adds the other columns that the criteria read.
     """
     cells, place = row.cells, Message("row {row}", row=row.number)
     if isinstance(cells, Instance):
@@ -164,8 +166,8 @@ def mapping_instance(cells: Cells) -> Instance:
 
 
 def comparison_instance(item: Row | Cells) -> Instance:
-    """Return responses to compare, from a list or from numbered columns, with their other
-    fields.
+    """Return an instance with the responses to compare, from a list or from numbered columns, and
+    its other fields.
     """
     try:
         if not isinstance(item, Row):
@@ -187,8 +189,10 @@ def comparison_instance(item: Row | Cells) -> Instance:
 
 
 def fit_to_criteria(instance: Instance, criteria: Criteria) -> Instance:
-    """Add every field that the criteria read and the instance's row has, also under the names other
+    """Add the fields that the criterion reads from the instance's row, also under the names other
     tools use.
+
+    Raise a SetupError if there is nothing to judge.
     """
     row = instance.metadata.get("row")
     if not isinstance(row, Mapping):
@@ -312,7 +316,7 @@ def texts_of(cells: Cells) -> Fields:
 
 
 def _refuse_files(items: Sequence[object], reader: str) -> None:
-    """Raise a SetupError if every item is the name of a data file."""
+    """Raise a SetupError if every item is a path or the name of a data file."""
     # One file name among many texts is fine: a model may well have answered with it.
     if not items or not all(
         isinstance(item, Path) or (isinstance(item, str) and is_data_file(item)) for item in items
@@ -330,8 +334,8 @@ def _refuse_files(items: Sequence[object], reader: str) -> None:
 
 
 def as_criteria(given: CriteriaLike, kind: Kind, language: str) -> Criteria:
-    """Return ready-made criteria if the text names them, else a question with the options Yes and
-    No.
+    """Return a Criteria as it is, and a text as the ready-made criteria it names, else as a yes/no
+    question.
     """
     if isinstance(given, Criteria):
         return given
@@ -341,11 +345,13 @@ def as_criteria(given: CriteriaLike, kind: Kind, language: str) -> Criteria:
 
 
 def as_multi_criteria(given: MultiCriteriaLike, kind: Kind, language: str) -> MultiCriteria:
-    """Return several criteria as one; texts are read as by ``as_criteria`` and weigh the same."""
+    """Return several criteria as a MultiCriteria; texts are read as in ``as_criteria``, with equal
+    weights.
+    """
 
     def ready_made(item: MultiCriteriaItem) -> MultiCriteriaItem:
-        """Look up a text in the catalogue, which MultiCriteria does not know: it made a question of
-        it.
+        """Look up an item in the catalogue if MultiCriteria, which does not know it, made the item
+        from a text.
         """
         criterion = item.criterion
         was_text = criterion.name == criterion.description and criterion == yes_no_criteria(

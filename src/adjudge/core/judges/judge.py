@@ -35,11 +35,11 @@ from adjudge.messages import Message, join
 
 
 class Item(Protocol):
-    """One instance with one criterion: what a plan is made for."""
+    """An item to judge, such as an instance with a criterion."""
 
     @property
     def id(self) -> str | None:
-        """Return the caller's name for the item."""
+        """Return the caller's name for the item; None if it has none."""
         ...
 
 
@@ -211,7 +211,7 @@ class Judge(ConfiguredJudge, Generic[I, R]):
     ) -> CostEstimate:
         """Estimate what judging ``items`` would take, before anything is asked.
 
-        ``known`` holds what a run has already answered.
+        ``known``: the answers that a run already has.
         """
         answered, key = known or Known(), self.vote_keys()
         all_votes = self
@@ -227,8 +227,11 @@ class Judge(ConfiguredJudge, Generic[I, R]):
         return estimate(judge, items, answered, prices or PriceTable.load())
 
     def companion(self, criteria: Criteria) -> Companion | None:  # noqa: ARG002
-        """Return what this judge asks about a row that another judge asks about, so that a decision
-        model is asked both at once; None if that cannot be told from the other ballot.
+        """Return a function that maps another judge's ballot to this judge's ballot about the same
+        row.
+
+        A decision model is then asked both in one request. None if the ballot cannot be derived
+        that way.
         """
         return None
 
@@ -248,14 +251,12 @@ class Judge(ConfiguredJudge, Generic[I, R]):
         return ()
 
     def plan_if_allowed(self, item: I) -> Sequence[Ballot]:
-        """Like plan_all, but also for an item that is judged only if a condition holds that is
-        still unknown.
-        """
+        """Like ``plan_all``, but also plan an item whose precondition is not known yet."""
         return self.plan_all(item)
 
     def row_criteria(self) -> Criteria | None:
-        """Return the criterion of a judge that brings its own, with the fields of a row that it
-        reads.
+        """Return the judge's own criterion, which names the fields of a row that it reads; None if
+        it has none.
         """
         criteria = getattr(self, "criteria", None)
         return criteria if isinstance(criteria, Criteria) else None

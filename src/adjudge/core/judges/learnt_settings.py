@@ -27,7 +27,7 @@ UNKNOWN_DAY = Message("an unknown day")
 
 
 def day_of(date: object) -> object:
-    """Return a stored date, with the words for an unknown one as a message."""
+    """Return a stored date; the words for an unknown date become a translatable message."""
     return UNKNOWN_DAY if date == str(UNKNOWN_DAY) else date
 
 
@@ -119,7 +119,7 @@ class LearntWeights(FromLabels):
 
 @light_dataclass(frozen=True, kw_only=True)
 class LearntTemperature(FromLabels):
-    """The temperature that calibrates one model's probabilities."""
+    """The temperature that calibrates one model's probabilities, learnt from human labels."""
 
     model: str
     temperature: float
@@ -198,15 +198,15 @@ class Learnt:
             file.write((json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode())
 
     def cascade_for(self, criteria: str) -> CascadeThresholds:
-        """Return the thresholds for one criterion."""
+        """Return the thresholds for one criterion; raise a SetupError if there are none."""
         return _find(self.cascades, criteria, CascadeThresholds)
 
     def weights_for(self, criteria: str) -> LearntWeights:
-        """Return the weights for one criterion."""
+        """Return the weights for one criterion; raise a SetupError if there are none."""
         return _find(self.weights, criteria, LearntWeights)
 
     def temperature_for(self, criteria: str) -> LearntTemperature:
-        """Return the temperature for one criterion."""
+        """Return the temperature for one criterion; raise a SetupError if there is none."""
         return _find(self.temperatures, criteria, LearntTemperature)
 
 

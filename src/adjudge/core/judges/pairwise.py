@@ -53,10 +53,10 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
 
     Parameters:
         tie_enabled: whether a tie is offered and accepted.
-        contests: "joint": one call compares all responses; "pairs": every two of them are a
+        contests: "joint": one call compares all responses; "pairs": each pair of them is a
             separate contest.
-        rotations: ask in orders in which every response is equally often at every position, and
-            before every other.
+        rotations: ask in several orders, in which every response is equally often at every
+            position and before every other.
     """
 
     tie_enabled: bool = True
@@ -70,7 +70,10 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         super().check_settings()
 
     def instance_of(self, item: InstanceLike | PairwiseLike) -> Instance:
-        """Return the item as an instance; a list of texts becomes its responses."""
+        """Return the item as an instance; a list of texts becomes its responses.
+
+        Raise a SetupError for a single text, which cannot be compared.
+        """
         if isinstance(item, Instance):
             return (
                 item
@@ -100,7 +103,10 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         return Case(instance, criteria)
 
     def check(self, item: Case) -> None:
-        """Raise a SetupError unless there are two responses or more, in the examples too."""
+        """Raise a SetupError if there are fewer than two responses, or if an example is malformed.
+
+        An example needs a list of responses, and the label of one of them or a tie.
+        """
         name, field = item.criteria.name, item.criteria.to_evaluate_field
         responses = shown_fields(item.criteria, item.instance)[field]
         if isinstance(responses, str) or len(responses) < 2:
@@ -170,7 +176,9 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         return self.tie_enabled
 
     def pool(self, item: Case, votes: Sequence[Vote]) -> PairwiseInstanceResult:
-        """Pool all contests by all votes, both orders included."""
+        """Pool all contests from all votes, whatever their order; add the positional bias if it is
+        checked.
+        """
         result = self._pool_votes(item, votes)
         return (
             replace(result, positional_bias=self._bias(item, votes))
@@ -301,7 +309,9 @@ class ContestSettings:
 
 
 def _by_order(votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
-    """Split votes into those in the given order and those in the reversed one."""
+    """Return the votes in the given order and those in the reversed one; other orders are
+    dropped.
+    """
     forward = [vote for vote in votes if vote.order == tuple(sorted(vote.order or ()))]
     backward = [
         vote for vote in votes if vote.order == tuple(sorted(vote.order or (), reverse=True))
@@ -315,11 +325,11 @@ class PairwiseJudge(ContestSettings, ModelSettings, Pairwise):
     """Asks models which of two or more responses is better.
 
     Parameters:
-        judge_description_prompt: who the judge is told to be.
+        judge_description_prompt: the role that the prompt gives the judge.
         mode: "generate": the model writes a verdict with its explanation; "likelihood": the options
-            are compared by their log-probability, nothing is written. By default local models do
-            the latter, all others the former.
-        on_generation_failure: EvalAssist's name of ``on_failure``.
+            are compared by log-probability, and nothing is written. By default local models use
+            "likelihood" and other models that write use "generate".
+        on_generation_failure: EvalAssist's name for ``on_failure``.
     """
 
     judge_description_prompt: str | None = None
@@ -332,7 +342,9 @@ class PairwiseJudge(ContestSettings, ModelSettings, Pairwise):
         check_written(self.panel, judge_description_prompt=self.judge_description_prompt)
 
     def check(self, item: Case) -> None:
-        """Raise a SetupError also if likelihood mode has too few letters for the responses."""
+        """Like the base class, but also raise a SetupError if likelihood mode has too few letters
+        for the responses.
+        """
         super().check(item)
         for ballot in self.ballots(item)[:1]:
             if ballot.mode == "likelihood" and ballot.model not in self.panel.deciding:

@@ -102,7 +102,9 @@ NO_MODELS = ModelPanel()
 
 
 class Alias:
-    """A second name of a setting: accepted when a judge is made, and read back afterwards."""
+    """A second name for a setting: accepted when a judge is made; afterwards it reads and sets the
+    setting.
+    """
 
     def __init__(self, setting: str) -> None:
         self.setting, self._name = setting, ""
@@ -170,7 +172,9 @@ def _settings_of(judge: type["DataclassInstance"]) -> dict[str, Field[Any]]:
 
 
 def _translate(name: str, value: object) -> object:
-    """Turn EvalAssist's boolean ``self_consistency`` into a number of votes."""
+    """Turn EvalAssist's boolean ``self_consistency`` into a number of votes; keep all other
+    values.
+    """
     if name == "self_consistency" and isinstance(value, bool):
         return SELF_CONSISTENCY if value else 1
     return value
@@ -204,7 +208,7 @@ class OwnSettings:
 
 
 class AskOptions(TypedDict):
-    """Options that a judge hands on to the judges it asks."""
+    """Options that a judge passes on to the judges it uses."""
 
     language: str
     temperature: float | None
@@ -244,9 +248,9 @@ class ModelSettings(VoteSettings):
     """Like VoteSettings, with the models to ask.
 
     Parameters:
-        models: one model or a panel: ids, model objects, functions ``prompt -> text`` or engines of
-            unitxt's; None is the embedded model.
-        inference_engine: EvalAssist's name of ``models``.
+        models: one model or a panel, as ids, model objects, functions ``prompt -> text`` or unitxt
+            engines; None is the embedded model.
+        inference_engine: EvalAssist's name for ``models``.
     """
 
     models: EngineLike | Sequence[EngineLike] | None = field(
@@ -255,7 +259,7 @@ class ModelSettings(VoteSettings):
     inference_engine: EngineLike | Sequence[EngineLike] | None = alias("models")
 
     def open_models(self) -> ModelPanel:
-        """The models, ready to be asked."""
+        """Return the models, ready to be asked."""
         return ModelPanel.of(self.models)
 
 

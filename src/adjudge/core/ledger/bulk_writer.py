@@ -71,7 +71,7 @@ class BulkLedger:
 
 @contextmanager
 def bulk_ledger(folder: Path) -> Iterator[BulkLedger]:
-    """Make a new ledger in ``folder``, which has none."""
+    """Make a ledger in ``folder``, which must not have one yet, and yield it to be filled."""
     path = folder / FILE
     try:
         with connect(path) as connection:

@@ -27,7 +27,9 @@ class SettingChange(NamedTuple):
     now: object
 
     def __str__(self) -> str:
-        """Return the change in a few words; long values are not shown."""
+        """Return the change in a few words; lists and mappings are not shown, and long texts are
+        cut.
+        """
         name, values = ".".join(self.path), (self.before, self.now)
         if any(isinstance(value, Mapping | list) for value in values):
             return name

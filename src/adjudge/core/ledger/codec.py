@@ -130,7 +130,9 @@ def judgment_row(
 
 
 def verdict_text(record: JudgmentRecord) -> str | None:
-    """Return the verdict in a word; for responses without names, the index of the better one."""
+    """Return the verdict in a word, or for responses without names the index of the better one;
+    None without either.
+    """
     verdict = record.verdict
     choice = record.choice if verdict is None else verdict
     return None if choice is None else str(choice)
@@ -143,7 +145,7 @@ def flag_bit(flag: Flag) -> int:
 
 @lru_cache
 def flags_in(column: int) -> tuple[Flag, ...]:
-    """Return the flags in a column."""
+    """Return the flags that a value of the flags column stands for."""
     return tuple(flag for flag in FLAGS if column & flag_bit(flag))
 
 
@@ -313,8 +315,9 @@ def _decode_judgment(
 def outcomes_in(
     rows: Iterable[tuple[Any, ...]],
 ) -> Iterator[tuple[tuple[Any, ...], StoredOutcome | None]]:
-    """Yield each row whose checksum was checked with its outcome; None for rows of which the record
-    must be read.
+    """Yield each row with its outcome, or with None if its whole record must be read.
+
+    The checksums of the rows must have been verified.
     """
     stored: _StoredJudgment | None = None
     for row in rows:
@@ -366,7 +369,7 @@ def _contents(stored: JsonObject) -> JsonObject:
 
 
 def exported_judgment(record: JudgmentRecord, judge_identity: str | None) -> JsonDict:
-    """Return a judgment in the form of the JSONL export, with its votes."""
+    """Return a judgment, with its votes, in the form of the JSONL export."""
     return {
         "judge": record.judge,
         "row": record.row,
@@ -443,7 +446,7 @@ def _columns(vote: VoteRecord) -> tuple[JsonValue, ...]:
 
 
 def _extras_of(vote: VoteRecord) -> JsonDict:
-    """Return everything else about a vote, without empty values."""
+    """Return the data of a vote that has no column of its own, without empty values."""
     usage = vote.usage
     extras: JsonDict = {
         **vote.details,  # type: ignore[dict-item]
@@ -604,7 +607,7 @@ _raw_decode = json.JSONDecoder().raw_decode
 
 
 def _object(text: object) -> JsonDict:
-    """Return the object in a JSON column."""
+    """Return the object in a JSON column; raise SQLite's error if there is none."""
     if not isinstance(text, str):
         raise sqlite3.DatabaseError(
             Message("holds {type} where adjudge writes JSON", type=type(text).__name__)

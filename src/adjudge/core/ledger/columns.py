@@ -101,7 +101,9 @@ class KnownColumns:
         return spellings
 
     def spelling_of(self, name: str) -> str:
-        """Return the stored spelling of a name written in another case."""
+        """Return the stored spelling of a name in any case; the name itself if none or several
+        match.
+        """
         all_names = [
             *(*self.names(), *self.fields, *self.criteria, *self.dimensions, *self.columns),
         ]
@@ -130,7 +132,7 @@ class Binder:
 
 
 def _from_votes(what: str) -> str:
-    """Return an expression over all votes of a judgment."""
+    """Return an SQL expression that aggregates over all votes of a judgment."""
     # A judgment stores the keys of its votes joined, so a recursive query cuts them apart.
     return (
         f"(SELECT {what} FROM (WITH RECURSIVE place(byte) AS (SELECT 1 UNION ALL "  # noqa: S608
@@ -279,7 +281,10 @@ class SortKey:
 
 
 def sort_key(name: str, known: KnownColumns) -> SortKey:
-    """Return the key of a column. By a criterion, rows are sorted by their judgment by that one."""
+    """Return the sort key of a column; raise a SetupError if there is no such column.
+
+    A criterion sorts rows by their judgment under that criterion.
+    """
     binder, plain = Binder("k"), name.removeprefix("-")
     column = resolve_column(plain, known, binder)
     if column is None:
@@ -299,12 +304,14 @@ def sort_key(name: str, known: KnownColumns) -> SortKey:
 def rows_key(
     sort: Literal["worst", "best"], measures: Mapping[str, float], counts: Sequence[str]
 ) -> SortKey:
-    """Return the key of rows that are judged by several criteria, some of which count.
+    """Return the sort key for rows that are judged by several criteria, some of whose scores are
+    counts.
 
     Failed rows come first, then abstained ones, then the others by the share of their measures that
     failed: with a score below the middle of the scale, or a count above 0. A count that is never 0,
-    such as steps, thus places no row, and no row is first because its count is 0. ``measures``:
-    criterion → the middle of its scale.
+    such as steps, thus places no row, and no row is first because its count is 0.
+
+    ``measures``: criterion → the middle of its scale.
     """
     binder = Binder("k")
     below = " ".join(
@@ -330,14 +337,16 @@ NUMBERS = ("agreement", "probability", "tokens", "seconds")
 
 
 def number_columns(names: Collection[str]) -> str:
-    """Return the SQL of some of ``NUMBERS``, to follow what is selected already."""
+    """Return the SQL of some of ``NUMBERS``, to append to the columns that a query selects."""
     return "".join(f", {_COMMON[name].sql}" for name in NUMBERS if name in names)
 
 
 def known_fields(
     connection: sqlite3.Connection, judge: str, rows: int = _FIRST_ROWS
 ) -> tuple[str, ...]:
-    """Return the names of the texts of a judge's first rows; of all rows if ``rows`` is -1."""
+    """Return the text fields that a judge's first ``rows`` rows have; all rows if ``rows`` is
+    -1.
+    """
     query = "SELECT instance FROM judgments WHERE judge = ? ORDER BY number LIMIT ?"
     names = (
         f"SELECT DISTINCT key FROM ({query}) AS row, "  # noqa: S608 - texts of ours
@@ -353,8 +362,9 @@ def known_fields(
 def known_data_columns(
     connection: sqlite3.Connection, judge: str, rows: int = _FIRST_ROWS
 ) -> tuple[str, ...]:
-    """Return the columns of the data in a judge's first rows, or in all rows if ``rows`` is -1,
-    without those that are texts of the row under the same name.
+    """Return the data columns in a judge's first ``rows`` rows, or in all if ``rows`` is -1.
+
+    Columns that are text fields under the same name are left out.
     """
     query = "SELECT id, result FROM judgments WHERE judge = ? ORDER BY number LIMIT ?"
     # a column that names the rows is the built-in id; a cell that is also a text is an object

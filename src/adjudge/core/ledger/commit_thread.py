@@ -110,8 +110,8 @@ class CommitThread:
         self._hand_over()
 
     def _hand_over(self) -> None:
-        """Hand the next group to the thread, one at a time: rows that come meanwhile form the
-        next.
+        """Hand the next group to the thread, one at a time; rows that come meanwhile form the group
+        after it.
         """
         if self._next.rows and not self._busy:
             self._busy = True

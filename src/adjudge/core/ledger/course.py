@@ -15,7 +15,7 @@ _FAILED = "('unreadable', 'refused', 'model_error')"
 
 @dataclass
 class Stretch:
-    """A part of the time in which votes came."""
+    """A part of the run's time, with the votes that came in it."""
 
     begins: float
     """Seconds since the first vote."""

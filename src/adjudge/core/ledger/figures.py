@@ -83,9 +83,9 @@ def figures_of(
     *,
     whole: bool = True,
 ) -> Figures:
-    """Return the figures of a judge.
+    """Return a judge's figures.
 
-    ``configuration``: that of the judge. ``whole``: also read every judgment for the figures that
+    ``configuration``: the judge's own. ``whole``: also read every judgment for the figures that
     need it; counts and scores come from the index alone, in one pass.
     """
     several = len(configuration.criteria) > 1

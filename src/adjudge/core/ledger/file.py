@@ -203,7 +203,7 @@ def _check_resumable(
 def _note_readers(
     connection: sqlite3.Connection, folder: Path, facts: JsonObject, configuration: JsonObject
 ) -> None:
-    """Warn if another version of the reply reader is used than before, and note it."""
+    """Warn if this version of the reply reader has not read the run before, and note it."""
     stored_readers = facts.get(READERS)
     old_readers = (
         set(stored_readers)
@@ -374,7 +374,7 @@ def refuse_older(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _incomplete_tables(connection: sqlite3.Connection) -> list[str]:
-    """Return the tables without all of today's columns."""
+    """Return the tables that lack one of today's columns."""
     return [
         table
         for table, columns in COLUMNS.items()
@@ -438,8 +438,10 @@ def used_in(connection: sqlite3.Connection) -> dict[str, Usage]:
 
 
 def repeated_usage(connection: sqlite3.Connection) -> dict[tuple[str, str], Usage]:
-    """Return, by judge and criterion, the usage that would count twice if each judgment counted its
-    votes: rows with the same content share their votes.
+    """Return, per judge and criterion, the usage that would be counted again if every judgment
+    counted its votes.
+
+    Rows with the same content share their votes.
     """
     rows = connection.execute(_REPEATED)
     return {(judge, criterion): Usage(*numbers) for judge, criterion, *numbers in rows}
@@ -524,7 +526,7 @@ def refuse_links_below(folder: Path) -> None:
 def refuse_strange_schema(
     connection: sqlite3.Connection, path: Path, tables: Iterable[str] = tuple(COLUMNS)
 ) -> None:
-    """Raise a RunError unless the ledger is tables with plain columns."""
+    """Raise a RunError if the ledger has views, triggers, virtual tables or computed columns."""
     # Views, triggers and computed columns would run SQL of whoever put them there.
     for kind, name, sql in connection.execute("SELECT type, name, sql FROM main.sqlite_master"):
         if kind in ("view", "trigger") or _VIRTUAL.match(sql or ""):

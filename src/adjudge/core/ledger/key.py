@@ -16,9 +16,10 @@ def key_of(
 ) -> bytes:
     """Return the key of a ballot's vote: the question, its wording, and the model.
 
-    ``model``: its identity, since one name may be served in two places. ``wordings``: those of the
-    run's beginning, so answers are found even if a newer version words prompts differently.
-    ``asked``: the part of the ballot that is asked, if that is not all of it.
+    ``model``: its identity, since one name may be served in two places. ``wordings``: the prompt
+    wordings at the start of the run, so answers are found even if a newer version words prompts
+    differently. ``asked``: the identity of what the model is shown, if that is not the whole
+    ballot.
     """
     if ballot.mode == "decide":  # the model's identity includes the version of this wording
         return _key(ballot.id, "", model)

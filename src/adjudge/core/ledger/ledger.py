@@ -161,7 +161,7 @@ class Ledger:
             self._held = stack.pop_all()
 
     def close(self) -> None:
-        """Write what waits, and close the file."""
+        """Write everything that is still waiting, and close the file."""
         self._held.close()
 
     def recall(self, ballots: Sequence[Ballot], keys: Sequence[bytes]) -> list[Vote | None]:

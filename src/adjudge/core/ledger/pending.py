@@ -87,8 +87,8 @@ class Batch:
 
     @property
     def asked(self) -> float:
-        """The last time the provider was asked to create it, and may have done so; 0 if that is
-        excluded.
+        """The last time the provider was asked to create it and may have done so; 0 if it cannot
+        have.
         """
         return float(self.more.get("asked", self.created))
 
@@ -145,7 +145,7 @@ def collectable(batches: Iterable[Batch]) -> list[Batch]:
 
 
 def batches_in(connection: sqlite3.Connection) -> list[Batch]:
-    """Return the batches of a ledger, the oldest first; an older ledger has none."""
+    """Return the readable batches of a ledger, the oldest first; an older ledger has none."""
     if not columns_in(connection, "batches"):
         return []
     rows = connection.execute(f"{select('batches')} ORDER BY created, id").fetchall()

@@ -290,7 +290,8 @@ def rows_of(connection: sqlite3.Connection, filters: Filters) -> frozenset[int]:
 
 
 def sorted_numbers(connection: sqlite3.Connection, judge: str, key: SortKey) -> Sequence[int]:
-    """Return every judgment of a judge in the order of a key.
+    """Return every judgment of a judge in the order of a key; raise a SetupError if sorting takes
+    too long.
 
     It takes four bytes per judgment, whatever the key; SQLite keeps the rest in a file.
     """
@@ -488,7 +489,9 @@ def _search_in_order(
 
 
 def _is_line(connection: sqlite3.Connection, search: _Search, number: int) -> bool:
-    """Return True if a matching judgment is a line of its own: the first of its row in the list."""
+    """Return True if a matching judgment has its own line: it is the first of its row in the
+    list.
+    """
     filters = search.filters
     if filters.rows is not None and number + 1 not in filters.rows:
         return False
@@ -673,10 +676,10 @@ def _preview(value: JsonValue) -> str:
 def find_row(
     connection: sqlite3.Connection, judge: str, wanted: str, per_row: int = 1
 ) -> int | None:
-    """Return the judgment, from 1, of the row with that id; else the first of the row with that
+    """Return the judgment, from 1, of the row with that id, else the first of the row with that
     number.
 
-    ``per_row``: judgments per row.
+    Return None if there is neither. ``per_row``: judgments per row.
     """
     of_id = "SELECT number FROM judgments WHERE judge = ? AND id = ? ORDER BY number LIMIT 1"
     if match := connection.execute(of_id, (judge, wanted)).fetchone():
@@ -688,7 +691,9 @@ def find_row(
 
 
 def row_of_id(connection: sqlite3.Connection, judge: str, id: str, criterion: str) -> int | None:
-    """Return the index, from 0, of the row with that id, judged by that criterion."""
+    """Return the index, from 0, of the row with that id, judged by that criterion; None if there is
+    none.
+    """
     query = (
         "SELECT number FROM judgments WHERE judge = ? AND id = ? AND criterion = ? "
         "ORDER BY number LIMIT 1"
@@ -702,8 +707,7 @@ def neighbours(
 ) -> tuple[int | None, int | None]:
     """Return the rows before and after that of ``group``, from 1; None at the ends.
 
-    If they have several criteria, it is their judgment by the same criterion as the one at
-    ``index``.
+    With several criteria, each is the row's judgment by the same criterion as the one at ``index``.
     """
     current = next(judgment for judgment in group if judgment.index == index)
     order = [judgment.criterion for judgment in group] if len(group) > 1 else []
@@ -728,8 +732,8 @@ def last_row(connection: sqlite3.Connection, judge: str) -> int:
 
 
 def same_text(connection: sqlite3.Connection, judge: str, number: int) -> list[JsonDict]:
-    """Return other judgments of rows with equal content, by any judge and criterion; ``number``
-    from 0.
+    """Return up to 20 other judgments of rows with equal content, by any judge and criterion;
+    ``number`` from 0.
 
     Every judgment is read.
     """

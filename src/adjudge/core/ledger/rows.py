@@ -123,7 +123,9 @@ def columns_in(connection: sqlite3.Connection, table: str) -> list[str]:
 
 
 def checked_key(key: object) -> bytes:
-    """Return the key of a vote's ballot, which is read without the rest of its row."""
+    """Return the key of a vote's ballot, which is read without its row; raise SQLite's error if it
+    is none.
+    """
     if not isinstance(key, bytes):
         raise sqlite3.DatabaseError(Message("a vote does not say which ballot it answers"))
     return key
@@ -174,14 +176,14 @@ def _quick_checksum(table: str, values: Sequence[Any]) -> int | None:
 def refuse_damaged_rows(
     connection: sqlite3.Connection, tables: Iterable[str] = tuple(COLUMNS)
 ) -> None:
-    """Check the checksum of every row of ``tables``."""
+    """Raise SQLite's error if the checksum of any row of ``tables`` does not match."""
     for table in tables:
         for row in connection.execute(select(table)):
             verify_row(table, row)
 
 
 def storable(text: str | None) -> str | None:
-    """Return the text with half surrogate pairs escaped: they have no UTF-8."""
+    """Return the text with half surrogate pairs escaped, since UTF-8 cannot encode them."""
     return (
         text
         if text is None or text.isascii()

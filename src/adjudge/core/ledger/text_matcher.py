@@ -23,7 +23,7 @@ _Text = tuple[str, bytes]
 
 
 class TextMatcher:
-    """Answers the queries of one list."""
+    """Runs the queries of one list, and matches their regular expressions outside SQLite."""
 
     def __init__(self, connection: sqlite3.Connection, condition: Condition | None) -> None:
         self._connection = connection

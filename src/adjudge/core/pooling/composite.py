@@ -17,8 +17,9 @@ from adjudge.core.domain.results import DirectInstanceResult, Status
 def composite(
     instance: Instance, multi: MultiCriteria, results: Sequence[DirectInstanceResult]
 ) -> MultiCriteriaDirectInstanceResult:
-    """Return the weighted sum: 0 unless required items reach their maximum, and None while a
-    verdict is missing.
+    """Return the weighted sum of the scores, with its bounds.
+
+    It is 0 if a required item misses its maximum, and None while a verdict is missing.
     """
     entries = tuple(
         _entry(item, result, multi) for item, result in zip(multi.items, results, strict=True)
@@ -33,7 +34,7 @@ def composite(
 def _entry(
     item: MultiCriteriaItem, result: DirectInstanceResult, multi: MultiCriteria
 ) -> MultiCriteriaItemResult:
-    """Return one criterion's part in the aggregate."""
+    """Return one criterion's part in the aggregate, without a score if it has no usable verdict."""
     nothing = MultiCriteriaItemResult(item, result, None, None)
     if result.status is not Status.SCORED or result.option is None:
         return nothing
@@ -47,7 +48,7 @@ def _entry(
 def _bounds(
     entries: Sequence[MultiCriteriaItemResult], multi: MultiCriteria
 ) -> tuple[float, float]:
-    """Return the range of the aggregate, whatever the missing verdicts would be."""
+    """Return the lowest and the highest aggregate that the missing verdicts allow."""
     required = [entry for entry in entries if entry.item.required]
     if any(
         entry.score is not None and entry.score < multi.maximum(entry.item) for entry in required

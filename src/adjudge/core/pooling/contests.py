@@ -32,12 +32,12 @@ class Contest:
     """Shares of the valid votes for the first, for a tie, and for the second."""
 
     def seen_from(self, index: int) -> float | None:
-        """Return the value for this response."""
+        """Return the contest's value for this response; None without a valid vote."""
         return self.value if self.value is None or index == self.first else 1.0 - self.value
 
     def agreeing(self, best: Collection[int]) -> float:
-        """Return the share of the valid votes for this outcome: responses in ``best`` win, two of
-        them are equal.
+        """Return the share of the valid votes for an outcome in which the responses in ``best``
+        win, or tie if both are.
         """
         if {self.first, self.second} <= set(best):
             return self.shares[1]
@@ -45,7 +45,7 @@ class Contest:
 
 
 def contests(votes: Sequence[Vote], count: int, tie_enabled: bool) -> list[Contest]:
-    """Return a contest for every pair of responses, by all votes that compare the two."""
+    """Return a contest for every pair of responses, pooled from all votes that compare the two."""
     return [
         _contest(index_a, index_b, votes, tie_enabled)
         for index_a, index_b in combinations(range(count), 2)
@@ -83,8 +83,8 @@ def best_or_tie(rates: Sequence[float | None], tie_enabled: bool) -> Selection |
 
 
 def certainty_of(best: Sequence[int], pooled: Sequence[Contest]) -> float | None:
-    """Return the share of the valid votes that agree that ``best`` are the best: the mean over
-    their contests.
+    """Return the share of the valid votes that agree that ``best`` are the best, averaged over
+    their contests; None without a contest.
     """
     shares = [
         contest.agreeing(best)
@@ -97,6 +97,8 @@ def certainty_of(best: Sequence[int], pooled: Sequence[Contest]) -> float | None
 def explanation_of(best: Sequence[int], pooled: Sequence[Contest]) -> str | None:
     """Return the explanation of the first contest with the selected outcome: won, or equal if
     several are best.
+
+    Return None if no such contest has one.
     """
     if len(best) == 1:
         matching = [
@@ -160,8 +162,8 @@ def _contest(first: int, second: int, votes: Sequence[Vote], tie_enabled: bool) 
 
 
 def _split_outcome(leaders: Sequence[float], tie_enabled: bool) -> float:
-    """Return the outcome of an even split: a tie, or, if ties are off, the first response if any
-    vote named it.
+    """Return the outcome of an even split: a tie. If ties are off, the first response wins if it is
+    among the leaders, else the second.
     """
     return 0.5 if tie_enabled else max(value for value in leaders if value != 0.5)
 
@@ -239,8 +241,8 @@ def balanced_orders(count: int) -> list[tuple[int, ...]]:
 
 
 def flip_rate(forward: Sequence[Vote], backward: Sequence[Vote]) -> float | None:
-    """Return the share of votes that change with the order, per sample of a model; None without
-    such a pair.
+    """Return the share of votes that change with the order, paired by model, responses and sample;
+    None without a pair.
     """
     backward_options = {
         (_question_key(vote), vote.sample): vote.verdict.option for vote in backward if vote.verdict
@@ -259,7 +261,7 @@ def flip_rate(forward: Sequence[Vote], backward: Sequence[Vote]) -> float | None
 
 
 def noise_rate(*orders: Sequence[Vote]) -> float | None:
-    """Return the share of vote pairs that differ with the same question and order; None without
+    """Return the share of vote pairs with the same question and order that differ; None without
     such a pair.
     """
     differ = [

@@ -23,7 +23,7 @@ class Majority(NamedTuple):
 
 
 def majority(said: Sequence[str], criteria: Criteria) -> Majority | None:
-    """Return the option with most votes in ``said``.
+    """Return the option with the most votes in ``said``; None without votes.
 
     A tie goes to the option with the lowest score, then to the one listed first.
     """
@@ -111,7 +111,8 @@ def panel(
 ) -> Panel:
     """Pool every model's own votes.
 
-    A model with fewer than ``min_valid`` valid votes is excluded, with the reason.
+    A model with fewer than ``min_valid`` valid votes, or whose option has no score, is excluded,
+    with the reason.
     """
     counted: list[ModelVerdict] = []
     excluded: dict[str, str] = {}
@@ -138,7 +139,9 @@ def any_abstained(votes: Sequence[Vote]) -> bool:
 
 
 def explain_exclusion(votes: Sequence[Vote], min_valid: int) -> str:
-    """Return the most common reason of the votes without a verdict."""
+    """Return why a model is excluded: its option has no score, or too few votes are valid and why
+    most failed.
+    """
     valid = sum(vote.valid for vote in votes)
     if valid >= min_valid:
         return Message("the option it chose has no score")
@@ -253,5 +256,5 @@ def _ignored_settings(votes: Sequence[Vote], persona: bool) -> Iterator[str]:
 
 
 def _count_samples(model: str, votes: Sequence[Vote]) -> int:
-    """Return how often the model was asked the same."""
+    """Return the number of different samples that the model was asked for."""
     return len({vote.sample for vote in votes if vote.model == model})

@@ -21,7 +21,7 @@ _RULES: Mapping[str, Callable[[Sequence[float]], float]] = {
 
 
 def aggregate(numbers: Sequence[float], how: Aggregation) -> float:
-    """Return one number for all: the mean, the median, the lowest or the highest."""
+    """Return the mean, the median, the lowest or the highest of the numbers, as ``how`` says."""
     return _RULES[how](numbers)
 
 

@@ -67,7 +67,7 @@ def labels_of(ballot: Ballot) -> tuple[str, ...]:
 
 @light_dataclass(frozen=True)
 class _MappedQuestion:
-    """The question of a ballot, whatever text is judged."""
+    """The question of a ballot, which does not depend on the judged text."""
 
     question: DecisionQuestion
     labels: tuple[str, ...]

@@ -109,7 +109,7 @@ class Template:
 
 @cache
 def load(name: str, language: str) -> Template:
-    """Return the template ``name`` in ``language``."""
+    """Return the template ``name`` in ``language``; raise a SetupError if there is none."""
     check_language(language)
     path = Path(__file__).parent / "templates" / language / f"{name}.jinja"
     if not path.is_file():
@@ -144,7 +144,9 @@ def _templates(language: str) -> Mapping[str, Path]:
 
 
 def wordings(language: str) -> dict[str, str]:
-    """Return the wording of every template, for a run's provenance."""
+    """Return the wordings that the record of any judge has; those for special judges are left
+    out.
+    """
     # Templates for parts of a row are recorded only by the judges that ask about parts.
     left_out = (
         *_ABOUT_SENTENCES,
@@ -240,7 +242,9 @@ def _fence_parts(ballot: Ballot) -> list[str]:
 
 
 def render_repair(ballot: Ballot, prompt: Prompt, reply: str, reason: str) -> Prompt:
-    """Return the conversation so far with a turn that says what was wrong with the last reply."""
+    """Return the conversation so far, plus a turn that explains what was wrong with the last
+    reply.
+    """
     question, bounds = ballot.question, _bounds(ballot.question)
     answer_values = {
         "options": list(question.labels),
@@ -274,7 +278,7 @@ def _lists(question: Question) -> list[dict[str, object]]:
 
 
 def _bounds(question: Question) -> list[str]:
-    """Return the bounds of a number, in writing; empty if no number is asked for."""
+    """Return the bounds of a number as texts; empty if no number is asked for."""
     return [
         f"{bound:g}" for bound in (question.bounds or () if isinstance(question, Rating) else ())
     ]
@@ -336,7 +340,7 @@ def neutral_instances(
 ) -> tuple[Instance, ...]:
     """Return ordinary texts in the given fields; a model's answers about them are its prior.
 
-    ``compared``: the field that holds responses, and their number; they are all the same.
+    ``compared``: the field that holds responses, and their number; all responses are equal.
     """
     from adjudge.core.reading.values import plain_yaml
 

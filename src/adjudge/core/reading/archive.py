@@ -39,7 +39,9 @@ def entry_names(path: Path) -> tuple[str, ...]:
 
 
 def entries(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
-    """Yield (name, content) of the wanted entries, in order."""
+    """Yield (name, content) of the wanted entries, in order; raise RunError if one is unsafe,
+    damaged or too large.
+    """
     total = 0
     with _open_archive(path) as archive, path.open("rb") as file:
         for info in _safe_entries(archive, path):
@@ -52,7 +54,9 @@ def entries(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, by
 
 
 def unpacked_size(path: Path) -> int:
-    """Return the unpacked size of a gzip file in bytes."""
+    """Return the unpacked size of a gzip file in bytes; raise RunError if it is damaged or too
+    large.
+    """
     total = 0
     try:
         with gzip.open(path) as file:

@@ -69,13 +69,15 @@ def first_of(value: Object, *keys: str) -> Any:
 
 
 def text_at(value: Object, *keys: str) -> str:
-    """Return the text of the first key that has a value."""
+    """Return the value of the first key that has one; an empty text if it is not a text."""
     text = first_of(value, *keys)
     return text if isinstance(text, str) else ""
 
 
 def id_at(value: Object, *keys: str) -> str | None:
-    """Return the id of the first key that has a value."""
+    """Return the value of the first key that has one, as an id; None if it is not a text or a
+    number, or empty.
+    """
     id_value = first_of(value, *keys)
     return str(id_value) if isinstance(id_value, str | int) and id_value != "" else None
 
@@ -125,8 +127,8 @@ def whole_items(text: str) -> tuple[list[object], str]:
 
 
 def as_text(value: object) -> str:
-    """Return a value as readable text: a text as it is, anything else as JSON, and media
-    as a word.
+    """Return a value as readable text: a text as it is, anything else as JSON, with embedded media
+    replaced by placeholders.
     """
     if value is None:
         return ""
@@ -139,7 +141,10 @@ def as_text(value: object) -> str:
 
 
 def _without_bytes(match: re.Match[str]) -> str:
-    """Replace base64 by a word. A match without upper case, lower case or digits is a long word."""
+    """Replace base64 data with a placeholder.
+
+    A match without upper case, lower case or digits is a long word, and stays.
+    """
     if all(re.search(kind, match[0]) for kind in ("[a-z]", "[A-Z]", "[0-9]")):
         return media("base64", len(match[0]))
     return match[0]
@@ -277,7 +282,9 @@ def _moment(value: object) -> float | None:
 
 
 def time_at(value: Object, *keys: str) -> float | None:
-    """Return the moment of the first key that has a value, in seconds."""
+    """Return the moment of the first key that has a value, in seconds; None if it is not a valid
+    moment.
+    """
     return seconds_of(first_of(value, *keys))
 
 
@@ -402,7 +409,9 @@ _DUMPS = ("model_dump", "to_dict", "export", "dict")
 
 
 def plain(value: object, depth: int = 0) -> Any:
-    """Return an SDK's object as JSON: its dump, else its fields."""
+    """Return an SDK's object as JSON-ready data: its dump, else its fields, its items or its
+    text.
+    """
     if value is None or isinstance(value, str | int | float | bool) or depth > _DEEPEST:
         return value
     if isinstance(value, Mapping):

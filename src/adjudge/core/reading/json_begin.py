@@ -15,8 +15,9 @@ _LONGEST_CUT = 1000
 
 
 def begin_object(text: str) -> JsonDict:
-    """Return the members before the break. The broken value is read in part: the first items of a
-    list, the start of a text.
+    """Return the members of a JSON object that may break off; empty if the text is no object.
+
+    The broken value is read in part: the first items of a list, the start of a text.
     """
     try:
         data = json.loads(text)

@@ -28,8 +28,8 @@ _UNREADABLE = (RecursionError, UnicodeEncodeError)
 class JsonDecoder:
     """Decodes the text of an object with these members.
 
-    ``hints``: annotations; ``defaults``: of members that may be missing; ``refused``: names of
-    which no member may be there; ``tag``: name and text of the member that tells objects apart.
+    ``hints``: annotations; ``defaults``: of members that may be missing; ``refused``: names that no
+    member may have; ``tag``: name and text of the member that tells objects apart.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ def hints_and_defaults(kind: type) -> tuple[dict[str, object], dict[str, object]
 
 
 def _default(value: object) -> Any:
-    """Return a default as msgspec takes it: empty collections must be made."""
+    """Return a default in the form that msgspec takes: mappings must come from a factory."""
     import msgspec
 
     # An empty mapping as a default would be shared; msgspec refuses it.
@@ -121,7 +121,7 @@ def _default(value: object) -> Any:
 
 
 def _native(hint: object) -> Any | None:
-    """Return the type by which msgspec decodes exactly the values that ``reader_of`` gives for an
+    """Return a type with which msgspec decodes exactly the values that ``reader_of`` gives for an
     annotation; None if there is no such type.
     """
     from msgspec import Meta

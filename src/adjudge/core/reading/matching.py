@@ -25,7 +25,8 @@ def _end_without_parent(*_: object) -> None:
 
 @contextmanager
 def ending_with_parent(seconds: float) -> Iterator[None]:
-    """Inside, end the process soon after its parent was killed and cannot stop it any more.
+    """Inside the block, end this process soon after its parent was killed and cannot stop it any
+    more.
 
     The parent stops it after ``seconds``, so more CPU time than that ends it as well. The kernel's
     own parent-death signal will not do: Linux sends it as soon as the thread ends that started the
@@ -47,7 +48,7 @@ def ending_with_parent(seconds: float) -> Iterator[None]:
 def match(
     pattern: str, flags: int, texts: list[str], whole: bool, most: int
 ) -> list[list[tuple[int, int]]]:
-    """Return where each text matches: as a whole, or the first places."""
+    """Return where each text matches: the whole of it, or up to ``most`` places in it."""
     regex = re.compile(pattern, flags)
     if whole:
         return [[hit.span()] if (hit := regex.fullmatch(text)) else [] for text in texts]

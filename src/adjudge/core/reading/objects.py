@@ -148,7 +148,7 @@ def location_of(text: str, folder: Path) -> Path | ObjectFile:
 
 
 def open_objects(address: str) -> Any:
-    """Return obstore's store at an address."""
+    """Return obstore's store at an address; raise SetupError if obstore is not installed."""
     if find_spec("obstore") is None:
         raise SetupError(
             "what lies in a bucket is read and written by obstore: pip install 'adjudge[objects]'"

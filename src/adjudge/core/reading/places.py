@@ -40,7 +40,10 @@ def fill(template: JsonValue, row: Row) -> JsonValue:
 
 
 def fill_text(template: str, row: Row) -> str:
-    """Return a text with the values of the row."""
+    """Fill the placeholders of a text with a row's values; raise SetupError if the row lacks one.
+
+    The items of a list are separated by blank lines, and null is empty.
+    """
 
     def put(found: re.Match[str]) -> str:
         if not found[1]:

@@ -62,7 +62,7 @@ def _parts(dotted: str) -> tuple[str, ...]:
 
 
 def with_lines(value: object, path: tuple[str, ...] = (), lines: _Lines | None = None) -> JsonValue:
-    """Convert a parser's ``value`` to the types that files are read as."""
+    """Convert a parsed ``value`` to the types that keep the lines of a file."""
     lines = lines or {}
     if isinstance(value, Mapping):
         values = YamlMapping(

@@ -111,7 +111,9 @@ class Text:
 
 
 class FilePath(Text):
-    """The path of an input file: relative to the eval file, or to the working folder if typed."""
+    """The path of an input file, relative to the eval file, or to the working folder if it is typed
+    in a command.
+    """
 
 
 @light_dataclass(frozen=True)
@@ -235,7 +237,7 @@ class Flag:
 
 @light_dataclass(frozen=True)
 class Many(Generic[T]):
-    """One value or a list of a type."""
+    """One value of a type, or a list of them."""
 
     item: Type[T]
     commas: bool = False
@@ -254,7 +256,7 @@ class Many(Generic[T]):
 
 
 class Names:
-    """Texts by name."""
+    """A mapping of names to texts, read as pairs."""
 
     def read(self, value: object, place: Place) -> tuple[tuple[str, str], ...]:
         entries = mapping(value, place)
@@ -268,7 +270,7 @@ class Names:
 
 @light_dataclass(frozen=True)
 class ColumnNames:
-    """Columns by field. An empty one leaves the field out."""
+    """A mapping of fields to columns, read as pairs. An empty column leaves the field out."""
 
     def read(self, value: object, place: Place) -> tuple[tuple[str, str], ...]:
         entries = mapping(value, place)
@@ -286,7 +288,7 @@ class ColumnNames:
 
 @light_dataclass(frozen=True)
 class Numbers:
-    """Numbers by name."""
+    """A mapping of names to numbers, read as pairs."""
 
     number: Number
 
@@ -303,7 +305,7 @@ class Numbers:
 
 @light_dataclass(frozen=True)
 class NumberOrNamed:
-    """A number, or numbers by name."""
+    """A number, or a mapping of names to numbers."""
 
     number: Number
 
@@ -448,7 +450,7 @@ class Json:
 
 
 class JsonNames:
-    """Any JSON values by name."""
+    """A mapping of names to JSON values, read as pairs."""
 
     def read(self, value: object, place: Place) -> tuple[tuple[str, JsonValue], ...]:
         entries = mapping(value, place)
@@ -479,7 +481,7 @@ def _names_of(made: type) -> dict[str, Field[object]]:
 
 
 def read_value(kind: Type[T], value: object, place: Place) -> T:
-    """Read a value. An empty one is only allowed for ``Json``."""
+    """Read a value; raise a WrongValue if it is empty, except for ``Json``."""
     if value is None and not isinstance(kind, Json):
         raise place.wrong("has no value: give it one, or leave it out")
     return kind.read(value, place)

@@ -37,7 +37,11 @@ def is_reference(code: str) -> bool:
 
 
 def locate_code(reference: str, folder: Path) -> str:
-    """Return the reference to a file in ``folder`` if it exists, else to an importable module."""
+    """Return the reference with a path in ``folder`` if it names a ``.py`` file, or a module that
+    is a file there.
+
+    Any other reference is returned unchanged: it is to an importable module.
+    """
     place, _, name = reference.rpartition(":")
     if place.endswith(".py"):
         return f"{folder / place}:{name}"
@@ -113,7 +117,9 @@ def _import_as_it_is(folder: Path) -> None:
 
 
 def _find_below(place: str) -> FileFinder:
-    """Like Python's finder, but for the user's folders, and without compiled files."""
+    """Like Python's finder, but only for the user's folders, and sources are never replaced by
+    their compiled files.
+    """
     if not _is_below(place) or not Path(place).is_dir():
         raise ImportError(place)
     return FileFinder(

@@ -52,7 +52,7 @@ def load_yaml(content: str, place: Place, *, trusted: bool = False) -> Place:
 
 
 def our_yaml(module: str, name: str) -> tuple[JsonObject, Place]:
-    """Return the content of ``data/name`` next to one of our modules, and its place."""
+    """Return the content of ``data/name`` next to one of adjudge's modules, and its place."""
     folder = Path(module).parent
     text = (folder / "data" / name).read_text(encoding="utf-8")
     place = load_yaml(text, Place(f"{folder.name}/data/{name}", Message("the file")), trusted=True)
@@ -72,7 +72,7 @@ def unique_keys(pairs: Sequence[tuple[str, JsonValue]]) -> JsonObject:
 
 
 def plain_yaml(file: Path) -> Any:
-    """Return the values in one of our files, read by libyaml if available."""
+    """Return the values in one of adjudge's own files, read by libyaml if available."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -250,8 +250,9 @@ def _refuse_repeats(node: MappingNode, place: Place) -> None:
 
 
 def text_in(path: Path, *, as_written: bool = False) -> str:
-    """Return the text of a UTF-8 file. ``as_written`` keeps the byte order mark and the
-    line ends.
+    """Return the text of a UTF-8 file; raise SetupError if it cannot be read.
+
+    ``as_written`` keeps the byte order mark and the line ends.
     """
     try:
         return path.read_bytes().decode() if as_written else path.read_text(encoding="utf-8-sig")
@@ -346,7 +347,7 @@ class Place:
 
 
 class WrongValue(SetupError):
-    """Raised for a wrong value of a file."""
+    """Raised for a wrong value in a file."""
 
     def __init__(self, place: Place, message: str, /, **values: object) -> None:
         super().__init__(message, **values)
@@ -373,8 +374,10 @@ class WrongValue(SetupError):
 def mapping(
     value: object, place: Place, valid: Sequence[str] | None = None, required: Iterable[str] = ()
 ) -> JsonObject:
-    """Return keys and values. A key that is not ``valid`` is refused, with the nearest
-    valid one.
+    """Return keys and values; raise a WrongValue for anything else, an unknown key or a missing
+    one.
+
+    ``valid``: the only keys allowed; None: any. ``required``: keys that must have a value.
     """
     if not isinstance(value, Mapping):
         raise place.wrong("must be keys with values, not {what}", what=what(value))
@@ -389,14 +392,14 @@ def mapping(
 
 
 def list_of(value: object, place: Place) -> list[tuple[Place, JsonValue]]:
-    """Return the items of a list, each with its place."""
+    """Return the items of a list, each with its place; raise a WrongValue for anything else."""
     if not isinstance(value, list):
         raise place.wrong("must be a list, not {what}", what=what(value))
     return [(place.item(number), item) for number, item in enumerate(value, 1)]
 
 
 def text(value: object, place: Place) -> str:
-    """Return a text; a number is one as it is written."""
+    """Return a text, also from a number, as it is written."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -405,7 +408,7 @@ def text(value: object, place: Place) -> str:
 
 
 def phrase(value: object, place: Place) -> str:
-    """Return a text without blanks around it."""
+    """Return a text without surrounding whitespace."""
     return text(value, place).strip()
 
 
@@ -414,7 +417,7 @@ def texts(value: object, place: Place) -> list[str]:
 
 
 def number(value: object, place: Place) -> float:
-    """Return a finite number, also from a text."""
+    """Return a finite number, also from a text; raise a WrongValue for anything else."""
     try:
         result = (
             math.nan
@@ -429,7 +432,7 @@ def number(value: object, place: Place) -> float:
 
 
 def flag(value: object, place: Place) -> bool:
-    """Return True or False, also for yes and no."""
+    """Return True for true or yes, False for false or no; raise a WrongValue for anything else."""
     word = value.lower() if isinstance(value, str) else value
     if word in ("true", "yes") or word is True:
         return True
@@ -439,7 +442,7 @@ def flag(value: object, place: Place) -> bool:
 
 
 def one_of(value: object, allowed: Sequence[str], place: Place) -> str:
-    """Return one of the allowed words."""
+    """Return one of the allowed words; raise a WrongValue for anything else."""
     if isinstance(value, str) and value in allowed:
         return value
     raise place.wrong(

@@ -20,8 +20,8 @@ _PYTHON = frozenset({"python", "py", "python3", "py3", "pycon", "ipython"})
 def extract_code(text: str) -> str:
     """Return the fenced code: blocks marked as Python, else unmarked ones, else all, joined.
 
-    A fence that is never closed ends with the text. Without any fence, the whole text is code.
-    Common indentation is removed.
+    Thoughts before the answer are dropped. A fence that is never closed ends with the text. Without
+    any code in fences, the whole text is code. Common indentation is removed.
     """
     text = _THINKING.sub("", text.replace("\r\n", "\n"))
     blocks = [

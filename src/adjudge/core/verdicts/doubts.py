@@ -155,7 +155,7 @@ def _doubts(
 def _doubts_after(
     lines: Sequence[Line], last: int | None, verdict: Verdict, question: Question
 ) -> Iterator[str]:
-    """Yield what makes a verdict doubtful in the lines after it.
+    """Yield the parts of the lines after a verdict that make it doubtful.
 
     ``last``: the number of its line; None if it is not in these lines.
     """
@@ -273,7 +273,7 @@ def _takes_back(sentence: str, verdict: Verdict, question: Question) -> bool:
 
 
 def _mentions_other(sentence: str, verdict: Verdict, question: Question) -> bool:
-    """Return True if a sentence holds another option, whatever it is used for.
+    """Return True if a sentence mentions another option, in any role.
 
     "So it is a fail.", "Points: 3" and "Recommendation: B" may be a second verdict.
     """
@@ -388,7 +388,9 @@ def _concludes_otherwise(sentence: str, verdict: Verdict, question: Question) ->
 
 
 def _answers_otherwise(sentence: str, verdict: Verdict) -> bool:
-    """Return True if a sentence is a yes or no, in any language, and the verdict is the other."""
+    """Return True if a sentence answers yes or no, in a known language, and the verdict is the
+    opposite.
+    """
     verdict_polarity = polarity(verdict.option)
     if verdict_polarity is None or _QUOTING.search(sentence):
         return False
@@ -417,7 +419,7 @@ def _ends_in_other_answer(sentence: str, verdict: Verdict) -> bool:
 
 
 def _polarity(answer: str) -> str | None:
-    """Like ``polarity``, but also reads a yes or no in the other languages."""
+    """Like ``polarity``, but also reads a yes or no in further languages."""
     word = answer.strip(" .,!;:–—。！").casefold()
     return "pass" if word in _YES_WORDS else "fail" if word in _NO_WORDS else polarity(answer)
 
@@ -598,7 +600,9 @@ def _chooses_other(sentence: str, verdict: Verdict, question: Question) -> bool:
 
 
 def _meets(sentence: str, question: Question) -> bool | None:
-    """Return what a sentence says about the criterion: met, not met, or None for neither."""
+    """Return True if a sentence says that the criterion is met, False if not met, None if
+    neither.
+    """
     is_pass_or_fail = any(label.casefold() in ("pass", "fail") for label in question.labels)
     if _NOT_MET.search(sentence) or (is_pass_or_fail and _FALLS_SHORT.search(sentence)):
         return False

@@ -85,8 +85,9 @@ def object_at(text: str, start: int, cut: bool) -> FoundObject:
 
 
 def _read_unclosed(piece: str) -> JsonDict | None:
-    """Read an object that lacks only its last braces. One that may have been cut off is not read:
-    "Good" could have been "Good enough".
+    """Read an object that lacks only its last braces; return None for any other.
+
+    One that may have been cut off is not read: "Good" could have been "Good enough".
     """
     if not _ENDS_WITH_QUOTE.search(piece):
         return None
@@ -145,8 +146,9 @@ def _value(text: str, at: int, depth: int) -> Read | None:
 
 
 def _string(text: str, at: int) -> Read | None:
-    """Read up to the first closing quote after which the object can go on: a quote inside the text
-    does not end it.
+    """Read up to the first closing quote after which the object can go on; None if there is none.
+
+    A quote inside the text does not end it.
     """
     for mark in _MARKS[text[at]].finditer(text, at + 1):
         if mark.group()[0] != "\\" and _GOES_ON.match(text, mark.end()):
@@ -155,7 +157,7 @@ def _string(text: str, at: int) -> Read | None:
 
 
 def decode_at(text: str, at: int) -> Read | None:
-    """Return the well-formed JSON value at ``at``, and its end. Raw newlines in texts are
+    """Return the well-formed JSON value at ``at``, and its end, or None. Raw newlines in texts are
     allowed.
     """
     try:

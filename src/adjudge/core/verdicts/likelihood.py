@@ -39,7 +39,8 @@ def labels_for(question: Question) -> Labels:
     """Return the labels of a question: Yes and No, the options' own digits or letters, else letters
     in turn.
 
-    Compared responses have letters; a tie has the next one.
+    Compared responses have letters; a tie has the next one. Raise a SetupError if there are not
+    enough letters, or if a number is asked for.
     """
     if isinstance(question, Comparison):
         if len(question.labels) > len(ascii_uppercase):
@@ -91,7 +92,7 @@ def label_logprobs(alternatives: Mapping[str, float], labels: Labels) -> dict[st
 
 
 def mean_logprobs(readings: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the mean of several readings of the same options."""
+    """Average several readings of the same options."""
     return {
         option: sum(reading[option] for reading in readings) / len(readings)
         for option in readings[0]

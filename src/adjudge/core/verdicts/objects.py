@@ -61,7 +61,10 @@ _LONGEST_VERDICT = 3
 
 
 def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | None:
-    """Return what an object says; None if it holds no verdict, or only shows where one goes."""
+    """Return the reading of an object; None if it holds no verdict, or only shows where one goes.
+
+    A correction without a verdict is unreadable.
+    """
     verdict_value = _verdict_value(data, keys_of(question))
     if verdict_value is None or _is_form(verdict_value[0]):
         return SEVERAL if verdict_value is None and _corrects(data, question) else None
@@ -107,7 +110,7 @@ RANKED_OTHERWISE = Reading(
 
 
 def keys_of(question: Question) -> tuple[str, ...]:
-    """Return the names under which a verdict may stand in an object, those that count first."""
+    """Return the keys that may hold a verdict in an object, in order of precedence."""
     if isinstance(question, Comparison):
         return _COMPARED_KEYS
     if not question.numeric:
@@ -144,7 +147,9 @@ def _as_option(key: str, value: object, question: Question) -> object:
 def _contradicting_key(
     verdict: Verdict, key: str, said: object, data: JsonObject, question: Question
 ) -> str | None:
-    """Return the first other key that gives or may give another verdict, or another scale."""
+    """Return the first other key that gives or may give another verdict, or another scale; None if
+    none does.
+    """
     rated, rating_names = _rated_options(data, question)
     for name, value in data.items():
         is_verdict = name == key and (value is said or _open_value(value) == said)
@@ -180,7 +185,7 @@ def _contradicting_key(
 
 
 def _score(value: object) -> float | None:
-    """Return the number that a value is; of "8/10", the share."""
+    """Return the number that a value writes; for "8/10" the ratio. None if it is not a number."""
     if not isinstance(value, str):
         return number_of(value)
     points, _, most = value.partition("/")
@@ -212,7 +217,10 @@ def _is_unclear(name: str, value: object, verdict: Verdict, question: Question) 
 
 
 def _is_unclear_flag(name: str, value: bool, verdict: Verdict, question: Question) -> bool:
-    """``"passed": false`` agrees with a "No" if the score of "No" is not the best."""
+    """Return True if a flag may be a second verdict.
+
+    ``"passed": false`` agrees with a "No" if the score of "No" is not the best.
+    """
     if name in (*_PASS_KEYS, *_FAIL_KEYS) and isinstance(question, Choice):
         return (value == (name in _PASS_KEYS)) != _is_best(verdict, question)
     return value or "tie" not in name.split("_")
@@ -233,7 +241,7 @@ def _is_best(verdict: Verdict, question: Choice) -> bool:
 
 
 def _other_verdict(name: str, value: object, question: Question) -> Verdict | None:
-    """Return the verdict under another name, if the name can hold one."""
+    """Return the verdict under a key other than the main one, if that key can hold one."""
     names = keys_of(question)
     if isinstance(value, dict):
         inner = _verdict_value(value, names)
@@ -252,7 +260,7 @@ def _other_verdict(name: str, value: object, question: Question) -> Verdict | No
 
 
 def _match_flag(name: str, value: bool, question: Question) -> Verdict | None:
-    """Return the verdict of ``"is_pass": true`` or ``"tie": true``."""
+    """Return the verdict of ``"is_pass": true`` or ``"tie": true``; None if the flag gives none."""
     tokens = set(name.split("_"))
     if "tie" in tokens:
         return question.match("tie") if value else None
@@ -274,7 +282,7 @@ def _changes_scale(name: str, value: object, question: Question) -> bool:
 
 
 def prose_of(data: JsonObject, question: Question) -> Iterator[str]:
-    """Yield the texts of an object that may come to another verdict than its verdict key."""
+    """Yield the texts of an object that may contradict its verdict key."""
     names = keys_of(question)
     for name, value in data.items():
         is_other = name not in _ORDINARY and name not in names
@@ -293,7 +301,9 @@ def _corrects(data: JsonObject, question: Question) -> bool:
 
 
 def _rates_otherwise(rated: Mapping[str, float], verdict: Verdict, question: Question) -> bool:
-    """Return True if the scores or probabilities of the options make another one the best."""
+    """Return True if the scores or probabilities of the options favour an option other than the
+    verdict.
+    """
     best = [option for option, score in rated.items() if score == max(rated.values())]
     return len(best) == 1 and question.put_back(best[0]).option != verdict.option
 
@@ -352,7 +362,9 @@ def _verdict_value(
 
 
 def _open_value(value: object) -> object:
-    """Return the item of a list of one, and the object that a text holds."""
+    """Unwrap a list of one item, and parse an object written as text; return other values
+    unchanged.
+    """
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, str) and value.lstrip().startswith("{"):
@@ -376,7 +388,7 @@ def _plain_key(name: object) -> str:
 
 
 def explanation_of(data: JsonObject) -> str | None:
-    """Return the first explanation of an object that is not empty."""
+    """Return the first explanation of an object that is not empty, or None."""
     for name in _EXPLANATION_KEYS:
         text = data.get(name)
         if isinstance(text, str) and (explanation := clean(text)):
@@ -385,7 +397,7 @@ def explanation_of(data: JsonObject) -> str | None:
 
 
 def unjudged_explanations(text: str, cut: bool) -> list[str]:
-    """Return what the objects explain in a reply that holds no verdict."""
+    """Return the explanations in the objects of a reply that holds no verdict."""
     explained = (
         explanation_of(_with_plain_keys(reply_object.data or {}))
         for reply_object in find_objects(text, cut=cut)

@@ -296,7 +296,7 @@ def count_words(text: str) -> int:
 
 
 def without_quotations(text: str) -> str:
-    """Return ``text`` without what it quotes; a single quoted word stays."""
+    """Return ``text`` with its quotations cut out; a single quoted word stays."""
     return _QUOTATION.sub(
         lambda quoted: quoted[0] if re.fullmatch(r"[^ \[]{1,14}", quoted[0]) else " … ", text
     )

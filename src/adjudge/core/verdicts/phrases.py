@@ -13,7 +13,7 @@ _REFERENCE = re.compile(r"<<(\w+)>>")
 
 
 class Phrase:
-    """A section of the phrases as a compiled pattern."""
+    """A section of the phrase file as a pattern, compiled on first use."""
 
     # Not compiled before a reply is read by it: all of them take 0.07 s, a fifth of the start.
     # The methods are those of the compiled pattern itself, so that using one costs no more.

@@ -114,7 +114,7 @@ def read(reply: Reply, question: Question) -> Reading:
 
 
 def read_written(reply: Reply) -> Reading:
-    """Return the reply as it stands, unless it is cut off or refused."""
+    """Return the reply unchanged, unless it is cut off or refused."""
     if reply.finish == "refusal":
         return Reading(Outcome.REFUSED, reason=Message("the model refused"))
     if reply.finish == "length":
@@ -126,7 +126,9 @@ def read_written(reply: Reply) -> Reading:
 
 
 def _read_clean_json(text: str, question: Question) -> Reading | None:
-    """Read a reply that is one object, or a list of one; it may be written as a string."""
+    """Read a reply that is one object, or a list of one, perhaps written as a string; None for
+    others.
+    """
     if not text.startswith(("{", "[", '"')):
         return None
     value, end = decode_at(text, 0) or (None, 0)
@@ -140,7 +142,7 @@ def _read_clean_json(text: str, question: Question) -> Reading | None:
 
 
 def _read_object(data: JsonObject, mended: bool, question: Question) -> Reading | None:
-    """Read an object, unless its explanation comes to another verdict."""
+    """Return an object's reading; ``SEVERAL`` if its explanation comes to another verdict."""
     reading = reading_of(data, mended, question)
     if reading is None or reading.verdict is None:
         return reading
@@ -169,7 +171,9 @@ _CUT_OBJECT = re.compile(
 
 
 def _read_begun(begun: re.Match[str], question: Question) -> Reading | None:
-    """Return the verdict of an object whose explanation was cut off and takes nothing back."""
+    """Return the verdict of an object whose explanation was cut off; None without one, or if it may
+    be taken back.
+    """
     try:
         data = json.loads(begun["begun"] + '"}', strict=False)
     except ValueError:
@@ -202,7 +206,9 @@ def _read_statements(text: str, question: Question, cut: bool) -> Reading | None
 
 
 def _find_agreement(parts: ReplyParts, question: Question, cut: bool) -> Reading | None:
-    """Return what all statements say, or the contradiction between two of them."""
+    """Return the verdict that all statements agree on, or the contradiction between two of them;
+    None without a statement.
+    """
     readings = [
         (reading, reply_object)
         for reply_object in parts.objects
@@ -313,7 +319,7 @@ def _verdict_pair(reading: Reading, question: Question) -> str:
 
 
 def _text_around(stated: Sequence[Statement], parts: ReplyParts) -> str | None:
-    """Return the lines around the verdict, and what follows it on its line."""
+    """Return the text around the verdict: the other lines, and the rest of its own line."""
     verdict_lines = {statement.line for statement in stated}
     notes = dict.fromkeys(statement.note for statement in stated)
     lines = [

@@ -20,7 +20,9 @@ def refusal(text: str) -> Reading:
 
 
 def not_an_option(said: object, question: Question) -> Reading:
-    """Return the reading of a value that is not an option."""
+    """Return the reading of a value that is not an option: a refusal if it declines, else
+    unreadable.
+    """
     if isinstance(said, str) and says_no_answer(said, question):
         return refusal(said)
     return Reading(
@@ -30,7 +32,9 @@ def not_an_option(said: object, question: Question) -> Reading:
 
 
 def clean(text: str) -> str:
-    """Remove lone surrogates (a cut emoji), which no file or terminal accepts."""
+    """Strip a text, and replace lone surrogates (a cut emoji), which no file or terminal
+    accepts.
+    """
     text = text.strip()
     return text if text.isascii() else text.encode(errors="replace").decode()
 

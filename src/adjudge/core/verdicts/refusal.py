@@ -27,8 +27,9 @@ def declines(text: str, options: Sequence[str], *, numeric: bool = False) -> boo
 
 
 def _names_some(text: str, options: Sequence[str], numeric: bool) -> bool:
-    """Return True if some options are named. A refusal names all or none: "I cannot say PASS or
-    FAIL".
+    """Return True if some of the options are named, or any digit if ``numeric``.
+
+    A refusal names all options or none: "I cannot say PASS or FAIL".
     """
     if numeric:
         return any(map(str.isdigit, text))
@@ -37,6 +38,6 @@ def _names_some(text: str, options: Sequence[str], numeric: bool) -> bool:
 
 
 def _names(text: str, option: str) -> bool:
-    """Search an option; short names only as written: "a" is a word."""
+    """Return True if a text names an option. Short names must be written exactly: "a" is a word."""
     flags = re.IGNORECASE if len(option) > 2 else re.NOFLAG
     return re.search(rf"(?<!\w){re.escape(option)}(?!\w)", text, flags) is not None

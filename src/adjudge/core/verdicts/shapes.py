@@ -96,7 +96,10 @@ def read_labels(lines: Sequence[Line], question: Question) -> Iterator[Statement
 def _read_label(
     label: re.Match[str], line: Line, rest: str, question: Question
 ) -> Iterator[Statement]:
-    """Read the value after a label; anything but an option is a reason to ask again."""
+    """Read the value after a label; a value that is not an option is a reason to ask again.
+
+    Placeholders, objects, marks and values that may be plain prose yield nothing.
+    """
     value, is_dash = label["said"].strip(), label["mark"] in ("-", "–", "—")
     if _MARK.search(value) or OBJECT in value:
         return
@@ -187,7 +190,9 @@ def read_bare(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
 def _bare_option(
     place: int, line: Line, lines: Sequence[Line], question: Question
 ) -> tuple[Verdict, str] | None:
-    """Return the option that a line is, and the explanation after its full stop."""
+    """Return the option that a line is, and the explanation after its full stop; None if it is not
+    an option.
+    """
     is_only, is_comparison = len(lines) == 1, isinstance(question, Comparison)
     is_heading = not is_only and line.text.rstrip("*_` ").endswith((":", "："))
     is_item = question.numeric and _LIST_ITEM.match(line.text)  # "- 1" may be a sign
@@ -215,7 +220,7 @@ def _is_two_way(text: str, question: Question) -> bool:
 
 
 def _stands_apart(place: int, lines: Sequence[Line]) -> bool:
-    """Return True if a line is the first or last, and no part of what stands around it."""
+    """Return True if a line is the first or last, and does not belong to the lines around it."""
     if place == 0:
         following = lines[1].text
         is_section = _OPENS_SECTION.match(following) or following[:1].islower()

@@ -78,7 +78,7 @@ def read_two_ratings(reply: str) -> tuple[float, float] | None:
 
 
 def pick_better_rated(ratings: tuple[float, float]) -> Selection:
-    """Return the response with the higher rating."""
+    """Return the response with the higher rating; a tie if both ratings are equal."""
     return _TIE if ratings[0] == ratings[1] else int(ratings[1] > ratings[0])
 
 

@@ -28,7 +28,8 @@ _LAYERS = 3
 
 
 def read_text(reply: Reply, original: str = "") -> Reading:
-    """Return the requested text.
+    """Read the text that a model was asked to write; the reading has none if it refused or was cut
+    off.
 
     ``original``: the text to replace. Decoration that it already has is kept.
     """

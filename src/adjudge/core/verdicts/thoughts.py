@@ -21,9 +21,9 @@ _SET_ASIDE = re.compile(r"\ue000(\d+)\ue000")
 
 
 def without_thoughts(text: str) -> str:
-    """Return what ``text`` says after its last thought; nothing if that thought has no end.
+    """Return the part of ``text`` after its last thought; an empty text if that thought has no end.
 
-    Marks within an object are part of what it says.
+    Marks within an object belong to the answer.
     """
     if not _ANY_MARK.search(text):
         return text
@@ -41,7 +41,7 @@ def without_thoughts(text: str) -> str:
 
 
 def _text_after_thoughts(text: str) -> str:
-    """Return what follows the thoughts at the beginning; nothing if other marks are left.
+    """Return the text after the thoughts at the beginning; an empty text if other marks are left.
 
     A mark inside the answer may be quoted from the text that is judged, so it is never cut at.
     """

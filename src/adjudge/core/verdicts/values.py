@@ -51,7 +51,9 @@ def match_value(text: str, question: Question) -> Verdict | None:
 
 
 def _has_other_sign(text: str) -> bool:
-    """Return True if a sign that is not on the list stands with the option, or a single star."""
+    """Return True if the option has a sign next to it that is not on the list, or a single
+    asterisk.
+    """
     if text.count("*") % 2:
         return True  # "A*" is another grade, or has a footnote
     return not text.isascii() and any(
@@ -95,7 +97,7 @@ def _count_stars(text: str, question: Question) -> Verdict | None:
 
 
 def highest(question: Question) -> float | None:
-    """Return the top of a numeric scale."""
+    """Return the top of a numeric scale; None for other questions, or without bounds."""
     if isinstance(question, Rating):
         return question.bounds[1] if question.bounds else None
     if isinstance(question, Choice) and question.numeric:
@@ -104,7 +106,11 @@ def highest(question: Question) -> float | None:
 
 
 def scale_top(text: str) -> float | None:
-    """Return the top of the scale that a text names: 5 for "1-5", "out of five" and "/5"."""
+    """Return the top of the scale that a text names: 5 for "1-5", "out of five" and "/5", 100 for
+    percent.
+
+    Return None if it names no scale.
+    """
     scale = _TOP.search(text)
     if scale is None:
         return None
@@ -115,7 +121,7 @@ def scale_top(text: str) -> float | None:
 
 
 def is_question(text: str) -> bool:
-    """Return True if a text asks: "PASS?" states nothing."""
+    """Return True if a text is a question: "PASS?" states nothing."""
     return text.rstrip("\"'”»*_`) ").endswith(("?", "？"))
 
 

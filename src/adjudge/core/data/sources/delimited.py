@@ -66,8 +66,9 @@ def delimited_rows(text: PeekableText, default: str = ",") -> Rows:
 
 
 def find_dialect(head: str, delimiters: tuple[str, ...], text: PeekableText) -> Dialect:
-    """Return the dialect in which the header has several cells and most rows have as many. On a
-    tie, the one with most cells.
+    """Return the dialect in which the header has several cells and most rows have as many.
+
+    On a tie, the dialect with the most cells wins.
     """
     header = head.lstrip("\r\n").partition("\n")[0].rstrip("\r")
     quote = "'" if header[:1] == header[-1:] == "'" and len(header) > 1 else '"'

@@ -21,7 +21,10 @@ from adjudge.messages import Message, reason_of
 def open_workbook(
     path: Path | ObjectFile, sheet: str | None, header_row: int | None
 ) -> tuple[Origin, Rows]:
-    """Open a sheet: the named one, or the first visible one. Its rows are read on demand."""
+    """Open a sheet: the named one, or the first visible one; raise WrongData if it is missing.
+
+    Its rows are read on demand.
+    """
     book, opened = _load(path)
     visible = [
         worksheet.title for worksheet in book.worksheets if worksheet.sheet_state == "visible"

@@ -60,7 +60,7 @@ def is_lines(head: str) -> bool:
 
 
 def document_rows(text: PeekableText) -> Rows:
-    """Yield the objects of a list, or of the one list of objects inside an object."""
+    """Yield the objects of a list, or of the only list of objects inside an object."""
     document = JsonDocument(text)
     last_line = nth = 0
     for number, value in document.rows():
@@ -220,7 +220,9 @@ class JsonDocument:
                 return self._buffer[self._at : self._at + 1]
 
     def take(self, allowed: str, what: str) -> str:
-        """Consume the next character that is not a blank; it must be one of ``allowed``."""
+        """Consume the next character that is not a blank; raise WrongData unless it is one of
+        ``allowed``.
+        """
         character = self.peek()
         if not character or character not in allowed:
             raise self.wrong(
@@ -232,7 +234,9 @@ class JsonDocument:
         return character
 
     def _more(self, size: int) -> bool:
-        """Read on, and drop what was used up."""
+        """Read at least ``size`` more characters, and drop those already used; return False at the
+        end.
+        """
         self._here()
         newline = self._buffer.rfind("\n", 0, self._at)
         self._gone = self._at - newline - 1 if newline >= 0 else self._gone + self._at

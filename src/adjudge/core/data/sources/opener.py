@@ -27,7 +27,9 @@ def is_frame(source: object) -> bool:
 
 
 def is_table(source: object) -> bool:
-    """Return True for a data frame, or a data set of rows as of Hugging Face or Arrow."""
+    """Return True for a data frame, or a data set with rows, such as one from Hugging Face or
+    Arrow.
+    """
     return is_frame(source) or (hasattr(source, "column_names") and not isinstance(source, Mapping))
 
 
@@ -59,7 +61,7 @@ def frame_rows(frame: Any) -> Iterator[Row]:
 def item_rows(items: Iterable[object], field: str, origin: Origin) -> Rows:
     """Yield texts, mappings of columns and instances as rows; a text is the ``field``.
 
-    A Row keeps its number.
+    A Row keeps its number, and anything else is a BadRow.
     """
     for number, item in enumerate(items, 1):
         if isinstance(item, Row):
@@ -207,7 +209,9 @@ def _open_file(path: Path | ObjectFile, how: FileFormat) -> tuple[Origin, Rows]:
 
 
 def refuse_document(path: Path | ObjectFile) -> None:
-    """Raise WrongData for documents such as PDF or old Excel files, judged by their names."""
+    """Raise WrongData if the file's ending is that of a document, such as PDF, or an old Excel
+    file.
+    """
     if (advice := _UNREAD.get(path.suffix.lower())) is not None:
         kind, way = advice
         raise WrongData("{path} is {kind}: {way}", path=path, kind=kind, way=way)

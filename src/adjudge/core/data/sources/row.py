@@ -49,7 +49,7 @@ class BadRow:
 
 @light_dataclass(frozen=True)
 class SomeRows:
-    """Rows of a source with a common property."""
+    """A report about rows of a source with a common property."""
 
     source: str
     count: int
@@ -101,8 +101,9 @@ class EmptyAnswers(SomeRows):
 
 @light_dataclass(frozen=True)
 class LabelsShown:
-    """A column that was taken for the reference holds a few words again and again, as labels do.
-    A judge that sees them repeats them.
+    """A report that the column taken for the reference repeats a few short values, as labels do.
+
+    A judge that sees labels copies them.
     """
 
     source: str
@@ -122,7 +123,7 @@ class LabelsShown:
 
 @light_dataclass(frozen=True)
 class OtherSheets:
-    """A workbook has several sheets, and none was named."""
+    """A report that a workbook has several sheets and none was named."""
 
     source: str
     sheet: str

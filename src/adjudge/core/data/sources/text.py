@@ -66,7 +66,7 @@ class PeekableText:
         return len(self.head) >= HEAD - 1
 
     def take_flaw(self) -> str | None:
-        """Return the first decoding error since the last call."""
+        """Return the first decoding error since the last call; None if there was none."""
         flaw, self.flaw = self.flaw, None
         return flaw
 
@@ -91,7 +91,7 @@ class PeekableText:
         return None
 
     def lines(self) -> Iterator[str]:
-        """Yield lines with their ends."""
+        """Yield lines with their ends; raise WrongData for an overlong one."""
         for number, line in enumerate(self._lines(), 1):
             if len(line) >= LONGEST and not line.endswith(("\n", "\r")):
                 long = Message(
@@ -137,7 +137,7 @@ class PeekableText:
 
 
 def likely_encoding(raw: bytes) -> str:
-    """Advise on bytes that are not UTF-8."""
+    """Return advice for bytes that are not UTF-8, with the likely encoding."""
     # Whole words above ASCII are Cyrillic; single letters are accents.
     high, words = sum(byte >= 0x80 for byte in raw), sum(map(len, _CYRILLIC_WORD.findall(raw)))
     if words * 2 >= high:
@@ -198,7 +198,8 @@ def check_encoding(name: str) -> str:
 def encoding_of(first: bytes, origin: Origin, given: str | None) -> str:
     """Return the encoding: UTF-8 unless a byte order mark or the caller says otherwise.
 
-    Raises WrongData if mark and caller disagree.
+    Raises WrongData if mark and caller disagree, or if the bytes are those of a binary file or
+    unmarked UTF-16.
     """
     marked = next((names for mark, names in _MARKS if first.startswith(mark)), None)
     if given is not None:

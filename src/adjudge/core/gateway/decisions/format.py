@@ -86,7 +86,9 @@ def fail_all(request: DecisionRequest, answer: DecisionAnswer) -> tuple[Decision
 
 
 def cut_short(request: DecisionRequest, body: JsonObject) -> tuple[DecisionAnswer, ...] | None:
-    """Fail all answers if the server says that it has not read the whole request."""
+    """Return a failed answer for each question if the server did not read the whole request, else
+    None.
+    """
     for name in _CUT:
         if body.get(name):
             reason = Message("the server did not read the whole request ({field})", field=name)
@@ -97,7 +99,7 @@ def cut_short(request: DecisionRequest, body: JsonObject) -> tuple[DecisionAnswe
 def answers_by_name(
     request: DecisionRequest, answers: Mapping[str, DecisionAnswer]
 ) -> tuple[DecisionAnswer, ...]:
-    """Return one answer per question.
+    """Return one answer per question, in their order; a missing one fails.
 
     If the server answered questions that were not asked, all answers fail: it has mixed something
     up.
@@ -141,7 +143,7 @@ def distribution_answer(
     confidence: JsonValue,
     keys: Sequence[str] | None = None,
 ) -> DecisionAnswer:
-    """Return the answer with one probability per option.
+    """Return the answer with one probability per option, or a failed one that says what is wrong.
 
     ``keys`` are the names of the options in the answer, if these are not their values.
     """
@@ -288,14 +290,14 @@ def written_text(value: JsonValue, place: Sequence[str | int]) -> JsonValue:
 
 
 def check_count(count: int, most: int, place: Sequence[str | int]) -> None:
-    """Raise InvalidRequest unless there are two options or levels, up to ``most``."""
+    """Raise InvalidRequest unless there are 2 to ``most`` options or levels."""
     if not 2 <= count <= most:
         kind = "too_short" if count < 2 else "too_long"
         raise InvalidRequest(place, f"Input should have 2 to {most} items, not {count}", kind)
 
 
 def _sums_to_one(shares: Sequence[float], total: float) -> bool:
-    """Return True if rounding explains how far the sum is from 1, or it is hardly off."""
+    """Return True if the sum is close to 1, or no further from it than rounding explains."""
     if total <= 0:
         return False
     if abs(total - 1) <= _SUM_TOLERANCE:

@@ -47,7 +47,9 @@ class GeminiDecisions(SystemOne):
         return model, DecisionRequest(state, self._questions(required_field(body, "questions")))
 
     def encode_reply(self, request: DecisionRequest, reply: DecisionReply) -> JsonDict:
-        """Write answers as the body that a server sends."""
+        """Write answers as the body that a server sends; only a block reason if all were
+        refused.
+        """
         if reply.answers and all(answer.refused for answer in reply.answers):
             return {"prompt_feedback": {"block_reason": "other"}}
         body = super().encode_reply(request, reply)
@@ -62,7 +64,9 @@ class GeminiDecisions(SystemOne):
         }
 
     def decode_reply(self, request: DecisionRequest, body: JsonObject) -> DecisionReply:
-        """Read a server's body: one answer per question, in their order."""
+        """Read a server's body: one answer per question, in their order; all refused if it was
+        blocked.
+        """
         usage = _usage(object_in(body.get("usage")))
         if object_in(body.get("prompt_feedback")).get("block_reason"):
             return DecisionReply(fail_all(request, REFUSED), usage=usage)
@@ -94,7 +98,9 @@ def as_text(value: JsonValue) -> str:
 
 
 def _text_of(value: JsonValue, place: Sequence[str | int]) -> str:
-    """Return a text, or the joined texts of a list of parts."""
+    """Return a text, or the joined texts of a list of parts; raise InvalidRequest for anything
+    else.
+    """
     if isinstance(value, str):
         return value
     texts = []

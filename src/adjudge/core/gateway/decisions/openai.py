@@ -68,7 +68,7 @@ class OpenAIDecisions:
     def decode_request(self, body: JsonObject) -> tuple[str, DecisionRequest]:
         """Read the model and the request in a client's body, or raise ``InvalidRequest``.
 
-        Questions without a name are named after their place.
+        A question without a name is named after its position.
         """
         model = required_text(required_field(body, "model"), ("model",))
         state = _state(required_field(body, "input"))
@@ -125,7 +125,7 @@ def _input(state: JsonValue) -> JsonValue:
 
 
 def _state(value: JsonValue) -> JsonValue:
-    """Read the state in an input. An input in another form is kept as its list of items."""
+    """Read the state from an input; an input in any other form is kept as a list of its items."""
     if isinstance(value, str):
         return value
     items = required_list(value, ("input",))
@@ -285,8 +285,9 @@ def _answer(question: DecisionQuestion, answer: DecisionAnswer) -> JsonDict:
 
 
 def _answers(request: DecisionRequest, answers: Sequence[JsonObject]) -> tuple[DecisionAnswer, ...]:
-    """Match answers to questions. Names and places have to agree: a list in another order fails as
-    a whole.
+    """Match answers to questions by name, or by position if no answer has a name.
+
+    Named answers in another order than the questions fail as a whole.
     """
     questions = request.questions
     names = [answer.get("name") for answer in answers]

@@ -222,7 +222,9 @@ class SystemOne:
 
 
 def level_text(option: DecisionOption) -> JsonValue:
-    """Return label and description of a level in one line, for formats with one text per level."""
+    """Return a level's label and description as one text, or the one that it has, for formats with
+    one text per level.
+    """
     if not option.value:
         return option.description
     if option.description is None:

@@ -41,7 +41,7 @@ def most_tokens(request: Request) -> tuple[int, int]:
 
 
 class RequestSizes:
-    """Expected lengths of a model's requests, scaled by its largest one so far."""
+    """Estimates the size of a model's requests, scaled by its largest one so far."""
 
     def __init__(self) -> None:
         self._larger: dict[str, tuple[float, float]] = {}
@@ -54,7 +54,7 @@ class RequestSizes:
         return self._larger.get(model)
 
     def learn(self, model: str, request: Request, usage: Usage) -> None:
-        """Widen the factors of a model by one of its replies."""
+        """Raise a model's factors if this reply, or its prompt, was larger than they predict."""
         prompt, answer = expected_tokens(request)
         longer, wordier = self._larger.get(model, (0.0, 0.0))
         self._larger[model] = (
@@ -236,12 +236,14 @@ class Account:
         self.changes += 1
 
     def lose(self, amount: Spent) -> None:
-        """Count requests whose outcome is lost, with what they may have taken."""
+        """Count requests whose outcome is lost, with the amount that they may have cost."""
         self.lost += amount
         self.changes += 1
 
     def lease(self, calls: int, each: Spent) -> None:
-        """Allow ``calls`` requests in all. Of what each takes, the largest estimate counts."""
+        """Lease ``calls`` requests in total. The largest estimate of what one of them takes
+        counts.
+        """
         self.leased = max(self.leased, calls)
         self.each = Spent(
             1, max(self.each.tokens, each.tokens), max(self.each.usd, each.usd), each.unpriced

@@ -44,7 +44,7 @@ class Budget:
         return self.max_usd is not None or self.max_tokens is not None
 
     def __add__(self, part: Budget) -> Budget:
-        """Add to each limit that is set."""
+        """Add the limits of ``part`` to those that are set here."""
         limits = (
             (self.max_usd, part.max_usd),
             (self.max_calls, part.max_calls),
@@ -58,7 +58,7 @@ class Budget:
         )
 
     def __sub__(self, part: Budget) -> Budget:
-        """Subtract from each limit that is set, down to zero."""
+        """Subtract the limits of ``part`` from those that are set here, down to zero."""
         pairs = (
             (self.max_usd, part.max_usd),
             (self.max_calls, part.max_calls),
@@ -89,8 +89,9 @@ class Budget:
         return max(1, int(min([_LEASE, *most])))
 
     def exceeded_limit(self, spent: Spent, whole: Budget | None = None) -> str | None:
-        """Return the limit that is exceeded, or None. It is named by its value in ``whole``, of
-        which this budget is a part.
+        """Return the limit that is exceeded, or None.
+
+        ``whole``: the budget that this one is a part of; the limit is shown with its value there.
         """
         shown_budget = whole or self
         limits = (
@@ -120,7 +121,7 @@ More = Callable[[Spent, Spent], Awaitable[Budget | None]]
 
 
 class OpenBudget(Haltable):
-    """Counts what is spent and raises BudgetSpent at the limit."""
+    """Counts spending, and raises BudgetSpent at the limit."""
 
     def __init__(
         self,
@@ -458,6 +459,6 @@ def halt(reason: Halt) -> None:
 
 
 async def pause(seconds: float) -> None:
-    """Sleep, but no longer than the run of this caller goes on."""
+    """Sleep; if this caller's run is halted meanwhile, raise that error at once."""
     open_budget = caller().budget
     await (open_budget.pause(seconds) if open_budget is not None else asyncio.sleep(seconds))

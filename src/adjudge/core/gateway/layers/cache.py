@@ -54,7 +54,7 @@ class Counting(Protocol):
 
 
 class Cached(Layer):
-    """Answers from the cache, and stores new replies, unless empty, cut off or refused."""
+    """Answers from the cache, and stores new replies unless they are empty, cut off or refused."""
 
     def __init__(self, inner: Model, cache: Cache) -> None:
         super().__init__(inner)
@@ -63,7 +63,9 @@ class Cached(Layer):
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def complete(self, request: Request) -> Reply:
-        """Return the stored reply, else ask. An equal request that is under way is waited for."""
+        """Return the stored reply. Without one, wait for an equal request that is under way, else
+        ask.
+        """
         loop = asyncio.get_running_loop()
         # A forked process starts empty: requests under way stayed with the parent.
         if loop is not self._loop:
@@ -113,7 +115,7 @@ class JsonlCache:
         _end_with_a_whole_line(self.path)
 
     def get(self, model: str, request: Request) -> Reply | None:
-        """Return the reply stored for this request."""
+        """Return the reply stored for this request, or None."""
         return self._kept.get((model, request.key))
 
     def put(self, model: str, request: Request, reply: Reply) -> None:
@@ -131,10 +133,10 @@ class JsonlCache:
 
 
 def _turn(path: Path) -> AbstractContextManager[bool]:
-    """Lock the file against other processes.
+    """Lock the file against other processes, if its folder is writable.
 
-    One process would take the line that another is writing for a cut one. A folder without write
-    access has no room for the lock.
+    Without the lock, a line that another process is still writing would look like one cut by a
+    crash.
     """
     if not os.access(path.parent, os.W_OK):
         return nullcontext(True)
@@ -142,7 +144,7 @@ def _turn(path: Path) -> AbstractContextManager[bool]:
 
 
 def _end_with_a_whole_line(path: Path) -> None:
-    """Remove a last line that a crash cut, so that the next reply starts on a new line."""
+    """Make the file end with a whole line: remove one cut by a crash, add a missing line break."""
     try:
         with _turn(path), path.open("ab+") as file:
             file.seek(0)

@@ -25,7 +25,7 @@ class CallLease:
         block: Callable[[Spent], int],
         raise_if_halted: Callable[[], None],
     ) -> None:
-        """Take ``block``: how many requests to lease at once, given the likely cost of each."""
+        """``block`` returns how many requests to lease at once, given the likely cost of each."""
         self._account, self._keep, self._block = account, keep, block
         self._raise_if_halted = raise_if_halted
         self.begun = self._leased = account.settled_calls

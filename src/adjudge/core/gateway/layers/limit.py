@@ -82,14 +82,14 @@ class ConcurrencyLimit:
             self._admit()
 
     def too_many(self, started: float) -> None:
-        """Halve the limit, once for all requests that were under way at the last cut."""
+        """Halve the limit, unless the rejected request started before the last cut."""
         if started > self._cut_at:
             self.limit = max(1.0, self.limit / 2)
             self._cut_at = monotonic()
 
 
 class Pace:
-    """An even rate per minute."""
+    """Spreads requests or tokens evenly over each minute."""
 
     def __init__(self, per_minute: float) -> None:
         self.seconds_each = 60.0 / per_minute
@@ -102,7 +102,7 @@ class Pace:
         await pause(max(0.0, start - monotonic()))
 
     def correct(self, amount: float) -> None:
-        """Add what an estimate left out, or give back what it overstated."""
+        """Charge the amount that an estimate missed, or refund what it overstated."""
         self._next += amount * self.seconds_each
 
 
@@ -274,7 +274,9 @@ class Guarded:
         self.capabilities: Capabilities = getattr(model, "capabilities", Capabilities())
 
     async def complete(self, request: Request) -> Reply:
-        """Pass the request on, and name the model in every error."""
+        """Pass the request on. Other exceptions and invalid replies become ModelErrors that name
+        the model.
+        """
         try:
             reply: object = await self._model.complete(request)  # type: ignore[attr-defined]
         except ModelError:
@@ -309,7 +311,7 @@ _NAMES = ("model", "system_fingerprint")
 
 
 def _wrong_part(reply: Reply) -> str | None:
-    """Return the part of a reply that no vote could be made of, or None."""
+    """Return the first part of a reply that cannot be used for a vote, or None."""
     is_right = {
         "text": isinstance(reply.text, str),
         "usage": isinstance(reply.usage, Usage),
@@ -354,7 +356,9 @@ class Allowed(Layer):
 
 
 def with_token_limit(request: Request, budget: Budget) -> Request:
-    """Limit the length of the answer if money or tokens are limited."""
+    """Limit the length of the answer if money or tokens are limited, unless the request does so
+    itself.
+    """
     return (
         replace(request, max_tokens=LONGEST_ANSWER)
         if request.max_tokens is None and budget.limits_size

@@ -42,7 +42,7 @@ class ReplyStore:
         self._broken = False
 
     def get(self, model: str, request: Request) -> Reply | None:
-        """Return the reply stored for this request."""
+        """Return the reply stored for this request, or None."""
         rows = self._execute(
             "SELECT reply FROM replies WHERE model = ? AND request = ?",
             (model, bytes.fromhex(request.key)),
@@ -50,7 +50,7 @@ class ReplyStore:
         return reply_from(json.loads(rows[0][0])) if rows else None
 
     def put(self, model: str, request: Request, reply: Reply) -> None:
-        """Store a reply. The first of two for the same request stays."""
+        """Store a reply, unless there already is one for the same request."""
         data = json.dumps(reply_data(reply))
         self._execute(
             "INSERT OR IGNORE INTO replies VALUES (NULL, ?, ?, ?)",

@@ -128,8 +128,8 @@ class HttpProvider(ABC):
         return reply.after(perf_counter() - started, self._parts.find_ignored(request, reply))
 
     def reply_in(self, data: JsonObject) -> Reply:
-        """Return the reply in a JSON answer, from whatever channel; a ModelError if there
-        is none.
+        """Return the reply in a server's JSON answer, however it arrived; raise a ModelError if
+        there is none.
         """
         try:
             return self._read(data)
@@ -146,7 +146,7 @@ class HttpProvider(ABC):
         return encoded_body(self._complete_body(self._parts.trim(request)))
 
     def note_ignored(self, request: Request, reply: Reply) -> Reply:
-        """Add ignored parts of the request to a reply that came another way."""
+        """Add the ignored parts of the request to a reply that was not fetched by ``complete``."""
         return reply.after(reply.latency, self._parts.find_ignored(request, reply))
 
     def learns_from(self, request: Request, error: ModelError) -> bool:
@@ -200,7 +200,10 @@ class HttpProvider(ABC):
         """Return the reply in a JSON answer, or raise KeyError and the like."""
 
     def _thinking(self, effort: str) -> JsonDict:
-        """Return the parameters that set the effort, one of EFFORTS. Providers override this."""
+        """Return the parameters that set the effort, one of EFFORTS.
+
+        Providers with such a setting override this; for all others it raises SetupError.
+        """
         raise SetupError(
             "{name} has no setting for reasoning_effort={effort}",
             name=self.connection.name,
@@ -223,8 +226,8 @@ class HttpProvider(ABC):
         return [str(model["id"]) for model in objects_at(data, "data")]
 
     async def _ask_nothing(self) -> None:
-        """Check that a server without a list of models takes requests. One without a message costs
-        nothing.
+        """Check with an empty request, which costs nothing, that a server without a model list
+        takes requests.
         """
         try:
             await self._send(self._complete_body(Request(Prompt(()))))
@@ -261,7 +264,9 @@ class HttpProvider(ABC):
         return await post_json(await self._authorised_endpoint(self._path()), body, reuses=True)
 
     async def _post(self, request: Request) -> JsonDict:
-        """Send one request, without the parts that the server rejects."""
+        """Send one request, without the parts that the server rejects; raise PartRejected for a
+        newly rejected one.
+        """
         trimmed = self._parts.trim(request)
         try:
             return await self._send(self._complete_body(trimmed))
@@ -274,8 +279,9 @@ class HttpProvider(ABC):
 
 
 async def _look_up(provider: HttpProvider, listed: Sequence[str]) -> Presence:
-    """Ask for a model that is not on the list: some servers have aliases, and some accept
-    any name.
+    """Ask the server for a model that is not on its list: it may be an alias, or any name may do.
+
+    Raise a ModelError if the server does not have it.
     """
     if await _knows(provider, provider.connection.model):
         return Presence.ANY_NAME if await _knows(provider, _MADE_UP) else Presence.THERE

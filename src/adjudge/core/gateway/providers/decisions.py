@@ -45,7 +45,10 @@ class DecisionProvider(HttpProvider):
         return f"{super().identity} {self.format.name}/{MAPPING_VERSION}"
 
     async def complete(self, request: Request) -> Reply:
-        """Answer typed questions. The server's answers are checked against the questions."""
+        """Answer typed questions, checking the server's answers against them.
+
+        Raise a ModelError for a request without typed questions.
+        """
         if request.decision is None:
             raise self.endpoint.error(
                 ModelError, Message("it is a decision model, which writes no text")
@@ -146,7 +149,7 @@ class GeminiDecisionModel(DecisionProvider):
 
 
 class NamedServer(SystemOneModel):
-    """A compatible server, at the root, at ``/v1``, or at the very address of its decisions."""
+    """A compatible server, given by its root, its ``/v1`` address or its decisions endpoint."""
 
     capabilities = Capabilities(decisions=DecisionLimits(questions=64))
 
@@ -155,7 +158,7 @@ class NamedServer(SystemOneModel):
 
 
 class NamedDecisionsServer(OpenAIDecisionModel):
-    """A server of OpenAI's format."""
+    """A compatible server of OpenAI's decisions format, given by its address."""
 
     def _path(self) -> str:
         return _path_below(self.connection.base_url, super()._path())
@@ -168,7 +171,9 @@ _SERVERS: Mapping[str, type[DecisionProvider]] = {
 
 
 def open_server(connection: Connection) -> DecisionProvider:
-    """Open the model of ``systemone:URL#MODEL`` or ``decisions:URL#MODEL``."""
+    """Open the model of ``systemone:URL#MODEL`` or ``decisions:URL#MODEL``; raise SetupError if
+    either part is missing.
+    """
     address, _, model = connection.model.partition("#")
     if connection.base_url:
         address, model = connection.base_url, connection.model
@@ -196,7 +201,7 @@ def open_server(connection: Connection) -> DecisionProvider:
 
 
 def _with_version(address: str) -> str:
-    """Return the base URL with a version; a root gets ``/v1``."""
+    """Append ``/v1`` to an address without a path; keep any other path."""
     base, mark, query = address.partition("?")
     base = base.rstrip("/")
     if not urlsplit(base).path.strip("/"):
@@ -205,7 +210,7 @@ def _with_version(address: str) -> str:
 
 
 def _path_below(base_url: str, path: str) -> str:
-    """Return ``path``, or nothing if the address is that of the decisions endpoint itself."""
+    """Return ``path``, or an empty text if the address already is the decisions endpoint."""
     last = urlsplit(base_url).path.rstrip("/").rpartition("/")[2]
     return "" if last in ("systemone", "decisions") else path
 

@@ -29,9 +29,10 @@ _INTEGER, _OCTETS, _SEQUENCE = 0x02, 0x04, 0x30
 
 
 def read_credentials(path: str) -> JsonObject:
-    """Read a credentials file of Google; an empty path means the one that gcloud writes.
+    """Read a Google credentials file; an empty path means the one that gcloud writes.
 
-    Errors do not show ``path``: it travels in the place of a key, and may be one by mistake.
+    Errors do not show ``path``: it is passed in place of a key, and may be a key by mistake. Raise
+    a SetupError if the file is missing or unusable.
     """
     shown = "$GOOGLE_APPLICATION_CREDENTIALS" if path else _default_file()
     try:
@@ -128,7 +129,9 @@ def sign_rs256(private_key: str, data: bytes) -> bytes:
 
 
 def _read_key(pem: str) -> tuple[int, int]:
-    """Return the modulus and the private exponent."""
+    """Return the modulus and the private exponent of a key; raise SetupError if it cannot be
+    read.
+    """
     try:
         head, _, rest = pem.strip().partition("-----BEGIN PRIVATE KEY-----")
         text, end, _ = rest.partition("-----END PRIVATE KEY-----")

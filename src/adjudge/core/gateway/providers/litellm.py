@@ -26,7 +26,7 @@ _SECRET_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 
 
 class LitellmModel:
-    """A model that the package litellm asks."""
+    """A model that is called through the litellm package."""
 
     capabilities = Capabilities(json_schema=True, seed=True)
 

@@ -74,7 +74,7 @@ class OpenAICompatible(HttpProvider):
         return {"reasoning_effort": effort}
 
     def _format_of(self, schema: JsonObject) -> Encoded:
-        """Encode the schema. Most requests have the same one as the request before."""
+        """Encode the schema, unless the request before had the same one."""
         if schema is not self._last_format[0]:
             self._last_format = schema, Encoded(json.dumps(response_format(schema)))
         return self._last_format[1]
@@ -138,8 +138,10 @@ def with_calls(text: str, arguments: Sequence[object]) -> str:
 
 
 def text_of(content: JsonValue) -> str:
-    """Return the text of a message, which may be a text, null, or parts; thinking parts have no
-    text.
+    """Return the text of a message's content: a text, null (empty) or parts; raise a TypeError for
+    others.
+
+    Thinking parts have no text.
     """
     if isinstance(content, str):
         return content
@@ -153,7 +155,7 @@ def text_of(content: JsonValue) -> str:
 
 
 def response_format(schema: JsonObject) -> JsonDict:
-    """Return OpenAI's request for JSON of one shape."""
+    """Return OpenAI's ``response_format`` parameter for a JSON schema."""
     return {
         "type": "json_schema",
         "json_schema": {"name": "answer", "strict": True, "schema": schema},
@@ -161,7 +163,7 @@ def response_format(schema: JsonObject) -> JsonDict:
 
 
 def finish_of(reason: JsonValue) -> str:
-    """Translate a provider's reason for stopping."""
+    """Translate a provider's reason for stopping into "stop", "length" or "refusal"."""
     return _FINISH.get(str(reason or ""), "stop")
 
 
@@ -177,7 +179,9 @@ def openai_usage(usage: JsonObject) -> Usage:
 
 
 def openai_logprobs(logprobs: JsonValue) -> tuple[Mapping[str, float], ...] | None:
-    """Return the alternatives of each token."""
+    """Return the alternatives of each token, including itself; None if there are no log-
+    probabilities.
+    """
     result = object_in(logprobs)
     if not result.get("content"):
         return None

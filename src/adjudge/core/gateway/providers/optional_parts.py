@@ -85,7 +85,9 @@ class OptionalParts:
         return tuple(sorted(ignored))
 
     def _warning(self, part: str) -> Message:
-        """Describe what happened to a part of the request, and the consequence."""
+        """Return a warning that says how the server treats a part of the request, and the
+        consequence.
+        """
         values = {"model": self._model, "part": part}
         if part in self._rejected:
             return Message(

@@ -85,7 +85,9 @@ def check_effort(effort: str | None, model: str) -> None:
 
 
 def merged(body: JsonDict, parameters: JsonObject) -> JsonDict:
-    """Return the body with the parameters in it; objects are merged, our own values stay."""
+    """Return the body with the parameters added; objects are merged, and our values stay except for
+    token limits.
+    """
     result = dict(body)
     for name, value in parameters.items():
         own = result.get(name)

@@ -54,7 +54,9 @@ class ReplayModel:
         self._replies = {key: reply for _, key, reply in entries}
 
     async def complete(self, request: Request) -> Reply:
-        """Return the reply that was recorded for exactly this request."""
+        """Return the reply that was recorded for exactly this request; raise a ModelError if there
+        is none.
+        """
         reply = self._replies.get(request.key)
         if reply is None:
             raise ModelError(NOT_RECORDED, model=self.name)

@@ -123,7 +123,7 @@ class CommandTarget(Target):
 
 
 async def _communicate(process: asyncio.subprocess.Process, sent: bytes) -> tuple[bytes, bytes]:
-    """Feed the program its input while its output is read, up to a limit."""
+    """Feed the program its input, and return its output and errors, read up to a limit."""
     if process.stdin is None or process.stdout is None or process.stderr is None:
         raise RuntimeError("the process has no pipes")
 
@@ -174,8 +174,9 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 def _read(output: bytes, name: str, *, is_json: bool) -> JsonValue:
-    """Return a program's output: JSON if it looks like it or a path into it was given,
-    else a text.
+    """Return a program's output: JSON if it looks like it or a path into it was given, else a text.
+
+    Raise NoAnswer for JSON that cannot be read.
     """
     text = output.decode("utf-8", "replace").strip()
     if text == "null" or text[:1] in ("{", "[") or (is_json and text):
