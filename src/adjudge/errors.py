@@ -61,13 +61,13 @@ class SetupError(AdjudgeError, ValueError):
 
 
 class KeyMissing(SetupError):
-    """The variable that is to hold a provider's key is not set."""
+    """The environment variable for a provider's key is not set."""
 
 
 class FetchNeeded(SetupError):
-    """Something is missing that adjudge can fetch, such as the weights of a model.
+    """Something is missing that adjudge can fetch, e.g. a model's weights.
 
-    ``fetcher``: the function that fetches it by its name, as ``module:function``.
+    ``fetcher``: the function that fetches it by name, as ``module:function``.
     """
 
     fetcher = ""
@@ -147,7 +147,9 @@ class PromptTooLong(ModelError):
 
 
 class ModelUnusable(ModelError):
-    """The model's first requests show that it cannot work; the run ends before the rest is sent."""
+    """The model's first requests show that it cannot work, so the run ends before sending the
+    rest.
+    """
 
 
 NOT_ASKED = Message("not asked")
@@ -155,7 +157,7 @@ NOT_ASKED = Message("not asked")
 
 
 class ModelPaused(ModelError):
-    """The model failed on many requests in a row and is not asked for a while. Nothing was sent."""
+    """The model failed many requests in a row and is paused. Nothing was sent."""
 
 
 class Refused(ModelError):
@@ -163,18 +165,18 @@ class Refused(ModelError):
 
 
 class BudgetSpent(ModelError):
-    """The limit the caller set on calls, tokens or money is reached.
+    """The caller's limit on calls, tokens or money is reached.
 
-    ``results`` holds what was judged until then, by the number of the instance from 0.
+    ``results``: what was judged so far, by the instance's number from 0.
     """
 
     results: Mapping[int, object] = MappingProxyType({})
 
 
 class SandboxError(AdjudgeError):
-    """Generated code did not come to its end in the sandbox.
+    """Generated code did not complete in the sandbox.
 
-    ``stdout`` and ``stderr`` hold what it printed until then.
+    ``stdout`` and ``stderr`` hold what it had printed.
     """
 
     def __init__(
@@ -218,7 +220,7 @@ class NothingToJudge(WrongData):
 
 
 class OtherConfiguration(RunError):
-    """The run in a folder was made with other settings, so that it cannot be resumed with these."""
+    """The run in a folder has other settings, so it cannot be resumed with these."""
 
 
 class RunStopped(RunError):
@@ -226,7 +228,7 @@ class RunStopped(RunError):
 
 
 class BatchesOpen(RunStopped):
-    """Batches were sent, and nobody waits for them: the run is resumed when they are answered."""
+    """Batches were sent and not awaited. Resume the run once they are answered."""
 
 
 HALTS = (BudgetSpent, RunStopped, ModelUnusable)

@@ -26,7 +26,7 @@ _PUNCTUATION = re.compile(r"(?:[^{}A-Za-z]|\{\w+(?:!r)?(?::[+]?\.?\d?[%,defg]?)?
 
 
 class Message(str):
-    """A translatable sentence. Without values its text is taken as it is, braces included."""
+    """A translatable sentence. Without values, its text is used as is, including braces."""
 
     __slots__ = ("context", "plural", "template", "values")
 
@@ -76,8 +76,8 @@ class Message(str):
 
 
 def plural(one: str, many: str, /, count: int, **values: object) -> Message:
-    """Return a message whose wording depends on ``count``: ``plural("{count} row", "{count} rows",
-    3)``.
+    """Return a message whose wording depends on ``count``, e.g. ``plural("{count} row", "{count}
+    rows", 3)``.
     """
     return Message(one, many, count=count, **values)
 
@@ -88,7 +88,7 @@ def term(context: str, text: str, /, **values: object) -> Message:
 
 
 class Joined(Message):
-    """Several messages and texts in a row; each is rendered separately."""
+    """Several messages and texts joined together, each rendered separately."""
 
     __slots__ = ("parts", "separator")
 
@@ -104,7 +104,7 @@ class Joined(Message):
 
 
 class Capitalized(Message):
-    """A text that begins a sentence."""
+    """A text whose first letter is capitalized in every language."""
 
     __slots__ = ("text",)
 
@@ -162,7 +162,7 @@ class StoredMessage(Message):
 
 
 def pack(value: object) -> object:
-    """Return a message, or a value inside one, as JSON. ``StoredMessage`` reads it back."""
+    """Convert a message, or a value inside one, to JSON that ``StoredMessage`` can read."""
     match value:
         case StoredMessage():
             return value.packed
@@ -203,7 +203,7 @@ def _unpack(packed: object, catalogue: Translations, depth: int = _DEEPEST) -> A
 
 
 def capitalize(text: str) -> Message:
-    """Return ``text`` with a capital letter, in every language."""
+    """Return ``text`` with a capital first letter, in every language."""
     capitalized = Capitalized(_upper_first(text))
     capitalized.text = text
     return capitalized
@@ -277,7 +277,7 @@ class Translations(NamedTuple):
 
 @cache
 def read_catalogue(language: str) -> Translations:
-    """Read the catalogue of ``language``. It is empty if there is no such file."""
+    """Read the catalogue of ``language``; empty if there is no such file."""
     from pathlib import Path
 
     path = Path(__file__).parent / "locales" / language / "LC_MESSAGES" / "adjudge.po"
@@ -289,7 +289,7 @@ def read_catalogue(language: str) -> Translations:
 
 
 def parse_po(text: str) -> Translations:
-    """Return the translations of a gettext file, without fuzzy and obsolete ones."""
+    """Parse a gettext file, ignoring fuzzy and obsolete entries."""
     from ast import literal_eval
     from gettext import c2py
 
@@ -321,7 +321,7 @@ _MARKS = str.maketrans({",": "\N{NO-BREAK SPACE}", ".": ",", "%": "\N{NO-BREAK S
 
 
 class _CommaNumber(float):
-    """A number that is written with a decimal comma, and its thousands with spaces."""
+    """A number formatted with a decimal comma and spaces between thousands."""
 
     def __format__(self, spec: str) -> str:
         return format(float(self), spec).translate(_MARKS)
@@ -333,7 +333,7 @@ class _CommaNumber(float):
 
 
 class _SpacedNumber(int):
-    """A whole number whose thousands are written with spaces."""
+    """A whole number formatted with spaces between thousands."""
 
     def __format__(self, spec: str) -> str:
         return super().__format__(spec).translate(_MARKS)

@@ -311,7 +311,7 @@ class Part(NamedTuple):
     """The reason why it cannot be used, as far as that is known without loading it."""
 
     def error(self, problem: str) -> SetupError:
-        """Return an error of one line that names the package and its problem."""
+        """Return a one-line error that names the package and its problem."""
         return SetupError(
             "plugin {package} {version} (adjudge.{kind}: {name}): {problem}",
             package=self.package,
@@ -322,7 +322,9 @@ class Part(NamedTuple):
         )
 
     def load(self) -> object:
-        """Import the part and check its type and name. A broken plugin raises a SetupError."""
+        """Import the part, checking a plugin's type and name. Raises a SetupError for a broken
+        plugin.
+        """
         if not self.package:
             return resolve(self.target)
         if self.problem:
@@ -358,7 +360,9 @@ class Part(NamedTuple):
 
     @contextmanager
     def blame_package(self) -> Iterator[None]:
-        """Turn any exception of a plugin into a SetupError that names it. Our own errors pass."""
+        """Turn a plugin's exceptions into a SetupError that names it. Errors of ours pass
+        unchanged.
+        """
         try:
             yield
         except AdjudgeError:
@@ -372,7 +376,7 @@ class Part(NamedTuple):
 
 
 class Parts(Mapping[str, T], Generic[T]):
-    """The parts of one kind by name: our own, then those of installed packages."""
+    """The parts of one kind by name: built-in ones, then those of installed packages."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -380,13 +384,15 @@ class Parts(Mapping[str, T], Generic[T]):
         """Names that come with adjudge."""
 
     def find(self, name: str) -> Part | None:
-        """Return the part of this name. If two packages bring it, the part has a ``problem``."""
+        """Return the part of this name, or None. If two packages provide it, it has a
+        ``problem``.
+        """
         if name in OURS[self.kind]:
             return Part(self.kind, name, OURS[self.kind][name])
         return next((part for part in installed_parts() if part[:2] == (self.kind, name)), None)
 
     def load_all(self) -> Iterator[T]:
-        """Load all usable parts. A broken plugin is one warning."""
+        """Yield all usable parts. A broken plugin only causes a warning."""
         for name in self:
             try:
                 yield self[name]
@@ -435,9 +441,7 @@ def _scan(_path: tuple[str, ...]) -> tuple[Part, ...]:
 
 
 def entry_points() -> Iterator[tuple[Distribution, EntryPoint]]:
-    """Yield the entry points of all installed packages. An unreadable package, such as a
-    half-installed one, is one warning and does not hide the others.
-    """
+    """Yield all installed packages' entry points. An unreadable package only causes a warning."""
     from importlib.metadata import distributions  # takes long to load
 
     for package in distributions():
@@ -460,12 +464,12 @@ def _place_of(package: Distribution) -> str:
 
 
 def package_of(made: type) -> str:
-    """Return the plugin that a class comes from, with its version; empty for all other classes."""
+    """Return the plugin, with version, that defines a class; empty for other classes."""
     return ", ".join(sorted(_loaded_packages.get(made.__module__.partition(".")[0], ())))
 
 
 def resolve(target: str) -> object:
-    """Return the object that ``module:attribute`` or ``module`` names."""
+    """Return the object named by ``module:attribute`` or ``module``."""
     module_name, _, attribute = target.partition(":")
     module_object: object = import_module(module_name)
     return getattr(module_object, attribute) if attribute else module_object
@@ -476,7 +480,7 @@ _load = cache(Part.load)
 
 @cache
 def warn(line: str) -> None:
-    """Log a line, once per process."""
+    """Log a line once per process."""
     _LOG.warning(line)
 
 

@@ -74,13 +74,13 @@ _RESPONSES: tuple[Mapping[str, str | list[str]] | list[str], ...] = (
 
 
 def check_direct_judge(make_judge: MakeDirectJudge, criteria: Criteria = CRITERIA) -> None:
-    """Put a direct judge through all of its promises."""
+    """Check all promises of a direct judge."""
     for promise in DIRECT_PROMISES:
         promise(make_judge, criteria)
 
 
 def check_pairwise_judge(make_judge: MakePairwiseJudge, criteria: Criteria = CRITERIA) -> None:
-    """Put a pairwise judge through all of its promises."""
+    """Check all promises of a pairwise judge."""
     for promise in PAIRWISE_PROMISES:
         promise(make_judge, criteria)
 
@@ -327,9 +327,7 @@ def _reversed_responses(item: Mapping[str, str | list[str]] | list[str]) -> Pair
 def _named_by(
     result: Result, names: Sequence[int], *, reverse: bool = False
 ) -> Iterator[tuple[tuple[int, ...], str]]:
-    """Yield the responses that each vote compares and its winner, each response by its entry in
-    ``names``.
-    """
+    """Yield the responses that each vote compares and its winner, both mapped through ``names``."""
     for vote in result.votes:
         order, verdict = vote.order or (), vote.verdict
         if reverse != (order == tuple(sorted(order))) and isinstance(verdict, Compared):
@@ -342,8 +340,8 @@ def _named_by(
 
 @contextmanager
 def _sabotage(judge: CaseJudge[R, M]) -> Iterator[None]:
-    """Make every request about the breaking text fail: in the judge's models, or in its own
-    ``_run`` if it has no models.
+    """Make every request about the breaking text fail: in the judge's models, or without any, in
+    its ``_run``.
     """
     with ExitStack() as stack:
         for model in judge.panel.values():

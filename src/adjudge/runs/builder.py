@@ -50,8 +50,8 @@ Models = Sequence[ModelLike] | None
 
 
 def look_up_criteria(file: EvalFile) -> EvalFile:
-    """Return the file with the criteria of its direct judges looked up once, for the judges and for
-    every pass over the rows.
+    """Look up the criteria of direct judges once, so that the judges and every pass over the rows
+    share them.
     """
     return replace(file, judges=tuple(entry.look_up_criteria(file) for entry in file.judges))
 
@@ -59,7 +59,7 @@ def look_up_criteria(file: EvalFile) -> EvalFile:
 def make_judges(file: EvalFile, opened: OpenEntry, prices: PriceTable) -> list[ReadyJudge]:
     """Return every judge of the file with its models opened. Equal models are opened once.
 
-    ``opened`` opens the model of an entry. ``prices``: for the cost of targets' answers.
+    ``opened``: opens the model of an entry. ``prices``: used to price the targets' answers.
     """
     shared: dict[ModelEntry, ModelLike] = {}
 
@@ -108,7 +108,7 @@ def _limited(
     ready: ReadyJudge,
     judges_by_entry: Sequence[tuple[JudgeEntry, ReadyJudge]],
 ) -> ReadyJudge:
-    """Return the judge, asked only about the rows that its entry allows."""
+    """Restrict a judge to the rows that its entry allows."""
     from adjudge.runs.check_filter import limited
 
     checks = [judge for other_entry, judge in judges_by_entry if other_entry.after is None]
@@ -121,7 +121,7 @@ def _limited(
 def _after_targets(
     file: EvalFile, judges: Sequence[ReadyJudge], model: OpenEntry, prices: PriceTable
 ) -> list[ReadyJudge]:
-    """Return the judges with targets that answer first."""
+    """Wrap the judges so that the file's targets answer each row before it is judged."""
     from adjudge.runs.targets import SharedAnswers, answered_first
     from adjudge.runs.variants import variants_of
 
@@ -137,8 +137,8 @@ def _after_targets(
 
 
 def _own_model(file: EvalFile, entry: ModelEntry) -> OpenModel:
-    """Open a function of the user's, ``prompt -> text``, as a model. Its identity changes with its
-    file.
+    """Wrap a user-defined function, ``prompt -> text``, as a model. The model's identity changes
+    whenever the function's files do.
     """
     function = load_code(locate_code(entry.model, file.path.parent))
 
@@ -165,8 +165,8 @@ def open_entry(
 ) -> OpenModel:
     """Open the model of an entry.
 
-    ``api_key``: replaces the entry's variable; keys do not belong in files. ``dry_run``: the model
-    will not be asked, so its key may be missing.
+    ``api_key``: used instead of the entry's environment variable. ``dry_run``: the model will not
+    be called, so a missing key causes only a warning.
     """
     opened = partial(
         open_model,
@@ -187,7 +187,7 @@ def open_entry(
 
 
 def _settings(entry: ModelEntry) -> dict[str, Any]:
-    """Return the entry's settings that are set, as arguments of ``open_model``."""
+    """Return those of the entry's settings that are set, as arguments for ``open_model``."""
     values = {
         setting.name: getattr(entry, setting.name)
         for setting in fields(entry)
@@ -234,8 +234,8 @@ def _make_judges(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[Re
 
 
 def _cascades(file: EvalFile, entry: CascadeEntry, model: OpenEntry) -> list[ReadyJudge]:
-    """Return a cascade for each judge that the entry would be with one model. Its steps are these
-    judges, one model each.
+    """Build one cascade for each judge that the entry would otherwise make. Each step is that judge
+    with a single model.
     """
     from adjudge.core.judges.cascade import Cascade
 
@@ -261,16 +261,17 @@ def _cascades(file: EvalFile, entry: CascadeEntry, model: OpenEntry) -> list[Rea
 
 
 def common_settings(file: EvalFile, entry: JudgeEntry) -> dict[str, Any]:
-    """Return the settings that every judge is made with, by the names of its parameters."""
+    """Return the settings that all judges share, by parameter name."""
     names = ("temperature", "seed", "mode", "on_failure")
     return {"language": file.language, **{name: getattr(entry, name) for name in names}}
 
 
 def kind_settings(file: EvalFile, entry: JudgeEntry, but: Collection[str] = ()) -> dict[str, Any]:
-    """Return ``common_settings``, the votes, and the settings that the entry's own kind declares.
+    """Return constructor arguments for a judge whose parameters are named like its entry's
+    settings.
 
-    For judges whose parameters have the same names. Paths are made relative to the working folder.
-    ``but``: settings that are left out.
+    These are ``common_settings``, the votes, and the settings that the entry's kind declares,
+    except those in ``but``. Relative paths are resolved against the eval file's folder.
     """
     kind, shared = cast(type, type(entry)), keys_of(JudgeEntry)
     values = {
@@ -409,7 +410,9 @@ class JudgeKind:
         return Record(self.entry).schema()
 
     def problem_as_plugin(self) -> str:
-        """Return the problem of a plugin whose entry lacks the settings of all judges."""
+        """Return what is wrong if a plugin's entry is not a subclass of ``JudgeEntry``; empty if it
+        is one.
+        """
         fits = isinstance(self.entry, type) and issubclass(self.entry, JudgeEntry)
         return "" if fits else Message("its entry is not a subclass of JudgeEntry")
 
@@ -436,9 +439,9 @@ def _with_criteria(
 
 
 def ready_judge(file: EvalFile, entry: JudgeEntry, name: str, judge: Judge[Any, Any]) -> ReadyJudge:
-    """Return the judge with its label.
+    """Wrap a judge with its name and label.
 
-    Judges typed on a command line have always been filed under their class unless they have a name.
+    A judge given on the command line without a name has always been labelled with its class name.
     """
     entry.check_per()
     by_class = file.typed and entry.name is None

@@ -108,7 +108,7 @@ class ExpectedRow:
     """The origin of the instance, or the reason why it is hard."""
 
     def as_file(self) -> JsonDict:
-        """Return the row as the file has it, without empty keys."""
+        """Return the row in the form written to the file, without empty keys."""
         keys = some_of(self, "id", "fields", "expected", "note")
         return {name: value for name, value in keys.items() if value}
 
@@ -152,14 +152,14 @@ class TestCase:
         return self.entry.kind == "pairwise"
 
     def choices(self, row: ExpectedRow) -> tuple[str, ...]:
-        """Return the verdicts that may be expected of a row."""
+        """Return the verdicts that can be expected for a row."""
         scale = LabelScale(self.criteria, compares=self.compares, ties=self.settings.tie_enabled)
         value = row.fields.get(self.criteria.to_evaluate_field, ())
         return scale.choices(2 if isinstance(value, str) else max(2, len(value)))
 
     def field_names(self) -> tuple[str, ...]:
-        """Return the fields of its instances: those of the criterion, further ones of rows, and the
-        judged field last.
+        """Return the field names of the instances: the criterion's context fields, then other
+        fields of rows, and the judged field last.
         """
         read = self.criteria.context_fields or ()
         names = dict.fromkeys((*read, *(name for row in self.rows for name in row.fields)))
@@ -170,15 +170,16 @@ class TestCase:
 
     @property
     def asked(self) -> TestCase:
-        """The test case without what models are not shown: expectations, ids and notes."""
+        """The test case as models see it: without expectations, ids and notes."""
         rows = tuple(ExpectedRow(fields=row.fields) for row in self.rows)
         return replace(self, rows=rows, note="", agreement=None)
 
     def by_criterion(self) -> dict[str, TestCase]:
-        """Return a test case per criterion by its label, the edited one first, equal ones once.
+        """Return label → test case, one per criterion, the edited criterion first. Identical
+        criteria appear once.
 
-        Expectations are kept only for criteria with the edited criterion's name: they are wordings
-        of it.
+        Expectations are kept only for criteria with the edited criterion's name: those are
+        rewordings of it.
         """
         cases: dict[str, TestCase] = {}
         entries = (self.entry, *self.beside)
@@ -194,7 +195,7 @@ class TestCase:
         return with_choices_only(replace(self, entry=entry, beside=(), rows=rows))
 
     def instances(self) -> tuple[Instance, ...]:
-        """Return the rows as they are judged. Each is named by its number, since two may hold equal
+        """Return the rows to judge. Their ids are their numbers, since two rows may have equal
         texts.
         """
         return tuple(
@@ -203,8 +204,8 @@ class TestCase:
         )
 
     def eval_file(self, models: Sequence[ModelEntry]) -> EvalFile:
-        """Return the eval file that judges it. A row that cannot be judged does not stop the
-        others.
+        """Return the eval file that judges this test case. Rows that cannot be judged do not stop
+        the others.
         """
         return EvalFile(
             data=DataEntry(path=_HERE),
@@ -216,7 +217,7 @@ class TestCase:
         )
 
     def judge_entry(self) -> JudgeEntry:
-        """Return its judge without models, which the file names."""
+        """Return the judge's entry. It names no models, because the eval file does."""
         settings, criteria = self.settings, (CriteriaEntry(self.criteria),)
         common: dict[str, Any] = {
             "kind": self.entry.kind,
@@ -235,9 +236,7 @@ class TestCase:
 
     @property
     def both_orders(self) -> bool:
-        """Return True if everything is asked in two orders: of compared responses, or of
-        options.
-        """
+        """Return True if everything is asked in both orders, either of responses or of options."""
         return (
             self.settings.order == "both" if self.compares else self.settings.check_positional_bias
         )
@@ -268,7 +267,7 @@ def criterion_labels(names: Sequence[str]) -> list[str]:
 
 
 def dump_yaml(value: object) -> str:
-    """Return YAML in the style that people write."""
+    """Dump YAML for human readers: keys keep their order, and Unicode is not escaped."""
     return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100))
 
 
@@ -282,7 +281,9 @@ def settings_data(settings: CaseSettings) -> JsonDict:
 
 
 def parse_case(content: str, file: str) -> TestCase:
-    """Return the test case in ``content``. A SetupError names the wrong line of ``file``."""
+    """Parse a test case. Raises a SetupError that names the line in ``file`` if ``content`` is
+    invalid.
+    """
     place = load_yaml(content, Place(file))
     # only aliases can make a small file large
     if "&" in content and unfolded_size(place.value) > _MOST_VALUES:
@@ -355,7 +356,9 @@ def with_choices_only(case: TestCase) -> TestCase:
 
 
 def letter_of(chosen: int | str | None) -> str | None:
-    """Return the choice between compared responses as it is expected: a letter, or a tie."""
+    """Return a choice between responses as ``ExpectedRow.expected`` has it: a letter or a tie. None
+    stays None.
+    """
     if chosen is None or chosen == TIE:
         return None if chosen is None else TIE
     return letters(int(chosen) + 1)[int(chosen)]

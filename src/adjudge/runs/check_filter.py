@@ -22,7 +22,7 @@ from adjudge.runs.ready_judge import ReadyJudge
 
 @dataclass(frozen=True)
 class CheckedRow:
-    """An item for a judge, and the row that is checked first."""
+    """An item for a judge, and the row to check first."""
 
     instance: Instance
     item: Any
@@ -51,15 +51,15 @@ class CheckedRow:
 
 @dataclass(frozen=True)
 class AfterChecks(JudgeAround[CheckedRow]):
-    """A judge of the rows that have a field and whose required checks pass. Other rows are
-    skipped, which costs nothing.
+    """A judge that only sees rows that have a field and pass the required checks. Other rows are
+    skipped at no cost.
     """
 
     checks: tuple[CheckJudge, ...] = ()
     rows_with: str = ""
 
     def rows(self, instance: Instance) -> list[CheckedRow]:
-        """Return the judge's items of a row, each with its checks."""
+        """Return the judge's items for a row, each with its checks."""
         items = self.ready.items(instance)
         return [CheckedRow(instance, item, self.checks, self.rows_with) for item in items]
 
@@ -88,7 +88,7 @@ class AfterChecks(JudgeAround[CheckedRow]):
         )
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
-        """Return the judge's configuration with the limits of its rows."""
+        """Return the judge's configuration, plus its conditions on rows."""
         limits: JsonDict = {}
         if self.checks:
             limits["after"] = [check.configuration(check.criteria) for check in self.checks]
@@ -100,8 +100,10 @@ class AfterChecks(JudgeAround[CheckedRow]):
 def limited(
     ready: ReadyJudge, checks: Sequence[ReadyJudge] | None, rows_with: str = ""
 ) -> ReadyJudge:
-    """Return the judge, asked only about rows that have the field ``rows_with`` and pass
-    ``checks``; None if no checks come first.
+    """Restrict a judge to rows that have the field ``rows_with``, if set, and pass ``checks``. None
+    means no checks.
+
+    Raises a SetupError if ``checks`` has no check, or if the judge compares responses.
     """
     check_judges = [check.judge for check in checks or () if isinstance(check.judge, CheckJudge)]
     if checks is not None and not check_judges:

@@ -71,7 +71,7 @@ class CodeFiles:
         return not self.file.typed and self._is_function(entry.model)
 
     def of_model(self, entry: ModelEntry) -> str:
-        """Return a hash over the files of a model that is a function; empty for other models."""
+        """Return a hash of the files behind a model that is a function; empty for other models."""
         return self._version([entry.model] if self._is_function(entry.model) else [])
 
     def of_judge(self, entry: JudgeEntry) -> str:
@@ -100,7 +100,7 @@ class CodeFiles:
 
     @cached_property
     def _code(self) -> tuple[str, ...]:
-        """Each command, reference and expression, as the file has it."""
+        """Each command, reference and expression as written in the file."""
         file = self.file
         return (
             *(code for target in file.target for code in self._code_of_target(target)),
@@ -117,7 +117,7 @@ class CodeFiles:
             yield target.model
 
     def _is_function(self, model: str) -> bool:
-        """Return True if there is such code next to the eval file, or installed."""
+        """Return True if the name is code next to the eval file or installed, not a known model."""
         if model not in self._functions:
             self._functions[model] = code_exists(model, self.file.path.parent) and not is_known(
                 model
@@ -162,7 +162,7 @@ def _program_files(file: EvalFile, code: Sequence[str]) -> dict[str, str]:
 
 
 def _paths_in(code: Iterable[str], file: EvalFile) -> Iterator[Path]:
-    """Yield the paths that code names, even if they do not exist."""
+    """Yield the paths named in the code, even if they do not exist."""
     for text in code:
         if is_reference(text):
             yield Path(locate_code(text, file.path.parent).rpartition(":")[0])
@@ -171,8 +171,10 @@ def _paths_in(code: Iterable[str], file: EvalFile) -> Iterator[Path]:
 
 
 def _installed_elsewhere(references: Iterable[str], folder: Path) -> Iterator[Path]:
-    """Yield the programs of modules that are imported by name from outside of site-packages. With
-    ``python -m adjudge`` these may be in the working folder.
+    """Yield the programs of modules that are imported by name but not from site-packages or the
+    standard library.
+
+    With ``python -m adjudge`` these may be in the working folder.
     """
     for reference in references:
         place = locate_code(reference, folder).rpartition(":")[0]
@@ -191,8 +193,8 @@ def _installed_elsewhere(references: Iterable[str], folder: Path) -> Iterator[Pa
 
 
 def _imported_files(files: Iterable[Path], folder: Path) -> set[Path] | None:
-    """Return the local modules that Python files import, recursively. None if an import cannot be
-    read from the text.
+    """Return the local modules that Python files import, recursively; None if the source does not
+    show all imports.
     """
     modules: set[Path] = set()
     waiting = list(files)
@@ -224,7 +226,7 @@ def _is_dynamic(expression: str) -> bool:
 
 
 def _names_in(tree: ast.AST) -> set[str]:
-    """Return the first parts of imported modules' names, and all names in ``_DYNAMIC``."""
+    """Return the top-level names of imported modules, and all names in ``_DYNAMIC``."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -243,7 +245,7 @@ def _names_in(tree: ast.AST) -> set[str]:
 
 
 def _local_modules(names: set[str], folder: Path) -> Iterator[Path]:
-    """Yield the files of a folder that Python would load for one of these names."""
+    """Yield the files in a folder that Python would load for one of these names."""
     try:
         entries = list(folder.iterdir())
     except OSError:
@@ -258,8 +260,9 @@ def _local_modules(names: set[str], folder: Path) -> Iterator[Path]:
 
 
 def _importable(folder: Path) -> Iterator[Path]:
-    """Yield the modules and packages of a folder. Libraries that the code uses may import them by
-    accident. Folders without ``__init__`` cannot hide an installed module.
+    """Yield the modules and packages in a folder, which libraries may import by accident.
+
+    Folders without ``__init__`` are skipped: they cannot hide an installed module.
     """
     for path in folder.iterdir():
         if path.is_dir():
@@ -270,7 +273,9 @@ def _importable(folder: Path) -> Iterator[Path]:
 
 
 def _programs_below(folder: Path) -> Iterator[Path]:
-    """Yield the programs of a folder, hidden ones and the user's environment left out."""
+    """Yield the programs below a folder. Hidden folders, caches and the user's environment are
+    skipped.
+    """
     for parent, folders, files in os.walk(folder):
         folders[:] = [
             name
@@ -281,8 +286,10 @@ def _programs_below(folder: Path) -> Iterator[Path]:
 
 
 def _files_below(folder: Path, but: Collection[Path]) -> Iterator[Path]:
-    """Yield the files that a program could use as code, hidden ones included. Of run folders, yield
-    only programs.
+    """Yield files that a program could use as code, including hidden ones. From run folders, yield
+    programs only.
+
+    Stops once there are more than ``_MOST_PROGRAMS``.
     """
     run_folders = {folder / name for name in _OURS}
     count = 0
@@ -319,6 +326,6 @@ def _is_environment(parent: str, name: str) -> bool:
 
 
 def _data_files(file: EvalFile) -> set[Path]:
-    """Return the files that are rows of an eval file, or its results."""
+    """Return the files that hold the rows or results of an eval file."""
     paths = [file.source, *file.output_paths] if file.data.path else file.output_paths
     return {path.resolve() for path in paths if isinstance(path, Path)}

@@ -55,7 +55,7 @@ def count_tokens(count: int) -> Message:
 
 
 def count_used_tokens(usage: Usage) -> Message:
-    """Return the number of used tokens, marked if some are estimated."""
+    """Return the number of used tokens, marked if some of them are estimated."""
     tokens = count_tokens(usage.tokens)
     return Message("{tokens} (estimated)", tokens=tokens) if usage.estimated else tokens
 
@@ -65,7 +65,7 @@ def count_votes(count: int) -> Message:
 
 
 def rows_without_group(count: int, column: str) -> list[Message]:
-    """Report the rows with an empty cell in the column that groups rows."""
+    """Report rows that have nothing in the grouping column."""
     if not count:
         return []
     return [
@@ -80,7 +80,7 @@ def rows_without_group(count: int, column: str) -> list[Message]:
 
 
 def exclusion(model: str, lost: int, rows: int) -> Message:
-    """Report on how many rows a model of a panel did not count."""
+    """Report on how many rows a panel model did not count."""
     return plural(
         "without {model} on {lost} of {count} row",
         "without {model} on {lost} of {count} rows",

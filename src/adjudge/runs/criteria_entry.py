@@ -21,7 +21,7 @@ _ASPECT_KEYS = ("name", "description")
 
 
 class Aspect(NamedTuple):
-    """The requirement for a response, and its name in reports."""
+    """A requirement for responses, and its name in reports."""
 
     name: str
     definition: str
@@ -29,7 +29,7 @@ class Aspect(NamedTuple):
 
 @light_dataclass(frozen=True)
 class CriteriaEntry:
-    """One entry under ``criteria``. A command has already looked up what the user typed."""
+    """An entry under ``criteria``. Commands look up what the user typed beforehand."""
 
     what: str | Mapping[str, object] | Criteria | Aspect
     place: Place = Place("")
@@ -37,7 +37,7 @@ class CriteriaEntry:
 
 @light_dataclass(frozen=True)
 class CriteriaType:
-    """A text, or a criterion written out. Names and files are looked up when the judge is made."""
+    """A text, or a written-out criterion. Names and files are looked up when the judge is made."""
 
     kind: Literal["aspect", "direct", "pairwise"]
 
@@ -82,7 +82,10 @@ class CriteriaType:
 def criteria_said(
     said: Sequence[CriteriaEntry], kind: Kind, language: str, beside: Callable[[str], Path]
 ) -> tuple[Criteria, ...]:
-    """Look up the criteria of all entries. ``beside``: returns the path of a file that is named."""
+    """Look up the criteria of all entries. Raises on a wrong kind or a repeated name.
+
+    ``beside``: resolves the path of a named file.
+    """
     entries = [
         (named.place, entry) for named in said for entry in _entries(named, kind, language, beside)
     ]
@@ -102,7 +105,7 @@ def criteria_said(
 
 
 def fields_of_criteria(criteria: Sequence[Criteria]) -> tuple[str, ...]:
-    """Return the fields that criteria judge and read."""
+    """Return the fields that the criteria judge and read."""
     return tuple(
         name
         for criterion in criteria
@@ -113,7 +116,7 @@ def fields_of_criteria(criteria: Sequence[Criteria]) -> tuple[str, ...]:
 def _entries(
     criteria_entry: CriteriaEntry, kind: Kind, language: str, beside: Callable[[str], Path]
 ) -> list[CatalogEntry]:
-    """Return the entries of a file, of the catalogue, of a written-out criterion, or of a
+    """Return an entry's criteria: from a file, the catalogue, a written-out criterion, or a
     question.
     """
     if isinstance(criteria_entry.what, Criteria):

@@ -22,7 +22,9 @@ def own_judge(
     models: Sequence[ModelLike] | None,
     common: Mapping[str, object],
 ) -> Judge[Any, Any]:
-    """Make the judge with its options and with the settings of ``common`` that it accepts."""
+    """Instantiate the user's judge with its options and those settings of ``common`` that it
+    accepts.
+    """
     if not is_reference(entry.judge):
         raise SetupError(
             "a judge is named file.py:Class or module:Class, not {judge!r}", judge=entry.judge
@@ -53,7 +55,7 @@ def own_judge(
 
 
 def _check_kind(entry: PythonEntry, judge: Judge[Any, Any]) -> None:
-    """Raise if the class needs criteria or comparisons, or refuses them, contrary to the file."""
+    """Raise if the class and the file disagree on criteria or comparisons."""
     takes_criteria = isinstance(judge, CaseJudge)
     if isinstance(judge, OwnJudge) and not judge.panel and type(judge)._run is OwnJudge._run:
         raise SetupError("{name} has to write _run(instances, criteria)", name=entry.judge)

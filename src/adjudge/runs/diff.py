@@ -119,19 +119,19 @@ class Pair(NamedTuple):
 
     @property
     def names(self) -> tuple[str, str]:
-        """Return the row's id in each run, or its position from 1 if it has none."""
+        """The row's id in each run, or its position from 1 if it has none."""
         rows = (self.before.row, self.after.row)
         name_before, name_after = (id or str(row) for id, row in zip(self.ids, rows, strict=True))
         return name_before, name_after
 
     @property
     def is_alone(self) -> bool:
-        """Return True if the row belongs to no group of rows."""
+        """Return True if the row does not belong to a group."""
         return self.cluster.startswith(_ALONE)
 
 
 class OutcomeCount(NamedTuple):
-    """The number of pairs with one outcome in the first run and one in the second."""
+    """The number of pairs with a given outcome in the first run and in the second."""
 
     judges: tuple[str, str]
     before: JudgmentSummary
@@ -150,7 +150,7 @@ class LoneRow(NamedTuple):
 
 
 class RunDiff:
-    """The differences of two runs. Rows are read from the table when they are asked for."""
+    """The differences between two runs. Rows are read from the table on demand."""
 
     def __init__(
         self,
@@ -174,17 +174,17 @@ class RunDiff:
 
     @property
     def compared(self) -> int:
-        """The number of judgments that both runs have."""
+        """The number of judgments that were paired."""
         return self._count("side = 0 AND partner IS NOT NULL")
 
     @property
     def changed(self) -> int:
-        """The number of compared judgments whose outcome changed."""
+        """The number of paired judgments whose outcome changed."""
         (count,) = self._table.execute(f"SELECT count(*) {_CHANGED}").fetchone()
         return int(count)
 
     def alone(self, side: Side) -> int:
-        """Count the judgments that only the first (0) or the second (1) run has."""
+        """Count the judgments that exist only in the first (0) or the second (1) run."""
         return self._count(f"side = {side} AND partner IS NULL")
 
     def changes(self) -> Iterator[Change]:
@@ -195,8 +195,10 @@ class RunDiff:
             yield Change(*_two(values), bool(is_same_content))
 
     def lines(self) -> list[str]:
-        """Return the judges and criteria that both runs have, in the order of the first run. If
-        several targets answered, each target is a line of its own.
+        """Return the judges and criteria that both runs have, as JSON keys in the order of the
+        first run.
+
+        If several targets answered, each has its own key.
         """
         both = (
             "SELECT line FROM judged GROUP BY line HAVING count(DISTINCT side) = 2 ORDER BY "
@@ -228,9 +230,7 @@ class RunDiff:
         return Pairing((rows[0], rows[1]), ways, shared, changed_questions, skipped)
 
     def systems(self, line: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-        """Return the systems that the rows of each run compare, by one judge and criterion, each
-        combination once.
-        """
+        """Return each combination of systems that a judge compares by a criterion, for each run."""
         once = (
             "SELECT systems FROM judged WHERE line = ? AND side = ? GROUP BY systems ORDER BY "
             "min(place)"
@@ -242,18 +242,19 @@ class RunDiff:
         return old_systems, new_systems
 
     def gone(self) -> list[tuple[str, str, str]]:
-        """Return the judges, criteria and systems that only the first run has."""
+        """Return (judge, criterion, system) of everything that only the first run has."""
         query = "SELECT line FROM judged GROUP BY line HAVING max(side) = 0 ORDER BY min(place)"
         return [tuple(json.loads(line)) for (line,) in self._table.execute(query)]
 
     def added(self) -> list[tuple[str, str, str]]:
-        """Return the judges, criteria and systems that only the second run has."""
+        """Return (judge, criterion, system) of everything that only the second run has."""
         query = "SELECT line FROM judged GROUP BY line HAVING min(side) = 1 ORDER BY min(place)"
         return [tuple(json.loads(line)) for (line,) in self._table.execute(query)]
 
     def pairs(self, line: str | None = None) -> Iterator[Pair]:
-        """Yield the rows of one judge and criterion that both runs judged, group by group. Without
-        ``line``, yield all rows in the order of the first run.
+        """Yield the rows that both runs judged by one judge and criterion, group by group.
+
+        Without ``line``, yield all pairs in the order of the first run.
         """
         unit_of_pair = (
             "coalesce(a.cluster, b.cluster, CASE WHEN a.shared OR b.shared THEN a.name END, "
@@ -288,10 +289,10 @@ class RunDiff:
             )
 
     def outcomes(self, line: str) -> Iterator[OutcomeCount]:
-        """Count how often each outcome of the first run became each outcome of the second.
+        """Count how often each outcome in the first run became each outcome in the second.
 
-        Yields nothing if counts are not enough: if rows belong to groups, a row has no counterpart,
-        or a panel lost votes. The order is that of ``pairs``.
+        Yields nothing if counts are not enough: if rows are grouped or unpaired, or a panel lost
+        votes. The order is that of ``pairs``.
         """
         uncountable_rows = (
             "SELECT 1 FROM judged WHERE line = :line AND (cluster IS NOT NULL OR shared "
@@ -316,7 +317,9 @@ class RunDiff:
             )
 
     def places(self, line: str, most: int) -> list[tuple[int, int]]:
-        """Return the positions in either run, from 1, of the first pairs that ``pairs`` gives."""
+        """Return the positions in each run, from 1, of the first pairs in the order of ``pairs``
+        that both have a score.
+        """
         query = (
             f"SELECT a.row, b.row {_PAIRED} AND a.line = ? AND a.status = 'scored' "
             f"AND b.status = 'scored' ORDER BY '{_ALONE}' || a.place LIMIT ?"
@@ -324,8 +327,8 @@ class RunDiff:
         return [(old_row, new_row) for old_row, new_row in self._table.execute(query, (line, most))]
 
     def units(self, line: str) -> Iterator[list[Pair | LoneRow]]:
-        """Yield the rows of one judge and criterion in groups that belong together: pairs, and rows
-        without a counterpart that their run did not skip.
+        """Yield the rows of one judge and criterion group by group: pairs, and unpaired rows that
+        were not skipped.
         """
         unit_of_row = f"coalesce(cluster, CASE WHEN shared THEN name END, '{_ALONE}' || place)"
         query = (
@@ -338,7 +341,7 @@ class RunDiff:
             yield list(unit)
 
     def slices(self, line: str | None = None) -> tuple[Counter[str], Counter[str]]:
-        """Count the rows of each run per value of the column ``by``, of all lines or of one."""
+        """Count each run's rows per value of the column ``by``, for one line or all."""
         counts = (
             "SELECT slice, count(*) FROM judged WHERE side = ? AND (? IS NULL OR line = ?) "
             "GROUP BY slice"
@@ -349,7 +352,7 @@ class RunDiff:
         return old_counts, new_counts
 
     def only_in(self, side: Side) -> Iterator[JudgedRow]:
-        """Yield the judgments that only one run has."""
+        """Yield the judgments that exist only in this run."""
         query = (
             f"SELECT {', '.join(_COLUMNS)} FROM judged "  # noqa: S608
             "WHERE side = ? AND partner IS NULL ORDER BY place"
@@ -390,10 +393,10 @@ def run_diff(
     id: str | None = None,
     by: str | None = None,
 ) -> Iterator[RunDiff]:
-    """Compare two run folders.
+    """Compare two run folders. Raises a SetupError if no row has anything in the column ``id``.
 
-    ``cluster``: the column whose equal values make a group of rows. ``id``: the column that names
-    rows, if the runs themselves do not. ``by``: the column whose values are reported separately.
+    ``cluster``: the column whose equal values form groups of rows. ``id``: the column that names
+    rows if the runs themselves do not. ``by``: the column whose values are reported separately.
     """
     infos = [run_facts(folder) for folder in (one, two)]
     old_configuration, new_configuration = (info.configuration for info in infos)
@@ -427,7 +430,7 @@ def run_diff(
 
 
 class _Units:
-    """Collects the groups that the rows of both runs belong to."""
+    """Collects the groups of the rows in both runs."""
 
     def __init__(self, column: str) -> None:
         self.column, self._joined = column, JoinedUnits()
@@ -445,18 +448,18 @@ class _Units:
         return unit
 
     def count_side(self) -> None:
-        """Count the rows without a group, after all rows of a run were added."""
+        """Count the rows without a group, after all rows of one run were added."""
         self.without = max(self.without, len(self._empty))
         self._empty.clear()
 
     def join(self, table: sqlite3.Connection) -> None:
-        """Give rows of one group the same text in the table."""
+        """Give all rows of a group the same value in the table."""
         table.create_function("joined", 1, self._joined.cluster, deterministic=True)
         table.execute("UPDATE judged SET cluster = joined(cluster) WHERE cluster IS NOT NULL")
 
 
 class _Systems:
-    """Orders responses with named systems as the first run compared them."""
+    """Puts named responses into the order in which the first run compared them."""
 
     def __init__(self, made: Iterable[Mapping[str, JudgeConfiguration]]) -> None:
         self._judged: dict[tuple[str, str], str] = {}
@@ -470,16 +473,17 @@ class _Systems:
         self._order: dict[tuple[str, str], list[str]] = {}
 
     def judged_field(self, line: tuple[str, str]) -> str:
-        """Return the field that a judge judges by one of its criteria."""
+        """Return the field that is judged by a judge and criterion."""
         return self._judged.get(line, _ANSWER)
 
     def score_range(self, line: tuple[str, str]) -> tuple[float, float]:
-        """Return the lowest and highest score that a judge can give by one of its criteria."""
+        """Return the lowest and highest possible score for a judge and criterion."""
         return self._ranges.get(line, (0.0, 1.0))
 
     def as_in_the_first_run(self, row: JudgmentRecord) -> JudgmentRecord:
-        """Return the judgment with its responses and winner in the first run's order. It is
-        returned unchanged if the systems are other ones.
+        """Return the judgment with responses and winner in the first run's order.
+
+        It stays unchanged if it is no comparison, or if the systems differ.
         """
         detail, line = row.detail, (row.judge, row.criterion)
         if not detail.is_comparison:
@@ -498,8 +502,8 @@ class _Systems:
         return replace(row, fields=fields, detail=detail.reorder(order))
 
     def _first(self, line: tuple[str, str], systems: list[str]) -> list[str]:
-        """Return the order to follow: that of the line's first row, or that of the only other judge
-        with the same criterion.
+        """Return the order to follow: that of the line's first row, or of the only other judge with
+        this criterion.
         """
         if line not in self._order:
             orders_of_namesakes = [
@@ -510,8 +514,8 @@ class _Systems:
 
 
 def _in_the_order_of(order: list[str], systems: list[str]) -> list[str]:
-    """Return ``systems`` in ``order``. If only one of two systems is in both lists, it keeps its
-    position.
+    """Return ``systems`` in ``order``. If two systems share only one with ``order``, it keeps its
+    position there.
     """
     if sorted(order) == sorted(systems):
         return order
@@ -532,9 +536,9 @@ def _rows_of(
     id: str | None,
     by: str | None,
 ) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of the table that a run fills.
+    """Yield the table rows for one run.
 
-    Rows of which no column is read need no record. They are most rows of most runs.
+    Records are only built if a column is read or a row is not plain, which is rare.
     """
     needs_records = bool(units.column or id or by)
     rows = records_of(folder) if needs_records else outcomes_of(folder, _is_plain)
@@ -550,7 +554,7 @@ def _rows_of(
 
 
 def _is_plain(row: StoredOutcome) -> bool:
-    """Return True if a row is independent of others and its id is no position in a file."""
+    """Return True if a row is independent of others and its id is not a position in a file."""
     id = row.id or ""
     may_be_place = ":" in id or id.startswith("row ")
     return not may_be_place and TRIAL not in row.input and ROW not in row.input
@@ -559,7 +563,7 @@ def _is_plain(row: StoredOutcome) -> bool:
 def _plain_values(
     side: int, row: StoredOutcome, systems: _Systems, number: int
 ) -> tuple[object, ...]:
-    """Return all values of a plain row."""
+    """Return the table row for a plain row."""
     judge, place, id, fields, _, criterion, status, score, verdict = row
     identity = identity_of(fields)
     return (
@@ -611,8 +615,8 @@ def _values(
 def _keys(
     fields: Fields, judged_field: str, identity: str
 ) -> tuple[bytes | None, bytes | None, bytes | None]:
-    """Return what a row is paired by if not by its id: its question, its fields that are not
-    judged, and all its fields.
+    """Return the keys for pairing rows without ids: the question, all fields that are not judged,
+    and all fields.
     """
     if not fields:
         return None, None, None
@@ -630,7 +634,7 @@ def _keys(
 
 
 def _question_key(text: str | tuple[str, ...]) -> bytes:
-    """Return a text that only this question has: a short one itself, which takes no time."""
+    """Return a unique key for a question. A short question is its own key, which saves hashing."""
     if isinstance(text, str) and len(text) <= _SHORT:
         return b"=" + text.encode("utf-8", "surrogatepass")
     return _digest({_QUESTION: text})
@@ -643,8 +647,8 @@ _NOTHING_LOST = (None, None, "[]")
 def _possible(
     row: JudgmentRecord, scale: tuple[float, float]
 ) -> tuple[float | None, float | None, str]:
-    """Return the bounds that lost votes allow for the compared number, and the models that were
-    lost.
+    """Return the bounds that lost votes allow for the compared number, and the models they belong
+    to.
     """
     if not row.excluded_models:
         return _NOTHING_LOST
@@ -654,13 +658,13 @@ def _possible(
 
 @lru_cache(maxsize=1024, typed=True)
 def _json_text(value: str | int | tuple[str, ...] | None) -> str:
-    """Return a verdict or names as JSON. Cached, since most rows share one of a few."""
+    """Return a verdict or names as JSON, cached because most rows share a few values."""
     return json.dumps(value)
 
 
 @lru_cache(maxsize=1024)
 def _verdict_in(text: str) -> str | int | None:
-    """Return the verdict that ``_json_text`` wrote."""
+    """Parse a verdict written by ``_json_text``."""
     verdict: str | int | None = json.loads(text)
     return verdict
 
@@ -671,8 +675,8 @@ def _digest(fields: Fields) -> bytes:
 
 
 def _name(row: JudgmentRecord, column: str | None) -> tuple[str, int]:
-    """Return a row's name and how well it names the row: 2 by ``column``, 1 by its own id, 0 by its
-    position only.
+    """Return a row's name and its quality: 2 from ``column``, 1 from its own id, 0 if only a
+    position.
     """
     if column:
         with suppress(SetupError):
@@ -689,12 +693,12 @@ def is_named(row: JudgmentRecord) -> bool:
 
 
 def is_place(id: str) -> bool:
-    """Return True if an id reads like a position in a file, which rows without an id get."""
+    """Return True if an id looks like a file position, which rows without ids get."""
     return _PLACE.fullmatch(id) is not None
 
 
 def _of_system(name: str, row: JudgmentRecord) -> str:
-    """Return a name that includes the system and repeat of an answered row."""
+    """Return a name that includes the system and repetition if a target answered the row."""
     if "answered_row" not in row.input:
         return name
     return json.dumps([name, row.input.get("system"), row.input.get("repeat")])
@@ -716,9 +720,9 @@ def _rename_line(table: sqlite3.Connection, old: str, new: str) -> None:
 
 
 def _join_renamed_judges(table: sqlite3.Connection, renamed: Mapping[str, str]) -> None:
-    """Compare a criterion that one judge of each run has, under different judge names.
+    """Match criteria across different judge names if each run has exactly one judge for them.
 
-    ``renamed``: judges that were only renamed, old name → new.
+    ``renamed``: old name → new name of judges that were only renamed.
     """
     for old, new in renamed.items():
         table.execute(
@@ -746,11 +750,11 @@ def _join_renamed_judges(table: sqlite3.Connection, renamed: Mapping[str, str]) 
 
 
 def _pair(table: sqlite3.Connection) -> None:
-    """Give every row its counterpart in the other run, if it has one.
+    """Assign each row its counterpart in the other run, if there is one.
 
-    Rows that share an id are paired in order, those with the same text or question first. By fields
-    and texts, only unique rows and copies of one row are paired. The rest is paired by position
-    among rows with the same other fields, if both runs have as many of them.
+    Rows that share an id are paired in order, those with equal text or question first. By fields or
+    text, only unique rows and exact copies are paired. Of the rest, rows with the same other fields
+    are paired by position if both runs have equally many.
     """
     alone = "SELECT line FROM judged WHERE named GROUP BY line HAVING count(DISTINCT side) = 1"
     # ids of one run alone
@@ -792,7 +796,9 @@ def _pair(table: sqlite3.Connection) -> None:
 
 
 def _ids_are_unique(table: sqlite3.Connection) -> bool:
-    """Create the index for ``_join_unique_ids``. Return False if rows of a run share an id."""
+    """Create the index for ``_join_unique_ids``. If rows of a run share an id, drop it and return
+    False.
+    """
     table.execute("CREATE INDEX by_id ON judged (name, side, line) WHERE named")
     shared = (
         "SELECT 1 FROM judged WHERE named GROUP BY name, side, line HAVING count(*) > 1 LIMIT 1"
@@ -804,7 +810,7 @@ def _ids_are_unique(table: sqlite3.Connection) -> bool:
 
 
 def _join_unique_ids(table: sqlite3.Connection) -> None:
-    """Like ``_join`` by id, but in one step: with unique ids no other key matters."""
+    """Like ``_join`` by id, but in one step, since unique ids make other keys unnecessary."""
     table.executescript(
         "CREATE TEMP TABLE pair AS SELECT a.place AS one, b.place AS two FROM judged a "
         "CROSS JOIN judged b ON b.name = a.name AND b.side = 1 AND b.line = a.line AND b.named "
@@ -823,10 +829,10 @@ _COPIES = (
 
 
 def _join(table: sqlite3.Connection, way: Way, keys: str, which: str, count: str = "TRUE") -> None:
-    """Pair rows without a partner that are equal in ``keys``, in the order of their positions.
+    """Pair unpaired rows that are equal in ``keys``, in the order of their positions.
 
-    ``count``: SQL condition on the number of equal rows in the first (``own``) and second
-    (``others``) run.
+    ``which``: SQL condition on rows. ``count``: SQL condition on the number of equal rows in the
+    first (``own``) and second (``others``) run.
     """
     names = keys.replace("kind", "coalesce(beside, x'') AS kind")
     script = (

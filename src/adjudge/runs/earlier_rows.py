@@ -12,14 +12,16 @@ from adjudge.runs.folder import records_of, run_info
 
 
 def may_be_reused(folder: Path) -> bool:
-    """Return True if the run's answers may answer our questions. Imported ones were asked in other
-    words.
+    """Return True unless the run was imported, in which case its answers are to differently worded
+    questions.
     """
     return "imported" not in run_info(folder).facts
 
 
 def rows_of_run(folder: Path) -> Iterator[Instance]:
-    """Yield each row once, however many judges judged it, with its metadata."""
+    """Yield each distinct row once with its metadata. Raises a RunError if the run does not hold
+    the rows' texts.
+    """
     seen_rows: set[int] = set()
     for record in records_of(folder):
         if names_only(record.input):
@@ -43,8 +45,9 @@ def rows_of_run(folder: Path) -> Iterator[Instance]:
 
 
 def places_of_run(folder: Path) -> Iterator[tuple[JudgmentRecord, tuple[str, int]]]:
-    """Yield every judgment with its row's id and position, which all judges of the row share. An id
-    alone may belong to several rows.
+    """Yield every judgment with its row's id and position, which all judges of the row share.
+
+    Several rows may have the same id.
     """
     criteria: dict[str, dict[int, str]] = {}
     for record in records_of(folder):

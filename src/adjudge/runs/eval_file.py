@@ -123,11 +123,11 @@ class DataEntry:
 
     @property
     def name_column(self) -> str | None:
-        """The column with the names of the rows, if ``id`` or ``columns`` names one."""
+        """The column with the rows' names, if ``id`` or ``columns`` names one."""
         return self.id or dict(self.columns).get("id")
 
     def named_by(self, column: str) -> DataEntry:
-        """Return the entry with ``column`` as the rows' names."""
+        """Return the entry with row names taken from ``column``."""
         return replace(
             self, id=column, columns=tuple(pair for pair in self.columns if pair[0] != "id")
         )
@@ -230,7 +230,7 @@ class JudgeEntry:
 
     @property
     def own_models(self) -> tuple[ModelEntry, ...]:
-        """The models that the judge names itself, including the steps of a cascade."""
+        """The models that the judge itself names, including a cascade's steps."""
         return self.models
 
     @property
@@ -239,42 +239,42 @@ class JudgeEntry:
         return ()
 
     def with_steps(self, steps: tuple[StepEntry, ...]) -> JudgeEntry:
-        """Return the cascade with these steps. Without steps it is a plain judge."""
+        """Return the judge as a cascade of these steps, or as a plain judge if there are none."""
         raise NotImplementedError
 
     def check_calibration(self) -> None:
-        """Refuse an unused calibration, and settings that a cascade cannot have."""
+        """Raise if a calibration is unused, or if a cascade has settings that it cannot have."""
 
     @property
     def is_check(self) -> bool:
-        """True if a program judges, which may compare with columns that no model may see."""
+        """True if a program judges, possibly using columns that no model may see."""
         return False
 
     @property
     def asks_no_model(self) -> bool:
-        """True if no model has to be named or installed."""
+        """True if no model needs to be named or installed."""
         return False
 
     @property
     def compares_responses(self) -> bool:
-        """True if a row holds several responses, which are compared."""
+        """True if rows hold several responses to compare."""
         return False
 
     @property
     def reads_traces(self) -> bool:
-        """True if a row is what an agent did."""
+        """True if rows are agents' traces."""
         return False
 
     def read_traces(
         self, file: EvalFile, tell: Callable[[OddRows], None], limit: int | None
     ) -> Iterator[Instance]:
-        """Read the rows of a kind that ``reads_traces``."""
+        """Yield the rows, for a kind with ``reads_traces``."""
         raise NotImplementedError
 
     @property
     def talks_to_target(self) -> bool:
-        """True if the judge has its own way to get answers from the file's targets. All judges of
-        the file then use it.
+        """True if the judge has its own way to get answers from targets. All judges of the file
+        then use it.
         """
         return False
 
@@ -285,19 +285,19 @@ class JudgeEntry:
         opened: Callable[[ModelEntry], ModelLike],  # noqa: ARG002
         prices: PriceTable,  # noqa: ARG002
     ) -> list[ReadyJudge]:
-        """Return the judges of a file with targets, for a kind that ``talks_to_target``."""
+        """Return the judges of a file with targets, for a kind with ``talks_to_target``."""
         return list(made)
 
     def fields_read(self, file: EvalFile) -> FieldsRead:  # noqa: ARG002
-        """Return the fields that the rows of ``file`` need for this judge."""
+        """Return the fields that this judge needs in the rows of ``file``."""
         return FieldsRead(needed=("response",))
 
     def shows_whole_rows(self, file: EvalFile) -> bool:  # noqa: ARG002
-        """Return True if a model sees every field of a row, and not only named ones."""
+        """Return True if a model sees every field of a row instead of named ones."""
         return False
 
     def fields_of_rows(self, file: EvalFile) -> FieldsRead:
-        """Return the fields to read. With ``rows_with``, a row may lack all but the response."""
+        """Return the fields to read. With ``rows_with``, only the response is required."""
         read = self.fields_read(file)
         if not self.rows_with:
             return read
@@ -306,14 +306,15 @@ class JudgeEntry:
         return FieldsRead(needed=needed, also=also, may_be_empty=read.may_be_empty)
 
     def named_models(self) -> Iterator[tuple[str, Sequence[ModelEntry]]]:
-        """Yield each setting that names models, with the models. ``--model`` replaces those of
-        ``models`` and ``cascade``.
+        """Yield each setting that names models, with these. ``--model`` overrides ``models`` and
+        ``cascade``.
         """
         yield "models", self.models
 
     def named_files(self) -> Iterator[tuple[str, str]]:
-        """Yield the setting and the path of each file that the judge reads, relative to the eval
-        file: every setting of the type ``FilePath``, and criteria.
+        """Yield setting and path of each file that the judge reads, relative to the eval file.
+
+        These are all settings of type ``FilePath``, and criteria files.
         """
         kind: type = type(self)
         for name, setting in keys_of(kind).items():
@@ -326,22 +327,22 @@ class JudgeEntry:
                 yield f"criteria[{number}]", entry.what
 
     def named_code(self) -> Iterator[tuple[str, str]]:
-        """Yield the setting and the reference, or the text, of code that the judge runs."""
+        """Yield each setting with code that the judge runs, as a reference or as text."""
         return iter(())
 
     def look_up_criteria(self, file: EvalFile) -> JudgeEntry:  # noqa: ARG002
-        """Return the entry with its criteria looked up, for a kind that reads them more than once.
+        """Return the entry with its criteria looked up, for kinds that read them more than once.
 
-        ``file``: its language and its folder decide which criteria a name means.
+        ``file``: its language and folder determine which criteria a name means.
         """
         return self
 
     def polarity_notes(self, *, typed: bool) -> Iterator[Message]:  # noqa: ARG002
-        """Yield a note for each plain question whose good answer is yes, but seems to be bad."""
+        """Yield a note for each plain question whose good answer is yes although yes sounds bad."""
         return iter(())
 
     def check_per(self) -> None:
-        """Refuse a part of the row that this kind cannot judge."""
+        """Raise if this kind cannot judge the given part of a row."""
         if self.per == "step":
             raise SetupError("per: step is for judges of kind agent")
         if self.per == "point":
@@ -452,7 +453,7 @@ class DirectEntry(CascadeEntry):
 
     @property
     def both_orders(self) -> bool:
-        """True if everything is asked with the options in reversed order, too."""
+        """True if everything is asked again with the options reversed."""
         return self.check_positional_bias
 
     def fields_read(self, file: EvalFile) -> FieldsRead:
@@ -509,7 +510,9 @@ class PairwiseEntry(JudgeEntry):
 
     @property
     def both_orders(self) -> bool:
-        """Return True if every comparison is asked in both orders."""
+        """True if comparisons are asked in both orders. Raises a SetupError if settings contradict
+        each other.
+        """
         if self.check_positional_bias and self.order == "one":
             raise SetupError(
                 "order: one and check_positional_bias: true contradict each other: leave "
@@ -707,18 +710,18 @@ class EvalFile:
 
     @property
     def all_models(self) -> tuple[ModelEntry, ...]:
-        """The models of the file and of its judges; those of targets are left out."""
+        """The models of the file and of its judges, without those of targets."""
         return (*self.models, *(entry for judge in self.judges for entry in judge.own_models))
 
     @cached_property
     def source(self) -> Path | ObjectFile:
-        """The place of the rows; ``-`` is standard input."""
+        """Where the rows are; ``-`` is standard input."""
         path = self.data.path
         return Path(STDIN) if path == STDIN else location_of(path, self.path.parent)
 
     @property
     def local_source(self) -> Path:
-        """Like ``source``, but refuses addresses: for readers of several files."""
+        """Like ``source``, but raises a SetupError for addresses, for readers of local files."""
         source = self.source
         if isinstance(source, ObjectFile):
             raise SetupError(
@@ -730,7 +733,7 @@ class EvalFile:
 
     @property
     def run_folder(self) -> Path | None:
-        """The folder of the run; None if the run is not kept."""
+        """The run folder; None if the run is not kept."""
         if self.typed and self.run is None:
             return None
         return self.beside(self.run or f"runs/{self.path.stem}")
@@ -741,19 +744,20 @@ class EvalFile:
         return tuple(location_of(output, self.path.parent) for output in self.outputs)
 
     def beside(self, path: str) -> Path:
-        """Return a path of the file relative to the working folder."""
+        """Return the path of a file named relative to the eval file."""
         return self.path.parent / path
 
 
 class ReadEval(NamedTuple):
-    """An eval file as it was written, before the defaults of a project."""
+    """An eval file before a project's defaults are applied."""
 
     file: EvalFile
     names_language: bool
 
     def completed(self, project: Project) -> EvalFile:
-        """Return the file with the project's defaults. Checks of the whole file become its first
-        judge.
+        """Return the file with the project's defaults. File-level checks become its first judge.
+
+        Raises an error if there are neither judges nor checks.
         """
         file = self.file
         if not file.judges and not file.checks:
@@ -780,16 +784,16 @@ def load_eval(
 ) -> EvalFile:
     """Read the eval file at ``path``. A SetupError names the wrong line and suggests a correction.
 
-    This only reads it. To run a file that may come from others, use
-    ``runs.trusted_folders.open_eval``, which asks the user first. ``project``: its defaults for
+    This only reads the file. To run one that may come from others, use
+    ``runs.trusted_folders.open_eval``, which asks the user first. ``project``: its defaults fill in
     missing keys. ``data``: the rows to judge if the file names none.
     """
     return parse_eval(eval_text(path), path, project, data)
 
 
 def eval_text(path: str | Path) -> str:
-    """Return the text of the eval file at ``path``. Raise a SetupError if it is missing or holds
-    rows.
+    """Return the text of the eval file at ``path``. Raises a SetupError if it is missing or a data
+    file.
     """
     path = Path(path)
     if not path.exists():
@@ -810,8 +814,8 @@ def parse_eval(
 ) -> EvalFile:
     """Parse the eval file ``content``.
 
-    ``path``: its name in errors, and the base of its paths. ``environ``: the values of its
-    variables, by default the environment of this process.
+    ``path``: used in errors, and as the base of relative paths. ``data``: the rows if the file
+    names none. ``environ``: values of variables, by default those of this process.
     """
     return read_eval_text(content, path, data, environ).completed(project or Project())
 
@@ -881,7 +885,7 @@ class ChangeModel(Protocol):
 
 
 def with_models(judge: JudgeEntry, change: ChangeModel) -> JudgeEntry:
-    """Return ``judge`` with ``change`` applied to each of its models or steps."""
+    """Return ``judge`` with ``change`` applied to each of its models and steps."""
     changed: dict[str, Any] = (
         {"cascade": tuple(map(change, judge.cascade_steps))} if judge.cascade_steps else {}
     )

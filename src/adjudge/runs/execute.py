@@ -38,7 +38,7 @@ from adjudge.runs.ready_judge import ReadyJudge
 
 @light_dataclass(frozen=True)
 class JudgeStarted:
-    """A judge begins with the first row."""
+    """A judge begins with its first row."""
 
     judge: str
 
@@ -72,24 +72,24 @@ class ColumnsChosen:
 
 @light_dataclass(frozen=True)
 class VoteCast:
-    """A model was asked and answered, or failed to. A judgment may take many votes."""
+    """A model answered, or failed to. A judgment may take many votes."""
 
     vote: Vote
 
 
 @light_dataclass(frozen=True)
 class Stopping:
-    """The user interrupted the run: nothing more is sent, and open requests are waited for."""
+    """The user interrupted the run: nothing more is sent, but open requests are awaited."""
 
 
 @light_dataclass(frozen=True)
 class RowsReadable:
-    """The data can be read. Nothing is asked and no folder is made before this event is handled."""
+    """The data can be read. No model is asked and no folder created until this event is handled."""
 
 
 @light_dataclass(frozen=True)
 class RowsEnded:
-    """All rows have passed all judges."""
+    """All judges have processed all rows."""
 
 
 @light_dataclass(frozen=True)
@@ -100,11 +100,11 @@ class Called:
 
 
 class BackendNews:
-    """A message of a backend, such as a batch that was sent."""
+    """A message from a backend, e.g. that a batch was sent."""
 
     @property
     def is_always_told(self) -> bool:
-        """Return True if a quiet command prints it, too, because it is about money."""
+        """Return True if even quiet commands print it, because it is about money."""
         return False
 
     @property
@@ -135,39 +135,39 @@ Kept = Callable[[], JsonObject]
 
 
 class RoundsBackend(Backend, Protocol):
-    """A backend that has its answers only when the rows pass again."""
+    """A backend whose answers arrive between passes over the rows."""
 
     async def begin(self) -> None:
-        """Read what was sent earlier."""
+        """Load what was sent earlier."""
 
     def begin_pass(self) -> None:
         """Prepare for the next pass over all rows."""
 
     async def next_round(self) -> None:
-        """Send what was asked in this pass, and wait for answers."""
+        """Send the requests of this pass, and wait for answers."""
 
     async def cancel(self) -> None:
         """Cancel open batches."""
 
     def discard(self) -> None:
-        """Drop everything that was not sent."""
+        """Drop all requests that were not sent."""
 
 
 class Rounds(Protocol):
-    """A way to ask in rounds instead of at once: providers' batches."""
+    """Asks in rounds instead of immediately, e.g. in providers' batches."""
 
     def check(self, models: Sequence[OpenModel]) -> None:
-        """Refuse models without a batch API, before there is a run."""
+        """Raise if a model has no batch API, before a run is created."""
 
     def open(
         self, models: Sequence[OpenModel], run: OpenRun, folder: Path, tell: Listen
     ) -> RoundsBackend:
-        """Return the backend for a run that is kept in ``folder``."""
+        """Return the backend for a run stored in ``folder``."""
         ...
 
 
 def _ignore(event: Event) -> None:
-    """Ignore an event: the first judge that reads a row has reported it already."""
+    """Ignore an event, because the first judge to read the row has already reported it."""
 
 
 @contextmanager
@@ -180,10 +180,10 @@ def execute(
     batch: Rounds | None = None,
     calls: bool = False,
 ) -> Iterator[Iterator[Event]]:
-    """Judge all rows, and yield events as they happen. Leaving the block early cancels the run.
+    """Judge all rows, yielding events as they happen. Leaving the block early cancels the run.
 
-    ``kept``: returns facts to store with the run; called at its start and after its last event was
-    handled. ``batch``: ask in providers' batches. ``calls``: yield ``Called``, too. Raises
+    ``kept``: returns facts to store with the run; called at its start and after the last event was
+    handled. ``batch``: ask in providers' batches. ``calls``: also yield ``Called``. Raises
     BudgetSpent or RunStopped if the run ends early.
     """
     run = (
@@ -213,9 +213,9 @@ def estimate(
     fork_of: Path | None = None,
     retry_failed: bool = False,
 ) -> CostEstimate:
-    """Estimate what the unanswered rest of a run would take, without asking any model.
+    """Estimate the cost of the remaining answers, without asking any model.
 
-    ``listen`` is called with the rows that could not be judged.
+    ``listen`` is called with rows that cannot be judged.
     """
     from adjudge.runs.stored_votes import KnownVotes  # reads run folders: not loaded to judge
 
@@ -276,7 +276,9 @@ async def _execute(
 
 
 def _asked_beside(plan: Plan, ready: ReadyJudge) -> list[JudgeWithCriteria]:
-    """Return the judges that are asked about the same part of a row."""
+    """Return the judges that judge the same part of a row; empty for judges with their own
+    items.
+    """
     if ready.each_row is not None:
         return []
     return [
@@ -293,10 +295,10 @@ async def _judge_in_rounds(
     run: OpenRun,
     listen: Listen,
 ) -> None:
-    """Pass over the rows until all have their answers. Each round sends the requests of all
-    judges together.
+    """Pass over the rows until all have answers. Each round sends the requests of all judges
+    together.
 
-    ``begun_rows``: the rows of the first judge, whose first row is already read.
+    ``begun_rows``: the first judge's rows, of which the first is already read.
     """
     backend = rounds.open(plan.models, run, run.ledger.path.parent, listen)
     open_judges = [(ready, DeferredItems()) for ready in plan.judges]
@@ -371,9 +373,10 @@ async def _judge(
 
 
 def judgeable_rows(plan: Plan, ready: ReadyJudge, listen: Listen) -> Iterator[tuple[int, object]]:
-    """Yield the number of each row and the items that the judge makes of it.
+    """Yield each row's number with each item that the judge makes of it.
 
-    ``listen`` is called with rows that cannot be judged.
+    ``listen`` is called with rows that cannot be judged, and with the columns chosen for a RAG
+    judge.
     """
     file = plan.file
     for row, instance in enumerate(plan.reader.read(listen, plan.limit)):
@@ -401,7 +404,7 @@ def _judgeable(
 
 
 def _skip(file: EvalFile, instance: Instance, error: SetupError, listen: Listen) -> None:
-    """Report a row that cannot be judged. Raise if the user typed it, or with ``on_bad_row:
+    """Report a row that cannot be judged. Raise instead if it was typed, or with ``on_bad_row:
     stop``.
     """
     if file.rows and not file.data.path:
@@ -414,8 +417,8 @@ def _skip(file: EvalFile, instance: Instance, error: SetupError, listen: Listen)
 
 @asynccontextmanager
 async def _stopped_gently(listen: Listen, *, kept: bool) -> AsyncIterator[None]:
-    """Report the first interrupt. A run without a folder has no ledger to stop it, so its
-    budget does.
+    """Report the first interrupt. Without a run folder, also stop the budget, since no ledger
+    does.
     """
     open_budget = None if kept else caller().budget
 

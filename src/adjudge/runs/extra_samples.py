@@ -16,7 +16,7 @@ from adjudge.runs.ready_judge import ReadyJudge
 
 @dataclass(frozen=True)
 class WithOtherBallots(JudgeAround[Any]):
-    """A judge whose ballots are changed before they are asked."""
+    """A judge whose ballots are modified before they are asked."""
 
     def change(self, ballots: Sequence[Ballot]) -> list[Ballot]:
         raise NotImplementedError
@@ -37,7 +37,7 @@ class WithOtherBallots(JudgeAround[Any]):
 
 @dataclass(frozen=True)
 class AskedAgain(WithOtherBallots):
-    """A judge whose answers are further samples, which no cache or ledger has yet."""
+    """A judge that asks for further samples, which no cache or ledger has yet."""
 
     asking: int = 1
     """The number of this asking, from 0."""
@@ -58,5 +58,5 @@ class AskedAgain(WithOtherBallots):
 
 
 def asked_again(ready: ReadyJudge, asking: int) -> ReadyJudge:
-    """Return the judge for its asking number ``asking``, from 0."""
+    """Return the judge for repetition ``asking``, counted from 0."""
     return judge_around(ready, AskedAgain(ready, asking=asking), f"({asking + 1})")

@@ -110,12 +110,14 @@ class RunFacts:
 
     @property
     def state(self) -> str:
-        """ "complete", why it stopped, or "not finished": under way, or killed."""
+        """Return "complete", the reason why it stopped, or "not finished" (in progress or
+        killed).
+        """
         return state_of(self.facts)
 
     @property
     def has_ended(self) -> bool:
-        """Return True if no row is left to be judged. Always true of an imported run."""
+        """Return True if no row is left to judge, which includes every imported run."""
         return self.facts.get("ended") in _ENDED
 
 
@@ -175,7 +177,9 @@ def state_of(facts: JsonObject) -> str:
 
 @contextmanager
 def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
-    """Open a run's ledger for reading, also while it is written. All reads see one moment."""
+    """Open a run's ledger for reading, even while the run is in progress. All reads see the same
+    snapshot.
+    """
     path = Path(folder) / FILE
     if not path.is_file() and kept_facts(Path(folder)) is not None:
         raise RunError(
@@ -211,7 +215,7 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
 def run_facts(folder: str | Path) -> RunFacts:
     """Read how a run was set up and how it ended, without its rows.
 
-    The time does not depend on the number of rows. Damaged rows are found when they are read.
+    This takes the same time for any number of rows. Damaged rows go unnoticed until they are read.
     """
     with reading(folder) as connection:
         facts = read_meta(connection)
@@ -267,8 +271,10 @@ def _info_in(connection: sqlite3.Connection, folder: Path) -> RunInfo:
 
 
 def _count_votes(connection: sqlite3.Connection, *, forked: bool) -> tuple[int, int, int]:
-    """Count the votes: all of them, those for which every call failed, and answers without a
-    verdict. Of answers taken over from another run, only those count that a judgment uses.
+    """Return the number of votes, of votes for which every call failed, and of answers without a
+    verdict.
+
+    In a forked run, only answers that a judgment uses count.
     """
     newest = f"FROM votes WHERE {_NEWEST} AND {_FINISHED}"
     if not forked:
@@ -292,8 +298,8 @@ def _by_outcome(votes: Counter[str]) -> tuple[int, int, int]:
 
 
 def prices_of(facts: JsonObject) -> PriceTable:
-    """Return the prices that applied to a run, or today's if it has none or their file is
-    unreadable.
+    """Return the prices that applied to a run. If it names no price file, or an unreadable one,
+    return the current prices.
     """
     if file := kept_prices(facts):
         with suppress(SetupError):
@@ -310,10 +316,10 @@ def kept_prices(facts: JsonObject) -> Path | None:
 
 
 def spent_in(folder: str | Path, *, by_votes: bool = False) -> Spent:
-    """Return the cost of a run so far, by its own prices. After a kill, open requests are
-    estimated.
+    """Return what a run has cost so far, at its own prices. After a kill, the cost of open requests
+    is estimated.
 
-    ``by_votes``: count stored answers only. That is all that is known while a run goes on.
+    ``by_votes``: count stored answers only. While a run is in progress, nothing else is known.
     """
     with reading(folder) as connection:
         facts = read_meta(connection)
@@ -341,8 +347,8 @@ def settings_in(folder: str | Path) -> list[JsonObject]:
 def excluded_models(
     connection: sqlite3.Connection, judges: Mapping[str, JudgeConfiguration]
 ) -> dict[str, dict[str, int]]:
-    """Return judge → model of its panel → judgments in which it did not count. A judge of one model
-    is not a panel.
+    """Return judge → panel model → number of judgments in which the model did not count. Judges
+    with a single model are left out.
     """
     rows_by_model: dict[str, dict[str, int]] = {}
     for judge, model, rows in connection.execute(_EXCLUDED):
@@ -352,7 +358,7 @@ def excluded_models(
 
 
 def _by_criteria(connection: sqlite3.Connection) -> tuple[CriteriaInfo, ...]:
-    """Return the results per criterion, in the order in which they were first judged."""
+    """Return the results per judge and criterion, ordered by judge and then by first judgment."""
     query = (
         "SELECT judge, criterion, status, count(*), avg(score), min(number) FROM judgments "
         "GROUP BY 1, 2, 3 ORDER BY 1, 6"
@@ -368,14 +374,16 @@ def _by_criteria(connection: sqlite3.Connection) -> tuple[CriteriaInfo, ...]:
 
 
 def _failed_calls(facts: JsonObject, failed_votes: int) -> int:
-    """Return the run's own count. An imported run has none: each failed vote had at least one."""
+    """Return the run's own count of failed calls. Without one (imports), each failed vote counts as
+    one call.
+    """
     failed = object_in(facts.get("spending")).get("failed")
     return failed if isinstance(failed, int) else failed_votes
 
 
 def find_runs(parent: str | Path) -> list[Path]:
-    """Return the run folders in ``parent`` and one level below, the newest last. Imports that are
-    still being written are left out.
+    """Return ``parent`` if it is a run folder, and the runs up to two levels below it, most
+    recently written last. Imports in progress are left out.
     """
     near = [Path(parent), *_inside(Path(parent))]
     folders = (*near, *(inner for folder in near[1:] for inner in _inside(folder)))
@@ -392,7 +400,9 @@ def find_runs(parent: str | Path) -> list[Path]:
 
 
 def _inside(folder: Path) -> list[Path]:
-    """Return the accessible entries of a folder; none if it is no folder or was just deleted."""
+    """Return the accessible entries of a folder; an empty list if it is not a folder or was just
+    deleted.
+    """
     try:
         with os.scandir(folder) as entries:
             return [Path(entry.path) for entry in entries if os.access(entry.path, os.X_OK)]
@@ -401,7 +411,9 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def runs_inside(root: Path) -> dict[str, Path]:
-    """Return the runs in a folder by name, the newest last. A run folder contains itself."""
+    """Return the runs in a folder by name, most recently written last. A run folder contains only
+    itself.
+    """
     folders = (
         [root] if holds_run(root) else [run for run in find_runs(root) if is_inside(run, root)]
     )
@@ -409,7 +421,9 @@ def runs_inside(root: Path) -> dict[str, Path]:
 
 
 def is_inside(folder: Path, root: Path) -> bool:
-    """Return True if a run is in a folder. A link that leads out of the folder is not."""
+    """Return True if a run is really inside a folder. A run reached through a link out of it, or
+    whose ledger is a link, is not.
+    """
     return folder.resolve().is_relative_to(root) and not (folder / FILE).is_symlink()
 
 
@@ -434,8 +448,9 @@ def last_written(folder: Path) -> float:
 def delete_run(folder: str | Path, *, only_try: bool = False) -> None:
     """Delete a run's own files, and its folder if nothing else is in it.
 
-    Raises a RunError that says why it cannot be deleted. Exports are deleted only if the folder
-    holds nothing else: otherwise the user may have put them there.
+    Raises a RunError with the reason if it cannot be deleted. Exports are deleted only if the
+    folder holds nothing else, since they could be the user's. ``only_try``: only check whether it
+    can be deleted.
     """
     place = Path(folder)
     if place.is_symlink():
@@ -476,7 +491,7 @@ def _refuse_valuable(place: Path) -> None:
 
 
 def _refuse_open_batches(place: Path) -> None:
-    """Refuse to throw away batches that are paid for. Batches too old to be collected may go."""
+    """Raise if the run has batches that are paid for and can still be collected."""
     try:
         with reading(place) as connection:
             batches = batches_in(connection)
@@ -493,8 +508,8 @@ def _refuse_open_batches(place: Path) -> None:
 def records_of(
     folder: str | Path, *, votes: bool = False, judge: str | None = None
 ) -> Iterator[JudgmentRecord]:
-    """Read every judgment of a run or of one ``judge``, by judge and row. ``votes``: with its
-    votes.
+    """Yield every judgment of a run, or of one ``judge``, ordered by judge and row. ``votes``:
+    include the votes.
     """
     with reading(folder) as connection:
         yield from records(connection, votes=votes, judge=judge)
@@ -503,14 +518,14 @@ def records_of(
 def outcomes_of(
     folder: str | Path, is_enough: Callable[[StoredOutcome], bool]
 ) -> Iterator[StoredOutcome | JudgmentRecord]:
-    """Like ``records_of``, but yield the bare outcome of judgments for which it ``is_enough``."""
+    """Like ``records_of``, but yield only the stored outcome where ``is_enough`` accepts it."""
     with reading(folder) as connection:
         yield from outcomes(connection, is_enough)
 
 
 def checked_records(folder: str | Path) -> Iterator[JudgmentRecord]:
-    """Read every judgment of a run with its votes. At the end, check the votes that no judgment
-    uses, too.
+    """Yield every judgment of a run with its votes. In small runs, also check the votes that no
+    judgment uses.
     """
     with reading(folder) as connection:
         seen_votes = VotesSeen(connection)

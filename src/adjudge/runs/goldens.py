@@ -19,14 +19,14 @@ from adjudge.runs.eval_file import DirectEntry, JudgeEntry, PairwiseEntry
 
 
 class Tried(NamedTuple):
-    """A golden case with the judge's result."""
+    """A golden case, and the judge's result for it."""
 
     case: CriteriaExample
     result: Result
 
     @property
     def chosen(self) -> str | None:
-        """The option; None without a verdict."""
+        """The chosen option; None without a verdict."""
         result = self.result
         if not isinstance(result, PairwiseInstanceResult):
             return result.verdict
@@ -38,7 +38,7 @@ class Tried(NamedTuple):
 
     @property
     def as_expected(self) -> bool | None:
-        """Return True if the verdict is the expected one; None without a verdict."""
+        """True if the verdict is as expected; None without a verdict."""
         return None if self.chosen is None else self.chosen == self.case.option
 
     def message(self, number: int) -> Message:
@@ -55,15 +55,17 @@ class Tried(NamedTuple):
 
 @dataclass(frozen=True)
 class Goldens:
-    """The golden cases of one criterion: rows for a judge, in the order of the cases."""
+    """One criterion's golden cases, as rows for a judge."""
 
     entry: CatalogEntry
     cases: tuple[CriteriaExample, ...]
 
     @classmethod
     def of(cls, entry: CatalogEntry, file: Path) -> Goldens:
-        """Return the entry's golden cases. Without any, use its examples, and hide these from the
-        judge.
+        """Return the entry's golden cases. Without any, use its examples, which the judge then does
+        not see.
+
+        Raises a SetupError if it has neither.
         """
         if entry.golden:
             return cls(entry, entry.golden)
@@ -94,14 +96,14 @@ class Goldens:
         )
 
     def tried(self, results: Sequence[Result]) -> list[Tried]:
-        """Return the cases with their results, which are in the order of the rows."""
+        """Pair the cases with their results, given in row order."""
         return [Tried(case, result) for case, result in zip(self.cases, results, strict=True)]
 
 
 def accepted(tried: Sequence[Tried], file: Path, entry: CatalogEntry) -> dict[int, str]:
-    """Return the options that were chosen instead of the expected ones, by position.
+    """Return position → chosen option for each case with an unexpected verdict.
 
-    Cases without a verdict are left out.
+    Cases without a verdict are left out. Raises a SetupError without golden cases.
     """
     if not entry.golden:
         raise SetupError(

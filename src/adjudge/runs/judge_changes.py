@@ -17,7 +17,7 @@ _LOCK = "judge-changes.lock"
 
 
 def keep_changes(runs: Path, found: Mapping[str, float]) -> None:
-    """Store in the runs' folder when each judge, by its identity, was found changed."""
+    """Store in the runs' folder when each judge, given by identity, was last found changed."""
     with locked(runs / _LOCK):
         stored_changes = _changes_in(runs)
         latest = {name: max(at, stored_changes.get(name, at)) for name, at in found.items()}
@@ -28,8 +28,8 @@ def keep_changes(runs: Path, found: Mapping[str, float]) -> None:
 
 
 def changed_at(run: str | Path, identity: str) -> float | None:
-    """Return when the judge was last found changed, by the two folders above the run. None if
-    never.
+    """Return when the judge was last found changed, according to the two folders above the run;
+    None if never.
     """
     place = Path(run).absolute()
     times = [_changes_in(folder).get(identity) for folder in (place.parent, place.parent.parent)]

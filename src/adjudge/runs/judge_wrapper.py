@@ -49,7 +49,7 @@ class JudgeAround(Judge[I, Result]):
         return self.judge.max_in_flight
 
     def check_settings(self) -> None:
-        """Check nothing: the inner judge has checked its own settings."""
+        """Do nothing: the inner judge has already checked its settings."""
 
     def open_models(self) -> ModelPanel:
         return self.judge.panel
@@ -76,7 +76,7 @@ class JudgeAround(Judge[I, Result]):
 
 
 def judge_around(ready: ReadyJudge, judge: JudgeAround[Any], mark: str) -> ReadyJudge:
-    """Return ``judge`` in place of the inner one, over the same rows. ``mark`` ends its name."""
+    """Replace the inner judge by ``judge``, on the same rows. ``mark``: appended to its name."""
     return replace(
         ready,
         name=f"{ready.name} {mark}",

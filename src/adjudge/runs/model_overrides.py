@@ -13,7 +13,7 @@ from adjudge.runs.project import ModelEntry, ServerEntry, StepEntry
 
 
 def at_server(file: EvalFile, server: ServerEntry) -> EvalFile:
-    """Return the file with its models at ``server``."""
+    """Return the file with its models at ``server``. Raises a SetupError if it names no models."""
     if not file.models and not all(judge.own_models for judge in file.judges):
         raise SetupError(
             "{path} names no model to ask at a server: add models, such as models: "
@@ -25,10 +25,9 @@ def at_server(file: EvalFile, server: ServerEntry) -> EvalFile:
 
 
 def by_models(file: EvalFile, models: Sequence[ModelEntry]) -> EvalFile:
-    """Return the file with these models in place of its own. With several, each judge is asked once
-    per model.
+    """Replace the file's models by these. With several, each judge is asked with each model.
 
-    In a cascade, one model replaces the cascade, and several become its steps, in this order.
+    One model replaces a cascade; several become its steps, in this order.
     """
     judges = (variant for judge in file.judges for variant in _asked_with(judge, models))
     return replace(file, models=tuple(models), judges=tuple(judges), models_from=Place("--model"))
@@ -46,7 +45,7 @@ def _asked_with(judge: JudgeEntry, models: Sequence[ModelEntry]) -> Iterator[Jud
 
 
 def _short_names(names: Sequence[str]) -> Sequence[str]:
-    """Shorten the names of models at one server, if they stay distinct."""
+    """Shorten the names of models at addresses if they remain distinct."""
     short = [name.rpartition("#")[2] for name in names]
     return short if all(short) and len(set(short)) == len(set(names)) else names
 

@@ -15,7 +15,7 @@ from adjudge.core.domain.criteria import Criteria
 
 @dataclass(frozen=True)
 class NamedCriteria:
-    """A criterion with its name in a ranking: two wordings may share a name."""
+    """A criterion with a unique name for rankings, since two wordings may share a name."""
 
     name: str
     criteria: Criteria
@@ -24,8 +24,9 @@ class NamedCriteria:
 def criteria_to_try(
     named: Sequence[str], questions: Sequence[str], kind: Kind, language: str
 ) -> list[NamedCriteria]:
-    """Return the ready-made criteria, those of files, and the questions. If several share a name,
-    it is followed by their file.
+    """Return the questions, ready-made criteria and those from files.
+
+    If several share a name, those from files are followed by their file.
     """
     criteria_with_files = [(criteria_of(question, kind, language), "") for question in questions]
     for name in named:
@@ -48,7 +49,7 @@ def criteria_to_try(
 
 
 def kinds_of(named: Sequence[str]) -> set[Kind]:
-    """Return the kinds of the named criteria: direct or pairwise."""
+    """Return the kinds (direct or pairwise) of these criteria."""
     files = [name for name in named if Path(name).suffix]
     return {file_entry.kind for name in files for file_entry in read_entries(name)} | {
         entry(name).kind for name in named if name not in files
@@ -56,9 +57,7 @@ def kinds_of(named: Sequence[str]) -> set[Kind]:
 
 
 def _short_names(files: Iterable[str]) -> dict[str, str]:
-    """Return for each file the end of its path that no other file has. It does not depend on the
-    working folder.
-    """
+    """Return file → shortest distinct end of its path, independent of the working folder."""
     parts = {file: Path(file).absolute().parts for file in files}
     short_names = {}
     for file, path_parts in parts.items():

@@ -22,12 +22,12 @@ class HasLimits(Protocol):
 
 
 def figure(value: float | None, digits: int = 2) -> str:
-    """Return a number with ``digits`` decimals, or a dash."""
+    """Format a number with ``digits`` decimals; a dash for None."""
     return "–" if value is None else Message(f"{{value:.{digits}f}}", value=float(value))
 
 
 def limits(interval: HasLimits | None, digits: int = 2) -> str:
-    """Return an interval as text, or a dash."""
+    """Format an interval; a dash if it is missing."""
     if interval is None or interval.lower is None or interval.upper is None:
         return "–"
     lower, upper = figure(interval.lower, digits), figure(interval.upper, digits)
@@ -37,7 +37,7 @@ def limits(interval: HasLimits | None, digits: int = 2) -> str:
 
 
 def p_value(value: float | None) -> str:
-    """Return a p-value with three decimals, or a dash. A small one is <0.001, never 0.000."""
+    """Format a p-value with three decimals, tiny ones as <0.001; a dash for None."""
     # it would be rounded to 0.000
     if value is not None and value < 0.0005:
         return Message("<{least:.3f}", least=0.001)
@@ -45,12 +45,12 @@ def p_value(value: float | None) -> str:
 
 
 def short_figure(value: float) -> Message:
-    """Return a number without needless zeros."""
+    """Format a number without trailing zeros."""
     return Message("{value:g}", value=float(value))
 
 
 def percent(share: float, digits: Literal[0, 1, 2] = 0) -> Message:
-    """Return a share in percent: 67%, or 67 % in Russian."""
+    """Format a share in percent: 67%, or 67 % in Russian."""
     if digits == 2:
         return term("percent", "{share:.2f}%", share=100 * float(share))
     if digits:
@@ -59,7 +59,7 @@ def percent(share: float, digits: Literal[0, 1, 2] = 0) -> Message:
 
 
 def percent_limits(found: Interval) -> tuple[Message, Message]:
-    """Return both limits in percent, rounded outwards if they would read alike."""
+    """Format both limits in percent, rounding outwards if they would look equal."""
     lower, upper = 100 * found.lower, 100 * found.upper
     if round(lower) == round(upper):
         lower, upper = math.floor(lower), math.ceil(upper)
@@ -67,11 +67,11 @@ def percent_limits(found: Interval) -> tuple[Message, Message]:
 
 
 def percent_range(found: Interval) -> Message:
-    """Return an interval in percent: 59%–87%."""
+    """Format an interval in percent, e.g. 59%–87%."""
     lower, upper = percent_limits(found)
     return Message("{lower}–{upper}", lower=lower, upper=upper)
 
 
 def level_text(level: float) -> Message:
-    """Return a confidence level in percent, never rounded to another one: 95%, 97.5%, 99.9%."""
+    """Format a confidence level without rounding it to another one, e.g. 95%, 97.5%, 99.9%."""
     return term("percent", "{level:.6g}%", level=100 * level)

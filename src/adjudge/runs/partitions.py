@@ -17,7 +17,7 @@ FACTS = "facts.json"
 
 
 def kept_facts(folder: Path) -> JsonObject | None:
-    """Read the facts that the driver of a run's workers wrote before they began. None without
+    """Return the facts that the driver of a run's workers stored before they started; None without
     workers.
     """
     path = folder / PARTITIONS / FACTS

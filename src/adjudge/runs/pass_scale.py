@@ -28,7 +28,7 @@ _PAIR = 2
 def passed(record: JudgmentRecord, ends: Ends) -> bool | None:
     """Return True if the verdict is a pass, or the score is above the middle of its scale.
 
-    None if it can neither pass nor fail, such as a count.
+    None if it can neither pass nor fail, e.g. a count or a judgment without a score.
     """
     if record.detail.is_count:
         return None
@@ -44,7 +44,7 @@ def passed(record: JudgmentRecord, ends: Ends) -> bool | None:
 
 
 def says_pass(verdict: str | None, score: float | None, criterion: str, ends: Ends) -> bool | None:
-    """Like ``passed``, but for a verdict and a score without a judgment."""
+    """Like ``passed``, but for a verdict and score outside of a judgment."""
     if verdict in ("PASS", "FAIL"):
         return verdict == "PASS"
     low, high, _ = ends.get(criterion, _UNIT)

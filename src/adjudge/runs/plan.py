@@ -56,11 +56,11 @@ class Plan:
     """Facts about the run for its folder, such as the file to be resumed."""
 
     def over(self, file: EvalFile) -> Plan:
-        """Return the plan for other rows. ``file``: the plan's file with other data."""
+        """Return the plan for other rows. ``file``: this plan's file with other data."""
         return replace(self, file=file, reader=RowReader(file))
 
     def limited_to(self, budget: Budget | None) -> Plan:
-        """Return the plan with these limits, each replacing its own."""
+        """Return the plan with these limits; those that are not set stay as they are."""
         return replace(self, limits=limits_of(budget, self.limits)) if budget else self
 
     @property
@@ -70,7 +70,7 @@ class Plan:
 
     @property
     def models(self) -> list[OpenModel]:
-        """Every model that the judges ask. A model that several judges share is there once per
+        """Every model that the judges ask. A model shared by several judges occurs once per
         judge.
         """
         return [model for ready in self.judges for model in ready.judge.panel.values()]
@@ -80,16 +80,16 @@ class Plan:
         return sum((len(ready.criteria) or 1) * ready.results_per_row for ready in self.judges)
 
     def first_row(self) -> Instance | None:
-        """Return the first row that will be judged. None if there is none, or if reading would
-        consume it.
+        """Return the first row to be judged. None if there is none, or if standard input would be
+        consumed.
         """
         if self.file.data.path == STDIN and not self.file.rows:
             return None
         return next(iter(self.reader.read(_ignore, 1)), None)
 
     def total(self) -> int | None:
-        """Return the number of judgments. None if counting would take long, or is possible only
-        once.
+        """Return the number of judgments. None if counting is slow, would consume the rows, or
+        needs the conversations' turns.
         """
         file = self.file
         if any(ready.per == "turn" for ready in self.judges):
@@ -111,8 +111,9 @@ class Plan:
         return rows * self.judgments_per_row
 
     def keeping_rows(self) -> Plan:
-        """Raise the plan's limit to the number of rows in the run folder: rows after the limit
-        would be dropped from the run.
+        """Return the plan with its limit raised to the number of rows already in the run folder.
+
+        Rows beyond the limit would otherwise be dropped from the run.
         """
         limit = self.limit or self.file.data.limit
         if limit is None or self.file.rows or self.folder is None or not holds_run(self.folder):
@@ -151,11 +152,11 @@ def resolve(
 ) -> Plan:
     """Look up everything that ``file`` names, and return the plan.
 
-    ``file`` has the project's defaults already, and the user has agreed to it: code is loaded here.
-    ``cache``: read replies from the user's cache, and store them there. ``api_key``: for the file's
-    one model. ``prices``: by default ``PriceTable.load()``. ``budget``: limits that replace the
-    file's. ``dry_run``: the plan will only be estimated, so keys may be missing. ``opened``: opens
-    a model, for callers that wrap models.
+    ``file`` must have the project's defaults and the user's trust, because its code is loaded here.
+    ``cache``: read and store replies in the user's cache. ``api_key``: for a file with one model.
+    ``prices``: by default ``PriceTable.load()``. ``budget``: limits that override the file's.
+    ``dry_run``: the plan is only estimated, so keys may be missing. ``opened``: opens a model, for
+    callers that wrap models.
     """
     prices = prices or PriceTable.load()
     file = look_up_criteria(file)
@@ -180,7 +181,7 @@ def resolve(
 
 
 def limits_of(budget: Budget | None, below: Budget | BudgetEntry) -> Budget:
-    """Return the limits of ``budget``, with those of ``below`` for those it lacks."""
+    """Return the limits of ``budget``; those it lacks come from ``below``."""
     limits = {name: getattr(budget, name, None) for name in _LIMITS}
     return Budget(
         **{name: getattr(below, name) if limit is None else limit for name, limit in limits.items()}
@@ -188,4 +189,4 @@ def limits_of(budget: Budget | None, below: Budget | BudgetEntry) -> Budget:
 
 
 def _ignore(rows: OddRows) -> None:
-    """Ignore odd rows: they are reported when they are judged."""
+    """Ignore odd rows here, since they are reported when they are judged."""

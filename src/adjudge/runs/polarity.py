@@ -16,7 +16,9 @@ from adjudge.runs.criteria_entry import CRITERIA_FILES, Aspect, CriteriaEntry
 
 
 def aspect_polarity_notes(criteria: Iterable[CriteriaEntry], *, typed: bool) -> Iterator[Message]:
-    """Yield a note for each aspect that texts pass by being bad. ``typed``: on a command line."""
+    """Yield a note for each aspect that a text seems to pass by being bad. ``typed``: on a command
+    line.
+    """
     for criterion in criteria:
         text = _aspect_text(criterion)
         if word := find_bad_word(text):
@@ -24,7 +26,7 @@ def aspect_polarity_notes(criteria: Iterable[CriteriaEntry], *, typed: bool) -> 
 
 
 def question_polarity_notes(criteria: Iterable[CriteriaEntry], *, typed: bool) -> Iterator[Message]:
-    """Yield a note for each question whose good answer is yes to something bad."""
+    """Yield a note for each question whose good answer seems to be yes to something bad."""
     for criterion in criteria:
         text = _question_text(criterion)
         if word := find_bad_word(text):
@@ -41,7 +43,7 @@ def _aspect_text(criterion: CriteriaEntry) -> str:
 
 
 def _question_text(criterion: CriteriaEntry) -> str:
-    """Return a plain question with Yes as the good answer; empty for other criteria."""
+    """Return a plain question whose good answer is Yes; empty for other criteria."""
     if isinstance(criterion.what, Criteria):
         return (
             criterion.what.definition

@@ -42,7 +42,7 @@ M = TypeVar("M", bound="ModelEntry")
 
 
 class HeadersType:
-    """Headers with their values. Keys in them are names of variables."""
+    """HTTP headers. Values refer to keys by the names of environment variables."""
 
     def read(self, value: object, place: Place) -> tuple[tuple[str, str], ...]:
         headers = Names().read(value, place)
@@ -73,7 +73,7 @@ class VariableType:
 
 
 class ParametersType:
-    """Parameters of a provider's own, frozen: equal entries share a model."""
+    """Provider-specific parameters, frozen so that equal entries share a model."""
 
     def read(self, value: object, place: Place) -> FrozenDict[JsonValue]:
         parameters = mapping(value, place)
@@ -115,15 +115,15 @@ class ServerEntry:
 
     @property
     def has_credentials(self) -> bool:
-        """Return True if a setting is a secret that only its server may see."""
+        """Return True if a setting is a secret that must only be sent to this server."""
         return bool(
             self.api_key_env
             or any(is_credential(name) or "$" in value for name, value in self.headers)
         )
 
     def over(self, entry: E) -> E:
-        """Return ``entry`` with these settings in place of its own. With another base URL, the
-        entry's key and headers are dropped.
+        """Return ``entry`` overridden by these settings. If they have a base URL, the entry's key
+        and headers are dropped.
         """
         if self.base_url is not None:
             return replace(
@@ -136,7 +136,7 @@ class ServerEntry:
         )
 
     def below(self, entry: E) -> E:
-        """Return ``entry`` with these settings for those that it lacks."""
+        """Return ``entry``, with these settings as defaults."""
         return replace(
             entry,
             base_url=entry.base_url or self.base_url,
@@ -199,7 +199,7 @@ class StepEntry(ModelEntry):
 def together(
     headers: tuple[tuple[str, str], ...], *, below: tuple[tuple[str, str], ...]
 ) -> tuple[tuple[str, str], ...]:
-    """Return ``headers``, and those ``below`` with other names."""
+    """Return ``headers``, preceded by those headers in ``below`` that have other names."""
     names = {name.lower() for name, _ in headers}
     return (*(header for header in below if header[0].lower() not in names), *headers)
 
@@ -207,7 +207,10 @@ def together(
 def same_server(
     model: str, base_url: str | None, other: str | None, other_base_url: str | None
 ) -> bool:
-    """Return True if a model is at the server that another model, or a base URL alone, names."""
+    """Return True if a model's server is that of another model, or of a base URL.
+
+    If only the base URL is given, it is assumed to serve any model that has a server.
+    """
     if base_url is None and other_base_url is not None and not is_url(model):
         return server_of_or_none(model) != ""
     mine = base_url or server_of_or_none(model) or ""
@@ -216,7 +219,7 @@ def same_server(
 
 
 def server_of_or_none(model: str) -> str | None:
-    """Return the server of a model; None if only a base URL makes sense of its name."""
+    """Return the server of a model; None if its name is only valid together with a base URL."""
     try:
         return server_of(model)
     except SetupError:
@@ -251,7 +254,7 @@ class Project(ServerEntry):
 
     @property
     def prices_path(self) -> Path | None:
-        """The price file, relative to the working folder. None if the environment names one."""
+        """The path of the price file. None if there is none, or if the environment names one."""
         return (
             self.path.parent / self.prices
             if self.path and self.prices and VARIABLE not in os.environ
@@ -260,13 +263,13 @@ class Project(ServerEntry):
 
     @property
     def given(self) -> list[str]:
-        """The keys that the file has."""
+        """The keys that are set."""
         return [name for name in keys_of(Project) if getattr(self, name)]
 
     def with_defaults(self, entry: M) -> M:
         """Return ``entry`` with the project's defaults.
 
-        The key and the headers go to the project's own server and to no other.
+        The key and the headers are only added if the model is at the project's own server.
         """
         entry = replace(entry, max_concurrency=entry.max_concurrency or self.max_concurrency)
         if not self.says_anything or not same_server(
@@ -277,8 +280,9 @@ class Project(ServerEntry):
 
 
 def find_project(folder: Path | None = None) -> Project:
-    """Return the nearest project from ``folder``, or the working folder, up the tree. Without a
-    file, return a project without settings.
+    """Return the nearest project, searching upwards from ``folder`` or the working folder.
+
+    Without a project file, return a project without settings.
     """
     for path in project_files((folder or Path.cwd()).absolute()):
         if project := _read(path):
@@ -306,8 +310,8 @@ def _read(path: Path) -> Project | None:
 
 
 def _check_owner(path: Path) -> None:
-    """Refuse another user's file in a folder that everybody may write to, such as /tmp: it could
-    send our keys elsewhere.
+    """Refuse another user's file in a world-writable folder such as /tmp, since it could redirect
+    our keys.
     """
     if os.name != "posix":
         return

@@ -55,7 +55,7 @@ class ReadyJudge:
         return self.judge.configuration(self.criteria)
 
     def items(self, instance: Instance) -> list[Any]:
-        """Return the arguments for ``judge.plan``, one per result of the instance."""
+        """Return the arguments for ``judge.plan``, one per expected result for the instance."""
         judge = self.first_step or self.judge
         parts = [instance] if self.per == "row" else parts_of(instance, self.per)
         if self.each_row is not None:

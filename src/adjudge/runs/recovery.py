@@ -37,9 +37,9 @@ _UNREADABLE = (sqlite3.Error, MemoryError, OverflowError)
 
 
 def recover(folder: str | Path) -> tuple[int, int]:
-    """Save every intact row of a damaged ledger. Return the number of saved votes and rows.
+    """Save every intact row of a damaged ledger. Return the number of saved votes and of judgments.
 
-    The damaged file stays next to the new one.
+    The damaged file is kept next to the new one.
     """
     path = Path(folder) / FILE
     if not path.is_file():
@@ -66,7 +66,7 @@ def _recover(path: Path) -> tuple[int, int]:
 
 
 def _put_in_place(path: Path, new_path: Path) -> None:
-    """Replace the ledger."""
+    """Replace the ledger by the recovered one, keeping a copy of the damaged file."""
     damaged = path.with_suffix(".damaged")
     delete(damaged)
     # a copy, not a move: there is a ledger at every moment, also if we are killed
@@ -81,8 +81,10 @@ def _put_in_place(path: Path, new_path: Path) -> None:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[Path]:
-    """Yield the file. If its first page is unreadable, yield a copy with the first page of a new
-    ledger: both have their tables on the same pages.
+    """Yield the ledger's path. If its tables cannot be found, yield a copy with a new ledger's
+    first page.
+
+    This works because all ledgers have their tables on the same pages.
     """
     if _has_tables(path) or path.stat().st_size <= _PAGE:
         yield path
@@ -112,7 +114,7 @@ def _has_tables(path: Path) -> bool:
 
 
 def _first_page(pages: int) -> bytes:
-    """Return the first page of a new ledger, for a file with this many pages and a log."""
+    """Return the first page of a new ledger with this many pages and a write-ahead log."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as new:
         new.create_function(CHECKSUM_SQL, -1, checksum, deterministic=True)
         make_tables(new, Path(FILE))
@@ -124,7 +126,7 @@ def _first_page(pages: int) -> bytes:
 
 @contextmanager
 def _open_damaged(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a ledger for reading in spite of damage: cut short, or with bytes that are no text."""
+    """Open a damaged ledger for reading, e.g. one that is cut short or contains invalid UTF-8."""
     with connect(path, writable=False) as old:
         old.execute("PRAGMA writable_schema = ON")
         old.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
@@ -132,8 +134,8 @@ def _open_damaged(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _save(path: Path, new: sqlite3.Connection, table: str) -> int:
-    """Copy a table row by row from both ends, each until the damage. Then copy the votes between,
-    one by one.
+    """Copy a table row by row from both ends, each time up to the damage. Then copy the votes in
+    between one by one.
     """
     new.execute("BEGIN")
     saved = sum(_copy(new, table, _rows(path, table, way)) for way in ("ASC", "DESC"))
@@ -150,7 +152,7 @@ def _copy(new: sqlite3.Connection, table: str, rows: Iterator[tuple[object, ...]
 
 
 def _rows(path: Path, table: str, way: str) -> Iterator[tuple[object, ...]]:
-    """Yield the intact rows up to the first unreadable one."""
+    """Yield the intact rows before the first unreadable one. ``way``: ASC or DESC."""
     order = ", ".join(f"{name} {way}" for name in ORDER[table])
     try:
         with _open_damaged(path) as old:
@@ -160,8 +162,8 @@ def _rows(path: Path, table: str, way: str) -> Iterator[tuple[object, ...]]:
 
 
 def _votes_between(path: Path, known: set[int]) -> Iterator[tuple[object, ...]]:
-    """Yield the votes that could not be reached from either end. Their numbers are in the index,
-    too.
+    """Yield the votes that cannot be reached from either end, found by their numbers or through the
+    index.
     """
     numbers = set(range(1, max(known, default=0)))
     try:
@@ -183,15 +185,13 @@ def _votes_between(path: Path, known: set[int]) -> Iterator[tuple[object, ...]]:
 def _whole_rows(
     old: sqlite3.Connection, table: str, which: str, values: Sequence[int] = ()
 ) -> Iterator[tuple[object, ...]]:
-    """Yield the rows whose checksum is right."""
+    """Yield the rows whose checksums are correct."""
     rows = old.execute(f"{select(table)} {which}", values)
     yield from (row[:-1] for row in rows if checksum(*row[:-1]) == row[-1])
 
 
 def _drop_without_votes(new: sqlite3.Connection) -> int:
-    """Delete judgments whose votes were not all saved: they will be made again. Return the number
-    of remaining rows.
-    """
+    """Delete judgments that lost votes, since they will be judged again. Return the number left."""
     lost = [
         place
         for *place, ballots in new.execute("SELECT judge, number, ballots FROM judgments")

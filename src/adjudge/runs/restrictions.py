@@ -59,7 +59,7 @@ _MOST_LINKS = 10
 
 @light_dataclass(frozen=True)
 class Need:
-    """Something that goes beyond what a folder may do untrusted."""
+    """Something that a folder may not do until it is trusted."""
 
     verb: Message
     """Reads, runs, sends, writes or spends."""
@@ -69,11 +69,11 @@ class Need:
 
     @property
     def is_refused(self) -> bool:
-        """Return True if nothing starts without trust. Spending is limited instead."""
+        """Return True if nothing starts without trust. Spending is only limited instead."""
         return self.verb != SPENDS
 
     def to_json(self) -> list[str]:
-        """Return the need as it is remembered. It is in English, so that it does not depend on the
+        """Return the need in the stored form, which is in English so that it does not depend on the
         language.
         """
         return [str(self.verb), str(self.what), self.field]
@@ -91,8 +91,8 @@ def needs_of_eval(
 ) -> list[Need]:
     """Return what an eval file needs trust for, in the order of the file.
 
-    ``file``: as it was read, without the defaults of a project. ``variables``: name and field of
-    the environment variables in it. ``typed``: keys that the caller replaces (data, models, target,
+    ``file``: as read, without a project's defaults. ``variables``: name and field of the
+    environment variables in it. ``typed``: keys that the caller overrides (data, models, target,
     run, outputs). ``writes``: further folders that are written to.
     """
     needs = _EvalNeeds(file)
@@ -122,7 +122,7 @@ def needs_of_eval(
 
 
 def needs_of_env(env: EnvFile) -> list[Need]:
-    """Return the need to use a ``.env`` file, if it sets anything."""
+    """Return the need to use a ``.env`` file; empty if it sets nothing."""
     if not env.values:
         return []
     names = ", ".join(env.names)
@@ -131,7 +131,9 @@ def needs_of_env(env: EnvFile) -> list[Need]:
 
 
 def needs_of_project(project: Project) -> list[Need]:
-    """Return what a project file needs trust for: all but model, language and max_concurrency."""
+    """Return what a project file needs trust for. A model of a known provider, language and
+    max_concurrency are allowed.
+    """
     if project.path is None:
         return []
     path, needs = project.path, []
@@ -168,8 +170,8 @@ def needs_of_project(project: Project) -> list[Need]:
 
 
 def needs_of_spending(file: EvalFile) -> list[Need]:
-    """Return the need to spend more than an untrusted folder may; ``file``: with the defaults of
-    the project.
+    """Return the need to spend more than an untrusted folder may, if any. ``file``: with the
+    project's defaults.
     """
     budget = file.budget
     if not paid_models(file) or (budget.max_usd is not None and budget.max_usd <= MOST_USD):
@@ -183,14 +185,14 @@ def needs_of_spending(file: EvalFile) -> list[Need]:
 
 
 def paid_models(file: EvalFile) -> list[str]:
-    """Return the names of the models of a file that cost money, or may."""
+    """Return the names of a file's models that cost money or whose price is unknown."""
     prices, names = PriceTable.load_shipped(), dict.fromkeys(map(_price_name, _all_models(file)))
     priced = [(name, prices.of(name)) for name in names]
     return [name for name, price in priced if price is None or price.input or price.output]
 
 
 class _EvalNeeds:
-    """The needs of one eval file, collected."""
+    """Collects the needs of one eval file."""
 
     def __init__(self, file: EvalFile) -> None:
         self.file = file
@@ -219,7 +221,7 @@ class _EvalNeeds:
                 self.add(READS, link, "data")
 
     def write_run(self, folder: Path) -> None:
-        """Check the run's folder, and the folders of its continuations: NAME-2, …"""
+        """Check the run's folder, and links among the folders of its continuations: NAME-2, …"""
         self.write(folder, "run")
         continued_runs = folder.parent.glob(f"{folder.name}-*") if folder.parent.is_dir() else ()
         for path in continued_runs:
@@ -267,7 +269,7 @@ class _EvalNeeds:
 
 
 def _needs_of_model(entry: ModelEntry, folder: Path, root: Path) -> Iterator[tuple[Message, str]]:
-    """Yield the needs of a model. ``folder``: the place of code that the model may name."""
+    """Yield the needs of a model. ``folder``: where code that it may name is looked up."""
     model = entry.model.strip()
     if code_exists(model, folder) and not is_known(model):
         yield RUNS, model
@@ -307,7 +309,7 @@ def _needs_of_model(entry: ModelEntry, folder: Path, root: Path) -> Iterator[tup
 
 
 def _needs_of_provider(spec: ProviderSpec, model: str, root: Path) -> Iterator[tuple[Message, str]]:
-    """Yield the needs of a provider, unless it is a built-in one at its own server."""
+    """Yield the needs of a provider. Built-in providers at their own servers need nothing."""
     name = model.partition("/" if "/" in model else ":")[2]
     if any(spec is known_spec for known_spec in our_providers()) or spec.name == "scripted":
         return
@@ -332,7 +334,7 @@ def _provider_of(model: str) -> ProviderSpec | None:
 
 
 def _key_names(model: str | None) -> list[str]:
-    """Return the variables whose keys would be sent. Without a model, those of all providers."""
+    """Return the environment variables whose keys would be sent. None stands for all providers."""
     if model is None:
         return [name for spec in our_providers() for name in key_variables(spec)[:1]]
     if not is_known(model) or (spec := _provider_of(model)) is None:
@@ -357,10 +359,10 @@ def _limits_text(budget: BudgetEntry) -> str:
 
 
 def _is_loopback(address: str) -> bool:
-    """Return True if an address is this machine's, by number or as ``localhost``.
+    """Return True if an address is on this machine: a loopback IP or ``localhost``.
 
-    Other names may lead anywhere. Addresses that two parsers could read differently, e.g. with a
-    login, are refused.
+    Other names could lead anywhere. Addresses that parsers could read differently, e.g. with a
+    login, do not count.
     """
     match = _PLAIN_ADDRESS.fullmatch(address.strip())
     if match is None:
@@ -377,7 +379,9 @@ def _same_address(address: str, own: str) -> bool:
 
 
 def place_outside(path: Path | ObjectFile, root: Path) -> str | None:
-    """Return the real place of a file outside ``root`` or hidden in it; else None."""
+    """Return a file's real place if that is outside ``root`` or hidden in it; else None. Addresses
+    are outside.
+    """
     if isinstance(path, ObjectFile):
         return Message("{address}, with your credentials", address=path)
     try:
@@ -392,7 +396,7 @@ def place_outside(path: Path | ObjectFile, root: Path) -> str | None:
 
 
 def _links_out(folder: Path, root: Path) -> list[str]:
-    """Return the targets of links in a folder that leave ``root``."""
+    """Return where links in a folder lead if they leave ``root``. Long lists are cut."""
     targets_outside = []
     for parent, folders, files in os.walk(folder):
         for name in (*folders, *files):
@@ -417,7 +421,7 @@ def _as_model(model: str, server: ServerEntry) -> ModelEntry:
 
 
 def _price_name(entry: ModelEntry) -> str:
-    """Return the name by which the table of prices knows a model."""
+    """Return the model's name in the price table."""
     model = entry.model.strip()
     spec = _provider_of(model)
     if entry.base_url and not is_known(model):
@@ -430,7 +434,7 @@ def _price_name(entry: ModelEntry) -> str:
 
 
 def limits_of_restricted(file: EvalFile, prices: PriceTable) -> BudgetEntry:
-    """Return the file's limits, lowered to those of a folder that is not trusted."""
+    """Return the file's limits, lowered to what an untrusted folder may spend."""
     budget = file.budget
     if all(prices.of(name) is not None for name in paid_models(file)):
         return BudgetEntry(

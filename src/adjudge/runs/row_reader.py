@@ -21,10 +21,10 @@ _ANSWERED = ("response", "contexts", "tool_call")
 
 @dataclass(frozen=True)
 class RowReader:
-    """Reads the rows of one eval file, as often as they pass.
+    """Reads the rows of an eval file, any number of times.
 
-    Everything that stays the same from pass to pass is looked up once: the source, whether it holds
-    traces or an earlier run, and the fields that the judges read.
+    Everything that stays the same is looked up once: the source, whether it holds traces or an
+    earlier run, and the fields that the judges read.
     """
 
     file: EvalFile
@@ -37,7 +37,7 @@ class RowReader:
     ) -> Iterator[Instance]:
         """Yield the rows of the file's data, or of ``source``.
 
-        ``tell`` is called with odd ones, and with bad ones unless they stop the run.
+        ``tell`` is called with odd rows, and also with bad rows unless they stop the run.
         """
         file = self.file
         limit = limit or file.data.limit
@@ -56,22 +56,22 @@ class RowReader:
 
     @property
     def reads_traces(self) -> bool:
-        """True if the rows are what agents did."""
+        """True if the rows are agents' traces."""
         return self.file.data.as_ is not None or self._of_agents is not None
 
     @cached_property
     def _of_agents(self) -> JudgeEntry | None:
-        """The first judge of trajectories, which reads the rows for all judges."""
+        """The first judge of trajectories; it reads the rows for all judges."""
         return next((entry for entry in self.file.judges if entry.reads_traces), None)
 
     @property
     def compares_responses(self) -> bool:
-        """True if rows hold several responses each."""
+        """True if each row holds several responses."""
         entries = self.file.judges
         return not self.file.target and any(entry.compares_responses for entry in entries)
 
     def refuse_mixed_judges(self) -> None:
-        """Raise a SetupError if some judges compare responses and others read one."""
+        """Raise a SetupError if some judges compare responses and others read a single one."""
         compares = [entry.compares_responses for entry in self.file.judges]
         if self.compares_responses and not all(compares):
             line = self.file.judges[compares.index(True)].line
@@ -82,8 +82,8 @@ class RowReader:
 
     @cached_property
     def fields(self) -> FieldsRead:
-        """The fields that the judges read. Fields that are given for all rows, or answered by a
-        target, are not needed in a row.
+        """The fields that the judges read. Rows need not have those given for all rows or answered
+        by a target.
         """
         parts = [entry.fields_of_rows(self.file) for entry in self.file.judges]
         read = FieldsRead(
@@ -99,7 +99,9 @@ class RowReader:
 
     @cached_property
     def _unseen(self) -> tuple[str, ...]:
-        """Columns that checks alone compare with. A model that saw them would see the answers."""
+        """Columns that only checks compare with. A model that saw them would see the expected
+        answers.
+        """
         entries = self.file.judges
         compared = {
             name
@@ -119,7 +121,9 @@ class RowReader:
 
     @property
     def _shows_whole_rows(self) -> bool:
-        """True if a judge sees every field of a row, and so a reference that it does not need."""
+        """True if a model sees every field of a row, possibly including a reference that no judge
+        needs.
+        """
         entries = self.file.judges
         return "reference" not in self.fields.needed and any(
             entry.shows_whole_rows(self.file) for entry in entries
@@ -135,7 +139,7 @@ class RowReader:
 
     @cached_property
     def _row_source(self) -> RowSource | None:
-        """The source of rows that are not a table; None if they are one."""
+        """The source of rows that are not in a table; None for tables."""
         entry = self.file.data
         if entry.as_ is None and (self.compares_responses or entry.format):
             return None

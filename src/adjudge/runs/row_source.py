@@ -18,7 +18,7 @@ OnBadRow = Callable[[BadRow], None] | None
 
 @dataclass(frozen=True)
 class RowSource:
-    """A reader of the rows in files and folders of one form."""
+    """Reads rows from files and folders in one family of formats."""
 
     formats: tuple[str, ...]
     """The values of ``as`` in an eval file that it reads."""
@@ -34,7 +34,7 @@ SOURCES: Parts[RowSource] = Parts("sources")
 
 
 class FormatType:
-    """The name of a format that a source reads, built-in or of an installed package."""
+    """The name of a row format, built-in or from an installed package."""
 
     def read(self, value: object, place: Place) -> str:
         built_in = self._formats(SOURCES.ours)
@@ -49,8 +49,8 @@ class FormatType:
 
 
 def source_of(path: Path, format: str | None) -> RowSource | None:
-    """Return the source that reads ``format``; without a format, the built-in one that recognises
-    ``path``.
+    """Return the source that reads ``format``. If it is None, return the built-in source that
+    recognises ``path``, if any.
     """
     if format is None:
         return next(

@@ -43,11 +43,12 @@ class RunPlace:
 def find_place(
     plan: Plan, data: JsonObject, is_own: Callable[[JsonObject], bool] = lambda _: True
 ) -> RunPlace:
-    """Return the newest folder of the eval file with this configuration and these rows; else a new
-    one. An unfinished run may go on with other rows.
+    """Return the newest folder of the eval file with this configuration and these rows, else a new
+    one.
 
-    ``data``: the result of ``data_fact``. ``is_own``: returns True for facts of a run that the user
-    made; verdicts of others are not reused.
+    An unfinished run may continue with other rows. ``data``: the result of ``data_fact``.
+    ``is_own``: tells from its facts whether the user made a run; verdicts of other runs are not
+    reused.
     """
     first_folder = plan.folder
     assert first_folder is not None  # of a file, which has one by default
@@ -82,7 +83,7 @@ def find_place(
 def data_fact(plan: Plan) -> JsonDict:
     """Return a hash of the rows and of everything that answers them, to be stored with the run.
 
-    It shows later if they changed. Empty if the rows cannot be read twice.
+    It later shows whether they changed. Empty if the rows cannot be read twice.
     """
     file = plan.file
     source = file.local_source if plan.reader.reads_traces else file.source
@@ -100,7 +101,7 @@ def data_fact(plan: Plan) -> JsonDict:
 
 
 def earlier_run(folder: Path, facts: JsonObject) -> Path | None:
-    """Return the run before the eval file was changed, if it is still next to this one.
+    """Return the run before the eval file was changed, if it still exists next to this one.
 
     ``facts``: the stored values of ``ORIGINS``.
     """
@@ -114,7 +115,7 @@ def earlier_run(folder: Path, facts: JsonObject) -> Path | None:
 
 
 def _runs_of_file(first: Path) -> Iterator[Path]:
-    """Yield FOLDER, FOLDER-2, … if they hold a run."""
+    """Yield those of FOLDER, FOLDER-2, … that hold a run."""
     numbered = re.compile(rf"{re.escape(first.name)}(-[2-9]|-[1-9]\d+)?")
     entries = first.parent.iterdir() if first.parent.is_dir() else ()
     return (entry for entry in entries if numbered.fullmatch(entry.name) and holds_run(entry))
@@ -126,8 +127,8 @@ def _has_judgments(folder: Path) -> bool:
 
 
 def _is_of(facts: JsonObject, file: EvalFile) -> bool:
-    """Return True if a run is of this eval file. The name alone does not tell: eval-2.yaml has
-    runs/eval-2, too.
+    """Return True if a run belongs to this eval file. The folder name is not enough: eval-2.yaml
+    also uses runs/eval-2.
     """
     match facts:
         case {"resume": {"eval": {"path": str(path)}}}:

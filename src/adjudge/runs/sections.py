@@ -66,7 +66,7 @@ In the list of rows, ``entry`` being a judgment:
 
 
 class SectionPart:
-    """Numbers of one kind of result in a section of a report."""
+    """The numbers of one kind of result in a section, and how they are shown."""
 
     templates: ClassVar[Mapping[str, str]] = FrozenDict()
     """Place and format (``figures.html``, ``figures.md``) → template as ``package:file``, the file
@@ -82,7 +82,7 @@ class SectionPart:
     # -- numbers ---------------------------------------------------------------------
 
     def to_dict(self) -> JsonDict:
-        """Return what ``--json`` adds to the section."""
+        """Return the keys that ``--json`` adds to the section."""
         return {}
 
     def named(self, name: str) -> Summary | None:
@@ -90,11 +90,11 @@ class SectionPart:
         return None
 
     def gated(self) -> Iterable[str]:
-        """Yield the names that a gate can have besides that of the criterion."""
+        """Yield the names that gates can use besides the criterion's."""
         return ()
 
     def figures(self) -> Iterator[NamedFigure]:
-        """Yield what can be compared with another run; more of it is better."""
+        """Yield figures that can be compared with another run; higher is better."""
         return iter(())
 
     def rank(self, record: JudgmentRecord) -> Rank | None:
@@ -105,44 +105,44 @@ class SectionPart:
 
     @property
     def leads(self) -> bool:
-        """Return True if it is shown in place of the line that a criterion has."""
+        """Return True if the part replaces the criterion's usual line."""
         return False
 
     @property
     def page_title(self) -> Message | None:
-        """The title of a report that has this section alone."""
+        """The title of a report with only this section."""
         return None
 
     @property
     def rows_title(self) -> Message | None:
-        """The title of the list of rows of such a report."""
+        """The title of the row list in such a report."""
         return None
 
     @property
     def sort_title(self) -> Message | None:
-        """The title of the part's order in the list of rows, the worst first."""
+        """The title of the part's own row order, worst first."""
         return None
 
     @property
     def mean_title(self) -> Message | None:
-        """The title of the section's mean, if it is not "mean"."""
+        """The title of the section's mean; None for "mean"."""
         return None
 
     @property
     def vote_parameter(self) -> str:
-        """The title of the number of votes in the table of parameters; empty for the usual one."""
+        """The title for the number of votes in the parameter table; empty for the default one."""
         return ""
 
     def parameters(self) -> Mapping[str, str]:
-        """Return how the scores were made, for the table of parameters."""
+        """Return further lines for the parameter table: how the scores were made."""
         return {}
 
     def sentence(self, name: str) -> Message | None:
-        """Return a remark about the section, which is called ``name``."""
+        """Return a remark on the section called ``name``, if any."""
         return None
 
     def headline(self, section: Section, report: Report) -> Iterator[Message]:
-        """Yield what the first sentence of the report says, if the part leads its section."""
+        """Yield the first sentence of the report, if the part leads its section."""
         return iter(())
 
     def lines(self) -> Iterator[Message]:
@@ -156,19 +156,19 @@ class SectionPart:
     # -- rows ------------------------------------------------------------------------
 
     def owns(self, record: JudgmentRecord) -> bool:
-        """Return True if the template ``row`` shows the head of a row."""
+        """Return True if the template ``row`` renders this row's header."""
         return False
 
     def row_class(self, record: JudgmentRecord) -> str:
-        """Return a class of CSS for the element of a row that the part owns."""
+        """Return the CSS class for a row that the part owns."""
         return ""
 
     def filter_value(self, record: JudgmentRecord) -> str:
-        """Return the value that the filter above the list has for a row that the part owns."""
+        """Return the value by which the filter above the list finds a row that the part owns."""
         return ""
 
     def verdict(self, record: JudgmentRecord) -> Sequence[str] | None:
-        """Return what a terminal shows as the verdict; None for the usual words."""
+        """Return the text that a terminal shows as the verdict; None for the default."""
         return None
 
     def reason(self, record: JudgmentRecord) -> str | None:
@@ -176,22 +176,22 @@ class SectionPart:
         return None
 
     def hidden_fields(self, record: JudgmentRecord) -> Collection[str]:
-        """Return the fields whose texts are not shown, since the part shows them."""
+        """Return the fields that pages should not show because the part shows them."""
         return ()
 
     def explains(self, record: JudgmentRecord) -> bool:
-        """Return True if the part shows the explanation of a row itself."""
+        """Return True if the part itself shows a row's explanation."""
         return False
 
     def page_state(self, language: str) -> object:
-        """Return what templates share on one page, as ``shared.NAME``; called once per page for
-        all sections of this kind.
+        """Return the object that templates access as ``shared``. Called once per page and kind of
+        section.
         """
         return None
 
 
 class SectionTally:
-    """Adds up the judgments of one judge by one criterion while they pass."""
+    """Adds up the judgments of one judge by one criterion."""
 
     name: ClassVar[str]
     """The name of the section, as in ``Detail.sections``."""
@@ -202,11 +202,11 @@ class SectionTally:
 
     @classmethod
     def begin(cls, setup: Setup, judge: str, sureness: GateConfidence) -> Self:
-        """Return an empty tally. ``sureness``: how sure gates must be, and by which unit."""
+        """Return an empty tally. ``sureness``: the confidence of gates, and the groups of rows."""
         return cls()
 
     def add(self, record: JudgmentRecord) -> None:
-        """Count a judgment whose detail names this section. Skipped rows are left out before."""
+        """Count a judgment whose detail names this section. It is not called for skipped rows."""
         raise NotImplementedError
 
     def summary(self) -> SectionPart | None:
@@ -214,7 +214,7 @@ class SectionTally:
         raise NotImplementedError
 
     def rank(self, record: JudgmentRecord) -> Rank | None:
-        """Like ``SectionPart.rank``, while judgments pass."""
+        """Like ``SectionPart.rank``, but while judgments are still being added."""
         return None
 
 
@@ -224,8 +224,8 @@ SECTIONS: Parts[type[SectionTally]] = Parts("sections")
 def section_kind(name: str) -> type[SectionTally] | None:
     """Return the section of this name; None if there is none.
 
-    A section of a broken plugin is left out with a warning: the counts of the other sections are
-    right without it.
+    A broken plugin's section is skipped with a warning, since the other sections do not depend on
+    it.
     """
     try:
         return SECTIONS.get(name)

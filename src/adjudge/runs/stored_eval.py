@@ -26,8 +26,8 @@ _LOOKED_UP = "looked up"
 
 
 def write_eval(file: EvalFile) -> JsonDict:
-    """Return the file as JSON-ready data. Its own path is stored absolute, the others relative to
-    it.
+    """Return the file as JSON-ready data. Its own path is made absolute; other paths stay relative
+    to it.
     """
     return {
         "path": str(file.path.absolute()),
@@ -41,8 +41,8 @@ def write_eval(file: EvalFile) -> JsonDict:
 
 
 def read_eval(kept: object, place: str) -> EvalFile:
-    """Read the data that ``write_eval`` wrote. ``place``: its name in errors, since it may come
-    from anybody.
+    """Parse the output of ``write_eval``, which may have been tampered with. ``place``: used in
+    errors.
     """
     try:
         return _read_eval(kept, place)
@@ -88,8 +88,8 @@ def _read_eval(kept: object, place: str) -> EvalFile:
 
 
 def to_data(value: object) -> JsonValue:
-    """Return a value as an eval file would have it, without passwords in addresses. Keys with
-    defaults are left out.
+    """Return a value in the form it has in an eval file, without secrets in addresses. Defaults are
+    left out.
     """
     if isinstance(value, CriteriaEntry):
         value = value.what
@@ -114,8 +114,10 @@ def to_data(value: object) -> JsonValue:
 
 
 def _looked_up_criteria(judge: JudgeEntry) -> list[JsonValue] | None:
-    """Return the criteria that a command looked up: the file's format cannot express them
-    exactly.
+    """Return the criteria that a command already looked up, since the file format cannot express
+    them exactly.
+
+    None if there are none.
     """
     entries: tuple[CriteriaEntry, ...] = getattr(judge, "criteria", ())
     looked_up = [

@@ -25,7 +25,7 @@ _ANSWERED = (
 
 
 class KnownVotes(Known):
-    """The votes that a run holds; none before it has begun."""
+    """The votes stored in a run folder; empty before the run has started."""
 
     once: ClassVar[bool] = True
 
@@ -39,7 +39,11 @@ class KnownVotes(Known):
             self._open(Path(folder))
 
     def recall(self, ballots: Sequence[Ballot], keys: Sequence[bytes]) -> list[Vote | None]:
-        """Return the last vote on each ballot, with the parts that a plan needs."""
+        """Return the last stored vote on each ballot, reduced to what a plan needs; None if there
+        is none.
+
+        With ``retry_failed``, invalid votes count as missing.
+        """
         # the filter holds every stored key: most ballots of a new plan need no query
         likely = [key for key in keys if key in self._maybe]
         votes = {row[0]: row[1:] for row in self._rows(likely)} if likely else {}
@@ -52,7 +56,7 @@ class KnownVotes(Known):
         ]
 
     def asked(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Return the keys that are in batches under way."""
+        """Return those keys that are in open batches."""
         return set() if self._ledger is None else asked_in(self._ledger, keys)
 
     def _open(self, folder: Path) -> None:

@@ -63,7 +63,9 @@ class TargetEntry(ServerEntry):
 
     @property
     def kind(self) -> str:
-        """The one of model, command, url and function that is set."""
+        """Which of model, command, url and function is set. Raises a SetupError unless exactly one
+        is.
+        """
         kinds = [name for name in _KINDS if getattr(self, name)]
         if len(kinds) != 1:
             raise SetupError("a target is one of model, command, url and function: name one")
@@ -71,7 +73,7 @@ class TargetEntry(ServerEntry):
 
     @property
     def title(self) -> str:
-        """The name of the target in reports."""
+        """The target's name in reports."""
         if self.name:
             return self.name
         if self.kind == "command":
@@ -80,7 +82,7 @@ class TargetEntry(ServerEntry):
 
 
 class TargetType:
-    """A target, or a text that says which one it is."""
+    """A target, or a text from which its kind is inferred."""
 
     def read(self, value: object, place: Place) -> TargetEntry:
         entry_of_text = self._of_text(str(value)) if isinstance(value, str) else None

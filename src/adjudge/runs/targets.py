@@ -45,7 +45,7 @@ _ASSUMED = "x" * 800
 
 @dataclass(frozen=True)
 class PromptFile:
-    """A prompt of the user's, with places for a row's columns."""
+    """A user's prompt, with placeholders for columns."""
 
     name: str
     text: str
@@ -53,7 +53,7 @@ class PromptFile:
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to get an answer: the model, its prompt and the number of the repeat."""
+    """One way to get an answer: a model, a prompt, and the number of the repetition."""
 
     system: str
     """The name of the system in reports."""
@@ -65,13 +65,15 @@ class Variant:
 
     @cached_property
     def criteria(self) -> Criteria:
-        """The prompt as a criterion: with the row, it decides the answer."""
+        """The prompt as a criterion. Together with the row, it determines the request."""
         if self.prompt is None:
             return Criteria("answer", "The row is shown as JSON.")
         return Criteria(self.prompt.name, self.prompt.text)
 
     def ballot(self, row: Row, language: str) -> Ballot:
-        """Return the request for an answer. With a prompt, only the columns in it are sent."""
+        """Return the request for an answer. With a prompt, only the columns that it uses are
+        sent.
+        """
         columns = {name: row[name] for name in self.needs} if self.prompt else dict(row)
         return Ballot(
             self.criteria,
@@ -91,7 +93,7 @@ class Variant:
         return TargetAnswer(text) if self.prompt else TargetAnswer.of_json(text)
 
     def describe(self) -> JsonDict:
-        """Return everything that decides its answers, for the record of a run."""
+        """Return everything that affects the answers, for the record of a run."""
         return {
             "system": self.system,
             "identity": self.model.identity,
@@ -101,8 +103,8 @@ class Variant:
 
 
 class SharedAnswers:
-    """The answers that the judges of one run share: each is asked for once, and an answer that
-    failed for one judge has failed for all.
+    """Answers shared by all judges of a run. Each is requested once, and a failure applies to all
+    judges.
     """
 
     def __init__(self) -> None:
@@ -111,7 +113,9 @@ class SharedAnswers:
     async def ask(
         self, ballot: Ballot, asking: Callable[[], Coroutine[object, object, Vote]]
     ) -> Vote:
-        """Return the vote on a ballot; ``asking`` is called if it is not asked yet."""
+        """Return the vote on a ballot. ``asking`` is called unless the ballot is already under
+        way.
+        """
         task = self._votes.get(ballot.id)
         if task is None:
             task = self._votes[ballot.id] = asyncio.ensure_future(asking())
@@ -130,13 +134,13 @@ class SharedAnswers:
 
 
 def ask_target(ballot: Ballot, model: OpenModel) -> Coroutine[object, object, Vote]:
-    """Ask a target once."""
+    """Ask a target for one answer."""
     return ask_with(ballot, model, render_target(ballot), read_written)
 
 
 @dataclass(frozen=True)
 class UnansweredRow:
-    """A row without an answer, and the position of the judge's result that is asked for."""
+    """A row without an answer, and which of the judge's results for it is meant."""
 
     instance: Instance
     variants: tuple[Variant, ...]
@@ -149,15 +153,13 @@ class UnansweredRow:
 
     @cached_property
     def asked_row(self) -> str:
-        """A key that the answers to this row share and no other row has. It is the position, since
-        two rows may have the same id.
-        """
+        """A key shared by all answers to this row. Based on the position, since ids may repeat."""
         place = self.instance.metadata.get("place") or self.id
         return str(place or text_hash(json.dumps(dict(self.row), ensure_ascii=False)))
 
     @cached_property
     def row(self) -> Row:
-        """The columns that targets see: all but the expected answer and the response."""
+        """The columns that targets see: all except the expected answer and the response."""
         columns = self.instance.input
         columns_and_fields = {**self.instance.fields, **columns}
         expected_fields = (_RESPONSE, "reference")
@@ -170,7 +172,7 @@ class UnansweredRow:
 
 @dataclass(frozen=True)
 class AnsweredJudge(JudgeAround[UnansweredRow]):
-    """A judge whose rows a target answers first."""
+    """A judge whose rows are first answered by a target."""
 
     variants: tuple[Variant, ...]
     counts: bool = True
@@ -196,8 +198,9 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
         }
 
     def rows(self, instance: Instance) -> list[UnansweredRow]:
-        """Return the items to judge: for each criterion, the answer of each variant. A judge that
-        compares gets all variants of one repeat together.
+        """Return the items to judge: each variant's answer, by each criterion.
+
+        A judge that compares gets all variants of one repetition together.
         """
         times = dict.fromkeys(variant.sample for variant in self.variants)
         groups = (
@@ -224,7 +227,7 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
                 )
 
     def plan(self, item: UnansweredRow, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Return the target's ballot first, then the judge's about its answer."""
+        """Return the target's ballots first; once answered, the judge's ballots on the answers."""
         answers, judge_votes = _split_votes(votes)
         if not answers:
             return [variant.ballot(item.row, self.language) for variant in item.variants]
@@ -232,7 +235,7 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
         return () if isinstance(answered, str) else self.judge.plan(answered, judge_votes)
 
     def plan_all(self, item: UnansweredRow) -> Sequence[Ballot]:
-        """Plan with a text of usual length in place of missing answers."""
+        """Plan with an assumed text of typical length instead of the answers."""
         target_ballots = [variant.ballot(item.row, self.language) for variant in item.variants]
         answers = [
             TargetAnswer(f"{_ASSUMED} {variant.system} {variant.sample} {item.id}")
@@ -251,7 +254,7 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
         return replace(result, made_by=paid)
 
     def _judge_item(self, item: UnansweredRow, votes: Sequence[Vote]) -> Any:
-        """Return the item for the judge, or a text that says why there is none."""
+        """Return the item for the judge, or a text saying why there is none."""
         for vote in votes:
             if not vote.valid:
                 return vote.reason or Message("the target gave no answer")
@@ -269,7 +272,7 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
     def _instance(
         self, item: UnansweredRow, answers: Sequence[TargetAnswer], took: JsonObject
     ) -> Instance:
-        """Return the row with its answer, or with the answers that are compared."""
+        """Return the row with its answer, or with the answers to compare."""
         instance, metadata = item.instance, dict(item.instance.metadata)
         took = {**self._origin_columns(item), **took}
         row = {**instance.input, **took}
@@ -287,7 +290,9 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
         )
 
     def _cost_columns(self, item: UnansweredRow, votes: Sequence[Vote]) -> JsonDict:
-        """Return the answer's latency and cost, as further columns of the row."""
+        """Return the answer's latency and, if known, cost as extra columns; empty for
+        comparisons.
+        """
         if self.ready.compares:
             return {}
         (variant,), (vote,) = item.variants, votes
@@ -296,7 +301,7 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
         return {"latency": round(vote.latency, 4), **({} if cost is None else {"cost": cost})}
 
     def _origin_columns(self, item: UnansweredRow) -> JsonDict:
-        """Return the system, row and repeat of an answer, as further columns of the row."""
+        """Return the answer's system, prompt, repetition and row as extra columns."""
         columns: JsonDict = {}
         if not self.ready.compares:
             (variant,) = item.variants
@@ -314,7 +319,9 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
         return any(variant.sample for variant in self.variants)
 
     def _name(self, item: UnansweredRow) -> str | None:
-        """Return the id of an answered row: the row's id with the system and the repeat."""
+        """Return the id of an answered row: the row's id, plus system and repetition if there are
+        several.
+        """
         if item.id is None:
             return None
         parts = [item.id]
@@ -325,8 +332,8 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
         return " ".join(parts)
 
     def _unanswered_result(self, item: UnansweredRow, votes: Sequence[Vote], reason: str) -> Result:
-        """Return a failed result with the reason. The file's old answer must not take the place of
-        the missing one.
+        """Return a failed result with the reason. An old answer in the file must not replace the
+        missing one.
         """
         empty_instance = self._instance(item, [TargetAnswer("")] * len(item.variants), {})
         inner = self.ready.items(empty_instance)[item.place]
@@ -364,17 +371,17 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
         return key
 
     def ballots_of_result(self, ballots: Sequence[Ballot]) -> Sequence[Ballot]:
-        """Leave out the targets' ballots: an answer is not a vote on itself."""
+        """Return the ballots without the targets', since an answer is not a vote on itself."""
         return [ballot for ballot in ballots if not asks_target(ballot)]
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
-        """Return the judge's configuration with its targets."""
+        """Return the judge's configuration, plus its targets."""
         inner_settings = self.judge.configuration(criteria)
         return {**inner_settings, "target": [variant.describe() for variant in self.variants]}
 
 
 def _split_votes(votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
-    """Return the targets' answers and the votes on them."""
+    """Return the targets' answers, and the judge's votes on them."""
     answers = [vote for vote in votes if asks_target(vote.ballot)]
     return answers, [vote for vote in votes if not asks_target(vote.ballot)]
 
@@ -387,7 +394,9 @@ def answered_first(
     *,
     first: bool,
 ) -> ReadyJudge:
-    """Return the judge with a target that answers its rows first."""
+    """Wrap a judge so that targets answer its rows first. Raises a SetupError for a judge with
+    ``per``.
+    """
     if ready.per != "row":
         raise SetupError("what a target answers is judged row by row: leave per out")
     judge = AnsweredJudge(

@@ -93,12 +93,12 @@ def leaning_title(name: str) -> str:
 
 
 def run_state(state: str) -> str:
-    """Return "complete", or the reason why a run stopped."""
+    """Return the display text of a run's state or of the reason why it stopped."""
     return _STATES.get(state, state)
 
 
 def figure_title(name: str, alpha_level: str = "nominal") -> str:
-    """Return the title of a figure of agreement. A figure named after a person keeps that name.
+    """Return the title of an agreement figure. A figure named after a person keeps that name.
 
     ``alpha_level``: the level of measurement that alpha assumes.
     """
@@ -106,20 +106,20 @@ def figure_title(name: str, alpha_level: str = "nominal") -> str:
 
 
 def option_title(name: str) -> str:
-    """Return an option as its criterion names it, or our words for a failure or a tie."""
+    """Return an option as its criterion names it, or our word for a failure or a tie."""
     return _OUTCOMES.get(name, name)
 
 
 def field_title(name: str) -> str:
-    """Return the title of a field. The user's own fields keep their names."""
+    """Return the title of a field. User-defined fields keep their names."""
     return _FIELDS.get(name, name)
 
 
 def rule_title(name: str) -> str:
-    """Return the title of a composite's rule: a gate, or the plain mean."""
+    """Return the title of a rule of the composite score."""
     return _RULES.get(name, name)
 
 
 def parameter_title(name: str) -> str:
-    """Return the title of a run's parameter."""
+    """Return the title of a run parameter."""
     return _PARAMETERS.get(name, name)

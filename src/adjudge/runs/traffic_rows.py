@@ -12,7 +12,7 @@ COLUMN = "traffic"
 
 
 def traffic_folder(eval_file: Path) -> Path:
-    """Return the folder of the days that ``adjudge follow`` keeps, unless another is named."""
+    """Return the default folder in which ``adjudge follow`` stores its days."""
     return eval_file.parent / "runs" / f"{eval_file.stem}-traffic"
 
 
@@ -22,9 +22,9 @@ def about_traffic(record: JudgmentRecord) -> JsonObject:
 
 
 def is_of_sample(record: JudgmentRecord) -> bool:
-    """Return True if the row was sampled with equal chances for all events, or is not from traffic.
+    """Return True if the row was sampled uniformly from all events, or is not from traffic.
 
-    Events that are always taken say nothing about the other events.
+    Events that are always taken say nothing about the others.
     """
     about = about_traffic(record)
     return "weight" not in about or about.get("uniform") is True

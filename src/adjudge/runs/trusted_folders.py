@@ -55,7 +55,7 @@ _ON = ("1", "true", "yes")
 
 @light_dataclass(frozen=True)
 class TrustedFile:
-    """A file, its needs, and the hashes of all files that they depend on."""
+    """A file, its needs, and hashes of all files that these depend on."""
 
     path: Path
     """Its folder is the real one."""
@@ -65,29 +65,29 @@ class TrustedFile:
 
     @property
     def is_refused(self) -> bool:
-        """Return True if it cannot be used without trust."""
+        """Return True if the file cannot be used without trust."""
         return any(need.is_refused for need in self.needs)
 
     @property
     def is_trusted(self) -> bool:
-        """Return True if the user agreed to all of it and nothing has changed since."""
+        """Return True if the user agreed to all needs and nothing has changed since."""
         if trusts_everything():
             return True
         agreed = _read_agreement(self.path) or _Agreement([], {})
         return not self.new_needs(agreed.needs) and dict(self.hashes) == agreed.hashes
 
     def new_needs(self, agreed: Sequence[object]) -> list[Need]:
-        """Return the needs that are not among those ``agreed`` to."""
+        """Return the needs that are not in ``agreed``."""
         return [need for need in self.needs if need.to_json() not in agreed]
 
     def to_json(self) -> JsonDict:
-        """Return the file as it is remembered."""
+        """Return the file in the stored form."""
         return {"needs": [need.to_json() for need in self.needs], "files": dict(self.hashes)}
 
 
 @light_dataclass(frozen=True)
 class Changes:
-    """The differences from what the user agreed to earlier."""
+    """What changed since the user last agreed."""
 
     was_trusted: bool
     needs: tuple[Need, ...]
@@ -97,7 +97,7 @@ class Changes:
 
 
 def changes_of(file: TrustedFile) -> Changes:
-    """Return what the user has not agreed to."""
+    """Return what the user has not yet agreed to."""
     agreed = _read_agreement(file.path)
     if agreed is None:
         return Changes(False, file.needs, ())
@@ -148,7 +148,7 @@ _allowed: set[str] = set()
 
 @contextmanager
 def asking(ask: Ask) -> Iterator[None]:
-    """Have ``ask`` decide inside this block."""
+    """Let ``ask`` decide about trust inside this block."""
     token = _ask.set(ask)
     try:
         yield
@@ -167,19 +167,22 @@ def trusting() -> Iterator[None]:
 
 
 def trusts_everything() -> bool:
-    """Return True inside ``trusting``, or if the user set ADJUDGE_TRUST. ``.env`` cannot set it."""
+    """Return True inside ``trusting``, or if ADJUDGE_TRUST is set. A ``.env`` file cannot set
+    it.
+    """
     return _everything.get() or os.environ.get(VARIABLE, "").strip().lower() in _ON
 
 
 def place_of(need: Need) -> str:
-    """Return the file and the field of a need, as ``eval.yaml: data``."""
+    """Return the file and field of a need, e.g. ``eval.yaml: data``."""
     return ": ".join(filter(None, (need.file.name, need.field)))
 
 
 def require_trust(files: Sequence[TrustedFile]) -> bool:
-    """Return if all files may be used. Otherwise ask the user, and remember the answer.
+    """Make sure that all files may be used; otherwise ask the user, and remember the answer.
 
-    Returns True if there was a question: files may have changed while the user looked at them.
+    Returns True if the user was asked, because files may have changed in the meantime. Raises a
+    SetupError if trust is refused.
     """
     open_questions = [
         file
@@ -205,13 +208,13 @@ def open_eval(
     prices: Callable[[], PriceTable] = PriceTable.load,
     use_env: bool = True,
 ) -> EvalFile:
-    """Read an eval file that may come from anybody. Ask the user about everything that a restricted
+    """Read an eval file that anyone may have written, asking the user to trust what a restricted
     folder may not do.
 
-    ``data``: see ``load_eval``. ``typed``: keys that the command line replaces. ``writes``: folders
-    that the command chooses next to the file. ``is_limited``: True if the user set a limit;
-    otherwise an untrusted file gets one, counted by ``prices``. ``use_env``: set the variables of
-    the ``.env`` next to the file, once it is trusted.
+    ``data``: see ``load_eval``. ``typed``: keys that the command line overrides. ``writes``:
+    folders that the command chooses next to the file. ``is_limited``: True if the user set a limit;
+    otherwise an untrusted file gets one, based on ``prices``. ``use_env``: set the variables of the
+    ``.env`` next to the file, once it is trusted.
     """
     path, project = Path(path), project or Project()
     env = EnvFile.beside(path.parent) if use_env else EnvFile(path)
@@ -231,10 +234,11 @@ def open_eval(
 
 
 def own_folder(path: Path, root: Path = Path()) -> Path:
-    """Return a folder that adjudge chose below ``root``, unless a link leads out of ``root``.
+    """Return a folder that adjudge chose below ``root``. Raises a SetupError if a link leads out of
+    ``root``.
 
-    Such a link may have come with the folder. To write there, the user names the folder or trusts
-    everything.
+    Such a link may have come with the folder. To write there, the user must name the folder or
+    trust everything.
     """
     outside = place_outside(path, root.resolve())
     if outside is None or trusts_everything() or not _is_behind_link(path, root):
@@ -249,8 +253,9 @@ def own_folder(path: Path, root: Path = Path()) -> Path:
 
 
 def _is_behind_link(path: Path, root: Path) -> bool:
-    """Return True if a link between ``root`` and ``path`` leads elsewhere. Hidden folders such as
-    .github are no links.
+    """Return True if a link between ``root`` and ``path`` leads elsewhere.
+
+    Hidden folders such as .github do not count as links.
     """
     try:
         # resolve() would follow the link
@@ -261,15 +266,15 @@ def _is_behind_link(path: Path, root: Path) -> bool:
 
 
 def trusted_project(project: Project) -> Project:
-    """Return ``project`` once the user trusts it. Commands that use more of it than its language
-    call this first.
+    """Return ``project`` once the user trusts it. Required before using anything but its
+    language.
     """
     require_trust(files_of_project(project))
     return project
 
 
 def files_of_project(project: Project) -> list[TrustedFile]:
-    """Return the project file, if it needs anything."""
+    """Return the project file in a list; empty if it needs no trust."""
     needs = needs_of_project(project)
     if project.path is None or not needs:
         return []
@@ -280,13 +285,13 @@ def files_of_project(project: Project) -> list[TrustedFile]:
 
 
 def files_of_env(env: EnvFile) -> list[TrustedFile]:
-    """Return the ``.env`` file, if it sets anything."""
+    """Return the ``.env`` file in a list; empty if it sets nothing."""
     path, needs = _real(env.path), needs_of_env(env)
     return [TrustedFile(path, tuple(needs), {str(path): text_hash(env.text)})] if needs else []
 
 
 def files_of_eval(path: Path, project: Project | None = None) -> list[TrustedFile]:
-    """Return an eval file and its ``.env``, if any command needs trust for them."""
+    """Return an eval file and its ``.env``, each only if some command needs trust for it."""
     project = project or find_project(path.parent)
     rows = path.with_name("rows")  # a file for ``adjudge follow`` names none
     env, writes = EnvFile.beside(path.parent), [traffic_folder(path)]
@@ -296,7 +301,7 @@ def files_of_eval(path: Path, project: Project | None = None) -> list[TrustedFil
 
 @light_dataclass(frozen=True)
 class _Opened:
-    """An eval file that was read, with its needs."""
+    """An eval file that was read, and its needs."""
 
     file: EvalFile
     eval_file: TrustedFile
@@ -326,7 +331,7 @@ class _Opened:
         return cls(file, TrustedFile(_real(path), tuple(needs), hashes))
 
     def has_changed(self, project: Project, data: Path | ObjectFile | None, env: EnvFile) -> bool:
-        """Return True if a file changed after it was read. Code is loaded later than that."""
+        """Return True if a file changed since it was read. Code is loaded later than that."""
         if not self.eval_file.needs:
             return False
         current = _Opened.of(self.file.path, project, data, env).eval_file
@@ -338,7 +343,7 @@ class _Opened:
 
 
 def _with_code_of_project(file: EvalFile, project: Project) -> EvalFile:
-    """Return the file with the model of the project, if that is a function next to the file."""
+    """Return the file with the project's model if that is a function next to the file."""
     model = project.model or ""
     if file.models or is_known(model) or not code_exists(model, file.path.parent):
         return file
@@ -346,7 +351,7 @@ def _with_code_of_project(file: EvalFile, project: Project) -> EvalFile:
 
 
 def _variables_of(text: str, environ: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the variables of an eval file that are set, with their fields."""
+    """Return the name and field of each variable in an eval file that is set."""
     if "$" not in text:
         return []
     value = load_yaml(text, Place("")).value
@@ -355,7 +360,9 @@ def _variables_of(text: str, environ: Mapping[str, str]) -> list[tuple[str, str]
 
 
 def _real(path: Path) -> Path:
-    """Return the path in its real folder. A link keeps its own name, since that name is opened."""
+    """Return the path with its folder resolved. The file name of a link is kept, since that is what
+    is opened.
+    """
     return path.absolute().parent.resolve() / path.name
 
 
@@ -374,8 +381,9 @@ def _fingerprint(file: TrustedFile) -> str:
 
 
 def remember(files: Sequence[TrustedFile]) -> None:
-    """Remember that the user trusts these files as they are. If the user's folder is not writable,
-    the user is asked again next time.
+    """Store that the user trusts these files as they are.
+
+    If that is impossible, the user is asked again next time.
     """
     with suppress(OSError, SetupError), _change_remembered() as trusted:
         for file in files:
@@ -385,7 +393,7 @@ def remember(files: Sequence[TrustedFile]) -> None:
 
 
 def forget(path: Path) -> int:
-    """Stop trusting ``path`` and everything below it. Return the number of files."""
+    """Stop trusting ``path`` and everything below it. Return the number of files affected."""
     place, count = path.resolve(), 0
     with _change_remembered() as trusted:
         for folder in list(trusted):
@@ -421,7 +429,7 @@ _Trusted = dict[str, dict[str, JsonDict]]
 
 @contextmanager
 def _change_remembered() -> Iterator[_Trusted]:
-    """Lock the remembered files, yield them, and write them back."""
+    """Lock the stored agreements, yield them for changes, and write them back."""
     folder = state_folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with locked(folder / f".{_FILE}.turn"):
@@ -434,7 +442,7 @@ def _change_remembered() -> Iterator[_Trusted]:
 
 
 def _read() -> _Trusted:
-    """Return the remembered files; none if another user may have written them."""
+    """Return the stored agreements; empty if another user could have written them."""
     try:
         with (state_folder() / _FILE).open("rb") as file:
             # the open file, not the path: it cannot be exchanged in between

@@ -41,8 +41,8 @@ def with_variables(
 ) -> JsonValue:
     """Return ``value`` with its variables replaced.
 
-    ``but``: keys below which variables are kept. ``environ``: their values, by default the
-    environment of this process.
+    ``but``: keys below which nothing is replaced. ``environ``: the variables' values, by default
+    those of this process.
     """
     if isinstance(value, YamlMapping):
         filled = YamlMapping()
@@ -70,7 +70,7 @@ def with_variables(
 def variables_in(
     value: JsonValue, field: str = "", but: Collection[str] = ()
 ) -> Iterator[tuple[str, str]]:
-    """Yield the name and the field of every variable that ``with_variables`` would fill in."""
+    """Yield name and field of every variable that ``with_variables`` would replace."""
     if isinstance(value, YamlMapping):
         for name, inner in value.items():
             if name not in but:
@@ -86,7 +86,9 @@ def variables_in(
 
 
 def _look_up(match: re.Match[str], place: Place, environ: Mapping[str, str]) -> str:
-    """Return the value of a variable. Keys are refused: a file is stored and shown."""
+    """Return a variable's value, or its default. Keys are refused, because files are stored and
+    shown.
+    """
     escaped, name = match[1], match[2]
     if escaped:
         return match[0][1:]
@@ -108,7 +110,7 @@ def _look_up(match: re.Match[str], place: Place, environ: Mapping[str, str]) -> 
 
 
 def _parse_scalar(said: str) -> object:
-    """Convert a text to the type that YAML would read."""
+    """Convert a text to bool, int or float if it looks like one."""
     if said in ("true", "false"):
         return said == "true"
     for number in (int, float):
@@ -119,7 +121,7 @@ def _parse_scalar(said: str) -> object:
 
 @light_dataclass(frozen=True)
 class EnvFile:
-    """``.env`` next to an eval file: its text, and the variables that it would set here."""
+    """The ``.env`` next to an eval file: its text, and the variables that it would set."""
 
     path: Path
     text: str = ""
@@ -129,7 +131,9 @@ class EnvFile:
 
     @classmethod
     def beside(cls, folder: Path) -> EnvFile:
-        """Read the file in ``folder``. Variables that are already set keep their values."""
+        """Read the ``.env`` in ``folder``, if any. Variables that are already set keep their
+        values.
+        """
         path = folder / ENV_FILE
         if not path.is_file():
             return cls(path)
@@ -148,8 +152,8 @@ class EnvFile:
 
 
 def _parse_env(text: str, path: Path) -> Mapping[str, str]:
-    """Read lines of ``NAME=value``; quotes and ``export`` are allowed. Errors do not repeat the
-    value, since it may be secret.
+    """Parse lines of ``NAME=value``; quotes and ``export`` are allowed. Errors omit the value,
+    which may be secret.
     """
     values: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):

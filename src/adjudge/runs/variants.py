@@ -23,8 +23,8 @@ OpenEntry = Callable[[ModelEntry], ModelLike]
 
 
 def variants_of(file: EvalFile, opened: OpenEntry) -> list[Variant]:
-    """Return every way to get an answer that the file names: each target with each of its prompts,
-    once per repeat.
+    """Return every way to get an answer: each target with each of its prompts, once per
+    repetition.
     """
     variants = [variant for entry in file.target for variant in _variants(file, entry, opened)]
     names = [variant.system for variant in variants]
@@ -88,7 +88,9 @@ def _target(file: EvalFile, entry: TargetEntry) -> Target:
 
 
 def _open_target(target: Target, entry: TargetEntry) -> OpenModel:
-    """Its answers are not kept for other runs: an application changes behind its name."""
+    """Open a target without the reply cache, since an application can change under the same
+    name.
+    """
     names = ("max_concurrency", "requests_per_minute", "timeout", "max_retries")
     limits = {name: getattr(entry, name) for name in names}
     return open_model(

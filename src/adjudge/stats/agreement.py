@@ -40,10 +40,9 @@ def rows_with_missing(
     missing: Missing,
     tie: Option | None = None,
 ) -> list[tuple[Option, Option]]:
-    """Return the rows as pairs of verdict and truth.
+    """Return pairs of verdict and truth.
 
-    The policy decides about a missing verdict: leave the row out, count a tie, or count a wrong
-    answer.
+    ``missing``: whether a row without a verdict is left out, counts as a tie, or counts as wrong.
     """
     if missing == "tie" and tie is None:
         raise ValueError(Message('the policy "tie" needs the option that means a tie'))
@@ -56,14 +55,16 @@ def rows_with_missing(
 
 
 def accuracy(table: Table) -> Figure:
-    """Return the share of rows on which the two agree."""
+    """Return the share of rows on which both agree."""
     total = sum(table.values())
     agreed = sum(count for (verdict, label), count in table.items() if verdict == label)
     return Figure(agreed / total) if total else NO_ROWS
 
 
 def balanced_accuracy(table: Table) -> Figure:
-    """Return the mean recall over the options that are ever the truth; None for a single one."""
+    """Return the mean recall over options that occur in the truth; undefined if there is only
+    one.
+    """
     _, true = _count_sides(table)
     shares = [table.get((option, option), 0) / count for option, count in true.items()]
     if len(shares) == 1:
@@ -83,13 +84,13 @@ def _count_sides(table: Table) -> tuple[Counter[Option], Counter[Option]]:
 
 
 def precision(table: Table, option: Option) -> Figure:
-    """Return the share of right answers among the rows for which the judge said ``option``."""
+    """Return the share of correct rows among those for which the judge said ``option``."""
     never = Message("the judge never said {option}", option=option)
     return _share_of_option(table, option, _count_sides(table)[0][option], never)
 
 
 def recall(table: Table, option: Option) -> Figure:
-    """Return the share of rows with the truth ``option`` that the judge found."""
+    """Return the share of rows with truth ``option`` for which the judge said so."""
     never = Message("{option} is never the truth", option=option)
     return _share_of_option(table, option, _count_sides(table)[1][option], never)
 
@@ -108,7 +109,9 @@ def _share_of_option(table: Table, option: Option, of: float, never: Message) ->
 def macro(
     table: Table, figure: Callable[[Table, Option], Figure], options: Sequence[Option]
 ) -> Figure:
-    """Return the plain mean of a figure over the options."""
+    """Return the unweighted mean of a figure over the options; undefined if it is undefined for one
+    of them.
+    """
     if not options:
         return NO_ROWS
     figures = [figure(table, option) for option in options]
@@ -126,8 +129,8 @@ Weights = Literal["linear", "quadratic"] | None
 def cohen_kappa(
     table: Table, weights: Weights = None, order: Sequence[Option] | None = None
 ) -> Figure:
-    """Return Cohen's kappa, plain or weighted by distance in ``order`` (by default, that of the
-    values).
+    """Return Cohen's kappa, optionally weighted by distance in ``order`` (by default, sorted
+    order).
     """
     judge_counts, truth_counts = _count_sides(table)
     total = sum(judge_counts.values())
@@ -168,7 +171,7 @@ class TwoRaters:
 
     @classmethod
     def of(cls, pairs: Sequence[tuple[Option, Option]]) -> TwoRaters:
-        """Compute the figures from the pairs of ratings."""
+        """Compute the figures from pairs of ratings."""
         table = Counter(pairs)
         return cls(len(pairs), accuracy(table), cohen_kappa(table))
 
@@ -192,7 +195,7 @@ class ClassScores:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """All figures of agreement between two raters."""
+    """All agreement figures between two raters."""
 
     count: int
     left_out: int
@@ -215,12 +218,11 @@ def agreement(
     clusters: Clusters = None,
     level: float = 0.95,
 ) -> Agreement:
-    """Compute accuracy, balanced accuracy, kappas, macro and per-class figures with intervals, and
-    baselines.
+    """Compute accuracy, kappas, macro and per-class figures with intervals, and baselines.
 
-    ``order``: the options from worst to best; it adds weighted kappas. ``offered``: options that a
-    random guess may pick, besides those in use. ``longest``: answers of a judge that always picks
-    the longest response.
+    ``order``: the options from worst to best; adds weighted kappas. ``offered``: further options
+    that a random guess may pick. ``longest``: answers of a judge that always picks the longest
+    response.
 
     Example: ``agreement(["PASS", "FAIL"], ["PASS", "PASS"]).figures["accuracy"].value``
     """
@@ -310,9 +312,7 @@ def _hits(rows: _Rows, option: Option, sides: Sequence[int], clusters: Clusters)
 
 
 def _mean_share(parts: Sequence[_Hits], level: float) -> Interval | None:
-    """Return the interval of a mean share; None for a single option, because nothing is known of
-    others.
-    """
+    """Return the interval of a mean share; None for a single option, as others are unknown."""
     return mean_share_interval(parts, level=level) if len(parts) > 1 else None
 
 
@@ -333,7 +333,7 @@ def _class_scores(rows: _Rows, option: Option, clusters: Clusters, level: float)
 def share_of(
     hits: Sequence[bool], clusters: Clusters, level: float, reason: str = Message("no rows")
 ) -> Estimate:
-    """Return the share of hits with its interval."""
+    """Return the share of hits with its interval. ``reason``: why there is none without rows."""
     return estimate_mean([float(hit) for hit in hits], "share", reason, level, clusters)
 
 
@@ -343,8 +343,8 @@ def baselines(
     longest: Sequence[Option] | None,
     level: float,
 ) -> dict[str, Estimate]:
-    """Return the accuracy of judges that read nothing: the commonest answer, a random guess, and
-    the longest response if known.
+    """Return the accuracy of judges that read nothing: the most common answer, random guesses, the
+    longest response.
     """
     if not truth:
         return {}

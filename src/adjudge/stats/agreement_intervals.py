@@ -33,7 +33,7 @@ Pairs = Sequence[tuple[Value, Value]]
 
 
 def too_few_units(clusters: Clusters) -> Message:
-    """Return the reason why there is no interval. Rows of one cluster are one unit."""
+    """Return the reason for a missing interval. Rows in one cluster count as one unit."""
     if clusters is None:
         return Message("fewer than {least} labelled rows have no interval", least=LEAST_ROWS)
     return Message("fewer than {least} groups of labelled rows have no interval", least=LEAST_ROWS)
@@ -42,8 +42,8 @@ def too_few_units(clusters: Clusters) -> Message:
 def with_limits(
     figure: Figure, limits: Interval | None, rows: int, clusters: Clusters, level: float
 ) -> Estimate:
-    """Return a figure with its limits; without them if it is undefined or there are too
-    few rows.
+    """Return a figure with its limits, or without them if it is undefined or there are too few
+    rows.
     """
     method = Message("from shares")
     units = rows if clusters is None else len(set(clusters))
@@ -66,10 +66,10 @@ def above_chance(
     clusters: Clusters = None,
     level: float = 0.95,
 ) -> Interval:
-    """Return the limits of 1 − observed / expected disagreement: Cohen's kappa, or Krippendorff's
-    alpha with ``pooled`` margins.
+    """Return the limits of 1 − observed / expected disagreement: Cohen's kappa, or with ``pooled``
+    Krippendorff's alpha.
 
-    ``places``: the position of each value between 0 and 1, for distances other than nominal.
+    ``places``: value → position from 0 to 1, for distances other than nominal.
     """
     observed = [apart(verdict, label, distance, places) for verdict, label in pairs]
     observed_limits = label_interval(observed, level=level, clusters=clusters)
@@ -85,7 +85,7 @@ def above_even_chance(
 ) -> Interval:
     """Return the limits of Gwet's AC1.
 
-    Observed disagreement and chance vary together, so the ends of both are combined.
+    Observed and chance disagreement vary together, so their ends are combined.
     """
     observed = share_interval(
         [float(verdict != label) for verdict, label in pairs], level=level, clusters=clusters
@@ -105,7 +105,7 @@ def above_even_chance(
 def apart(
     one: Value, other: Value, distance: Distance, places: Mapping[Value, float] | None
 ) -> float:
-    """Return the distance of two ratings."""
+    """Return the distance between two ratings."""
     if distance == "nominal" or places is None:
         return float(one != other)
     gap = abs(places[one] - places[other])
@@ -120,10 +120,10 @@ def _expected_distance(
     clusters: Clusters,
     level: float,
 ) -> tuple[float, Interval]:
-    """Return the mean distance of two unrelated ratings, and its limits.
+    """Return the mean distance of two unrelated ratings, with limits.
 
-    Each row contributes the distance of its ratings from all others. Both sides of a distance vary,
-    so the limits are twice as far away as those of the mean over rows.
+    Each row contributes its ratings' distance from all others. As both sides vary, the limits are
+    twice as far away as those of the mean over rows.
     """
     judge_counts, truth_counts = (
         Counter(value for value, _ in pairs),
@@ -159,11 +159,10 @@ def _mean_distance(
 def mean_share_interval(
     parts: Sequence[tuple[Sequence[bool], Clusters]], *, level: float
 ) -> Interval:
-    """Return the limits of the mean of shares of different rows: balanced accuracy, macro precision
-    and recall.
+    """Return the limits of a mean of shares over different rows, e.g. balanced accuracy or macro
+    recall.
 
-    Each part holds the hits of its rows and their clusters. The share of a part without rows is
-    unknown.
+    ``parts``: hits and clusters of each part's rows. The share of a part without rows is unknown.
     """
     rated_parts = [part for part in parts if part[0]]
     weighted_intervals = [
@@ -180,8 +179,8 @@ def mean_share_interval(
 
 
 def f1_interval(hits: Sequence[bool], *, level: float, clusters: Clusters) -> Interval:
-    """Return the limits of F1, from the share of rows in which both said an option among those in
-    which either did.
+    """Return the limits of F1, from the share of rows that both gave an option among those that
+    either gave it.
     """
     share = share_interval([float(hit) for hit in hits], level=level, clusters=clusters)
     # F1 = 2 J / (1 + J) for this share J (Jaccard).
@@ -190,7 +189,7 @@ def f1_interval(hits: Sequence[bool], *, level: float, clusters: Clusters) -> In
 
 
 def mean_of_intervals(each: Sequence[Interval], *, level: float) -> Interval:
-    """Return the limits of the mean of figures that may all err together."""
+    """Return the limits of a mean of figures whose errors may all be correlated."""
     return Interval(
         math.fsum(limits.lower for limits in each) / len(each),
         math.fsum(limits.upper for limits in each) / len(each),
@@ -201,8 +200,8 @@ def mean_of_intervals(each: Sequence[Interval], *, level: float) -> Interval:
 def fisher_interval(value: float, rows: int, *, level: float = 0.95) -> Interval:
     """Return Fisher's interval of a correlation, with Bonett and Wright's width.
 
-    The correlation is shrunk by one more row without any, so that it has width even if all ranks
-    agree.
+    The correlation is shrunk as if by one more, uncorrelated row, so that the interval has width
+    even if all ranks agree.
     """
     drawn_in = value * rows / (rows + 1)
     half = z_two_sided(level) * math.sqrt((1 + drawn_in**2 / 2) / (rows - 3))

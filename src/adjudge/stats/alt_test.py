@@ -31,7 +31,7 @@ uses 0.2 for experts, 0.15 for skilled annotators and 0.1 for a crowd.
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorComparison:
-    """The judge against one person."""
+    """The judge compared with one person."""
 
     annotator: str
     rows: int
@@ -43,7 +43,7 @@ class AnnotatorComparison:
 
 @dataclass(frozen=True, slots=True)
 class AltTest:
-    """Result of the test; None with a reason if no person shared enough rows with others."""
+    """The test's result; undefined, with a reason, if no person shared enough rows with others."""
 
     winning_rate: float | None
     """ω: the share of people against whom the judge won."""
@@ -60,12 +60,12 @@ class AltTest:
 
 
 def share_alike(said: Hashable, others: Sequence[Hashable]) -> float:
-    """Return the share of the others with the same option."""
+    """Return the share of others with the same answer."""
     return fmean(said == answer for answer in others)
 
 
 def closeness(said: float, others: Sequence[float]) -> float:
-    """Return the negative root mean square distance of a number from the others: more is closer."""
+    """Return the negative root mean square distance from the others' numbers; higher is closer."""
     return -math.sqrt(fmean((said - answer) ** 2 for answer in others))
 
 
@@ -83,8 +83,8 @@ def alt_test(
     epsilon: float = EPSILON,
     alignment: Alignment[Said] = share_alike,
 ) -> AltTest:
-    """Compare the judge's answers with those of people, by row. Rows that the judge did not answer
-    are left out.
+    """Compare the judge's answers with people's, by row. Rows without the judge's answer are left
+    out.
     """
     answers: dict[Identity, dict[str, Said]] = defaultdict(dict)
     for name, answers_of_person in people.items():
@@ -159,8 +159,8 @@ def p_value_below(differences: Sequence[int], epsilon: float) -> float:
 
 
 def benjamini_yekutieli(p_values: Sequence[float], risk: float) -> set[int]:
-    """Return the indexes of the rejected hypotheses at a false discovery rate of ``risk``, under
-    any dependence.
+    """Return the indexes of hypotheses rejected at false discovery rate ``risk``, under any
+    dependence.
     """
     count = len(p_values)
     harmonic = math.fsum(1 / place for place in range(1, count + 1))

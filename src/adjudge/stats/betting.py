@@ -37,11 +37,11 @@ class FallBets:
     """
 
     def begin(self) -> FallBets:
-        """Return the bets with one more start."""
+        """Return the bets with one more starting point."""
         return replace(self, logs=(*self.logs, (0.0,) * len(_STAKES)))
 
     def add(self, values: Sequence[float]) -> FallBets:
-        """Return the bets after these values."""
+        """Return the bets updated with these values."""
         if not self.logs:
             return self.begin().add(values)
         logs, largest = [list(capital) for capital in self.logs], self.largest
@@ -54,11 +54,11 @@ class FallBets:
 
     @property
     def best(self) -> float:
-        """The value that speaks most against the bet; a missing value counts as this one."""
+        """The value that counts most against the bet. It is used for missing values."""
         return 0.0 if self.rises else 1.0
 
     def correct(self, value: float) -> FallBets:
-        """Return the bets after a value that was added as ``best`` turned out to be ``value``."""
+        """Return the bets after a value added as ``best`` turned out to be ``value``."""
         gains = [
             new - old
             for new, old in zip(self._log_gains(value), self._log_gains(self.best), strict=True)
@@ -70,7 +70,7 @@ class FallBets:
         return replace(self, logs=logs, largest=max(self.largest, _evidence(logs)))
 
     def _log_gains(self, value: float) -> list[float]:
-        """Return the gain of each stake from a value, as a logarithm."""
+        """Return the logarithmic gain of each stake for a value."""
         if not self.rises:
             stakes = [part / (1 - min(self.bound, _NEAREST)) for part in _STAKES]
             return [math.log1p(stake * (self.bound - value)) for stake in stakes]
@@ -80,12 +80,12 @@ class FallBets:
 
     @property
     def evidence(self) -> float:
-        """Largest factor so far by which all bets together multiplied the stake."""
+        """The largest factor so far by which all bets together have multiplied the stake."""
         return self.largest
 
 
 def _evidence(logs: Sequence[Sequence[float]]) -> float:
-    """Return the mean capital, weighted by 6 / (π² n²), which sums to 1 over all starts."""
+    """Return the mean capital over all starts, weighted by 6 / (π² n²), which sums to 1."""
     total = 0.0
     for number, capital in enumerate(logs, 1):
         # exp() overflows above 709.

@@ -30,7 +30,7 @@ from adjudge.stats.student import t_cdf, t_quantile
 
 @dataclass(frozen=True, slots=True)
 class BiasReport:
-    """Position bias of a judge, from judgments in several orders."""
+    """A judge's position bias, from judgments in several orders."""
 
     flip_rate: float | None
     """Disagreement between orders: share of pairs of votes, mean over the items."""
@@ -58,7 +58,7 @@ class AskedInOrders(Protocol):
     """A result with answers in several orders."""
 
     def answers_by_order(self) -> Sequence[Sequence[Sequence[str]]]:
-        """Return the answers, per question and order."""
+        """Return question → order → answers."""
         ...
 
 
@@ -77,8 +77,9 @@ def positional_bias(results: Iterable[AskedInOrders], level: float = 0.05) -> Bi
 def bias_of_rates(
     measured: Sequence[tuple[float, float] | None], level: float = 0.05
 ) -> BiasReport:
-    """Like ``positional_bias``, from each item's disagreement between orders and within one; None
-    for an item with too few votes.
+    """Like ``positional_bias``, but from each item's disagreement between orders and within one.
+
+    None stands for an item with too few votes.
     """
     if not 0 < level < 1:
         raise SetupError("level must lie between 0 and 1, not {level!r}", level=level)
@@ -110,8 +111,8 @@ def _p_value(mean: float, error: float, freedom: int) -> float:
 
 
 def _item(questions: Sequence[Sequence[Sequence[str]]]) -> tuple[float, float] | None:
-    """Return the mean disagreement between and within orders over the questions; None without
-    enough votes.
+    """Return the mean disagreement between and within orders over all questions; None with too few
+    votes.
     """
     rates = [rate for orders in questions if (rate := _question(orders)) is not None]
     return (fmean(flip for flip, _ in rates), fmean(noise for _, noise in rates)) if rates else None
@@ -136,9 +137,9 @@ def _disagreement(pairs: Iterable[tuple[str, ...]]) -> float:
 def first_rate(
     picked_first: Sequence[bool], *, clusters: Clusters = None, level: float = 0.95
 ) -> Estimate:
-    """Return how often the response shown first is picked, among verdicts that picked one.
+    """Return how often the response shown first is picked, among verdicts that pick one.
 
-    It is a half without bias, if the orders are balanced.
+    It is one half without bias if the orders are balanced.
     """
     reason = Message("no verdict picked a response")
     return share_of(picked_first, clusters, level, reason)
@@ -147,8 +148,10 @@ def first_rate(
 def first_advantage(
     right_when_first: Sequence[bool], right_when_second: Sequence[bool]
 ) -> Estimate:
-    """Return how much more often the judge is right if the right answer is shown first rather than
-    second. Needs labels.
+    """Return how much more often the judge is right if the right answer is shown first instead of
+    second.
+
+    Needs labels.
     """
     return _difference_of_shares(
         right_when_first,
@@ -161,11 +164,10 @@ def first_advantage(
 
 
 def self_preference(own_upheld: Sequence[bool], others_upheld: Sequence[bool]) -> Estimate:
-    """Return how much more often the better answer is picked if the judge's own family wrote it
-    (equal opportunity).
+    """Return how much more often the better answer is picked if the judge's own family wrote it.
 
-    The lists say for each row if the better answer (by the labels), written by the judge's own
-    family or by others, was picked.
+    This is equal opportunity. Each list says for each row whether the better answer (by labels),
+    written by the judge's family or by others, was picked.
     """
     return _difference_of_shares(
         own_upheld,
@@ -178,8 +180,10 @@ def self_preference(own_upheld: Sequence[bool], others_upheld: Sequence[bool]) -
 
 
 def preference_among_equals(picked_own: Sequence[bool]) -> Estimate:
-    """Return how much more often than half the judge picks its own family's answer, among equally
-    good pairs. Needs no labels.
+    """Return how much more often than half the judge picks its family's answer among equally good
+    pairs.
+
+    Needs no labels.
     """
     if not picked_own:
         return undefined(
@@ -195,7 +199,9 @@ def preference_among_equals(picked_own: Sequence[bool]) -> Estimate:
 def _difference_of_shares(
     one: Sequence[bool], other: Sequence[bool], missing: tuple[str, str]
 ) -> Estimate:
-    """Join the limits of both shares by Newcombe's method."""
+    """Return the difference of two shares, with Newcombe's limits. ``missing``: the reasons if a
+    list is empty.
+    """
     count = len(one) + len(other)
     for values, reason in zip((one, other), missing, strict=True):
         if not values:
@@ -208,9 +214,10 @@ def _difference_of_shares(
 
 
 def verbosity_slope(errors: Sequence[float], lengths: Sequence[float]) -> Estimate:
-    """Return the judge's gain for an answer twice as long, beyond what it deserves. Needs labels.
+    """Return how much a judge's score rises undeservedly if an answer is twice as long. Needs
+    labels.
 
-    The slope of the regression of the judge's error (verdict less label) on the logarithm of the
+    This is the slope of a regression of the judge's error (verdict − label) on the logarithm of the
     length, with HC3 errors.
     """
     points = [
@@ -233,9 +240,10 @@ def verbosity_slope(errors: Sequence[float], lengths: Sequence[float]) -> Estima
 
 
 def _hc3(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float | None]:
-    """Return the slope of a straight line and its standard error.
+    """Return the slope of a regression line and its standard error; None if one point alone decides
+    it.
 
-    Each residual is divided by one less its leverage.
+    Each residual is divided by 1 − leverage.
     """
     count, mean = len(xs), fmean(xs)
     spread = math.fsum((x - mean) ** 2 for x in xs)
@@ -256,9 +264,7 @@ def halo(
     joint: tuple[Sequence[float], Sequence[float]],
     separate: tuple[Sequence[float], Sequence[float]],
 ) -> Figure:
-    """Return how much more two criteria correlate if judged in one call than if each is judged
-    alone.
-    """
+    """Return how much more two criteria correlate if judged in one call than separately."""
     together, apart = pearson(*joint), pearson(*separate)
     if together is None or apart is None:
         return Figure(None, Message("one of the criteria never varies"))

@@ -25,7 +25,7 @@ DEFINED = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Number and seed of the draws. Printed next to the intervals, so that they can be
+    """Number and seed of bootstrap draws, printed next to intervals so that they can be
     reproduced.
     """
 
@@ -40,7 +40,9 @@ _MANY_HITS = 10
 
 
 def redraw(rows: Sequence[Row], clusters: Clusters, draws: Draws) -> Iterator[Counter[Row]]:
-    """Yield counted samples of as many rows (or whole clusters), drawn with replacement."""
+    """Yield samples with replacement of as many rows (or whole clusters) as there are, as
+    counts.
+    """
     choice = random.Random(draws.seed)  # noqa: S311 - statistics, not secrets
     if len(rows) >= _MANY and len(alike := Counter(_units(rows, clusters))) * _ALIKE <= len(rows):
         for _ in range(draws.count):
@@ -55,7 +57,7 @@ def redraw(rows: Sequence[Row], clusters: Clusters, draws: Draws) -> Iterator[Co
 
 
 def _units(rows: Sequence[Row], clusters: Clusters) -> list[tuple[Row, ...]]:
-    """Return the rows, or clusters of rows, that are drawn as a whole."""
+    """Return the units to draw: single rows, or whole clusters."""
     if clusters is None:
         return [(row,) for row in rows]
     members: dict[Hashable, list[Row]] = defaultdict(list)
@@ -73,8 +75,9 @@ def _merge_units(units: Mapping[tuple[Row, ...], int]) -> Counter[Row]:
 
 
 def draw_counts(choice: random.Random, counted: Mapping[Row, int]) -> dict[Row, int]:
-    """Draw a count for each row, for a sample with replacement of the same size. Equal rows are
-    drawn in one step.
+    """Draw how often each row occurs in a sample with replacement of the same size.
+
+    Equal rows are drawn in one step.
     """
     remaining = weight = sum(counted.values())
     counts = {}
@@ -85,8 +88,8 @@ def draw_counts(choice: random.Random, counted: Mapping[Row, int]) -> dict[Row, 
 
 
 def binomial(choice: random.Random, tries: int, share: float) -> int:
-    """Draw from a binomial distribution: by gaps if hits are few, else by Hörmann's rejection
-    (BTRS).
+    """Draw from a binomial distribution: by gaps if few hits are expected, else by Hörmann's
+    rejection (BTRS).
     """
     if share > 0.5:
         return tries - binomial(choice, tries, 1 - share)
@@ -131,7 +134,7 @@ def bootstrap(
     draws: Draws,
     level: float = 0.95,
 ) -> dict[str, Estimate]:
-    """Return each statistic with its percentile interval, all over the same draws."""
+    """Return each statistic with its percentile interval, using the same draws for all."""
     values_by_name: dict[str, list[float]] = {name: [] for name in statistics}
     figures = {name: statistic(Counter(rows)) for name, statistic in statistics.items()}
     defined = {
@@ -169,7 +172,7 @@ def _estimate(
 
 
 def percentile_interval(values: Sequence[float], level: float) -> Interval:
-    """Return the middle ``level`` of the values."""
+    """Return the interval that contains the middle ``level`` of the values."""
     ordered = sorted(values)
     return Interval(
         percentile(ordered, (1 - level) / 2), percentile(ordered, (1 + level) / 2), level

@@ -83,7 +83,7 @@ Answer = TypeVar("Answer", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class _Track(Generic[Answer]):
-    """The answers to one question over all looks."""
+    """The answers to one question over time."""
 
     answers: tuple[Answer, ...]
     """Its different answers."""
@@ -94,7 +94,7 @@ class _Track(Generic[Answer]):
 def _tracks(
     looks: Sequence[Look], read: Callable[[AnchorAnswer], Answer]
 ) -> Iterator[_Track[Answer]]:
-    """Yield the questions with two or more different answers; others show no change."""
+    """Yield the questions with at least two different answers; others show no change."""
     for question in dict.fromkeys(name for look in looks for name in look):
         series = {
             number: read(look[question]) for number, look in enumerate(looks) if question in look
@@ -114,8 +114,8 @@ def _tracks(
 def _comparisons(
     scores: Sequence[_Track[int | None]], options: Sequence[_Track[Hashable]], last: int
 ) -> Iterator[float]:
-    """Yield the evidence of each comparison of a look: scores that are higher since a split, or
-    lower, and options that were rare before it.
+    """Yield the evidence of each comparison at a look: scores higher or lower since a split, or
+    options rare before it.
     """
     risk = _EARLY / ((last + _EARLY - 1) * (last + _EARLY))  # sums to 1 over all looks
     splits = _splits(last)
@@ -139,9 +139,7 @@ def _comparisons(
 
 
 def _steps(track: _Track[int | None], last: int) -> tuple[int, ...] | None:
-    """Return the score of each answer; None if an answer without a score was given up to
-    this look.
-    """
+    """Return each answer's score; None if an answer without a score was given up to this look."""
     counted = zip(track.answers, track.counts[last], strict=True)
     if any(step is None and count for step, count in counted):
         return None
@@ -149,7 +147,7 @@ def _steps(track: _Track[int | None], last: int) -> tuple[int, ...] | None:
 
 
 def _splits(last: int) -> dict[int, float]:
-    """Map the first look after each split to its weight. Splits near either end weigh most."""
+    """Return the first look after each split → weight. Splits near either end weigh most."""
     weights: dict[int, float] = {}
     for place, span in enumerate(_SPANS, 1):
         if span <= last:
@@ -168,9 +166,9 @@ class _Side(NamedTuple):
 
 @lru_cache(maxsize=100_000)
 def _shorter_side(every: tuple[int, ...], before: tuple[int, ...]) -> _Side | None:
-    """Return the shorter side, given the counts of all answers and of those before the split.
+    """Return the shorter side of a split; None if a side is empty or all answers are equal.
 
-    None if a side is empty, or all answers are equal.
+    ``every``: counts of all answers. ``before``: counts before the split.
     """
     since = tuple(late - early for late, early in zip(every, before, strict=True))
     if not any(before) or not any(since) or sum(map(bool, every)) < 2:
@@ -183,7 +181,7 @@ def _shorter_side(every: tuple[int, ...], before: tuple[int, ...]) -> _Side | No
 def _merge_rare(
     every: tuple[int, ...], own: tuple[int, ...]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Order options by frequency, and merge all but the first three."""
+    """Sort options by frequency, and merge all but the first three."""
     # Ties stay in order: one that looked at the sides would not be alike for all orders.
     pairs = sorted(zip(every, own, strict=True), key=lambda pair: -pair[0])
     frequent, rare = pairs[: _KINDS - 1], pairs[_KINDS - 1 :]
@@ -196,7 +194,7 @@ _Chances = tuple[tuple[int, float], ...]
 
 
 class _Figure(NamedTuple):
-    """A figure of the answers to one question on one side of a split."""
+    """A figure for the answers to one question on one side of a split."""
 
     values: tuple[int, ...] | None
     """Contribution of each answer. None: the figure is the improbability of drawing these
@@ -223,9 +221,7 @@ def _half_bits(count: int, drawn: int) -> int:
 
 @lru_cache(maxsize=100_000)
 def _distance_from_mean(figure: _Figure) -> tuple[float, float]:
-    """Return the distance of a figure from its mean over all orders of the answers, and its
-    variance.
-    """
+    """Return a figure's distance from its mean over all orders of the answers, and its variance."""
     values, every, side_counts, sign = figure
     size, total = sum(side_counts), sum(every)
     kinds = [
@@ -249,7 +245,7 @@ _Kind = tuple[int, int | None]
 
 @lru_cache(maxsize=10_000)
 def _moments(kind: _Kind, size: int, total: int) -> tuple[float, float]:
-    """Return the mean contribution of a kind if ``size`` of ``total`` are drawn, and the mean of
+    """Return a kind's mean contribution if ``size`` of ``total`` answers are drawn, and the mean of
     its square.
     """
     count, value = kind
@@ -263,7 +259,7 @@ def _moments(kind: _Kind, size: int, total: int) -> tuple[float, float]:
 
 @lru_cache(maxsize=100_000)
 def _mean_product(one: _Kind, other: _Kind, size: int, total: int) -> float:
-    """Return the mean product of the contributions of two kinds."""
+    """Return the mean product of two kinds' contributions."""
     return math.fsum(
         chance
         * _contribution(one[1], one[0], drawn)
@@ -274,7 +270,7 @@ def _mean_product(one: _Kind, other: _Kind, size: int, total: int) -> float:
 
 @lru_cache(maxsize=10_000)
 def _hypergeometric(count: int, size: int, total: int) -> _Chances:
-    """Return the hypergeometric distribution: how many of ``count`` answers are among ``size`` of
+    """Return the hypergeometric distribution of how many of ``count`` answers are among ``size`` of
     ``total``.
     """
     every = math.comb(total, size)
@@ -294,7 +290,7 @@ def _observed_value(figure: _Figure) -> int:
 
 @lru_cache(maxsize=10_000)
 def _chances(values: tuple[int, ...] | None, counts: tuple[int, ...], size: int) -> _Chances:
-    """Return the distribution of a figure if ``size`` answers are drawn at random from all."""
+    """Return the distribution of a figure if ``size`` of all answers are drawn at random."""
     ways: dict[tuple[int, int], int] = {(0, 0): 1}
     remaining = sum(counts)
     for place, count in enumerate(counts):
@@ -340,7 +336,7 @@ def _tail(figures: Sequence[_Figure], least: float, sign: int = 1) -> float:
 
 
 def _steps_to_count(figures: Sequence[_Figure]) -> int:
-    """Return an upper limit of the additions that counting all orders takes."""
+    """Return an upper limit for the number of additions that counting all orders takes."""
     steps, sums = 0, 1
     for figure in figures:
         size, total = sum(figure.own), sum(figure.every)

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 
 def conformal_distance(distances: Sequence[float], *, level: float = 0.95) -> float | None:
-    """Return the distance that a further row keeps with probability ``level``, if it is like these;
-    None if there are too few.
+    """Return the distance that a further row keeps with probability ``level``; None with too few
+    rows.
 
-    The ⌈(n + 1) · level⌉-th smallest of n distances (Vovk et al.). No distribution is assumed, only
-    that the rows are exchangeable.
+    This is the ⌈(n + 1) · level⌉-th smallest of n distances (Vovk et al.). It assumes no
+    distribution, only that the rows are exchangeable.
     """
     place = math.ceil((len(distances) + 1) * level - 1e-9)
     return sorted(distances)[place - 1] if place <= len(distances) else None

@@ -24,7 +24,7 @@ _STEPS, _CLOSE = 100, 1e-10
 
 @dataclass(frozen=True, slots=True)
 class Controlled:
-    """Ratings adjusted for covariates, and the effects of these."""
+    """Ratings adjusted for covariates, and the covariates' effects."""
 
     ratings: dict[str, float]
     effects: dict[str, float]
@@ -32,7 +32,9 @@ class Controlled:
 
 
 def relative_length(first: float, second: float) -> float:
-    """Return the relative excess length of the first, from -1 to 1."""
+    """Return by how much the first length exceeds the second, relative to their sum: from -1 to
+    1.
+    """
     return (first - second) / (first + second) if first + second else 0.0
 
 
@@ -42,10 +44,10 @@ def controlled_ranking(
     *,
     order_effect: bool = True,
 ) -> Controlled:
-    """Fit strengths and effects together.
+    """Fit strengths and effects jointly.
 
-    ``covariates`` holds a value per contest; positive values favour ``first``. ``order_effect``
-    makes being shown first a covariate, so that the bias is estimated and not averaged away.
+    ``covariates``: a value per contest; positive values favour ``first``. ``order_effect``: make
+    being shown first a covariate, so that its effect is estimated instead of averaged out.
     """
     names = sorted({name for contest in contests for name in (contest.first, contest.second)})
     effects = [*([Message("shown first")] if order_effect else []), *covariates]
@@ -66,7 +68,7 @@ _Row = tuple[list[tuple[int, float]], float]
 
 
 def _row(contest: NamedContest, names: Sequence[str], values: Sequence[float]) -> _Row:
-    """Return the non-zero columns, and the outcome for the first."""
+    """Return the non-zero columns of a contest, and its outcome for the first."""
     sides = [(names.index(contest.first), 1.0), (names.index(contest.second), -1.0)]
     return [
         *sides,

@@ -54,7 +54,7 @@ Options = Sequence[str | None]
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """All rows with one verdict, and the labels of those that people labelled."""
+    """All rows with one verdict, and the labels of those that are labelled."""
 
     verdict: str | None
     """None: the judgment failed."""
@@ -71,12 +71,12 @@ class Stratum:
 
     @property
     def texts(self) -> int:
-        """Number of labels; copies of one text count once."""
+        """Number of labels, counting copies of a text once."""
         return len(self.labels) - self.copies
 
     @property
     def possible(self) -> int:
-        """Number of labels if all rows were labelled; known copies count once."""
+        """Number of labels if all rows were labelled, counting known copies once."""
         return self.rows - self.copies
 
     @property
@@ -90,8 +90,8 @@ class Stratum:
         return len(self.labels)
 
     def expected_labels(self) -> ExpectedLabels:
-        """Return the expected further labels: like the present ones. Without any, half of the rows
-        count as good.
+        """Return what further labels will be like: the present ones, or without any, half of them
+        good.
         """
         mean = self.mean
         if mean is None:
@@ -102,7 +102,7 @@ class Stratum:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedLabels:
-    """Labels that a verdict will have: independent, with this mean and variance."""
+    """Labels that a stratum will have: independent, with this mean and variance."""
 
     rows: int
     count: int
@@ -116,12 +116,12 @@ def to_unit(value: float, scale: tuple[float, float]) -> float:
 
 
 def from_scale(share: float, scale: tuple[float, float]) -> float:
-    """Return a share of a scale as a score, within its ends."""
+    """Convert a share of a scale to a score, clipped to the ends."""
     return scale[0] + min(1.0, max(0.0, share)) * (scale[1] - scale[0])
 
 
 def from_unit(estimate: Estimate, scale: tuple[float, float]) -> Estimate:
-    """Return an estimate between 0 and 1 on the scale. Limits are cut off at its ends."""
+    """Convert an estimate from 0 to 1 to the scale, clipping value and limits to its ends."""
 
     def rescale(value: float | None) -> float | None:
         return None if value is None else from_scale(value, scale)
@@ -142,11 +142,11 @@ def stratify(
     skipped: Collection[int] = (),
     copies: Collection[int] = (),
 ) -> list[Stratum]:
-    """Group the rows by verdict, in the given order, failed ones last. Verdicts without rows are
-    left out.
+    """Group rows by verdict, in this order, failed ones last. Verdicts without rows are left out.
 
-    ``skipped``: places of rows that annotators skipped. ``copies``: places of rows whose label
-    repeats that of another row with the same text.
+    ``skipped``: positions of rows that annotators skipped. ``copies``: positions of rows whose
+    label repeats that of a row with the same text. Raises a ValueError for verdicts that are not in
+    ``order``.
     """
     rows = Counter(verdicts)
     repeated = Counter(verdicts[place] for place in copies)
@@ -230,10 +230,11 @@ that case, or None for the mean of the other rows.
 def with_rows_apart(
     rest: Estimate, rows: int, apart: Sequence[LabelApart], *, these_rows: bool
 ) -> Estimate:
-    """Return the mean of the ``rows`` rows of ``rest`` and of the rows that are counted apart.
+    """Return the mean of the ``rows`` rows of ``rest`` together with rows that are counted
+    separately.
 
-    The interval holds for any labels of unlabelled rows. If similar rows are meant, the number of
-    rows apart is a sample, too.
+    The interval holds for any labels of the unlabelled ones. Unless ``these_rows``, the number of
+    separate rows is treated as sampled, too.
     """
     if rest.lower is None or rest.upper is None:
         if rows:
@@ -269,7 +270,7 @@ def with_rows_apart(
 
 
 def mean_with_apart(mean: float, rows: int, apart: Sequence[LabelApart]) -> float:
-    """Return the mean of ``rows`` rows with this ``mean`` and of the rows counted apart."""
+    """Return the mean of ``rows`` rows with this ``mean`` and of the rows counted separately."""
     filled = (
         label if label is not None else mean if likely is None else likely
         for label, likely in apart
@@ -278,11 +279,11 @@ def mean_with_apart(mean: float, rows: int, apart: Sequence[LabelApart]) -> floa
 
 
 def within_possible(estimate: Estimate, labels: Sequence[float], rows: int) -> Estimate:
-    """Cut off an estimate of exactly ``rows`` rows at what their labels leave possible: the other
-    rows are all 0, or all 1.
+    """Clip an estimate for exactly ``rows`` rows to what their labels allow: all other rows 0, or
+    all 1.
 
-    Rows that count as one unit have wide limits, because a unit may differ from all others. Its
-    labelled rows are known all the same.
+    Rows that count as one unit have wide limits, because a unit may differ from all others, but its
+    labelled rows are known.
     """
     # From whole sums, so that rounding does not cut off the mean of all rows.
     lowest, highest = (
@@ -314,9 +315,8 @@ def prevalences(
 ) -> dict[str, Estimate]:
     """Return the corrected share of each option.
 
-    ``labels`` holds the weight of each option per row, 1 in sum: several options have weight if
-    annotators are evenly split. ``order``: order of ``verdicts``, if these are not the options but
-    the groups within which labels are random.
+    ``labels``: each row's weight per option, summing to 1; evenly split annotators give several
+    options weight. ``order``: the order of ``verdicts`` if these are strata instead of options.
     """
     return {
         option: corrected_mean(
@@ -340,13 +340,13 @@ def post_stratified(
     row_effect: float = 1.0,
     these_rows: bool = False,
 ) -> Estimate:
-    """Return the mean label of each verdict, weighted by the rows of that verdict.
+    """Return the mean label of each verdict, weighted by its number of rows.
 
-    Labels must be random within each verdict; any split between the verdicts is allowed. A verdict
-    without labels (failed judgments too) may have any mean, so there is no value but an interval
-    that holds for all of them, and for all labels of skipped rows. ``row_effect``: design effect of
-    clusters among all rows. ``these_rows``: the interval is for the mean of exactly these rows, not
-    of similar ones.
+    Labels must be random within each verdict; how many each has does not matter. If a verdict (or
+    failed judgments) has no labels, there is no value, only an interval that holds for any of its
+    labels. The interval also holds for any labels of skipped rows. ``row_effect``: design effect of
+    clusters among all rows. ``these_rows``: the interval is for exactly these rows, not for similar
+    ones.
     """
     labels = sum(len(stratum.labels) for stratum in strata)
     if not any(stratum.labels for stratum in strata if stratum.verdict is not None):
@@ -367,14 +367,16 @@ def post_stratified(
 
 @dataclass(frozen=True, slots=True)
 class _Assumed:
-    """A stratum without labels, and its assumed mean."""
+    """A stratum without labels, with an assumed mean."""
 
     rows: int
     mean: float
 
 
 def _fill_skipped(part: Stratum, end: float) -> Stratum | _Assumed:
-    """Return the stratum with its skipped rows labelled ``end``; without labels, all rows."""
+    """Label a stratum's skipped rows ``end``; without any labels, assume ``end`` for all its
+    rows.
+    """
     if not part.labels:
         return _Assumed(part.rows, end)
     if not part.skipped:
@@ -392,7 +394,7 @@ def _weighted_mean(
     row_effect: float,
     these_rows: bool,
 ) -> tuple[float, Interval]:
-    """Return the weighted mean of the strata, and its interval."""
+    """Return the weighted mean of the strata with its interval."""
     labelled = [part for part in parts if not isinstance(part, _Assumed)]
     strata = [part for part in labelled if isinstance(part, Stratum)]
     rows = sum(part.rows for part in parts)
@@ -420,8 +422,8 @@ def _weighted_mean(
 
 
 def _fewness(parts: Sequence[Stratum], level: float) -> float:
-    """Return the factor by which few clusters devalue labels, by Student's quantile; 1 for
-    independent labels.
+    """Return the factor by which having few clusters devalues labels (Student's quantile); 1
+    without clusters.
     """
     clusters = [cluster for part in parts for cluster in part.clusters or ()]
     if not clusters:
@@ -464,9 +466,7 @@ def _expected_with_ends(part: ExpectedLabels, ends: float) -> tuple[float, float
 
 
 def _dependence(parts: Sequence[Stratum]) -> float:
-    """Return the factor, 1 or more, by which clusters that span several verdicts increase the
-    variance.
-    """
+    """Return the factor (at least 1) by which clusters that span verdicts increase the variance."""
     joint: dict[Hashable, float] = defaultdict(float)
     apart: dict[tuple[int, Hashable], float] = defaultdict(float)
     for place, part in enumerate(parts):
@@ -486,7 +486,9 @@ def _dependence(parts: Sequence[Stratum]) -> float:
 def label_interval(
     labels: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
 ) -> Interval:
-    """Return the interval of a share for zeros and ones, else Student's with both ends added."""
+    """Return the interval of a share for zeros and ones, else Student's interval with both ends
+    added.
+    """
     interval = share_interval if set(labels) <= {0, 1} else interval_with_both_ends
     return interval(labels, level=level, clusters=clusters)
 
@@ -516,7 +518,7 @@ def _unlabelled_verdicts(parts: Sequence[Stratum], lowest: float, highest: float
 
 
 def naive(values: Sequence[float], *, level: float = 0.95, clusters: Clusters = None) -> Estimate:
-    """Return the judge's mean over all its rows, as if it were never wrong, with the interval of
+    """Return the judge's mean over all rows as if it were never wrong. Its interval is that of
     reports.
     """
     if not values:
@@ -536,11 +538,11 @@ def labels_only(
     skipped: Sequence[Hashable] = (),
     of_rows: int | None = None,
 ) -> Estimate:
-    """Estimate the mean by the labels alone, without the judge.
+    """Estimate the mean from labels alone, without the judge.
 
-    They must be a random sample of all rows, not of each verdict. ``skipped``: cluster of each
-    sampled row without a label; the interval holds for any labels of these. ``of_rows``: number of
-    rows, if the mean of exactly these is meant.
+    They must be a random sample of all rows, not of each verdict. ``skipped``: the cluster of each
+    sampled row without a label; the interval holds for any labels of these. ``of_rows``: the number
+    of rows, if exactly these are meant.
     """
     method = Message("labels only")
     if not labels or not (skipped or of_rows):
@@ -556,7 +558,9 @@ def labels_only(
 def estimate_mean(
     values: Sequence[float], method: str, reason: str, level: float, clusters: Clusters
 ) -> Estimate:
-    """Return the mean of values from 0 to 1 with its limits; without values, the reason."""
+    """Return the mean of values from 0 to 1 with its limits. ``reason``: why there is none without
+    values.
+    """
     if not values:
         return undefined(method, 0, reason, level=level)
     interval = label_interval(values, level=level, clusters=clusters)

@@ -18,8 +18,8 @@ Correlation = Callable[[Sequence[float], Sequence[float], Counts], float | None]
 
 
 def pearson(first: Sequence[float], second: Sequence[float], counts: Counts = None) -> float | None:
-    """Return the correlation of the values; None if a series never varies or has fewer than two
-    values.
+    """Return Pearson's correlation; None with fewer than two values, or if a series never
+    varies.
     """
     _check_lengths(first, second)
     if len(first) < 2:
@@ -37,14 +37,16 @@ def pearson(first: Sequence[float], second: Sequence[float], counts: Counts = No
 def spearman(
     first: Sequence[float], second: Sequence[float], counts: Counts = None
 ) -> float | None:
-    """Return the correlation of the ranks, for scores on an ordinal scale. Equal values share a
+    """Return the rank correlation, for ordinal scores; None like ``pearson``. Equal values share a
     rank.
     """
     return pearson(ranks(first, counts), ranks(second, counts), counts)
 
 
 def kendall(first: Sequence[float], second: Sequence[float], counts: Counts = None) -> float | None:
-    """Return Kendall's tau-b: concordant less discordant pairs, discounted for ties."""
+    """Return Kendall's tau-b: concordant minus discordant pairs, adjusted for ties. None if a
+    series never varies.
+    """
     _check_lengths(first, second)
     weights = counts or [1] * len(first)
     total = sum(weights)
@@ -68,7 +70,7 @@ def _check_lengths(first: Sequence[float], second: Sequence[float]) -> None:
 
 
 def ranks(values: Sequence[float], counts: Counts = None) -> list[float]:
-    """Return the rank of each value, from 1; equal values get their mean rank."""
+    """Return the rank of each value, from 1; equal values share their mean rank."""
     weights = counts or [1] * len(values)
     order = sorted(range(len(values)), key=values.__getitem__)
     places = [0.0] * len(values)
@@ -86,7 +88,7 @@ def ranks(values: Sequence[float], counts: Counts = None) -> list[float]:
 
 
 def correlation_of(method: Correlation) -> Callable[[Mapping[tuple[float, float], int]], Figure]:
-    """Return the method as a statistic of counted pairs, with a reason if it is undefined."""
+    """Turn a correlation into a statistic of counted pairs, with a reason if it is undefined."""
 
     def figure(table: Mapping[tuple[float, float], int]) -> Figure:
         if sum(table.values()) < 2:
@@ -111,7 +113,7 @@ def _tied_pairs(values: Sequence[float], weights: Sequence[int]) -> int:
 
 
 def _concordance(first: Sequence[float], second: Sequence[float], weights: Sequence[int]) -> int:
-    """Return concordant less discordant pairs, by a Fenwick tree over the second series."""
+    """Return concordant minus discordant pairs, using a Fenwick tree over the second series."""
     place = {value: at + 1 for at, value in enumerate(sorted(set(second)))}
     tree = [0] * (len(place) + 1)
     rows: dict[float, list[tuple[int, int]]] = defaultdict(list)

@@ -21,7 +21,7 @@ _TINY, _STEPS, _CLOSE = 1e-10, 100, 1e-6
 
 
 class MemberVote(NamedTuple):
-    """One member's vote on one row."""
+    """A member's vote on a row."""
 
     row: Hashable
     member: str
@@ -30,7 +30,7 @@ class MemberVote(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Consensus:
-    """Fitted probabilities of the options per row."""
+    """The fitted probabilities of each row's options."""
 
     probabilities: dict[Hashable, dict[str, float]]
     priors: dict[str, float] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Consensus:
     reason: str = ""
 
     def option(self, row: Hashable) -> str:
-        """Return the likeliest option of a row."""
+        """Return a row's likeliest option."""
         chances = self.probabilities[row]
         return max(chances, key=lambda option: chances[option])
 
@@ -51,11 +51,11 @@ _Confusion = dict[str, dict[tuple[str, str], float]]
 def dawid_skene(
     votes: Sequence[MemberVote], *, effective: float | None = None, smoothing: float = SMOOTHING
 ) -> Consensus:
-    """Fit the model by expectation and maximisation, from the shares of votes, until the bound of
-    the likelihood converges.
+    """Fit the model by expectation–maximisation, starting from vote shares, until the likelihood's
+    bound converges.
 
-    ``effective``: the effective number of members; below 1.5 the model is refused. ``smoothing``:
-    added to each count of a member's confusion.
+    ``effective``: the effective number of members; below 1.5 the result only has a reason.
+    ``smoothing``: added to each count in a member's confusion matrix.
     """
     if not votes:
         return Consensus({}, reason=Message("no votes"))
@@ -158,7 +158,7 @@ def _bound(
 ) -> float:
     """Return the lower bound of the likelihood.
 
-    Like crowd-kit, it counts the prior with each vote, so that both stop at the same step.
+    Like crowd-kit, it counts the prior once per vote, so that both stop at the same step.
     """
     total = 0.0
     for vote in votes:

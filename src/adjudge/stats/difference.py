@@ -47,7 +47,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class DifferenceLimits:
-    """Limits of a paired difference at any level."""
+    """Limits of a paired difference, at any level."""
 
     low: Units
     """The differences, with the lowest possible ones for rows without a score."""
@@ -65,24 +65,26 @@ class DifferenceLimits:
         return self.high.upper(self.reach, (1 - level) / 2)
 
     def chance_below(self, bar: float) -> float:
-        """Return the p-value of a true difference of ``bar`` or less; one-sided."""
+        """Return the one-sided p-value against a true difference of ``bar`` or less."""
         return self.low.chance_below(bar, -self.reach)
 
     def chance_above(self, bar: float) -> float:
-        """Return the p-value of a true difference of ``bar`` or more; one-sided."""
+        """Return the one-sided p-value against a true difference of ``bar`` or more."""
         return self.high.chance_above(bar, self.reach)
 
     def chance_within(self, margin: float) -> float:
-        """Return the p-value of a true difference of no more than ``margin`` to either side;
-        two-sided.
+        """Return the two-sided p-value against a true difference of at most ``margin`` in either
+        direction.
         """
         is_above = self.low.mean + self.high.mean > 0
         beyond = self.chance_below(margin) if is_above else self.chance_above(-margin)
         return min(1.0, 2 * beyond)
 
     def rows_to_decide(self, bar: float, level: float) -> int | None:
-        """Return about how many similar rows, all with a score, put the whole interval on one side
-        of ``bar``.
+        """Return roughly how many similar rows, all with scores, put the interval on one side of
+        ``bar``.
+
+        None if a million are not enough.
         """
         return self.low.rows_to_decide(bar, (-self.reach, self.reach), (1 - level) / 2)
 
@@ -97,7 +99,7 @@ class ComparisonOutcome(StrEnum):
 
 @dataclass
 class _UnitSums:
-    """Sums of differences per unit."""
+    """Sums of differences over units."""
 
     spread: Units = field(default_factory=Units)
     rises: float = 0.0
@@ -128,7 +130,7 @@ PairOfScores = tuple[float, float] | tuple[float, float, float, float]
 
 
 class UnknownPart(NamedTuple):
-    """A unit with rows that lack a score."""
+    """A unit of which some rows may lack a score, or whose scores may change."""
 
     total: float
     """The sum of the differences of rows with scores."""
@@ -174,10 +176,10 @@ class PairedScores:
     """True if all scores are passes and fails."""
 
     def add(self, unit: Iterable[PairOfScores | None]) -> None:
-        """Add the rows of one unit: the scores of both runs, or None for a row that lacks one.
+        """Add the rows of a unit: both runs' scores, or None for a row that lacks one.
 
-        If lost votes could change the scores, the pair is followed by the least and greatest
-        possible difference.
+        If lost votes could change the scores, the pair also has the lowest and highest possible
+        difference.
         """
         count, total, lost, falls, rises = 0, 0.0, 0, 0.0, 0.0
         for pair in unit:
@@ -206,7 +208,7 @@ class PairedScores:
             self.complete.add(total, count)
 
     def add_units(self, pair: tuple[float, float] | None, units: int) -> None:
-        """Add ``units`` equal units of one row."""
+        """Add ``units`` equal units of one row each."""
         if pair is None:
             self.incomplete[UnknownPart(0.0, 0, 1)] += units
             return
@@ -224,11 +226,11 @@ class PairedScores:
 
     @property
     def lost(self) -> int:
-        """Number of rows that lack a score in one of the runs."""
+        """Number of rows without a score in one of the runs."""
         return sum(part.lost * units for part, units in self.incomplete.items())
 
     def _units_with_scores(self) -> _UnitSums:
-        """Return the units without the rows that lack a score."""
+        """Return the units, without rows that lack a score."""
         sums = replace(self.complete, spread=self.complete.spread.copy())
         for part, units in self.incomplete.items():
             if part.rows:
@@ -236,9 +238,10 @@ class PairedScores:
         return sums
 
     def _units_filled_with(self, end: float) -> _UnitSums:
-        """Return the units with a difference of ``end`` for each row that lacks a score.
+        """Return the units, assuming the difference ``end`` for rows that lack a score.
 
-        A lower limit with the lowest differences holds for any scores, and likewise an upper limit.
+        A lower limit computed with the lowest differences holds for any scores; likewise an upper
+        limit.
         """
         sums = replace(self.complete, spread=self.complete.spread.copy())
         for part, units in self.incomplete.items():
@@ -267,10 +270,9 @@ class PairedScores:
     def compared(
         self, *, level: float = 0.95, margin: float = 0.0, reach: float = 1.0
     ) -> Difference:
-        """Return the comparison of the two runs.
+        """Return the comparison of both runs.
 
-        ``reach``: greatest possible distance of two scores; infinity for counts, which have no
-        upper limit.
+        ``reach``: the largest possible difference of two scores; infinity for counts.
         """
         mean, units = self.mean, self.units
         if mean is None or units < FEWEST:
@@ -335,7 +337,7 @@ class PairedScores:
     def looked_at_often(
         self, *, level: float, margin: float = 0.0, reach: float = 1.0
     ) -> Difference:
-        """Like ``compared``, with limits that hold at every look while rows are added. There is no
+        """Like ``compared``, but the limits hold at every look while rows are added. There is no
         p-value.
         """
         mean = self.mean
@@ -383,22 +385,22 @@ def compare(
 
 
 def decide_outcome(interval: Interval, margin: float) -> ComparisonOutcome:
-    """Return better or worse if the whole interval lies beyond the margin, else cannot tell."""
+    """Return better or worse if the whole interval is beyond the margin, else cannot tell."""
     if interval.lower > margin:
         return ComparisonOutcome.BETTER
     return ComparisonOutcome.WORSE if interval.upper < -margin else ComparisonOutcome.CANNOT_TELL
 
 
 def smallest_detectable(error: float, *, level: float = 0.95) -> float:
-    """Return the smallest difference that a comparison with this standard error detects with
-    probability ``POWER``.
+    """Return the smallest difference detected with probability ``POWER``, given the standard
+    error.
     """
     return (z_two_sided(level) + z_quantile(POWER)) * error
 
 
 def smallest_detectable_share(discordant: float, rows: float, *, level: float = 0.95) -> float:
-    """Like ``smallest_detectable`` for passes and fails, from the share of rows on which the runs
-    differ (Connor 1987).
+    """Like ``smallest_detectable``, for passes and fails with this share of differing rows (Connor
+    1987).
     """
 
     def too_small(difference: float) -> bool:
@@ -436,7 +438,7 @@ def corrected_difference(
 
 @dataclass(frozen=True, slots=True)
 class VoteNoise:
-    """Part of the width that comes from a model that does not always answer alike."""
+    """The part of an interval's width that is due to a model answering differently each time."""
 
     share: float
     """Share of the variance of the mean."""
@@ -446,7 +448,9 @@ class VoteNoise:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjust p-values so that all of them together err no more often than one alone (Holm)."""
+    """Adjust p-values (Holm), so that the risk of any false result is no larger than for a single
+    test.
+    """
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     adjusted, highest = [0.0] * len(p_values), 0.0
     for rank, place in enumerate(order):
@@ -459,7 +463,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def labelled_difference(
     differences: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
 ) -> Estimate:
-    """Return the difference by the labels alone, for comparison with the corrected one."""
+    """Return the difference from labels alone, e.g. to compare with the corrected one."""
     if count_units(differences, clusters) < 2:
         return undefined(
             Message("labels only"), len(differences), Message("fewer than two labels"), level=level

@@ -13,17 +13,17 @@ _STEPS = 10_000
 
 @lru_cache(maxsize=64)
 def z_quantile(share: float) -> float:
-    """Return the quantile of the normal distribution."""
+    """Return a quantile of the standard normal distribution."""
     return NormalDist().inv_cdf(share)
 
 
 def z_two_sided(level: float) -> float:
-    """Return how many standard errors an interval of this level extends to each side."""
+    """Return how many standard errors a normal interval of this level extends to each side."""
     return z_quantile((1 + level) / 2)
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:
-    """Return the regularised incomplete beta function, by its continued fraction."""
+    """Return the regularised incomplete beta function, computed as a continued fraction."""
     if x <= 0 or x >= 1:
         return 0.0 if x <= 0 else 1.0
     front = math.exp(
@@ -66,7 +66,7 @@ def beta_quantile(share: float, a: float, b: float) -> float:
 
 
 def bisect(too_low: Callable[[float], bool]) -> float:
-    """Return the point between 0 and 1 from which on ``too_low`` is False."""
+    """Return the point between 0 and 1 from which ``too_low`` is False."""
     low, high = 0.0, 1.0
     while True:
         middle = (low + high) / 2
@@ -157,9 +157,7 @@ def _sum_of_ratios(ratios: Iterable[float]) -> float:
 
 
 def _log_binomial(hits: int, count: int, share: float) -> float:
-    """Return the log-probability of ``hits``, by Stirling's series and the deviance, which lose no
-    digits for large counts (Loader 2000).
-    """
+    """Return the log-probability of ``hits``, precise even for large counts (Loader 2000)."""
     misses = count - hits
     if share in (0.0, 1.0):
         return 0.0 if hits == share * count else -math.inf
@@ -172,7 +170,7 @@ def _log_binomial(hits: int, count: int, share: float) -> float:
 
 
 def _stirling_rest(number: int) -> float:
-    """Return the error of Stirling's formula for the logarithm of a factorial."""
+    """Return the error of Stirling's formula for log(n!)."""
     if number < 16:
         formula = (number + 0.5) * math.log(number) - number + 0.5 * math.log(2 * math.pi)
         return math.lgamma(number + 1) - formula

@@ -52,7 +52,7 @@ class GapBets:
                 raise SetupError("{name} must be between 0 and 1: {value}", name=name, value=value)
 
     def add(self, gap: float) -> None:
-        """Bet on the next sample."""
+        """Bet on the next sample. Raises a SetupError unless the gap is from -1 to 1."""
         if not -1 <= gap <= 1:  # NaN is not between them either
             raise SetupError("a gap of scores is between -1 and 1: {gap}", gap=gap)
         value, bound = (gap + 1) / 2, (self.tolerated + 1) / 2
@@ -65,7 +65,9 @@ class GapBets:
         self.squares = self.fading * self.squares + (value - mean) ** 2
 
     def _stake(self, bound: float) -> float:
-        """The share of the capital to bet, from earlier samples alone; at most half can be lost."""
+        """Return the stake, chosen from earlier samples; at most half of the capital can be
+        lost.
+        """
         mean = (bound + self.weighted) / (1 + self.weight)
         spread = (_FIRST_SPREAD + self.squares) / (1 + self.weight)
         edge = mean - bound
@@ -73,7 +75,7 @@ class GapBets:
 
     @property
     def evidence(self) -> float:
-        """Greatest factor so far by which the capital exceeded the stake."""
+        """The largest factor so far by which the capital grew."""
         return math.exp(min(self.largest, 700.0))
 
     @property

@@ -39,11 +39,11 @@ class Estimate:
 
     @property
     def width(self) -> float | None:
-        """Distance of the limits, or None."""
+        """The distance between the limits; None without limits."""
         return None if self.lower is None or self.upper is None else self.upper - self.lower
 
     def say(self, sentence: Message, limits: Message) -> Message:
-        """Return the sentence with the value and its limits, or the reason why there are none."""
+        """Fill the value and its limits into the sentence, or say why they are missing."""
         if self.value is None or self.width is None:
             return Message("not measured: {reason}", reason=self.reason)
         between = Message(limits, lower=self.lower, upper=self.upper, count=self.count)
@@ -60,5 +60,5 @@ class Estimate:
 
 
 def undefined(method: str, count: int, reason: str, *, level: float = 0.95) -> Estimate:
-    """Return an estimate without a number, with the reason."""
+    """Return an estimate without a number, but with a reason."""
     return Estimate(None, None, None, count, method, level, reason)

@@ -20,10 +20,10 @@ Clusters = Sequence[Hashable] | None
 
 
 def variance_of_mean(values: Sequence[float], clusters: Clusters = None) -> float:
-    """Return the squared standard error of the mean; clustered (Miller 2024, with the factor
-    G/(G-1)) if clusters are given.
+    """Return the squared standard error of the mean, clustered if clusters are given.
 
-    Needs at least two values, or two clusters.
+    Clustering follows Miller (2024), with the factor G/(G-1). Needs at least two values, or two
+    clusters.
     """
     mean, count = fmean(values), len(values)
     units = cluster_sums([value - mean for value in values], clusters)
@@ -31,7 +31,7 @@ def variance_of_mean(values: Sequence[float], clusters: Clusters = None) -> floa
 
 
 def cluster_sums(values: Sequence[float], clusters: Clusters) -> Sequence[float]:
-    """Return the sum of the values per cluster; without clusters, the values themselves."""
+    """Return the sum of values per cluster; without clusters, the values themselves."""
     if clusters is None:
         return values
     sums: dict[Hashable, float] = defaultdict(float)
@@ -41,18 +41,19 @@ def cluster_sums(values: Sequence[float], clusters: Clusters) -> Sequence[float]
 
 
 def clusters_at(clusters: Clusters, places: Iterable[int]) -> list[Hashable] | None:
-    """Return the clusters of the values at these places."""
+    """Return the clusters at these positions; None without clusters."""
     return None if clusters is None else [clusters[place] for place in places]
 
 
 def count_units(values: Sized, clusters: Clusters) -> int:
-    """Return the number of independent units."""
+    """Return the number of independent units: clusters, or values."""
     return len(values) if clusters is None else len(set(clusters))
 
 
 def effective_units(values: Sequence[float], clusters: Clusters) -> int:
-    """Return the number of equal clusters with the same information (Kish): fewer than there are if
-    a few of them hold most values.
+    """Return how many equal clusters would be as informative (Kish).
+
+    These are fewer than the actual clusters if a few of those hold most values.
     """
     if clusters is None:
         return len(values)
@@ -102,7 +103,7 @@ def likeness(between: float, total: float, count: int, units: int, largest: floa
 
 
 def units_of(values: Sequence[float], clusters: Clusters) -> Units:
-    """Return the independent units of the values: the clusters, or each value."""
+    """Return the independent units: the clusters, or single values."""
     units = Units()
     if clusters is None:
         for value in values:
@@ -178,7 +179,7 @@ def _squares(values: Sequence[float], mean: float) -> float:
 
 
 def _skew(values: Sequence[float]) -> float:
-    """Return the third moment over the variance; 0 if all values are equal."""
+    """Return the third moment divided by the variance; 0 if all values are equal."""
     mean = fmean(values)
     spread = _squares(values, mean)
     cubes = math.fsum((value - mean) ** 3 for value in values)
@@ -186,16 +187,17 @@ def _skew(values: Sequence[float]) -> float:
 
 
 def _weight_of_unseen(count: int, reach: float, risk: float) -> float:
-    """Return the weight of the extra value, 1 or more: it moves the limit of equal values to the
-    exact limit of a share that may have gone unseen.
+    """Return the weight of the extra value, at least 1.
+
+    With it, equal values get the exact limit of a share that may have gone unseen.
     """
     unseen = count * (1 - risk ** (1 / count))
     return max(1.0, (math.sqrt(reach * reach + 4 * unseen) - reach) / 2) ** 2
 
 
 def _with_one_more(values: Sequence[float], end: float, weight: float) -> tuple[float, float]:
-    """Return the mean of the values and of one more at an end of the scale with this weight, and
-    its standard error.
+    """Return the mean and its standard error after adding a value with this weight at an end of the
+    scale.
     """
     count = len(values) + weight
     mean = (math.fsum(values) + weight * end) / count
@@ -206,8 +208,8 @@ def _with_one_more(values: Sequence[float], end: float, weight: float) -> tuple[
 def interval_with_both_ends(
     values: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
 ) -> Interval:
-    """Return Student's interval of the mean with one 0 and one 1 added, for any number of values,
-    as parts of an estimate need.
+    """Return Student's interval of the mean with one 0 and one 1 added, for any number of
+    values.
     """
     _check_scale(values)
     mean = fmean(values) if values else 0.5
@@ -247,9 +249,7 @@ def scaled_interval(
     level: float = 0.95,
     clusters: Clusters = None,
 ) -> Interval | None:
-    """Like :func:`rows_interval`, but for values on any scale; None also if a value is
-    outside it.
-    """
+    """Like :func:`rows_interval`, but on any scale; None also if a value is off the scale."""
     low, high = scale
     shares = [(value - low) / (high - low) for value in values]
     if not all(0 <= share <= 1 for share in shares):
@@ -294,8 +294,8 @@ def _check_share(hits: float, of: float) -> None:
 
 
 def wilson(hits: float, of: float, *, level: float = 0.95) -> Interval:
-    """Return Wilson's interval of a share, which holds for few cases and for shares near 0 or 1,
-    too.
+    """Return Wilson's interval of a share, which is valid for few cases and for shares near 0
+    or 1.
     """
     _check_share(hits, of)
     z, share = z_two_sided(level), hits / of
@@ -331,8 +331,8 @@ def share_limits(hits: float, of: float, *, level: float = 0.95) -> Interval:
 
 
 def upper_limit(hits: int, of: int, *, risk: float) -> float:
-    """Return Clopper and Pearson's upper limit of a share: the true one lies above it with
-    probability ``risk`` at most.
+    """Return Clopper and Pearson's upper limit: the true share exceeds it with probability at most
+    ``risk``.
     """
     _check_share(hits, of)
     return 1.0 if hits == of else beta_quantile(1 - risk, hits + 1, of - hits)

@@ -8,8 +8,9 @@ from adjudge.messages import Message
 
 
 def solve(matrix: Sequence[Sequence[float]], values: Sequence[float]) -> list[float]:
-    """Solve ``matrix`` x = ``values`` by Gaussian elimination with pivots; ValueError without a
-    unique solution.
+    """Solve ``matrix`` x = ``values`` by Gaussian elimination with pivoting.
+
+    Raises a ValueError without a unique solution.
     """
     rows = [[*row, value] for row, value in zip(matrix, values, strict=True)]
     size = len(rows)

@@ -27,8 +27,8 @@ MOST_ROWS = 1_000_000
 
 
 def search_rows(is_enough: Callable[[int], bool], rows: int) -> int | None:
-    """Return the least number above ``rows``, which do not suffice, that is enough; None if a
-    million are not.
+    """Return the smallest sufficient number above ``rows``, which is not; None if over a million
+    are needed.
     """
     fewest, enough = rows, 2 * rows
     while not is_enough(enough):
@@ -74,18 +74,18 @@ class Units:
         return self.total / self.rows
 
     def lower(self, end: float, risk: float) -> float:
-        """Return the lower bound: the true mean is below it with probability ``risk`` at most.
-        ``end``: least possible value.
+        """Return the lower bound: the true mean is below it with probability at most ``risk``.
+        ``end``: least value.
         """
         return self._bound(end, risk, 1)
 
     def upper(self, end: float, risk: float) -> float:
-        """Return the upper bound. ``end``: greatest possible value."""
+        """Return the upper bound. ``end``: the greatest possible value."""
         return -self._bound(end, risk, -1)
 
     def chance_below(self, value: float, end: float) -> float:
-        """Return the risk at which the lower bound is ``value``: the p-value of a true mean that is
-        no higher.
+        """Return the risk at which the lower bound is ``value``: the p-value against a true mean
+        that low.
         """
         return _chance_at_most_zero(list(self._terms(value, end, 1)))
 
@@ -94,8 +94,8 @@ class Units:
         return _chance_at_most_zero(list(self._terms(value, end, -1)))
 
     def rows_to_decide(self, bar: float, ends: tuple[float, float], risk: float) -> int | None:
-        """Return about how many similar rows put one of the bounds beyond ``bar``; None if a
-        million do not.
+        """Return roughly how many similar rows put a bound beyond ``bar``; None if over a million
+        are needed.
         """
         sign, end = (1, ends[0]) if self.mean > bar else (-1, ends[1])
 
@@ -108,9 +108,10 @@ class Units:
     def _terms(
         self, value: float, end: float, sign: int, times: float = 1.0
     ) -> Iterator[tuple[float, float]]:
-        """Yield (distance from ``value``, units) of the units and of the one more at the end.
+        """Yield (distance from ``value``, units) for each group of units and the extra one at the
+        end.
 
-        ``times``: as if there were that many times as many units.
+        ``times``: pretend that there are this many times as many units.
         """
         for (place, rows), count in sorted(
             self.counts.items()

@@ -92,8 +92,8 @@ def _variance(
     clusters: BothClusters,
     shrinks: tuple[float, float],
 ) -> float:
-    """Return the variance of the sum of both means. If a cluster has rows on both sides, they vary
-    together.
+    """Return the variance of the sum of both means, taking into account clusters with rows on both
+    sides.
     """
     if clusters[0] is None or clusters[1] is None:
         return (
@@ -120,7 +120,7 @@ def _variance(
 def power_tuning(
     labels: Sequence[float], judged: Sequence[float], unlabelled: Sequence[float]
 ) -> float:
-    """Return PPI++'s λ: the trust in the verdicts, from 0 to 1."""
+    """Return PPI++'s λ: how far verdicts are trusted, from 0 to 1."""
     count, other_count = len(labels), len(unlabelled)
     mean_label, mean_judged = fmean(labels), fmean(judged)
     together = (

@@ -11,7 +11,7 @@ from adjudge.stats.estimate import Estimate
 
 @dataclass(frozen=True, slots=True)
 class BeyondNoise:
-    """Share of moved rows, minus the share that noise moves."""
+    """The share of rows moved by a change, minus the share moved by noise."""
 
     estimate: Estimate
     p_value: float | None

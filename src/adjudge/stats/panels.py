@@ -38,7 +38,7 @@ Votes = Mapping[str, Sequence[str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Alikeness:
-    """Correlation of the members' errors over labelled rows."""
+    """How the members' errors correlate over labelled rows."""
 
     correlations: dict[tuple[str, str], float | None]
     """Correlation of errors per pair of members; None if one of them never erred, or always."""
@@ -47,8 +47,9 @@ class Alikeness:
 
 
 def alikeness(votes: Votes, truth: Sequence[str]) -> Alikeness:
-    """Return the correlations of errors, and the effective number of members. A pair without a
-    correlation counts as unrelated.
+    """Return the correlations of errors, and the effective number of members.
+
+    A pair without a correlation counts as uncorrelated.
     """
     correlations = {
         (member_a, member_b): _error_correlation(votes[member_a], votes[member_b], truth)
@@ -73,7 +74,7 @@ def _error_correlation(
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weight of each member's vote."""
+    """The weight of each member's vote."""
 
     by_member: dict[str, float]
     shrunk: float
@@ -102,9 +103,7 @@ def weights_from_labels(
 def _fit_weights(
     votes: Votes, truth: Sequence[str | None], options: Sequence[str]
 ) -> dict[str, float]:
-    """Fit by Newton's method. The log-odds of an option are the sum of the weights of its
-    voters.
-    """
+    """Fit by Newton's method. An option's log-odds are the sum of its voters' weights."""
     weights = [0.0] * len(votes)
     rows = [
         (true, row_votes)
@@ -159,7 +158,7 @@ def _add_row(
 
 
 def weighted_vote(said: Mapping[str, str | None], weights: Weights) -> str | None:
-    """Return the option with the greatest sum of weights; None without votes or on a tie."""
+    """Return the option with the largest sum of weights; None without votes or on a tie."""
     totals: dict[str, float] = defaultdict(float)
     for member, option in said.items():
         if option is not None:
@@ -174,14 +173,14 @@ def weighted_vote(said: Mapping[str, str | None], weights: Weights) -> str | Non
 
 @dataclass(frozen=True, slots=True)
 class PanelCheck:
-    """Comparison of the panel with its best member, on labelled rows."""
+    """The panel compared with its best member on labelled rows."""
 
     best: str
     warning: str = ""
 
 
 class RightAnswers(NamedTuple):
-    """Share of right answers."""
+    """The share of right answers."""
 
     share: float | None
     """None if no answer counts."""
@@ -192,7 +191,9 @@ class RightAnswers(NamedTuple):
 def right_answers(
     answers: Sequence[str | None], truth: Sequence[str], *, drop_missing: bool
 ) -> RightAnswers:
-    """Return the share of right answers; a missing one is left out, or wrong."""
+    """Return the share of right answers. ``drop_missing``: leave out missing answers, which
+    otherwise count as wrong.
+    """
     is_right = [
         answer == true
         for answer, true in zip(answers, truth, strict=True)
@@ -212,8 +213,8 @@ def against_best_member(
 ) -> PanelCheck:
     """Name the best member, and warn if the panel is significantly worse.
 
-    A missing verdict is wrong. ``drop_missing``: it is left out, and the two are compared on the
-    rows that both decide. ``clusters``: cluster of each row; rows of one are not independent.
+    A missing verdict counts as wrong. ``drop_missing``: leave it out, and compare on rows that both
+    decide. ``clusters``: the cluster of each row; rows in one are not independent.
     """
     shares = {
         name: right_answers(answer, truth, drop_missing=drop_missing).share

@@ -25,7 +25,7 @@ MOST = 100_000
 
 @dataclass(frozen=True, slots=True)
 class JudgeQuality:
-    """Agreement of a judge with people, on passes and on fails."""
+    """How well a judge agrees with people on passes and on fails."""
 
     sensitivity: float
     specificity: float
@@ -55,7 +55,7 @@ def labels_for_width(
 ) -> SampleSize:
     """Return how many labels make the median interval of a rate no wider than ``width``.
 
-    Labels alone, or corrected by a judge of ``rows`` rows.
+    Without ``judge``, labels are used alone; with it, they correct a judge of ``rows`` rows.
     """
 
     def draw(choice: random.Random, labels: int) -> float:
@@ -83,8 +83,8 @@ def rows_for_gate(
     sequential: bool = False,
     seed: int = 0,
 ) -> SampleSize:
-    """Return how many rows a gate at ``bar`` needs to decide correctly in ``power`` of runs with
-    the true ``rate``.
+    """Return how many rows a gate at ``bar`` needs to decide correctly in ``power`` of runs at this
+    true ``rate``.
     """
 
     def limits(hits: int, rows: int) -> Interval:
@@ -140,7 +140,7 @@ def rows_for_comparison(
 
 
 def _comparison(won: int, lost: int, level: float) -> ComparisonOutcome:
-    """Return the outcome of McNemar's exact test, as ``compare`` does for passes and fails."""
+    """Return the outcome of McNemar's exact test, like ``compare`` for passes and fails."""
     if sign_test(won, lost) > 1 - level:
         return ComparisonOutcome.CANNOT_TELL
     return ComparisonOutcome.BETTER if won > lost else ComparisonOutcome.WORSE
@@ -149,8 +149,8 @@ def _comparison(won: int, lost: int, level: float) -> ComparisonOutcome:
 def _corrected_width(
     choice: random.Random, rate: float, judge: JudgeQuality, labels: int, rows: int, level: float
 ) -> float:
-    """Return the corrected width of one simulated sample with ``labels`` of ``rows`` rows labelled;
-    1 if it would be refused.
+    """Return the corrected interval's width in one simulated sample; 1 if the correction would be
+    refused.
     """
     true = _hits(choice, labels, rate)
     passed_good = _hits(choice, true, judge.sensitivity)
@@ -170,7 +170,7 @@ def _corrected_width(
 
 
 def _hits(choice: random.Random, count: int, share: float) -> int:
-    """Draw from a binomial distribution; for a large count from its normal limit."""
+    """Draw from a binomial distribution, using the normal approximation for large counts."""
     if count > 2000:
         spread = math.sqrt(count * share * (1 - share))
         return min(count, max(0, round(choice.gauss(count * share, spread))))
@@ -178,7 +178,7 @@ def _hits(choice: random.Random, count: int, share: float) -> int:
 
 
 class Binomial:
-    """Draws from a binomial distribution, by its table."""
+    """Draws from a binomial distribution, using a precomputed table."""
 
     def __init__(self, count: int, share: float) -> None:
         if share in (0, 1):
@@ -207,9 +207,7 @@ def _share(hits: int) -> tuple[float, float]:
 def _least(
     measure: Callable[[int], tuple[float, float]], enough: Callable[[float], bool], most: int
 ) -> SampleSize:
-    """Search by doubling, then by halving, to within a hundredth: the simulation is less precise
-    than that.
-    """
+    """Search by doubling and halving, to within one percent, which is finer than the simulation."""
     measured: dict[int, tuple[float, float]] = {}
 
     def try_out(count: int) -> bool:

@@ -18,7 +18,9 @@ Stated = Mapping[tuple[float, int], int]
 
 
 def auc(rows: Stated) -> Figure:
-    """Return how often a true row got a higher probability than a false one; a tie counts half."""
+    """Return how often a true row has a higher probability than a false one, with ties counting
+    half.
+    """
     by_truth: tuple[Counter[float], Counter[float]] = (Counter(), Counter())
     for (probability, true), count in rows.items():
         by_truth[true][probability] += count
@@ -34,7 +36,7 @@ def auc(rows: Stated) -> Figure:
 
 
 def brier(rows: Stated) -> Figure:
-    """Return the mean squared distance from the truth: 0 is perfect, 0.25 is a coin."""
+    """Return the mean squared distance from the truth: 0 is perfect, a coin gets 0.25."""
     total = sum(rows.values())
     if not total:
         return NO_ROWS
@@ -45,8 +47,10 @@ def brier(rows: Stated) -> Figure:
 
 
 def auc_interval(rows: Stated, level: float) -> Interval | None:
-    """Return the limits of the area: those of a share of the rarer kind of rows, whose variance is
-    never smaller.
+    """Return the limits of the AUC, treated as a share over the rarer kind of rows; None if it is
+    undefined.
+
+    The variance of that share is never smaller than the AUC's.
     """
     area, kinds = auc(rows).value, Counter[int]()
     for (_, true), count in rows.items():
@@ -61,11 +65,11 @@ _EXACT = 200
 
 
 def calibration_error(rows: Stated, *, level: float = 0.95) -> tuple[Estimate, Estimate]:
-    """Return the expected calibration error (ECE) over ten bins of equal width, less its
-    expectation by chance; and that expectation.
+    """Return the expected calibration error (ECE) over ten equal bins minus its value by chance,
+    and that value.
 
-    Even a judge with correct probabilities shows an error, which shrinks only with the number of
-    rows. The limits allow for all of that and for none of it.
+    Even correct probabilities show an error, which only shrinks with more rows. The limits allow
+    for all of it and for none of it.
     """
     bins: dict[int, list[tuple[float, int]]] = defaultdict(list)
     for (probability, true), count in rows.items():
@@ -105,8 +109,8 @@ def calibration_error(rows: Stated, *, level: float = 0.95) -> tuple[Estimate, E
 
 
 def _chance_gap(probabilities: Sequence[float]) -> float:
-    """Return the mean distance of the number of true rows from the expected one, if every
-    probability is right.
+    """Return the mean distance between actual and expected number of true rows if all probabilities
+    are right.
     """
     expected, count = math.fsum(probabilities), len(probabilities)
     if count > _EXACT:
@@ -124,7 +128,9 @@ def _chance_gap(probabilities: Sequence[float]) -> float:
 def probability_figures(
     stated: Sequence[tuple[float, int]], level: float = 0.95
 ) -> dict[str, Estimate]:
-    """Return AUC, Brier's score and the calibration error with limits, and the error by chance."""
+    """Return AUC, Brier score and calibration error with limits, and the error expected by
+    chance.
+    """
     rows = Counter(stated)
     error, by_chance = calibration_error(rows, level=level)
     distances = [(probability - true) ** 2 for probability, true in stated]

@@ -34,7 +34,7 @@ _STEPS, _CLOSE = 10_000, 1e-10
 
 @dataclass(frozen=True, slots=True)
 class NamedContest:
-    """One comparison. The order of presentation does not matter here."""
+    """A comparison of two names. The order of presentation does not matter."""
 
     first: str
     second: str
@@ -44,7 +44,9 @@ class NamedContest:
 
     @property
     def outcome(self) -> float:
-        """Outcome for the first: 1 won, 0 lost, a half tied, or the stated probability."""
+        """The result for the first: 1 if it won, 0 if it lost, 0.5 for a tie, or the stated
+        probability.
+        """
         if self.stated is not None:
             return self.stated
         return 0.5 if self.winner is None else float(self.winner == self.first)
@@ -93,7 +95,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """A leaderboard, and reasons to doubt it."""
+    """A leaderboard, and possible reasons to doubt it."""
 
     places: tuple[Standing, ...]
     ties: float
@@ -112,7 +114,7 @@ _Counts = Mapping[tuple[str, str], float]
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Wins of one over another by name, and ties by pair in the order of the names."""
+    """Wins by (winner, loser), and ties by pair in alphabetical order."""
 
     names: tuple[str, ...]
     wins: _Counts
@@ -146,7 +148,7 @@ def _tabulate(contests: Mapping[NamedContest, int], names: Sequence[str]) -> _Ta
 
 
 def strengths(contests: Mapping[NamedContest, int]) -> Strengths:
-    """Fit Davidson's model to counted contests by fixed-point iteration."""
+    """Fit Davidson's model to counted contests, by fixed-point iteration."""
     return _fit(_tabulate(contests, _names(contests)))
 
 
@@ -224,7 +226,7 @@ def _update(
 def _expected_ties(
     strength: Mapping[str, float], ties: float, games: Mapping[str, Sequence[tuple[str, float]]]
 ) -> float:
-    """Return Σ n√(pq)/D over the pairs. Each pair is in the games twice."""
+    """Return Σ n√(pq)/D over all pairs. Each pair occurs twice in the games."""
     total = 0.0
     for name, rivals in games.items():
         for rival, played in rivals:
@@ -239,9 +241,7 @@ def _normalise(strength: Mapping[str, float]) -> dict[str, float]:
 
 
 def components(names: Iterable[str], edges: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:
-    """Return the groups whose members all reach each other along the edges (Kosaraju's
-    algorithm).
-    """
+    """Return the groups whose members all reach each other along edges (Kosaraju's algorithm)."""
     onward, backward = defaultdict(list), defaultdict(list)
     for source, target in edges:
         onward[source].append(target)
@@ -278,8 +278,8 @@ def _finish_order(start: str, edges: Mapping[str, Sequence[str]], seen: set[str]
 def cycles(
     contests: Mapping[NamedContest, int], *, level: float = 0.95
 ) -> tuple[tuple[str, ...], ...]:
-    """Return groups of three or more that beat each other in a circle, each win significant by the
-    sign test.
+    """Return groups of names that beat each other in a circle, each win being significant (sign
+    test).
     """
     table = _tabulate(contests, _names(contests))
     beats = []
@@ -302,7 +302,8 @@ def rank(
 ) -> Standings:
     """Return the leaderboard, best first.
 
-    ``prompts`` names the prompt of each contest: whole prompts are drawn for the intervals.
+    ``prompts``: the prompt of each contest; intervals redraw whole prompts. Without enough prompts,
+    there are no limits.
 
     Example: ``rank([NamedContest("a", "b", "a")] * 40).places[0].name``
     """
@@ -357,9 +358,7 @@ def _fit_draws(
 def _significant_pairs(
     contests: Sequence[NamedContest], prompts: Clusters, level: float
 ) -> set[tuple[str, str]]:
-    """Return (better, worse) for pairs with a significant winner by the sign test. Each prompt
-    counts once.
-    """
+    """Return (better, worse) for pairs with a significant sign test, counting each prompt once."""
     leads: dict[tuple[str, str], dict[Hashable, float]] = defaultdict(lambda: defaultdict(float))
     for contest, prompt in zip(contests, prompts or range(len(contests)), strict=True):
         pair = _pair(contest.first, contest.second)
@@ -384,7 +383,8 @@ def _distinct_pairs(
 ) -> Iterator[tuple[str, str]]:
     """Yield (better, worse) for pairs whose strengths differ significantly over the draws.
 
-    The share of draws with one ahead would not do: for equals it excludes true ranks too often.
+    The share of draws with one ahead would not be valid: for equals it excludes true ranks too
+    often.
     """
     for name_a, name_b in combinations(sorted(bounded), 2):
         gap = found.log_strengths[name_a] - found.log_strengths[name_b]
@@ -438,8 +438,9 @@ def _place(
 
 
 def _widen(drawn: Sequence[float], middle: float, prompts: int, level: float) -> Interval:
-    """Return on each side the wider limit: percentiles of the draws, or their standard error; with
-    few prompts wider by Student's quantile.
+    """Return the wider limit on each side: percentiles of the draws, or their standard error.
+
+    Both are widened by Student's quantile for few prompts.
     """
     limits, wider = percentile_interval(drawn, level), _wider(level, prompts)
     usual = z_two_sided(level) * stdev(drawn)
@@ -454,5 +455,5 @@ def _wider(level: float, prompts: int) -> float:
 
 
 def rating(log_strength: float) -> float:
-    """Return a log-strength on the chess scale."""
+    """Convert a log-strength to the chess scale."""
     return OFFSET + SCALE * log_strength

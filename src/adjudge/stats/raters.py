@@ -19,7 +19,7 @@ Metric = Literal["nominal", "ordinal", "interval"]
 
 
 def gwet_ac1(rows: Mapping[Ratings, int], options: int | None = None) -> Figure:
-    """Return Gwet's AC1. ``options``: number of possible options; by default those in use."""
+    """Return Gwet's AC1. ``options``: the number of possible options, by default those used."""
     units = [(_counts(row), count) for row, count in rows.items()]
     rated = [(counts, count) for counts, count in units if counts]
     paired = [(counts, count) for counts, count in rated if counts.total() > 1]
@@ -75,8 +75,8 @@ def krippendorff_alpha(
 
 
 def _spread(counts: Counter[Rating], places: Mapping[Rating, float] | None) -> float:
-    """Return the sum of distances over all ordered pairs of values: squared distances of places,
-    else 1 for two that differ.
+    """Return the sum of distances over all ordered pairs: squared position differences, or 1 for
+    unequal values.
     """
     total = counts.total()
     if places is None:
@@ -92,7 +92,7 @@ def _spread(counts: Counter[Rating], places: Mapping[Rating, float] | None) -> f
 def rating_places(
     totals: Counter[Rating], metric: Metric, order: Sequence[Rating] | None
 ) -> dict[Rating, float] | None:
-    """Return the position of each rating for distances; None for nominal ratings."""
+    """Return each rating's position for computing distances; None for nominal ratings."""
     if metric == "nominal":
         return None
     ordered = (
@@ -108,7 +108,7 @@ def rating_places(
 
 
 def _ordinal_places(ordered: Iterable[Rating], totals: Counter[Rating]) -> dict[Rating, float]:
-    """Return the middle of each value's ranks: the ordinal distance is their difference."""
+    """Return the middle of each value's ranks, whose difference is the ordinal distance."""
     places: dict[Rating, float] = {}
     below = 0
     for value in ordered:

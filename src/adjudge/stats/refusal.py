@@ -126,8 +126,8 @@ def _shortage(labels: int, more: int, wanted: dict[str, int]) -> Message:
 def no_better_than_chance(
     verdicts: Sequence[float], labels: Sequence[float], clusters: Clusters = None
 ) -> Message | None:
-    """Return a remark if the labels do not show that the verdict is informative, or show the
-    opposite.
+    """Return a remark if labels do not show the verdict to be informative, or show the opposite;
+    else None.
     """
     if not labels or chance_p_value(verdicts, labels, clusters) <= RISK:
         return None
@@ -211,9 +211,9 @@ def _clustered_p_value(
 
 
 def describe_savings(corrected: Estimate, alone: Estimate) -> Message | None:
-    """Return how many labels the judge saves: how many more would give as narrow an interval alone.
+    """Say how many labels the judge saves, i.e. how many more would give the same interval alone.
 
-    Widths shrink with the square root of the number of labels.
+    None without both intervals. Widths shrink with the square root of the number of labels.
     """
     if not corrected.width or not alone.width:
         return None
@@ -238,7 +238,7 @@ NOTHING_TO_PLAN_WITH = Message("no labels to plan with: label a few rows at rand
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """The number of labels for a corrected interval of some width."""
+    """How many labels a corrected interval of some width needs."""
 
     target_width: float
     labels: int | None
@@ -252,9 +252,9 @@ class Needed:
 
 
 def out_of_reach(target_width: float, rows: int, width: float, *, of_scale: bool) -> Needed:
-    """Return the result for a width that is too narrow even with all rows labelled.
+    """Return the result for a width that even labelling all rows would not reach.
 
-    ``of_scale``: widths are shares of a scale that does not end at 0 and 1.
+    ``of_scale``: widths are shares of a scale other than 0 to 1.
     """
     values = {"target": target_width, "rows": rows, "width": width}
     reason = (
@@ -274,7 +274,7 @@ def out_of_reach(target_width: float, rows: int, width: float, *, of_scale: bool
 
 
 def cannot_plan(target_width: float, why: Message, *, of_scale: bool) -> Needed:
-    """Return the result for an unknown number of labels."""
+    """Return the result if the number of labels is unknown."""
     reason = (
         Message(
             "how many labels an interval {target:g} of the scale wide needs cannot be told: {why}",
@@ -355,7 +355,7 @@ def _needed_alone(
     level: float,
     these_rows: bool,
 ) -> int | None:
-    """Return how many labels would do without the judge; None if none would."""
+    """Return how many labels would be enough without the judge; None if none would."""
     rows = sum(part.rows for part in pilot)
     mean = math.fsum(part.rows / rows * part.mean for part in pilot)
     variance = math.fsum(
@@ -375,10 +375,10 @@ def _share_up(count: int, part: int, whole: int) -> int:
 
 
 def least_labels(width: Callable[[int], float], target: float, most: int) -> int | None:
-    """Return the least number of labels with the target width or less; None if even ``most`` are
-    too few.
+    """Return the smallest number of labels that reaches the target width; None if ``most`` are too
+    few.
 
-    Assumes that more labels never make an interval wider.
+    Assumes that more labels never widen an interval.
     """
     if width(most) > target:
         return None

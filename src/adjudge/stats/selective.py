@@ -24,8 +24,10 @@ FEWEST_ACCEPTED = 30
 def threshold(
     confidences: Sequence[float], right: Sequence[bool], *, risk: float, doubt: float = 0.05
 ) -> Threshold:
-    """Return the lowest confidence from which on at most ``risk`` of the verdicts are wrong, except
-    with probability ``doubt``.
+    """Return the lowest confidence above which at most ``risk`` of verdicts are wrong, with
+    probability 1 − ``doubt``.
+
+    If there is none, the result has a reason instead.
     """
     ordered = sorted(zip(confidences, right, strict=True), key=lambda row: -row[0])
     least = max(FEWEST_ACCEPTED, _rows_to_show(0, risk, doubt))
@@ -62,7 +64,7 @@ def threshold(
 
 
 def _rows_to_show(errors: int, risk: float, doubt: float) -> int:
-    """Return the fewest rows with that many errors that still show the risk.
+    """Return the fewest rows that still show the risk with this many errors.
 
     Starting there, one early error does not end the sequence.
     """
@@ -73,7 +75,7 @@ def _rows_to_show(errors: int, risk: float, doubt: float) -> int:
 
 
 def _within(errors: int, count: int, risk: float, doubt: float) -> bool:
-    """Return True if the upper limit of the error rate is at most the risk, without computing the
+    """Return True if the upper limit of the error rate is at most ``risk``, without computing that
     limit.
     """
     return errors < count and beta_cdf(risk, errors + 1, count - errors) >= 1 - doubt
@@ -106,10 +108,10 @@ class Stage:
 def cascade_thresholds(
     stages: Sequence[Stage], *, risk: float, doubt: float = 0.05
 ) -> list[Threshold]:
-    """Return a threshold per judge, fitted on the rows that the former ones left, with the doubt
-    split evenly.
+    """Return a threshold per judge, fitted on rows that earlier judges left, splitting the doubt
+    evenly.
 
-    Each judge keeps its own guarantee, so the cascade keeps it too, whatever share each accepts.
+    Each judge keeps its own guarantee, so the cascade does, too, whatever share each accepts.
     """
     thresholds: list[Threshold] = []
     remaining = list(range(len(stages[0].confidences))) if stages else []

@@ -23,7 +23,7 @@ _MOST = 1e12
 
 @dataclass(frozen=True, slots=True)
 class ClusterSizes:
-    """Number of dependent rows, of their clusters, and of the rows in the largest one."""
+    """The number of rows, of their clusters, and of rows in the largest cluster."""
 
     rows: int
     units: int
@@ -50,7 +50,7 @@ class Stream:
 
     @classmethod
     def of_clusters(cls, weight: float, total: float, sizes: ClusterSizes) -> Stream:
-        """Return the stream of clusters whose rows have the sum ``total``."""
+        """Return a stream of clusters whose rows add up to ``total``."""
         hits = sizes.units * total / sizes.rows if sizes.rows else 0.0
         fill = sizes.rows / sizes.units / sizes.largest if sizes.rows else 1.0
         return cls(weight, hits, sizes.units - hits, fill)
@@ -83,9 +83,9 @@ class Stream:
         return min(1.0, (root - remaining) / (2 * rise))
 
     def _searched_share_at(self, rise: float) -> float:
-        """Like ``share_at``, for clusters of unequal size, whose capital has no such formula.
+        """Like ``share_at``, for clusters of unequal size, which have no closed formula.
 
-        The capital is convex, so the share minimises the capital less the rise.
+        The capital is convex, so the share minimises the capital minus the rise.
         """
         mean = self.mean or 0.0
         low, high = (mean, 1.0) if rise > 0 else (0.0, mean)
@@ -136,9 +136,7 @@ def sequential_mean(
 
 
 def _mean_of_clusters(total: float, sizes: ClusterSizes, level: float) -> Interval:
-    """Return the sequential interval of the mean over rows of values between 0 and 1 with the sum
-    ``total``.
-    """
+    """Return the sequential interval of the mean of values from 0 to 1 that add up to ``total``."""
     stream = Stream.of_clusters(1.0, total, sizes)
     mean = total / sizes.rows
     bound = math.log(1 / (1 - level))
@@ -176,8 +174,8 @@ def sequential_difference(
 
 
 def sequential_interval(streams: Sequence[Stream], *, level: float = 0.95) -> Interval:
-    """Return the interval of a weighted sum of means: the sums at which the joint capital has not
-    reached its bound.
+    """Return the interval of a weighted sum of means: where the joint capital has not reached its
+    bound.
     """
     bound = math.log(1 / (1 - level))
 

@@ -15,7 +15,7 @@ LEAST_SLICES = 3
 
 
 class PooledValue(NamedTuple):
-    """A slice's value, shrunk towards what the whole lets expect."""
+    """A slice's value, shrunk towards its expectation from the whole."""
 
     value: float
     from_whole: float
@@ -23,7 +23,7 @@ class PooledValue(NamedTuple):
 
 
 class OwnValue(NamedTuple):
-    """A slice's own value, and its expectation from the whole."""
+    """A slice's own value, and what the whole suggests for it."""
 
     value: float | None
     error: float | None
@@ -32,9 +32,7 @@ class OwnValue(NamedTuple):
 
 
 def level_of_each(level: float, count: int) -> float:
-    """Return the level of each of ``count`` intervals that hold together at ``level``
-    (Bonferroni).
-    """
+    """Return the level at which ``count`` intervals jointly hold at ``level`` (Bonferroni)."""
     return 1 - (1 - level) / max(1, count)
 
 
@@ -56,8 +54,8 @@ def pool(slices: Sequence[OwnValue]) -> list[PooledValue | None]:
 
 
 def _spread(known: Sequence[tuple[float, float]]) -> float:
-    """Return the variance between slices beyond their errors: the one at which the gaps are as
-    large as chance makes them.
+    """Return the variance between slices beyond their errors, at which the gaps are as large as
+    chance makes them.
     """
 
     def too_small(variance: float) -> bool:

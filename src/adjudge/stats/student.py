@@ -12,8 +12,8 @@ _MANY = 200
 
 
 def t_cdf(t: float, freedom: int) -> float:
-    """Return Student's distribution function, by its finite series (Abramowitz and Stegun 26.7.3
-    and 26.7.4).
+    """Return Student's distribution function, by an exact series or, for many degrees of freedom,
+    the beta function.
     """
     # Both formulas are exact.
     if freedom > _MANY:
@@ -46,5 +46,5 @@ def t_quantile(share: float, freedom: int) -> float:
 
 
 def t_two_sided(level: float, freedom: int) -> float:
-    """Return how many standard errors an interval of this level extends to each side."""
+    """Return how many standard errors Student's interval of this level extends to each side."""
     return t_quantile((1 + level) / 2, freedom)

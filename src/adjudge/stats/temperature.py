@@ -38,7 +38,9 @@ class Temperature:
 
 
 def at_temperature(shares: Shares, temperature: float) -> dict[str, float]:
-    """Return the probabilities at another temperature: below 1 more confident, above 1 less."""
+    """Return the probabilities at another temperature; below 1 they become more confident, above 1
+    less.
+    """
     logs = {name: math.log(share) / temperature for name, share in _keep_inside(shares).items()}
     top = max(logs.values())
     weights = {name: math.exp(value - top) for name, value in logs.items()}
@@ -47,9 +49,7 @@ def at_temperature(shares: Shares, temperature: float) -> dict[str, float]:
 
 
 def fit_temperature(rows: Sequence[tuple[Shares, str]]) -> float:
-    """Return the temperature at which the labels are likeliest; ``rows``: probabilities and the
-    label.
-    """
+    """Return the temperature that makes the labels likeliest. ``rows``: (probabilities, label)."""
     logs = [
         ([math.log(share) for share in bounded.values()], math.log(bounded[label]))
         for shares, label in rows
@@ -108,7 +108,7 @@ def calibrate(rows: Sequence[tuple[Shares, str]], *, level: float = 0.95) -> Tem
 
 
 def _confidence_and_hit(shares: Shares, label: str) -> tuple[float, int]:
-    """Return the judge's confidence in its choice, and if that is right."""
+    """Return the judge's confidence in its choice, and 1 if that is right, else 0."""
     choice = max(shares, key=lambda name: shares[name])
     return shares[choice], int(choice == label)
 
@@ -119,7 +119,7 @@ def _log_sum(values: Sequence[float], beta: float) -> float:
 
 
 def _keep_inside(shares: Shares) -> dict[str, float]:
-    """Return the probabilities, none of them 0 or 1: a rounded 0 is not impossible."""
+    """Return the probabilities without any 0 or 1, since a rounded 0 is not impossible."""
     rounded = all(abs(share - round(share, _DECIMALS)) < 1e-12 for share in shares.values())
     least = 0.5 * 10.0**-_DECIMALS if rounded else 1e-6
     bounded = {name: min(max(share, least), 1 - least) for name, share in shares.items()}

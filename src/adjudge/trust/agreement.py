@@ -67,7 +67,7 @@ class AgreementSettings:
 
 @dataclass(frozen=True)
 class AgreementReport:
-    """Agreement on one criterion: the judge with people, and people with each other."""
+    """How well the judge agrees with people on one criterion, and people with each other."""
 
     count: int
     """Labelled rows that it is about."""
@@ -103,7 +103,7 @@ class AgreementReport:
 
     @property
     def notes(self) -> list[Message]:
-        """Return why there are no figures, or how many labelled rows the figures leave out."""
+        """Notes: why there are no figures, or how many labelled rows they leave out."""
         if self.reason is not None:
             return [self.reason]
         if not self.drawn_otherwise:
@@ -156,7 +156,7 @@ def _alt_test(test: AltTest) -> JsonDict:
 
 
 def check_missing(missing: Missing, options: Collection[str], criteria: str) -> None:
-    """Refuse to count a missing verdict as a tie if the criterion has no tie among its options."""
+    """Raise if missing verdicts should count as ties although the criterion has no tie."""
     if missing == "tie" and TIE not in options:
         raise SetupError(
             "criterion {criteria!r} has no tie: --missing tie is for comparisons; use drop or "
@@ -166,7 +166,7 @@ def check_missing(missing: Missing, options: Collection[str], criteria: str) -> 
 
 
 def agreement_of(rows: Rows, settings: AgreementSettings, level: float) -> AgreementReport:
-    """Measure agreement on ``rows.compared``."""
+    """Measure agreement on the rows in ``rows.compared``."""
     measure, compared = rows.measure, rows.compared
     check_missing(settings.missing, measure.options, rows.scale.name)
     drawn = sum(row.counts for row in rows.labelled)
@@ -244,9 +244,10 @@ def _options(
 def _wrong_steps(
     rows: Sequence[LabelledRow], clusters: Clusters, level: float
 ) -> dict[str, Estimate]:
-    """Measure how often the judge names the same wrong step as people, and how often at most one
-    step away. Only rows with a verdict for which people name a step count. Empty if the judge is
-    not asked for a step.
+    """Measure how often the judge names the same wrong step as people, exactly or at most one step
+    off.
+
+    Only rows with a verdict count for which people name a step. Empty if the judge names no steps.
     """
     if all(row.wrong_step is None for row in rows):
         return {}
@@ -278,8 +279,9 @@ def _reliability_figures(
     clusters: Clusters,
     level: float,
 ) -> dict[str, Estimate]:
-    """Return chance-corrected figures of rows with a verdict, correlations of ordinal options, and
-    figures of stated probabilities.
+    """Return chance-corrected figures for rows with a verdict.
+
+    Includes correlations if the options are ordinal, and figures for stated probabilities.
     """
     places = [place for place, row in enumerate(rows) if row.verdict is not None]
     pairs = [(str(rows[place].verdict), truth[place]) for place in places]
@@ -331,8 +333,8 @@ def _alpha(
 
 
 def _has_tie(rows: Sequence[LabelledRow]) -> bool:
-    """Return True if anyone called responses equally good. Otherwise a tie was not on offer, and
-    chance could not hit it.
+    """Return True if anyone chose a tie. Otherwise it was not an option, and chance could not hit
+    it.
     """
     answers = (
         answer
@@ -360,7 +362,7 @@ def _correlations(
 
 
 def _correlation(estimate: Estimate, units: int, few: Message) -> Estimate:
-    """Return the wider limits of the bootstrap and of Fisher's transformation."""
+    """Return the wider of the bootstrap limits and Fisher's limits; no limits with too few rows."""
     if estimate.value is None or estimate.lower is None or estimate.upper is None:
         return estimate
     if units < LEAST_ROWS:
@@ -374,7 +376,9 @@ def _correlation(estimate: Estimate, units: int, few: Message) -> Estimate:
 def _probabilities(
     rows: Sequence[LabelledRow], measure: Measure, level: float
 ) -> dict[str, Estimate]:
-    """Return figures of stated probabilities, if the votes state how likely a pass is."""
+    """Return figures for stated probabilities; empty unless the votes state how likely a pass
+    is.
+    """
     if not measure.is_binary:
         return {}
     _, good = measure.ends
@@ -412,7 +416,7 @@ _People = Mapping[str, Mapping[str, Answer]]
 
 
 def _by_annotator(rows: Iterable[LabelledRow]) -> _People:
-    """Group answers: annotator → row → answer."""
+    """Group answers: annotator → drawn unit → answer."""
     answers: dict[str, dict[str, Answer]] = defaultdict(dict)
     for row in rows:
         for name, answer in row.answers.items():
@@ -423,7 +427,7 @@ def _by_annotator(rows: Iterable[LabelledRow]) -> _People:
 def _judge_pairs(
     rows: Iterable[LabelledRow], labels: Mapping[str, Answer]
 ) -> list[tuple[Answer, Answer]]:
-    """Pair the judge's answers with one person's, on rows that both answered."""
+    """Pair the judge's answers with one person's, on the rows that both answered."""
     return [
         (answer, labels[row.unit])
         for row in rows

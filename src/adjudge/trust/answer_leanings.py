@@ -27,8 +27,8 @@ _Series = Mapping[str, tuple[float, float]]
 
 
 def padding_text(folder: str | Path, judge: str) -> str:
-    """Say how many more answers pass once they are padded, if rows hold padded answers of
-    others.
+    """Say how much more often answers pass once they are padded, or that no rows hold padded
+    answers.
     """
     passed: dict[tuple[str, str], bool] = {}
     padded: list[tuple[tuple[str, str], bool]] = []
@@ -67,7 +67,8 @@ def padding_text(folder: str | Path, judge: str) -> str:
 
 
 def halo_text(folder: str | Path, judge: str) -> str | None:
-    """Say how much more two criteria go together in the judge's verdicts than in labels. Return
+    """Say how much more two criteria correlate in the judge's verdicts than in labels.
+
     None for a judge with one criterion.
     """
     if sum(judge in scale.judges for scale in label_scales(folder)) < 2:

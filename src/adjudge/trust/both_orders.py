@@ -19,7 +19,7 @@ _Option = str | None
 
 @dataclass(frozen=True)
 class OrderAgreement:
-    """Agreement over labelled rows that were asked in both orders."""
+    """Agreement with people on labelled rows that were judged in both orders."""
 
     count: int
     right: tuple[float, float]
@@ -37,7 +37,7 @@ class OrderAgreement:
 
     @property
     def accuracy(self) -> float:
-        """Return the mean of both orders, as data sets with swapped pairs publish it."""
+        """The mean accuracy over both orders, as reported for data sets with swapped pairs."""
         return fmean(self.right)
 
     def to_dict(self) -> JsonDict:
@@ -54,9 +54,9 @@ class OrderAgreement:
 def order_agreement(
     rows: Iterable[LabelledRow], missing: Missing = "drop"
 ) -> OrderAgreement | None:
-    """Measure a judge in both orders; None if no labelled row was asked in two orders.
+    """Measure a judge in both orders; None if no row was judged in both.
 
-    ``missing``: what a vote without a verdict counts as.
+    ``missing``: how a vote without a verdict counts.
     """
     judgments = [
         (row.truth, by_order)
@@ -81,7 +81,7 @@ def order_agreement(
 
 
 def _by_order(votes: Votes, systems: Sequence[str], missing: Missing) -> list[list[_Option]]:
-    """Group the votes' options by order, in the order they were asked."""
+    """Group the votes' options by order, in the sequence in which the orders were asked."""
     options: dict[_Order, list[_Option]] = defaultdict(list)
     for vote in votes:
         option = vote_option(vote, systems)

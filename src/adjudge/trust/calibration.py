@@ -242,10 +242,9 @@ def calibrate(
     lock: str | None = None,
     settings: CalibrationSettings = _SETTINGS,
 ) -> Calibration:
-    """Correct the number of ``results`` by one criterion.
+    """Correct the judge's number on one criterion, using labels of some of its results.
 
-    ``lock`` is the judge's identity. Labels of rows that were drawn within the judge's verdicts
-    must name it.
+    ``lock``: the judge's identity. Labels drawn within a judge's verdicts must name it.
     """
     results_list = list(results)
     names = list(dict.fromkeys(result.criteria.name for result in results_list))
@@ -298,9 +297,10 @@ def calibrate_run(
     judge: str | None = None,
     settings: CalibrationSettings = _SETTINGS,
 ) -> list[Calibration]:
-    """Calibrate each judge and criterion of a run that has labels. Rows are read as a stream.
+    """Calibrate each judge and criterion of a run that has labels, streaming the rows.
 
-    ``labels``: instead of those in the run folder. ``criteria``, ``judge``: only these.
+    ``labels``: used instead of those in the run folder. ``criteria``, ``judge``: restrict the
+    result to these.
     """
     all_labels = list(LabelStore(folder).of_each_copy() if labels is None else labels)
     calibrations = [
@@ -322,7 +322,7 @@ def calibrate_run(
 def _calibrate_judge(
     labelled_judge: LabelledJudge, settings: CalibrationSettings
 ) -> list[Calibration]:
-    """Calibrate one judge: a single result, or one per target if several targets were judged."""
+    """Calibrate one judge. If several targets were judged, return one result per target."""
     used = labelled_judge.used(settings)
     with reading(labelled_judge.folder) as ledger:
         # the steps of a cascade are not a panel
@@ -403,7 +403,7 @@ def _calibrate_judge(
 def calibration(
     rows: Rows, used: LabelsUsed, *, judge: str, lock: str | None, settings: CalibrationSettings
 ) -> Calibration:
-    """Return the calibration of ``rows`` by their labels."""
+    """Calibrate the judge of ``rows`` using their labels."""
     measure, level = rows.measure, settings.level
     drawn = rows.drawn
     estimates, once = _estimates(rows, drawn, settings)
@@ -476,7 +476,9 @@ def calibration(
 def _estimates(
     rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettings
 ) -> tuple[_Estimates, Estimate]:
-    """Return the estimates, and the corrected rate as a single look would give it."""
+    """Return the estimates, plus the corrected rate with limits that are valid for a single
+    look.
+    """
     level = settings.level
     estimates = (_numbers if rows.measure.is_number else _options)(rows, drawn, settings)
     once = estimates.corrected
@@ -491,9 +493,9 @@ def _estimates(
 def _looks(
     rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettings
 ) -> Iterator[Estimate]:
-    """Yield the corrected number after the rows that were labelled first, then after more of them.
+    """Yield the corrected number after the first labels, then after more and more of them.
 
-    Yield nothing if the order is not known, or if there were too few rows.
+    Yields nothing if the labels' order is unknown, and skips looks with too few labels.
     """
     first_labelled = {
         row.identity: min(label.at for label in rows.labels[row.identity]) for row in drawn
@@ -509,8 +511,8 @@ def _looks(
 
 
 def _why_no_limits(rows: Rows, drawn: Sequence[LabelledRow]) -> Message | None:
-    """Return why shares of the labelled rows have no limits; None if all were drawn among all
-    rows.
+    """Return why shares of the labelled rows have no limits; None if all rows were drawn from the
+    whole run.
     """
     if all(row.random for row in drawn):
         return None
@@ -551,7 +553,9 @@ def _plan_labels(
     *,
     refused: bool,
 ) -> Needed:
-    """Plan the labels for the wanted width. The plan has no number if it cannot be computed."""
+    """Plan how many labels the target width needs. The plan has no number if that cannot be
+    computed.
+    """
     target, width = settings.target_width, estimates.corrected.width
     of_scale = rows.measure.range != (0, 1)
     if not refused and width is not None and width <= target:
@@ -585,9 +589,9 @@ def _plan_labels(
 def _why_no_plan(
     estimates: _Estimates, rows: Rows, settings: CalibrationSettings
 ) -> Message | None:
-    """Return why labels cannot be planned, or None.
+    """Return why labels cannot be planned; None if they can.
 
-    The plan assumes that every further label is independent and of a row that people decide.
+    The plan assumes that further labels are independent, and that people decide each row.
     """
     if settings.sequential:
         return Message("the interval has to hold at every look")
@@ -629,7 +633,7 @@ def _options(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSett
 
 
 def _copies(drawn: Iterable[LabelledRow]) -> list[int]:
-    """Return the places of rows that repeat the label of an earlier row with the same text."""
+    """Return the positions of rows that share an earlier row's text and label."""
     return repeats({row.place: row.unit for row in drawn})
 
 
@@ -647,7 +651,7 @@ def _numbers(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSett
 
 
 def _check_sequential(rows: Rows, settings: CalibrationSettings) -> None:
-    """Raise a SetupError for settings and rows whose limits would not hold at every look."""
+    """Raise a SetupError if settings or rows do not allow limits that hold at every look."""
     if settings.cluster:
         raise SetupError("--sequential does not work with --cluster: leave one of them out")
     if settings.by:
@@ -670,8 +674,8 @@ def _sequential_estimates(
 ) -> _Estimates:
     """Return estimates with limits that hold at every look.
 
-    Numbers count as one verdict. Texts were drawn, each once, so the limits are of the first row of
-    each text. Its copies have its label; without a label they may be anything.
+    Numbers are treated as one verdict. Since each text was drawn once, the limits are for the first
+    row of each text. Copies share its label; without a label they may have any value.
     """
     _check_sequential(rows, settings)
     labels, repeated_places = rows.label_values(drawn), rows.repeated_places
@@ -730,9 +734,9 @@ def _sequential_estimates(
 def _sequential_labels_only(
     alone: Estimate, rows: Rows, drawn: Sequence[LabelledRow], of_copies: Sequence[LabelApart]
 ) -> Estimate:
-    """Return the estimate by labels alone, with limits that hold at every look.
+    """Return the estimate from labels alone, with limits that hold at every look.
 
-    ``of_copies``: labels of copies, which are not in the sample.
+    ``of_copies``: labels of copies, which are not part of the sample.
     """
     values = [
         row.value(rows.measure)
@@ -767,7 +771,7 @@ def _sequential_labels_only(
 def _width_notes(
     corrected: Estimate, once: Estimate, settings: CalibrationSettings
 ) -> Iterator[Message]:
-    """Say how much wider the interval is because it holds at every look."""
+    """Yield how much wider the interval is because it holds at every look."""
     if settings.sequential and corrected.width and once.width:
         yield Message(
             "the interval holds however often it is looked at; for that it is {ratio:.2f} times as "
@@ -779,10 +783,10 @@ def _width_notes(
 def _labels_only(
     rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettings
 ) -> Estimate:
-    """Estimate the number by the labels alone.
+    """Estimate the number from labels alone.
 
-    Rows that were topped up within a verdict, or drawn with different chances, are not a random
-    sample of all rows and do not count.
+    Rows added to top up a verdict, or drawn with different chances, are no random sample of all
+    rows and do not count.
     """
     sample = [row for row in drawn if row.random]
     if drawn and not sample:
@@ -849,7 +853,7 @@ def _shares(
 
 
 def _by_verdict(verdicts: Iterable[str | None]) -> Iterator[tuple[str, int]]:
-    """Count verdicts in alphabetical order, failed ones last."""
+    """Yield verdicts with counts, in alphabetical order, failed judgments last."""
     counts = Counter(verdicts)
     for verdict in sorted(
         counts, key=lambda verdict_or_none: (verdict_or_none is None, str(verdict_or_none))

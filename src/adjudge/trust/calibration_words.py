@@ -24,7 +24,7 @@ from adjudge.trust.panel_check import ConsensusReport, PanelReport
 
 
 def estimates_of(calibration: Calibration) -> Iterator[tuple[str, Estimate]]:
-    """Yield each estimate with its title; the corrected one first."""
+    """Yield each estimate with its title, the corrected one first."""
     titled = (
         (Message("corrected"), calibration.corrected),
         (Message("uncorrected"), calibration.naive),
@@ -37,7 +37,7 @@ def estimates_of(calibration: Calibration) -> Iterator[tuple[str, Estimate]]:
 
 
 def basis_of(calibration: Calibration, estimate: Estimate) -> Message:
-    """Return the rows or labels that an estimate rests on."""
+    """Return how many rows or labels an estimate is based on."""
     rows = count_rows(estimate.count)
     return rows if estimate is calibration.naive else Message("labels of {rows}", rows=rows)
 
@@ -48,7 +48,7 @@ def value_text(estimate: Estimate | None) -> str:
 
 
 def limits_text(estimate: Estimate) -> str:
-    """Return an estimate's limits; without an interval, why there is none."""
+    """Return an estimate's limits, or why there are none."""
     if estimate.lower is None or estimate.upper is None:
         return estimate.reason or "–"
     return Message(
@@ -59,7 +59,7 @@ def limits_text(estimate: Estimate) -> str:
 
 
 def calibration_lines(calibration: Calibration) -> Iterator[str]:
-    """Yield lines on the evidence of a corrected number."""
+    """Yield lines on the evidence behind a corrected number."""
     counts = (
         Message(
             "{option} {number} of {rows}",
@@ -92,7 +92,7 @@ def calibration_lines(calibration: Calibration) -> Iterator[str]:
 
 
 def _scope_lines(calibration: Calibration) -> Iterator[Message]:
-    """Say which rows the intervals are about, and which drawn rows have no label."""
+    """Yield which rows the intervals cover, and how many drawn rows have no label."""
     rows = count_rows(calibration.rows)
     yield (
         Message("intervals are about exactly these {rows}, not about rows like them", rows=rows)
@@ -126,7 +126,7 @@ def _scope_lines(calibration: Calibration) -> Iterator[Message]:
 
 
 def confusion_table(calibration: Calibration) -> tuple[list[str], list[list[str]]]:
-    """Return headings, and a line per answer of people: how often the judge gives each verdict."""
+    """Return headings, and one line per label: how often the judge gives each verdict."""
     table = calibration.confusion.table
     verdicts = list(dict.fromkeys(name for row in table.values() for name in row))
     headings: list[str] = [
@@ -140,7 +140,7 @@ def confusion_table(calibration: Calibration) -> tuple[list[str], list[list[str]
 
 
 def distance_text(distance: Distance) -> Message:
-    """Say how far people's answer may lie from the judge's."""
+    """Say how far people's answers are from the judge's at most."""
     values = {
         "within": float(distance.within),
         "share": 100 * distance.level,
@@ -165,7 +165,7 @@ def distance_text(distance: Distance) -> Message:
 
 
 def needed_text(needed: Needed, scale: tuple[float, float]) -> Message:
-    """Say how many labels an interval of the wanted width takes."""
+    """Say how many labels an interval of the target width needs."""
     width = (
         Message("an interval {width:g} wide", width=needed.target_width)
         if scale == (0, 1)
@@ -197,7 +197,7 @@ def needed_text(needed: Needed, scale: tuple[float, float]) -> Message:
 
 
 def agreement_title(report: AgreementReport) -> Message:
-    """Say which rows judge and people are compared on."""
+    """Say on which rows the judge and people are compared."""
     rows = count_rows(report.count)
     title = (
         Message("agreement of judge and people on {rows} drawn at random", rows=rows)
@@ -222,7 +222,9 @@ def agreement_title(report: AgreementReport) -> Message:
 
 
 def agreement_figures(report: AgreementReport) -> Iterator[tuple[str, Estimate]]:
-    """Yield each figure with its title: of all options, of constant baselines, of each option."""
+    """Yield each figure with its title: overall figures, constant baselines, then those per
+    option.
+    """
     for name, estimate in report.figures.items():
         yield figure_title(name, report.alpha_level), estimate
     for name, estimate in report.baselines.items():
@@ -238,8 +240,9 @@ def agreement_figures(report: AgreementReport) -> Iterator[tuple[str, Estimate]]
 
 
 def people_lines(report: AgreementReport) -> Iterator[Message]:
-    """Yield lines on the judge's agreement with each annotator, their agreement with each other,
-    and whether the judge may replace one.
+    """Yield lines on agreement in groups, of the judge with each annotator, and among annotators.
+
+    The last line says whether the judge may replace a person.
     """
     for name, pair in report.groups.items():
         yield Message("group {name}: {pair}", name=name or Message("(empty)"), pair=pair_text(pair))
@@ -302,7 +305,7 @@ def people_lines(report: AgreementReport) -> Iterator[Message]:
 def kappa_matrix(report: AgreementReport) -> list[tuple[str, list[TwoRaters | None]]]:
     """Return a square matrix of kappas: the judge first, then each annotator.
 
-    The diagonal is None. Empty if fewer than two people labelled, or a crowd.
+    The diagonal is None. Empty if fewer than two people labelled, or too many to compare in pairs.
     """
     if not report.people:
         return []
@@ -359,7 +362,7 @@ def _both_orders(group: str, orders: OrderAgreement) -> Message:
 
 
 def pair_text(pair: TwoRaters) -> Message:
-    """Return Cohen's kappa of a pair, or why there is none."""
+    """Return the agreement and Cohen's kappa of a pair, or why there is no kappa."""
     kappa = (
         pair.kappa.reason
         if pair.kappa.value is None
@@ -414,7 +417,7 @@ def panel_lines(report: PanelReport) -> Iterator[Message]:
 
 
 def _right_text(right: RightAnswers) -> Message:
-    """Say how often a member or the panel is right, and how many rows do not count."""
+    """Say how often a member or panel is right, and how many rows do not count."""
     if right.share is None:
         return plural(
             "no readable vote on {count} row", "no readable vote on {count} rows", right.left_out

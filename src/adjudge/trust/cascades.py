@@ -49,7 +49,7 @@ class CascadeSettings(LabelSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class CascadeReport(JudgeCriterion):
-    """Thresholds of a cascade's steps for one criterion."""
+    """The thresholds of a cascade's steps for one criterion."""
 
     thresholds: CascadeThresholds
     notes: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class CascadeReport(JudgeCriterion):
 
     @property
     def accepted(self) -> int:
-        """Labelled rows that some step would decide."""
+        """How many labelled rows some step would decide."""
         return sum(step.accepted for step in self.thresholds.steps)
 
     @property
@@ -92,7 +92,7 @@ class CascadeReport(JudgeCriterion):
 
 
 def step_text(threshold: Threshold) -> str:
-    """Say from which confidence a step is accepted, or why it never is."""
+    """Say at which confidence a step is accepted, or why it never is."""
     if threshold.confidence is None:
         return (
             threshold.reason
@@ -126,8 +126,8 @@ def calibrate_cascades(
 ) -> list[CascadeReport]:
     """Learn thresholds for each cascade and criterion of a run that has labels.
 
-    The run must have asked every step about every row, so its cascade must have no calibration.
-    ``labels``: instead of those in the run folder. ``criteria``: only these.
+    The run must have asked every step about every row, so its cascades must be uncalibrated.
+    ``labels``: used instead of those in the run folder. ``criteria``: only this one.
     """
     all_labels = list(LabelStore(folder).of_each_copy() if labels is None else labels)
     return [
@@ -138,7 +138,9 @@ def calibrate_cascades(
 
 
 def _is_cascade(judge: LabelledJudge) -> bool:
-    """Return True for a cascade; refuse one that did not ask every step."""
+    """Return True for a cascade. Raises a SetupError if it did not ask every step about every
+    row.
+    """
     if not judge.configuration.steps:
         return False
     if any(
@@ -198,8 +200,8 @@ def _learn_thresholds(judge: LabelledJudge, settings: CascadeSettings) -> Cascad
 
 
 def drawn_rows(rows: Rows) -> tuple[list[LabelledRow], list[Message]]:
-    """Return rows that were drawn among all rows, each text and each group once, and notes on the
-    others.
+    """Return labelled rows drawn from the whole run, one per text and group, and notes on those
+    left out.
     """
     labelled = rows.labelled
     drawn = [row for row in labelled if row.random]

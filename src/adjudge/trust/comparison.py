@@ -49,7 +49,7 @@ LEAST_LABELS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonSettings:
-    """Settings of a comparison."""
+    """Settings of a comparison of runs."""
 
     level: float = 0.95
     margin: float = 0.0
@@ -62,7 +62,7 @@ class ComparisonSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class RunComparison(JudgeCriterion, HtmlRepr):
-    """The second run minus the first, for one judge and one criterion."""
+    """The second run minus the first, for one judge and criterion."""
 
     first: float | None
     second: float | None
@@ -144,13 +144,13 @@ class RunComparison(JudgeCriterion, HtmlRepr):
 
     @property
     def rows(self) -> int:
-        """Rows that have a number in both runs."""
+        """The number of rows that have a number in both runs."""
         return self.difference.estimate.count
 
     @property
     def without(self) -> int:
-        """Rows without a number in one of the runs, or without a counterpart there: they could be
-        anything.
+        """The number of rows that lack a number or a counterpart in one run, so could have any
+        value.
 
         Rows that neither run judged are not included.
         """
@@ -158,7 +158,7 @@ class RunComparison(JudgeCriterion, HtmlRepr):
 
     @property
     def is_unchanged(self) -> bool:
-        """Return True if both runs hold the same answers with the same judgments."""
+        """Return True if both runs have the same answers and the same judgments."""
         is_known = bool(self.rows) and self.difference.estimate.value is not None
         return is_known and not (
             self.changed or self.other_texts or self.without or self.open_votes
@@ -166,8 +166,8 @@ class RunComparison(JudgeCriterion, HtmlRepr):
 
     @property
     def is_between_judges(self) -> bool:
-        """Return True if other judges judged the same texts: the texts are then not better or
-        worse.
+        """Return True if different judges judged the same texts: the texts are then neither better
+        nor worse.
         """
         return not self.same_judge and not self.other_texts and self.corrected is None
 
@@ -178,17 +178,15 @@ class RunComparison(JudgeCriterion, HtmlRepr):
 
     @property
     def largest_count_change(self) -> float:
-        """The largest change of a row that the limits of counts allow for; 0 without such limits.
+        """The largest change per row that the limits for counts allow for; 0 without such limits.
 
-        It is the largest change observed, and at least 1.
+        It is the largest observed change, but at least 1.
         """
         limits = self.difference.limits
         return limits.reach if limits is not None and math.isinf(self.reach) else 0.0
 
     def on_the_scale(self, limit: float) -> float:
-        """Clip a limit for display: two scores cannot differ by more than the length of their
-        scale.
-        """
+        """Clip a limit for display: scores cannot differ by more than the length of their scale."""
         return max(-self.reach, min(self.reach, limit))
 
     def to_dict(self) -> JsonDict:
@@ -253,8 +251,8 @@ def compare_runs(
 ) -> list[RunComparison]:
     """Compare each judge and criterion that both runs have.
 
-    ``found`` holds the joined rows. If it names a column, each comparison has slices; the intervals
-    of all slices of all criteria hold together.
+    ``found``: the paired rows. If it names a column, each comparison has slices, with intervals
+    that hold simultaneously over all slices and criteria.
     """
     sides = (ComparedRun.of(old_folder), ComparedRun.of(new_folder))
     lines = [_Line(key, found, sides) for key in found.lines()]
@@ -294,10 +292,10 @@ def compare_runs(
 def compare_several(
     base: str | Path, others: Mapping[str, RunDiff], settings: ComparisonSettings = _SETTINGS
 ) -> list[list[RunComparison]]:
-    """Compare several runs with one base.
+    """Compare several runs with one base run.
 
-    ``others``: folder → its rows, joined with those of ``base``. The intervals of all criteria of
-    all runs hold together, and so do the outcomes.
+    ``others``: folder → its rows, paired with those of ``base``. The intervals and outcomes hold
+    simultaneously over all runs and criteria.
     """
     base_run = ComparedRun.of(base)
     runs = [(diff, (base_run, ComparedRun.of(folder))) for folder, diff in others.items()]
@@ -308,7 +306,7 @@ def compare_several(
 
 
 class _SlicedSeries(NamedTuple):
-    """Rows of both runs by one judge and criterion, divided into slices."""
+    """The rows of both runs by one judge and criterion, divided into slices."""
 
     series: Mapping[str, tuple[PairedSeries, Pairing]]
     """Slice → its rows, the largest first."""
@@ -317,7 +315,7 @@ class _SlicedSeries(NamedTuple):
 
 
 class _Line:
-    """Rows of both runs by one judge and criterion."""
+    """The rows of both runs by one judge and criterion."""
 
     def __init__(self, line: str, diff: RunDiff, sides: tuple[ComparedRun, ComparedRun]) -> None:
         self._line, self._found, self._sides = line, diff, sides
@@ -349,7 +347,7 @@ class _Line:
         return self.compare_series(series, self._found.pairing(self._line), settings)
 
     def by_slice(self, names: SliceNames) -> _SlicedSeries:
-        """Divide the rows into slices. A pair belongs to a slice if both of its rows do."""
+        """Divide the rows into slices. A pair is in a slice only if both of its rows are."""
         series: dict[str, PairedSeries] = defaultdict(self._series)
         paired: Counter[str] = Counter()
         moves: Counter[tuple[str, str]] = Counter()
@@ -468,7 +466,7 @@ class _Line:
         return replace(comparison, outcome=outcome)
 
     def _other_scores(self, judges: tuple[str, str]) -> Message | None:
-        """Return why scores of both runs do not mean the same; None if they do."""
+        """Return why scores do not mean the same in both runs; None if they do."""
         sides = zip(self._sides, judges, strict=True)
         old_scores, new_scores = (
             side.option_scores(judge, self._criteria) for side, judge in sides
@@ -486,9 +484,7 @@ class _Line:
         return incomparable_because(old_scores, new_scores)
 
     def _changed_between(self, judges: tuple[str, str]) -> Iterator[Message]:
-        """Say that the judge changed after the start of one run and before the start of the
-        other.
-        """
+        """Yield notes on changes of the judge between the starts of the two runs."""
         runs = [side.started for side in self._sides if side.started is not None]
         moments = {
             side.changed(judge) for side, judge in zip(self._sides, judges, strict=True) if judge
@@ -515,7 +511,9 @@ def _mean(total: float, rows: int, *, is_count: bool) -> float | None:
 
 
 def _moved_note(moves: Counter[tuple[str, str]], column: str, paired: int) -> Iterator[Message]:
-    """Say how many pairs count in no slice, and which move was most frequent."""
+    """Yield how many pairs are in no slice, and which move was most frequent; nothing without
+    moves.
+    """
     if moves:
         (old_slice, new_slice), most = moves.most_common(1)[0]
         yield plural(
@@ -535,7 +533,9 @@ def _moved_note(moves: Counter[tuple[str, str]], column: str, paired: int) -> It
 def _pool_slices(
     comparison: RunComparison, slices: Sequence[RunComparison]
 ) -> tuple[RunComparison, ...]:
-    """Return each slice with its difference pulled towards the difference of all rows."""
+    """Return the slices with their differences pulled towards that of all rows. Counts are not
+    pooled.
+    """
     expected = comparison.shown.value
     if expected is None or math.isinf(comparison.reach):  # a count has no scale to pool on
         return tuple(slices)
@@ -561,7 +561,7 @@ def _system(
 ) -> tuple[str, str]:
     """Return whose win rate is compared, and why none can be.
 
-    Both are empty if no responses are compared with each other.
+    Both are empty if no responses are compared.
     """
     sides = [Contestants.of(names for names in rows if names) for rows in (old_rows, new_rows)]
     old_system, new_system = (
@@ -590,12 +590,11 @@ def _no_difference(scores: PairedScores, level: float, why: str) -> Difference:
 def _correct(
     series: PairedSeries, settings: ComparisonSettings, *, clustered: bool
 ) -> Estimate | None:
-    """Correct the paired difference by PPI++; by the labels alone if the comparison is looked at
-    often. None without labels of both runs.
+    """Correct the paired difference with PPI++, or with labels alone if it is looked at repeatedly.
 
-    Only texts that differ are labelled twice, since people say the same of one text in both runs.
-    The limits hold whatever skipped rows are, and whatever the rows are that have no number or were
-    added after the labels were drawn.
+    None without labels in both runs, or if no text differs: people give equal texts the same answer
+    in both runs. The limits hold whatever the answers would be for skipped rows, rows without a
+    number, and rows added after the labels were drawn.
     """
     if not series.other_texts or not len(series.labelled):
         return None
@@ -633,7 +632,7 @@ def _correct(
 
 
 class _DrawnRows(NamedTuple):
-    """Rows that could be drawn in both runs."""
+    """The rows that could be drawn in both runs."""
 
     labelled: PairColumns
     skipped: PairColumns
@@ -641,12 +640,12 @@ class _DrawnRows(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Return the number of rows."""
+        """The number of rows."""
         return sum(map(len, self))
 
 
 class _Apart(NamedTuple):
-    """Rows divided into texts with so many copies that other labels say nothing about them, and the
+    """Rows split into texts with so many copies that other labels cannot estimate them, and the
     rest.
     """
 
@@ -668,7 +667,7 @@ class _Apart(NamedTuple):
 
     @property
     def unknown(self) -> int:
-        """Count separate rows for which people could still give more than one answer."""
+        """The number of separate rows whose answer people's labels do not fix."""
         return sum(
             low < high
             for columns in self.rows
@@ -678,8 +677,8 @@ class _Apart(NamedTuple):
     def with_rows(self, estimate: Estimate) -> Estimate:
         """Add these rows to the estimate of the other rows.
 
-        Labelled rows are known; others may be anything that people could say. The value takes those
-        for rows like the others.
+        Labelled rows are known; the limits allow any answer for the others, and the value assumes
+        that they are like the other rows.
         """
         if (
             not self.rows.total
@@ -708,7 +707,7 @@ class _Apart(NamedTuple):
 
 @dataclass(frozen=True)
 class _Labels:
-    """Labels of a series, and the judge's differences of labelled and other rows."""
+    """A series' labels, and the judge's differences on labelled and other rows."""
 
     values: list[float]
     judged: list[float]
@@ -718,7 +717,7 @@ class _Labels:
 
     @classmethod
     def of(cls, rows: _DrawnRows, end: Literal["lowest", "highest"] | None) -> _Labels:
-        """Collect the labels. ``end``: the value of skipped rows; None counts them as
+        """Collect the labels. ``end``: the value assumed for skipped rows; None treats them as
         unlabelled.
         """
         labelled, skipped, unlabelled = rows
@@ -739,7 +738,7 @@ class _Labels:
         return collected
 
     def looked_at_often(self, level: float) -> Estimate:
-        """Estimate the difference by the labels alone, with one mean per unit."""
+        """Estimate the difference from labels alone, using one mean per unit."""
         by_unit = sorted(zip(self.units, self.values, strict=True), key=itemgetter(0))
         scores = PairedScores()
         for _, labels in groupby(by_unit, itemgetter(0)):
@@ -748,9 +747,10 @@ class _Labels:
 
 
 def _why_uncorrected(series: PairedSeries) -> Message | None:
-    """Return why labels of both runs cannot correct a difference of texts.
+    """Return why labels in both runs cannot correct the difference; None if they can, or if there
+    are none.
 
-    It depends on the number of labels and how they were drawn, not on what they say.
+    This depends on the number of labels and how they were drawn, not on their answers.
     """
     if not series.labels or not series.other_texts:
         return None
@@ -779,7 +779,7 @@ def _why_uncorrected(series: PairedSeries) -> Message | None:
 
 
 def _count_notes(comparison: RunComparison) -> Iterator[Message]:
-    """Yield notes for counts: fewer are better, and the interval knows no greatest one."""
+    """Yield notes on counts: fewer are better, and the interval assumes a largest change."""
     yield FEWER
     if comparison.largest_count_change and comparison.changed:
         yield Message(
@@ -880,8 +880,8 @@ def _notes(
 def adjusted_for_all(
     comparisons: list[RunComparison], settings: ComparisonSettings
 ) -> list[RunComparison]:
-    """Adjust p-values over several criteria (Holm), so that all together are wrong no more often
-    than one alone.
+    """Adjust p-values over all criteria (Holm), so that the risk of any false result stays that of
+    one test.
     """
     p_values = [_p_value(comparison) for comparison in comparisons]
     places = [place for place, value in enumerate(p_values) if value is not None]
@@ -895,8 +895,8 @@ def adjusted_for_all(
 def _p_value(comparison: RunComparison) -> float | None:
     """Return the p-value of the shown difference.
 
-    With a margin: the chance of a difference that far beyond it if the runs differ by no more than
-    the margin.
+    With a margin, it is the chance of a difference this far beyond the margin if the runs differ by
+    no more than that.
     """
     limits = comparison.difference.limits
     if comparison.shown.lower is None or (
@@ -915,10 +915,10 @@ def _p_value(comparison: RunComparison) -> float | None:
 def upper_limits(
     comparisons: Sequence[RunComparison], margin: float, level: float
 ) -> list[float | None]:
-    """Return the upper limit of each difference by Holm's steps; None for a difference without
+    """Return the upper limit of each difference by Holm's procedure; None for a difference without
     limits.
 
-    All limits below ``-margin`` together are wrong no more often than one alone would be.
+    The risk that any limit below ``-margin`` is wrong is no larger than for a single one.
     """
     places = [
         place for place, comparison in enumerate(comparisons) if comparison.shown.lower is not None
@@ -935,7 +935,7 @@ def upper_limits(
 
 
 def _corrected_spread(shown: Estimate) -> tuple[float, float, int]:
-    """Return the middle of a corrected interval, its standard error, and the degrees of freedom."""
+    """Return a corrected interval's middle, its standard error, and the degrees of freedom."""
     lower, upper = shown.lower or 0.0, shown.upper or 0.0
     freedom = max(1, shown.count - 1)
     return (
@@ -946,7 +946,7 @@ def _corrected_spread(shown: Estimate) -> tuple[float, float, int]:
 
 
 def _chance_below(comparison: RunComparison, bar: float) -> float:
-    """Return the one-sided p-value of a true difference that is not below ``bar``."""
+    """Return the one-sided p-value against a true difference of ``bar`` or more."""
     if comparison.corrected is None and comparison.difference.limits is not None:
         return comparison.difference.limits.chance_above(bar)
     middle, error, freedom = _corrected_spread(comparison.shown)

@@ -20,7 +20,7 @@ FAILED = "failed"
 
 @dataclass(frozen=True)
 class Confusion:
-    """Counts of labelled rows, by label and verdict."""
+    """Counts of labelled rows by label and verdict."""
 
     table: dict[str, dict[str, int]] = field(default_factory=dict)
     """What people say → what the judge says → rows."""
@@ -42,11 +42,11 @@ def confusion_of(
     clusters: Clusters,
     no_limits: Message | None,
 ) -> Confusion:
-    """Return the confusion of rows with options; numbers have none.
+    """Return the confusion table of rows with options; empty for numbers.
 
-    ``weights``: how many rows each labelled one stands for, by its place. ``clusters``: of every
-    row of the judge, by its place; None: independent. ``no_limits``: why the shares have no limits,
-    if the labels are not a random sample of all rows; the shares are weighted then.
+    ``weights``: how many rows each labelled row represents, by its position. ``clusters``: the
+    cluster of every row; None means independent rows. ``no_limits``: why the shares have no limits
+    if the labels are no random sample; the shares are then weighted.
     """
     if measure.is_number:
         return Confusion()
@@ -69,7 +69,7 @@ def confusion_of(
 def _plain_share(
     rows: Sequence[LabelledRow], option: str, level: float, clusters: Clusters
 ) -> Estimate:
-    """Return the share of rows labelled ``option`` that the judge gave ``option`` too."""
+    """Return the share of rows labelled ``option`` to which the judge gave ``option``, too."""
     rows_of_option = _rows_of(rows, option)
     hits = [row.verdict == option for row in rows_of_option]
     groups = clusters_at(clusters, [row.place for row in rows_of_option])
@@ -83,7 +83,9 @@ def _weighted_share(
     level: float,
     no_limits: Message,
 ) -> Estimate:
-    """Like _plain_share, but weights each row by the rows it stands for and gives no limits."""
+    """Like ``_plain_share``, but weighted by the rows that each row represents, and without
+    limits.
+    """
     rows_of_option = _rows_of(rows, option)
     total = sum(weights[row.place] for row in rows_of_option)
     if not total:

@@ -20,7 +20,7 @@ _SYSTEMS = (
 
 @dataclass(frozen=True)
 class Contestants:
-    """The compared systems over all rows of a judge."""
+    """The systems that a judge compares, over all rows."""
 
     names: tuple[str, ...] = ()
     """What they are called, the one whose win rate is told first; by their places where rows do not
@@ -33,7 +33,7 @@ class Contestants:
 
     @classmethod
     def of(cls, rows: Iterable[tuple[str, ...]]) -> Contestants:
-        """Return the contestants of rows. Each row names its systems in the order of its
+        """Return the contestants of these rows. Each row lists its systems in the order of its
         responses.
         """
         orders = list(dict.fromkeys(rows))
@@ -52,7 +52,7 @@ class Contestants:
 
     @classmethod
     def of_judge(cls, ledger: sqlite3.Connection, judge: str) -> Contestants:
-        """Return the contestants of a judge's judgments, without reading their texts."""
+        """Return the contestants of a judge, without reading the rows' texts."""
         rows = (
             (json.loads(names_json) if names_json else None, count)
             for names_json, count, _ in ledger.execute(_SYSTEMS, (judge,))
@@ -64,14 +64,15 @@ class Contestants:
         )
 
     def own(self, record: JudgmentRecord) -> Sequence[str]:
-        """Return the names of the compared responses of one judgment, in their order."""
+        """Return the names of one judgment's responses, in their order."""
         names = systems_of(record)
         return names if self.by_name else place_names(len(names))
 
     @property
     def refusal(self) -> Refusal | None:
-        """Refuse a win rate of more than two systems: it would be that of a place, or depend on the
-        opponents.
+        """Why there is no win rate with more than two systems, else None.
+
+        It would belong to a position, or depend on the opponents.
         """
         if self.count <= 2:
             return None
@@ -85,10 +86,10 @@ class Contestants:
 
 
 def systems_of(record: JudgmentRecord) -> tuple[str, ...]:
-    """Return the names of the compared responses of a judgment."""
+    """Return the names of the responses that a judgment compares."""
     return record.systems or place_names(2)
 
 
 def system_at(systems: Sequence[str], place: int) -> str:
-    """Return the name of the response at a place."""
+    """Return the name of the response at this position."""
     return systems[place] if place < len(systems) else place_names(place + 1)[place]

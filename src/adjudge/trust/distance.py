@@ -14,7 +14,7 @@ from adjudge.trust.rows import LabelledRow, independent_rows
 
 @dataclass(frozen=True)
 class Distance:
-    """On a further row people's answer is at most ``within`` from the judge's, with probability
+    """On a new row, people's answer is within ``within`` of the judge's, with probability
     ``level``.
     """
 
@@ -33,9 +33,9 @@ class Distance:
 def distance_of(
     drawn: Sequence[LabelledRow], measure: Measure, level: float, clusters: Sequence[Hashable]
 ) -> Distance | None:
-    """Return the distance; None if answers have no order, or there are too few labels.
+    """Return the distance; None for unordered or binary options, or with too few labels.
 
-    One row counts per text and per cluster. ``clusters``: by the row's place.
+    One row counts per text and cluster. ``clusters``: indexed by the rows' positions.
     """
     if not measure.ordered or TIE in measure.options or len(measure.options) == 2:
         return None

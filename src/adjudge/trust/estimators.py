@@ -24,11 +24,11 @@ def corrected_score(
     these_rows: bool = False,
     apart: Collection[int] = (),
 ) -> Estimate:
-    """Return PPI++ with t for rows that have a number, with a label added at each end of the scale.
+    """Return the PPI++ estimate with t limits, with one label added at each end of the scale.
 
-    Failed judgments are a separate part: labelled, or between both ends. The interval holds
-    whatever skipped rows are. ``these_rows``: the interval is of exactly these rows. ``apart``:
-    rows that labels of other rows do not estimate.
+    Failed judgments form a part of their own, estimated by their labels or else bounded by the
+    scale. The interval holds whatever the skipped rows are. ``these_rows``: the interval is for
+    exactly these rows. ``apart``: positions of rows that other rows' labels cannot estimate.
     """
     labels = {row.place: row.value(rows.measure) for row in drawn}
     estimate = _score(rows, labels, level, these_rows, apart)
@@ -55,8 +55,8 @@ def _score(
     these_rows: bool,
     apart: Collection[int],
 ) -> Estimate:
-    """Return the corrected mean by ``labels`` (place → value from 0 to 1), without the rows
-    ``apart``.
+    """Return the corrected mean without the rows ``apart``. ``labels``: position → value from 0 to
+    1.
     """
     failed = [
         place
@@ -104,8 +104,9 @@ _Series = tuple[list[float], list[float], list[float], BothClusters]
 
 
 def _series(rows: Rows, labels: Mapping[int, float], apart: Collection[int] = ()) -> _Series:
-    """Return the labels of rows with a number, the judge's numbers of these and of the other rows,
-    and the clusters of both.
+    """Return labels, the judge's numbers on labelled and on other rows, and both parts' clusters.
+
+    Rows without a number are left out.
     """
     numbers = dict(zip(rows.numbered, map(rows.measure.value, rows.numbers), strict=True))
     labelled = [place for place in numbers if place in labels and place not in apart]
@@ -152,8 +153,9 @@ def needed_for_score(
     these_rows: bool,
     of_scale: bool,
 ) -> Needed:
-    """Plan labels by the expected width: that of the same estimate if the present labels were
-    repeated, and the judge's numbers stayed as they are.
+    """Plan the labels for a target width.
+
+    The width for more labels is that of the same estimate with the present labels repeated.
     """
     labels = {row.place: row.value(rows.measure) for row in drawn}
     row_labels, labelled_numbers, unlabelled_numbers, _ = _series(rows, labels)
@@ -194,14 +196,16 @@ _Value = TypeVar("_Value")
 
 
 def _spread(values: Sequence[_Value], count: int) -> list[_Value]:
-    """Return ``count`` of the values, each as often as the others, or once more."""
+    """Return ``count`` values, spread evenly so that none occurs more than once more often than
+    another.
+    """
     return [values[(2 * place + 1) * len(values) // (2 * count)] for place in range(count)]
 
 
 def well_known(rows: Rows, drawn: Sequence[LabelledRow], level: float) -> list[Estimate]:
-    """Return PPI++ and, for pass and fail, Rogan and Gladen's estimate.
+    """Return PPI++ and, for pass and fail, the Rogan–Gladen estimate.
 
-    Both assume labels drawn among all rows, and leave failed judgments out.
+    Both assume labels drawn from the whole run, and ignore failed judgments.
     """
     measure = rows.measure
     drawn_rows = [row for row in drawn if row.random and row.verdict is not None]

@@ -30,7 +30,9 @@ _MOST_RESPONSES = 100
 
 @dataclass(frozen=True)
 class GuidelineProblem:
-    """Two options that annotators confuse, or a slice in which they differ more than elsewhere."""
+    """Two options that annotators confuse, or a slice in which they disagree more often than
+    elsewhere.
+    """
 
     criteria: str
     options: tuple[str, ...]
@@ -68,7 +70,7 @@ class GuidelineProblem:
 
     @property
     def proposal(self) -> Message:
-        """Text for the guideline; people fill its gaps."""
+        """A draft for the guideline, with gaps for people to fill."""
         rows = ", ".join(self.examples)
         if self.options:
             return Message(
@@ -96,9 +98,9 @@ class GuidelineProblem:
 def guideline_problems(
     folder: str | Path, criteria: str | None = None, by: str | None = None
 ) -> list[GuidelineProblem]:
-    """Return the option pairs that annotators confuse, the most frequent first.
+    """Return the pairs of options that annotators confuse, the most frequent first, per criterion.
 
-    With ``by``: also the slices of that column in which they differ more than elsewhere.
+    With ``by``, also return slices of that column with significantly more disagreement.
     """
     problems: list[GuidelineProblem] = []
     current = LabelStore(folder).current(criteria)
@@ -118,7 +120,7 @@ def guideline_problems(
 
 
 def _distinct_answers(labels: Sequence[Label]) -> list[str]:
-    """Return the distinct answers; compared responses by their letters."""
+    """Return the distinct answers; compared responses are named by letters."""
     letters = letters_of(_MOST_RESPONSES)
     return sorted(
         {
@@ -180,7 +182,7 @@ def _slices(
 
 
 def guideline_lines(problems: Sequence[GuidelineProblem]) -> Iterator[Message]:
-    """Yield each problem and what to write about it."""
+    """Yield each problem, followed by what to write about it."""
     for problem in problems:
         yield problem.found
         yield Message("  {line}", line=problem.proposal)

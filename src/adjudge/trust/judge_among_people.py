@@ -22,7 +22,7 @@ JUDGE = ""
 
 @dataclass(frozen=True)
 class RaterModel:
-    """Share of right answers per annotator, by Dawid and Skene's model of people and judge."""
+    """How often each annotator is right, by a Dawid–Skene model of people and judge."""
 
     right: Mapping[str, float] = field(default_factory=dict)
     """Annotator → how often they are right; the judge under an empty name."""
@@ -43,10 +43,10 @@ class RaterModel:
 
 
 def judge_among_people(rows: Sequence[LabelledRow]) -> RaterModel:
-    """Fit the model on rows with a verdict. Neither the judge nor any person is taken for the
-    truth.
+    """Fit the model on rows with a verdict, treating neither the judge nor any person as the truth.
 
-    It assumes that annotators err independently of each other, which the votes cannot show.
+    It assumes independent errors, which the votes cannot verify. With too few shared rows or too
+    many votes, the result only has a reason.
     """
     rows_by_unit = {row.unit: row for row in rows if row.verdict is not None}
     shared = sum(len(row.answers) > 1 for row in rows_by_unit.values())

@@ -20,7 +20,7 @@ from adjudge.trust.rows import LabelledRow, Votes, stated_probability, vote_opti
 
 @dataclass(frozen=True)
 class LabelledJudgment:
-    """A labelled row and its judgment."""
+    """A labelled row with its judgment."""
 
     row: LabelledRow
     record: JudgmentRecord
@@ -33,8 +33,10 @@ class LabelledJudgment:
 
     @property
     def confidence(self) -> float | None:
-        """The votes' confidence in their verdict: its stated probability, or else the share of
-        votes that agree.
+        """The confidence in the verdict: its stated probability, else the share of votes that
+        agree.
+
+        None if neither is known.
         """
         stated = stated_probability(self.row.votes, str(self.record.choice))
         if stated is None and self.record.votes_valid > 1:
@@ -43,7 +45,9 @@ class LabelledJudgment:
 
 
 def mean_of(values: Sequence[float], level: float, reason: str) -> Estimate:
-    """Return the mean of rows with its interval; without rows, why there is none."""
+    """Return the mean over rows with its interval. ``reason``: why there is no mean, if there are
+    no rows.
+    """
     if not values:
         return undefined("rows", 0, reason, level=level)
     mean, count, limits = fmean(values), len(values), rows_interval(values, level=level)
@@ -54,8 +58,8 @@ def mean_of(values: Sequence[float], level: float, reason: str) -> Estimate:
 
 
 def consistency(rows: Sequence[LabelledJudgment], level: float) -> Estimate:
-    """Measure how often two votes of one model on the same question agree: the mean over rows that
-    were asked more than once.
+    """Measure how often two votes by one model on the same question agree, as a mean over rows with
+    several votes.
     """
     shares = [
         share
@@ -80,15 +84,16 @@ def _share_of_equal_votes(votes: Votes) -> float | None:
 
 
 def order_effect(rows: Sequence[LabelledJudgment], level: float) -> Estimate:
-    """Measure how often the verdict changes if responses, or options, are listed in reverse."""
+    """Measure how often the verdict changes if responses or options are listed in reverse."""
     biases = [judgment.record.positional_bias for judgment in rows]
     flips = [float(bias.detected) for bias in biases if bias and bias.detected is not None]
     return mean_of(flips, level, Message("asked in one order: add --check-positional-bias"))
 
 
 def vote_agreement(rows: Sequence[LabelledJudgment], level: float) -> Estimate:
-    """Measure how often a single vote agrees with people: the mean over rows. It shows what pooling
-    votes gains or loses.
+    """Measure how often a single vote agrees with people, as a mean over rows.
+
+    The difference to the judge's accuracy shows what pooling votes changes.
     """
     shares = []
     for judgment in rows:
@@ -103,8 +108,8 @@ def vote_agreement(rows: Sequence[LabelledJudgment], level: float) -> Estimate:
 
 
 def confidence_figures(rows: Sequence[LabelledJudgment], level: float) -> dict[str, Estimate]:
-    """Compare stated confidence with correctness: the calibration error (ECE), next to the error
-    expected by chance, and Brier's score.
+    """Compare confidence with correctness: calibration error (ECE), its value expected by chance,
+    and Brier score.
     """
     stated = [
         (sure, int(right))
@@ -122,9 +127,7 @@ def confidence_figures(rows: Sequence[LabelledJudgment], level: float) -> dict[s
 
 @dataclass(frozen=True)
 class Effort:
-    """Calls, tokens and cost of judging the labelled rows. Each vote counts for every judge that
-    uses it.
-    """
+    """Calls, tokens and cost for the labelled rows. A vote counts for every judge that uses it."""
 
     rows: int
     calls: int
@@ -137,12 +140,12 @@ class Effort:
 
     @property
     def usd_per_1000(self) -> float | None:
-        """Cost of a thousand rows."""
+        """The cost of 1000 rows; None if unknown."""
         return None if self.usd is None or not self.rows else 1000 * self.usd / self.rows
 
 
 def effort_of(rows: Sequence[LabelledJudgment], prices: PriceTable) -> Effort:
-    """Sum up the recorded effort of the votes."""
+    """Add up what the votes took."""
     votes = [vote for judgment in rows for vote in judgment.row.votes]
     used, seconds = usage_by_model(votes), sum(vote.latency for vote in votes)
     costs = {model: prices.cost(model, usage) for model, usage in used.items()}
@@ -161,6 +164,6 @@ def effort_of(rows: Sequence[LabelledJudgment], prices: PriceTable) -> Effort:
 
 
 def reasons_of(rows: Sequence[LabelledJudgment]) -> dict[str, int]:
-    """Count why rows have no verdict, the most frequent reason first."""
+    """Count the reasons why rows have no verdict, the most frequent first."""
     failed = (judgment.record for judgment in rows if judgment.row.verdict is None)
     return dict(Counter(record.reason or record.status for record in failed).most_common())

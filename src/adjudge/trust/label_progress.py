@@ -46,7 +46,7 @@ class SoFar(NamedTuple):
 
 
 def labels_so_far(labels: Iterable[Label], scale: LabelScale) -> SoFar:
-    """Return the precision by all annotators' labels of rows that were drawn at random."""
+    """Return the precision reached by all annotators' labels of randomly drawn rows."""
     counted = [
         label
         for label in labels
@@ -80,13 +80,13 @@ def labels_so_far(labels: Iterable[Label], scale: LabelScale) -> SoFar:
 
 
 def _anytime(mean: float, count: int) -> float:
-    """Return half the width of the sequential interval after ``count`` labels."""
+    """Return half the sequential interval's width after ``count`` labels."""
     limits = sequential_interval([Stream(1.0, mean * count, (1 - mean) * count)])
     return (limits.upper - limits.lower) / 2
 
 
 def _enough(mean: float, count: int) -> int:
-    """Return how many labels make the interval close, if their mean stays as it is."""
+    """Return how many labels make the interval narrow enough, if the mean stays the same."""
     # Double until the interval is narrow enough, then search in between.
     most = count
     while _anytime(mean, most) > CLOSE:
@@ -95,7 +95,7 @@ def _enough(mean: float, count: int) -> int:
 
 
 def _answer(label: Label, measure: Measure) -> Answer | None:
-    """Return a label's answer, or None if it is not on this scale."""
+    """Return a label's answer; None if it is not on this scale."""
     answer = label.answer
     if measure.is_number:
         return (

@@ -22,7 +22,7 @@ _NOTHING: Mapping[str, float] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class LabelledJudge:
-    """A judge of a run under one criterion, with the labels of that criterion."""
+    """A judge of a run and one of its criteria, with that criterion's labels."""
 
     folder: str | Path
     judge: str
@@ -32,7 +32,7 @@ class LabelledJudge:
 
     @property
     def lock(self) -> str:
-        """The judge's identity under this criterion."""
+        """The judge's identity for this criterion."""
         return judge_identity(self.configuration, self.scale.name)
 
     def used(self, settings: LabelSettings) -> LabelsUsed:
@@ -51,15 +51,15 @@ class LabelledJudge:
         )
 
     def _without_learned_rows(self, used: LabelsUsed) -> tuple[LabelsUsed, list[Message]]:
-        """Leave out labels that the judge learned from: it would measure itself."""
+        """Leave out labels that the judge learned from, which would make it measure itself."""
         learned = self.configuration.learned_rows
         rows = {label.row for label in used.labels if label.row in learned}
         count = sum(label.row in rows for label in used.labels)
         return used.without(rows), learned_labels_note(count)
 
     def _of_an_earlier_run(self, labels: Sequence[Label]) -> list[Message]:
-        """Warn about labels of rows that were drawn by the verdicts of an earlier run: the judge
-        may have decided otherwise then.
+        """Warn about labels drawn using an earlier run's verdicts, which may have been
+        different.
         """
         with reading(self.folder) as ledger:
             began = read_meta(ledger).get("started")
@@ -82,7 +82,7 @@ class LabelledJudge:
 
 
 def learned_labels_note(count: int) -> list[Message]:
-    """Say how many labels do not measure a judge because it learned from their rows."""
+    """Say how many labels do not count because the judge learned from their rows."""
     return nonzero(
         plural(
             "{count} label is of a row that the judge learned from, and does not count",
@@ -97,14 +97,16 @@ def latest_change(
     configuration: JudgeConfiguration,
     stated_changes: Mapping[str, float] = _NOTHING,
 ) -> float | None:
-    """Return when a judge was last found changed, according to its runs or to ``told``."""
+    """Return when a judge was last found changed, from its runs or ``stated_changes``; None if
+    never.
+    """
     identity = judge_identity(configuration)
     moments = (changed_at(folder, identity), stated_changes.get(identity))
     return max((moment for moment in moments if moment is not None), default=None)
 
 
 def configurations(folder: str | Path) -> dict[str, JudgeConfiguration]:
-    """Return each judge's settings as the run's ledger has them."""
+    """Return each judge's configuration as stored in the run's ledger."""
     with reading(folder) as ledger:
         return read_judges(ledger)
 
@@ -112,7 +114,7 @@ def configurations(folder: str | Path) -> dict[str, JudgeConfiguration]:
 def labelled_judges(
     folder: str | Path, labels: Sequence[Label], criteria: str | None
 ) -> Iterator[LabelledJudge]:
-    """Yield each judge under each criterion that has labels. ``criteria``: only under these."""
+    """Yield each judge with each of its criteria that has labels. ``criteria``: only this one."""
     judges = configurations(folder)
     for scale in label_scales(folder):
         criterion_labels = [label for label in labels if label.criteria == scale.name]

@@ -16,9 +16,9 @@ from adjudge.trust.rows import Rows, by_row
 
 
 def labelled_rows(folder: str | Path, judge: str) -> Iterator[Rows]:
-    """Yield the judge's rows with their labels, for each of its labelled criteria.
+    """Yield the judge's rows with their labels by people, once per labelled criterion.
 
-    Rows that the judge learned from are left out: ``learned_row_count`` counts them.
+    Rows that the judge learned from are left out; ``learned_row_count`` counts them.
     """
     learned = configurations(folder)[judge].learned_rows
     for scale in label_scales(folder):
@@ -38,7 +38,7 @@ def labelled_rows(folder: str | Path, judge: str) -> Iterator[Rows]:
 
 
 def learned_row_count(folder: str | Path, judge: str) -> int:
-    """Count the labelled rows that the judge learned from."""
+    """Return how many labelled rows the judge learned from."""
     learned = configurations(folder)[judge].learned_rows
     if not learned or not holds_labels(folder):
         return 0

@@ -20,7 +20,7 @@ COMPARABLE = 5
 
 
 class RowsApart(NamedTuple):
-    """Rows of texts that are counted separately."""
+    """Rows whose texts are estimated separately."""
 
     places: frozenset[int] = frozenset()
     undrawn_rows: int = 0
@@ -29,7 +29,7 @@ class RowsApart(NamedTuple):
 
 
 def rows_apart(rows: Rows, sample: Iterable[LabelledRow]) -> RowsApart:
-    """Return the rows of texts that are too large for ``sample`` to estimate."""
+    """Return the rows whose texts have too many copies for ``sample`` to estimate."""
     sizes = rows.copies
     # without copies there is nothing to separate
     if not sizes:
@@ -51,11 +51,11 @@ def rows_apart(rows: Rows, sample: Iterable[LabelledRow]) -> RowsApart:
 def least_apart(
     sizes: Collection[int], of_labelled: Collection[int], rows: int, drawn: int
 ) -> float:
-    """Return the number of rows from which a text is counted separately; infinity if none is.
+    """Return the number of copies from which a text is treated separately; infinity if none is.
 
-    A text is large if it has more rows than one of the ``drawn`` texts stands for. Starting with
-    the largest text, large ones are separate until enough labelled texts of about their size are
-    left. ``sizes``: of all texts with copies. ``of_labelled``: of labelled texts.
+    A text is large if it has more rows than each of the ``drawn`` texts represents. From the
+    largest down, such texts are separate until enough labelled texts are of similar size.
+    ``sizes``: of all texts with copies. ``of_labelled``: of labelled texts.
     """
     ascending, least = sorted(of_labelled), float("inf")
     for size in sorted(set(sizes), reverse=True):

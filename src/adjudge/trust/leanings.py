@@ -28,7 +28,7 @@ class Leaning:
 
 
 def leanings_of(folder: str | Path, judge: str) -> Iterator[Leaning]:
-    """Yield the biases that the judgments of one judge show."""
+    """Yield the biases that a judge's judgments show, or why they could not be measured."""
     labelled = holds_labels(folder)
     yield _order(folder, judge)
     with reading(folder) as ledger:
@@ -99,7 +99,7 @@ def _order(folder: str | Path, judge: str) -> Leaning:
 
 
 def _length(folder: str | Path, judge: str) -> Leaning:
-    """Say whether longer answers are judged better than they deserve, if the run has labels."""
+    """Say whether longer answers are judged more favourably than labels justify."""
     if not holds_labels(folder):
         return Leaning(Message("length"), _UNLABELLED)
     errors, lengths = [], []

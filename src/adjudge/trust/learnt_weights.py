@@ -19,7 +19,7 @@ _TAKES_WEIGHTS = "AspectCritic"
 
 
 def learnt_weights(folder: str | Path, calibrations: Iterable[Calibration]) -> list[LearntWeights]:
-    """Return the weights of each panel of aspect critics. No other judge takes weights."""
+    """Return the weights of each panel of aspect critics. Other judges do not take weights."""
     judges = run_info(folder).judge_configurations
     return [
         weights
@@ -43,6 +43,6 @@ def _panel_weights(
 
 
 def label_date(labels: Iterable[Label]) -> str:
-    """Return the day of the newest label."""
+    """Return the day of the newest label, or a placeholder if it is unknown."""
     latest = max((label.at for label in labels), default=0.0)
     return datetime.fromtimestamp(latest, UTC).date().isoformat() if latest else UNKNOWN_DAY

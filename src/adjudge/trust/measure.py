@@ -31,7 +31,7 @@ class Measure:
 
     @property
     def is_number(self) -> bool:
-        """True if the criterion asks for a number and has no options."""
+        """True if the criterion asks for a number instead of an option."""
         return not self.options
 
     @property
@@ -46,9 +46,9 @@ class Measure:
 
     @property
     def ends(self) -> tuple[str, str]:
-        """The worst and the best option by worth.
+        """The worst and the best option by value.
 
-        Their positions do not matter: without points the measured option is listed first.
+        Their positions do not matter: without points, the measured option is listed first.
         """
         return min(self.options, key=self.value), max(self.options, key=self.value)
 
@@ -58,9 +58,7 @@ class Measure:
 
 
 def measure_of(scale: LabelScale, systems: Sequence[str] = ()) -> Measure:
-    """Return the measure of the criterion that people and judge were asked. ``systems``: the
-    compared ones.
-    """
+    """Return what is measured for a criterion. ``systems``: the systems that it compares."""
     # without options nothing says otherwise
     if scale.range or not (scale.compares or scale.criteria.options):
         return Measure("score", (), {}, scale.range or _UNIT)
@@ -82,8 +80,9 @@ def measure_of(scale: LabelScale, systems: Sequence[str] = ()) -> Measure:
 
 
 def _comparison(systems: Sequence[str]) -> Measure:
-    """Return the win rate of the first of two systems, with half a win per tie; of more, how often
-    the first is best.
+    """Return the win rate of the first of two systems, with ties counting half.
+
+    With more systems, return how often the first is best.
     """
     if len(systems) != 2:
         return _share_of((*systems, TIE))

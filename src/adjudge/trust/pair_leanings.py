@@ -18,7 +18,9 @@ from adjudge.trust.rows import LabelledRow
 
 @dataclass(frozen=True)
 class _Pick:
-    """The pick between two responses shown in one order. All responses are places in the row."""
+    """A pick between two responses shown in one order. Responses are identified by position in the
+    row.
+    """
 
     row: str
     first: int
@@ -27,7 +29,7 @@ class _Pick:
 
 
 def first_place_text(folder: str | Path, judge: str) -> str:
-    """Say how often the response shown first is picked, over pairs shown in both orders."""
+    """Say how often the response shown first is picked, in pairs shown in both orders."""
     picks = list(_in_both_orders(list(_picks(folder, judge))))
     if not picks:
         return Message(
@@ -51,7 +53,7 @@ def first_place_text(folder: str | Path, judge: str) -> str:
 
 
 def better_first_text(folder: str | Path, judge: str) -> str:
-    """Say how much more often the better response is picked when it is shown first, by labels.
+    """Say how much more often the better response (by labels) is picked if it is shown first.
 
     One verdict counts per row and order.
     """
@@ -86,7 +88,7 @@ def _picks(folder: str | Path, judge: str) -> Iterator[_Pick]:
 
 
 def _in_both_orders(all_picks: Sequence[_Pick]) -> Iterator[_Pick]:
-    """Yield as many picks in one order as in the other, per pair."""
+    """Yield equally many picks in both orders, per pair."""
     orders: dict[tuple[str, int, int], list[_Pick]] = defaultdict(list)
     for pick in all_picks:
         orders[pick.row, pick.first, pick.second].append(pick)

@@ -30,7 +30,7 @@ from adjudge.trust.vote_values import MOST_ROWS
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """Data of a run that a comparison needs, apart from its rows."""
+    """What a comparison needs to know about a run, apart from its rows."""
 
     folder: Path
     measures: dict[str, Measure]
@@ -77,22 +77,23 @@ class ComparedRun:
         return criterion.get("higher_is_better") is False and not criterion.get("options")
 
     def one_order(self, judge: str) -> bool:
-        """Return True if responses were compared in their given order alone."""
+        """Return True if responses were only compared in the given order."""
         settings = self._judge(judge).settings
         return bool(settings) and not (
             settings.get("check_positional_bias") or settings.get("rotations")
         )
 
     def changed(self, judge: str) -> float | None:
-        """Return when the judge was last found changed; if this run has no judge of that name, any
-        judge.
+        """Return when the judge was last found changed; None if never.
+
+        If this run has no judge of that name, consider all judges.
         """
         judges = [self.judges[judge]] if judge in self.judges else self.judges.values()
         moments = (latest_change(self.folder, configuration) for configuration in judges)
         return max((moment for moment in moments if moment is not None), default=None)
 
     def labels(self, judge: str, criteria: str) -> RunLabels | None:
-        """Return the labels of the rows; None if such a criterion cannot be labelled."""
+        """Return the labels of the rows; None if this criterion cannot be labelled."""
         measure = self.measures.get(criteria)
         if measure is None:
             return None
@@ -105,7 +106,7 @@ class ComparedRun:
 
 
 class RunLabels:
-    """Labels of a run by one criterion, of rows that were drawn among all rows."""
+    """A run's labels for one criterion, limited to rows with a label drawn from the whole run."""
 
     def __init__(self, measure: Measure, used: LabelsUsed, learned: Sequence[Message] = ()) -> None:
         self._measure = measure
@@ -129,15 +130,16 @@ class RunLabels:
         return bool(self._by_row)
 
     def draw(self, number: int) -> int | None:
-        """Return the first draw that could take the row; None if all draws were before it was
-        added.
+        """Return the first draw that could include the row; None if it was added after all
+        draws.
         """
         draw = bisect_right(self._drawn_of, number)
         return None if draw == len(self._drawn_of) else draw
 
     def limits(self, identity: str, id: str | None) -> tuple[float, float] | None:
-        """Return the lowest and highest worth of people's answer, from 0 to 1; equal if the row is
-        labelled. None if the row was not drawn.
+        """Return the lowest and highest possible value of people's answer, from 0 to 1.
+
+        Both are equal if the row is labelled. None if it was not drawn.
         """
         labels = labels_of_copy(self._by_row.get(identity, ()), id) or ()
         answers = [
@@ -153,14 +155,12 @@ class RunLabels:
         return value, value
 
     def is_of_text(self, identity: str, id: str | None) -> bool:
-        """Return True if the row shares its label with the copies of its text."""
+        """Return True if the row's label is shared with the copies of its text."""
         labels = labels_of_copy(self._by_row.get(identity, ()), id)
         return any(label.is_of_text for label in labels or ())
 
     def is_contradicted(self, identity: str, id: str | None) -> bool:
-        """Return True if the row has no label because copies of its text were labelled
-        differently.
-        """
+        """Return True if the row has no label because copies of its text have different ones."""
         return labels_of_copy(self._by_row.get(identity, ()), id) is None
 
 
@@ -173,7 +173,7 @@ def _answer(label: Label, measure: Measure) -> str | float | None:
 
 @dataclass
 class PairColumns:
-    """Columns of pairs for the correction: a few bytes per pair."""
+    """The data of pairs that corrections need, a few bytes per pair."""
 
     lowest: array[float] = field(default_factory=lambda: array("d"))
     """The least that people's difference may be."""
@@ -201,7 +201,7 @@ class PairColumns:
             column.append(text)
 
     def split(self, large: tuple[Set[int], Set[int]]) -> tuple[PairColumns, PairColumns]:
-        """Return the pairs without a large text, and the others."""
+        """Return the pairs without a large text, and those with one."""
         parts = PairColumns(), PairColumns()
         columns = (self.lowest, self.highest, self.judged, self.units, *self.texts)
         for low, high, judge_value, unit, old_text, new_text in zip(*columns, strict=True):
@@ -212,9 +212,7 @@ class PairColumns:
 
 @dataclass
 class PairedSeries:
-    """Sums over the rows of both runs and, if there are labels, the columns that may correct
-    them.
-    """
+    """Sums over the rows of both runs and, with labels, what is needed to correct them."""
 
     low: float
     high: float
@@ -257,13 +255,11 @@ class PairedSeries:
 
     @property
     def is_grown(self) -> bool:
-        """True if rows were added between two draws, so that rows had different chances to be
-        drawn.
-        """
+        """True if rows were added between two draws and so had different chances to be drawn."""
         return len(self.draws) > 1
 
     def add(self, unit: Iterable[Pair | LoneRow]) -> None:
-        """Add rows that belong together."""
+        """Add rows that form one unit."""
         rows = self._numbers(unit)
         if not self.labels:
             self.scores.add(numbers for numbers, _ in rows)
@@ -279,10 +275,10 @@ class PairedSeries:
     def add_outcomes(
         self, outcomes: Sequence[OutcomeCount], places: Callable[[], list[tuple[int, int]]]
     ) -> bool:
-        """Add all pairs of a comparison without labels at once, if each is a unit of its own.
+        """Add all pairs of a comparison without labels at once, if each pair is its own unit.
 
-        Return False, and add nothing, if the sums could differ from those of ``add`` in their last
-        digit. ``places``: returns the places of the first pairs.
+        Returns False and adds nothing unless the sums equal those of ``add`` to the last digit.
+        ``places``: returns the positions of the first pairs.
         """
         numbers = [(number_of(outcome.before), number_of(outcome.after)) for outcome in outcomes]
         # sums of whole numbers and halves are exact, in any order
@@ -320,7 +316,7 @@ class PairedSeries:
     def _numbers(
         self, unit: Iterable[Pair | LoneRow]
     ) -> Iterator[tuple[PairOfScores | None, bool]]:
-        """Yield each row's numbers in the second run and the first, and whether the row could be
+        """Yield each row's numbers in the second and the first run, and whether it could be
         drawn.
         """
         for pair in unit:
@@ -348,7 +344,7 @@ class PairedSeries:
             yield (*numbers, *_ends(pair, old_number, new_number)), is_drawable
 
     def _keep(self, pair: Pair, judged: float) -> bool:
-        """Record what the correction needs of a pair. Return False if the pair could not be
+        """Store what the correction needs about a pair. Return False if the pair could not be
         drawn.
         """
         old_draw, new_draw = (
@@ -387,7 +383,7 @@ class PairedSeries:
         return True
 
     def _texts_of(self, pair: Pair) -> tuple[int, int]:
-        """Return numbers for both texts; for the row, if rows were drawn and not texts."""
+        """Return a number for each text, or for each row if rows instead of texts were drawn."""
         old_text, new_text = (
             hash(text if labels.draws_texts else (text, name))
             for labels, text, name in zip(self.labels, pair.identities, pair.names, strict=True)
@@ -395,7 +391,7 @@ class PairedSeries:
         return old_text, new_text
 
     def large_texts(self) -> tuple[Set[int], Set[int]]:
-        """Return the texts of either run that are too large to be estimated by labels of others."""
+        """Return each run's texts that are too large to be estimated by other texts' labels."""
         rows = len(self.labelled) + len(self.skipped) + len(self.rest)
         large: list[Set[int]] = []
         for side in (0, 1):
@@ -412,10 +408,10 @@ class PairedSeries:
 
 
 def _ends(pair: Pair, old_number: float, new_number: float) -> tuple[()] | tuple[float, float]:
-    """Return the lowest and highest difference of a pair with the votes that panels lost; nothing
-    if they could not change it.
+    """Return the lowest and highest difference that lost panel votes allow; empty if they cannot
+    change it.
 
-    Models that did not count in either run are taken to give the same answer to the same text.
+    Models that did not count in either run are assumed to answer the same text alike.
     """
     old_summary, new_summary = pair.before.summary, pair.after.summary
     is_same_text = pair.identities[0] == pair.identities[1]
@@ -430,7 +426,10 @@ _LARGEST_EXACT = 1e6
 
 
 def number_of(summary: JudgmentSummary) -> float | None:
-    """Return the score. Of two compared responses: 1 if the first won, a half for a tie."""
+    """Return the score; for two compared responses 1 if the first won, 0 if it lost, 0.5 for a tie.
+
+    None without a score or verdict.
+    """
     if summary.status != "scored":
         return None
     if summary.score is not None:

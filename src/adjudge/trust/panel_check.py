@@ -42,7 +42,7 @@ NO_WORSE = 0.005
 
 @dataclass(frozen=True)
 class ConsensusReport:
-    """Consensus of the panel by Dawid and Skene's model, which uses no labels."""
+    """The panel's consensus by a Dawid–Skene model, which uses no labels."""
 
     rows: int
     accuracy: float | None
@@ -61,7 +61,7 @@ class ConsensusReport:
 
 @dataclass(frozen=True)
 class PanelReport:
-    """A panel of models measured by labels."""
+    """A panel of models, measured by labels."""
 
     labels: int
     panel: RightAnswers
@@ -87,7 +87,7 @@ class PanelReport:
 
     @property
     def usable(self) -> dict[str, float]:
-        """Weights as judges take them: none below 0, the largest 1."""
+        """Weights in the form that judges take: none negative, the largest 1."""
         raw = {name: max(0.0, self.weights.by_member[name]) for name in self.members}
         most = max(raw.values(), default=0.0)
         return {name: round(weight / most, 3) if most else 1.0 for name, weight in raw.items()}
@@ -157,10 +157,10 @@ def panel_of(
     said_of_all: Sequence[MemberVote] | None = None,
     missing: Missing = "drop",
 ) -> PanelReport | None:
-    """Measure a panel by labels; None if a single model judged, or nothing was labelled.
+    """Measure a panel by labels; None for numbers, single models, or without labels.
 
-    ``said_of_all``: the votes on all rows, for a consensus. ``missing``: what a member without a
-    readable vote, and a panel without a verdict, counts as.
+    ``said_of_all``: the votes on all rows, for a consensus. ``missing``: how a member without a
+    readable vote, or a panel without a verdict, counts.
     """
     labelled = [row for row in rows if isinstance(row.truth, str) and row.votes]
     models = list(dict.fromkeys(vote.model for row in labelled for vote in row.votes))
@@ -210,8 +210,8 @@ def panel_of(
 def _unseen(
     votes: Votes, truth: Sequence[str], identities: Sequence[str], options: Sequence[str]
 ) -> list[str | None] | None:
-    """Return the panel's answer to each row, with weights learnt from the other parts; None if
-    labels are few.
+    """Return the panel's answer to each row, with weights learnt from the other parts; None with
+    few labels.
     """
     if len(truth) < ENOUGH_LABELS:
         return None
@@ -241,7 +241,9 @@ def _on_both(
     truth: Sequence[str],
     drop: bool,
 ) -> tuple[float, float, int] | None:
-    """Return how often each is right on the rows that count for both, and how many these are."""
+    """Return how often each is right on the rows that count for both, and the number of these; None
+    if there are none.
+    """
     right = [
         (a == true, b == true)
         for a, b, true in zip(answers_a, answers_b, truth, strict=True)
@@ -271,7 +273,7 @@ def _consensus(
 
 
 def members_say(votes: Iterable[VoteRecord], options: Sequence[str]) -> dict[str, str]:
-    """Return each model's most frequent option; in a tie, the lowest of the tied options."""
+    """Return each model's most frequent option. Ties go to the first of the tied options."""
     counts: dict[str, Counter[str]] = {}
     for vote in votes:
         if vote.option is not None and vote.option in options:

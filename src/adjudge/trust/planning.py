@@ -56,7 +56,7 @@ class PlanSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedJudge:
-    """A judge that a plan uses, and its cost."""
+    """A judge that a plan uses, and what it costs."""
 
     quality: JudgeQuality
     rows: int
@@ -68,7 +68,7 @@ class PlannedJudge:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Rows and labels that a plan takes."""
+    """How many rows and labels are needed."""
 
     what: str
     """rate, comparison or gate."""
@@ -82,7 +82,7 @@ class Plan:
     usd: float | None = None
 
     def sentences(self) -> list[Message]:
-        """Return what the plan takes, and how sure that is."""
+        """Describe what is needed, and how certain that is."""
         return list(self._sentences())
 
     def _sentences(self) -> Iterator[Message]:
@@ -187,7 +187,9 @@ class Plan:
 
 
 def plan(settings: PlanSettings, judge: PlannedJudge | None = None) -> Plan:
-    """Plan by simulating the estimates that a report shows later."""
+    """Plan by simulating the estimates that a report will show. Raises a SetupError for impossible
+    settings.
+    """
     aims = [settings.width, settings.difference, settings.bar]
     if sum(aim is not None for aim in aims) != 1:
         raise SetupError(
@@ -282,17 +284,17 @@ def _rate_plan(settings: PlanSettings, width: float, judge: PlannedJudge | None)
 def _rows_plan(
     what: str, settings: PlanSettings, size: SampleSize, judge: PlannedJudge | None, times: int
 ) -> Plan:
-    """Plan judged rows; each is judged ``times`` times."""
+    """Return a plan in which every row is judged ``times`` times."""
     price = judge.usd_per_row if judge else None
     usd = None if price is None or size.count is None else price * size.count * times
     return Plan(what=what, settings=settings, size=size, rows=size.count, usd=usd)
 
 
 def planned_judge(folder: str | Path) -> PlannedJudge:
-    """Return the judge of a run that has labels.
+    """Return the judge of a run that has labels. Raises a SetupError unless there is exactly one.
 
-    One more label of each kind that it got wrong is added, so that a judge without a mistake so far
-    does not count as perfect.
+    One wrong label of each kind is added, so that a judge without a mistake so far is not taken to
+    be perfect.
     """
     calibrations = calibrate_run(folder, settings=CalibrationSettings(agreement=None))
     fit = [
@@ -323,7 +325,9 @@ def planned_judge(folder: str | Path) -> PlannedJudge:
 
 
 def _usd_per_row(info: RunInfo) -> float | None:
-    """Return the cost per row of a run with a single judge; costs are not recorded per judge."""
+    """Return the cost per row; None with unknown prices or several judges, since costs are not
+    stored per judge.
+    """
     # replies reused from earlier runs are priced like new ones: votes / calls
     calls = sum(used.calls for used in info.usage.values())
     costs = [info.prices.cost(model, used) for model, used in info.usage.items()]

@@ -34,7 +34,7 @@ from adjudge.trust.usable_labels import nonzero
 
 @dataclass(frozen=True, kw_only=True)
 class ProbabilityReport(JudgeCriterion):
-    """Temperature and threshold of one model's probabilities under one criterion."""
+    """The temperature and threshold for one model's probabilities on one criterion."""
 
     model: str
     temperature: Temperature
@@ -84,7 +84,7 @@ class ProbabilityReport(JudgeCriterion):
 
     @property
     def thresholds(self) -> CascadeThresholds:
-        """The threshold for a cascade with this model as its only step."""
+        """The thresholds of a cascade with this model as its only step."""
         return CascadeThresholds(
             criteria=self.criteria,
             risk=self.risk,
@@ -96,7 +96,7 @@ class ProbabilityReport(JudgeCriterion):
 
     @property
     def learnt_temperature(self) -> LearntTemperature | None:
-        """The temperature to store in a file, if there is one."""
+        """The temperature to store in a file; None if none was fitted."""
         value = self.temperature.value
         if value is None:
             return None
@@ -135,7 +135,10 @@ def calibrate_probabilities(
     criteria: str | None = None,
     settings: CascadeSettings | None = None,
 ) -> list[ProbabilityReport]:
-    """Report on each judge with a single model, and each criterion that has labels."""
+    """Return a report for each single-model judge and each of its criteria that has labels.
+
+    ``labels``: used instead of those in the run folder. ``criteria``: only this one.
+    """
     cascade_settings = settings or CascadeSettings()
     all_labels = list(LabelStore(folder).of_each_copy() if labels is None else labels)
     judges = labelled_judges(folder, all_labels, criteria)
@@ -143,7 +146,7 @@ def calibrate_probabilities(
 
 
 def _has_one_model(judge: LabelledJudge) -> bool:
-    """Return True if the verdict is that of one model, with options that labels name as it does."""
+    """Return True if one model gives the verdict, choosing among the options that labels use."""
     configuration = judge.configuration
     if configuration.steps or judge.scale.scale.compares:
         return False
@@ -211,7 +214,7 @@ def _report(judge: LabelledJudge, settings: CascadeSettings) -> ProbabilityRepor
 
 
 def _step_identity(judge: LabelledJudge) -> str:
-    """Return the judge's identity as a step of a cascade."""
+    """Return the judge's identity as a cascade step."""
     configuration, name = judge.configuration, judge.scale.name
     definition = configuration.settings.get("definition")
     # A step lists the criterion of an aspect, too; the judge alone does not.
@@ -222,7 +225,9 @@ def _step_identity(judge: LabelledJudge) -> str:
 
 
 def _mean_probabilities(row: LabelledRow) -> tuple[Shares, str] | None:
-    """Return the mean probabilities of the row's votes, and the label."""
+    """Return the mean probabilities over a row's votes, and the label; None if either is
+    missing.
+    """
     shares: Sequence[Shares] = [vote.distribution for vote in row.votes if vote.distribution]
     if not shares or row.verdict is None or not isinstance(row.truth, str):
         return None

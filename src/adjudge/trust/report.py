@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 
 
 def trust_sentence(calibration: Calibration) -> Message:
-    """Return the corrected number with its labels and the uncorrected number; or the refusal."""
+    """Say what the corrected number is, with its labels and the uncorrected number, or why there is
+    none.
+    """
     return Message("{said}.", said=trust_clause(calibration))
 
 
 def trust_clause(calibration: Calibration) -> Message:
-    """Like trust_sentence, but without its full stop, to be continued by the caller."""
+    """Like ``trust_sentence``, but without the full stop, so that callers can continue it."""
     clause = _clause(calibration)
     if not calibration.added:
         return clause
@@ -83,7 +85,7 @@ def _clause(calibration: Calibration) -> Message:
 
 
 def titled(calibration: Calibration) -> str:
-    """Return the criterion, and the judge if several judges of the run use it."""
+    """Return the criterion's name, plus the judge if several judges of the run use it."""
     name = of_system(calibration.criteria or calibration.judge, calibration.system)
     return (
         Message("{name} (judge {judge})", name=name, judge=calibration.judge)
@@ -101,7 +103,9 @@ def _number_title(calibration: Calibration) -> Message:
 
 
 def calibrations_of(folder: str | Path, by: str | None = None) -> tuple[Calibration, ...]:
-    """Return the corrected numbers of a run folder, split by a column if one is named."""
+    """Return a run folder's corrected numbers, split by a column if one is named; empty without
+    labels.
+    """
     # loading a calibration is slow; most runs have no labels
     from adjudge.core.ledger.file import holds_labels
 

@@ -64,32 +64,32 @@ class LabelledRow:
 
     @property
     def unit(self) -> str:
-        """The drawn unit: the text with all its copies, or this row alone."""
+        """What was drawn: the text with all its copies, or this row alone."""
         return self.identity if self.id is None else f"{self.identity} {self.id}"
 
     @property
     def judge_answer(self) -> Answer | None:
-        """The judge's answer: its number if it gave one, otherwise its verdict."""
+        """The judge's answer: its number if there is one, otherwise its verdict; None if it
+        failed.
+        """
         return self.number if self.verdict is not None and self.number is not None else self.verdict
 
     @property
     def truth(self) -> Answer | None:
-        """The answer of most annotators, of numbers their mean. None if they are evenly split."""
+        """The answer of most annotators, or the mean for numbers. None if they are evenly split."""
         return majority(list(self.answers.values()))
 
     @property
     def true_step(self) -> int | None:
-        """The wrong step that most annotators name. None if nobody names one, or they are evenly
-        split.
-        """
+        """The wrong step that most annotators name. None if they name none or are evenly split."""
         step = majority([str(number) for number in self.steps_named]) if self.steps_named else None
         return None if step is None else int(step)
 
     @property
     def option_weights(self) -> Mapping[str, float]:
-        """Return the weight of each option that annotators chose; weights sum to 1.
+        """The weight of each option that annotators chose; the weights sum to 1.
 
-        The answer of most annotators has all the weight. If they are evenly split, each answer has
+        The majority's answer has all the weight. If annotators are evenly split, each answer has
         its share, as in ``value``.
         """
         truth = self.truth
@@ -97,14 +97,14 @@ class LabelledRow:
         return {str(answer): count / len(answers) for answer, count in Counter(answers).items()}
 
     def value(self, measure: Measure) -> float:
-        """Return people's answer from 0 to 1; if they are evenly split, the mean of their
-        answers.
+        """Return people's answer from 0 to 1, or the mean of their answers if they are evenly
+        split.
         """
         return majority_value(list(self.answers.values()), measure)
 
 
 def majority(answers: Sequence[Answer]) -> Answer | None:
-    """Return the answer of most annotators, of numbers their mean. None if they are evenly
+    """Return the answer of most annotators, or the mean for numbers. None if they are evenly
     split.
     """
     numbers = [answer for answer in answers if not isinstance(answer, str)]
@@ -115,8 +115,8 @@ def majority(answers: Sequence[Answer]) -> Answer | None:
 
 
 def majority_value(answers: Sequence[Answer], measure: Measure) -> float:
-    """Return the majority's answer from 0 to 1; if annotators are evenly split, the mean of their
-    answers.
+    """Return the majority's answer from 0 to 1, or the mean answer if annotators are evenly
+    split.
     """
     truth = majority(answers)
     return fmean(map(measure.value, answers)) if truth is None else measure.value(truth)
@@ -124,9 +124,9 @@ def majority_value(answers: Sequence[Answer], measure: Measure) -> float:
 
 @dataclass
 class Rows:
-    """All rows of one judge under one criterion.
+    """All rows of one judge for one criterion.
 
-    Memory grows by a few bytes per row, and more for labelled rows.
+    Uses a few bytes per row, and more for labelled rows.
     """
 
     scale: LabelScale
@@ -205,10 +205,10 @@ class Rows:
     """Row identity → the first draw that could take the text, if there were several draws."""
 
     def add(self, record: JudgmentRecord, number: int = 0) -> None:
-        """Add a judgment, unless it is by another criterion.
+        """Add a judgment; ignored if it is for another criterion.
 
-        ``number``: the place of its row, from 0, among the rows that the judge judged by this
-        criterion for any system.
+        ``number``: the row's position, from 0, among the rows that the judge judged by this
+        criterion, for any system.
         """
         verdict = verdict_of(record, self.scale.name)
         if verdict is None:
@@ -277,7 +277,7 @@ class Rows:
 
     @cached_property
     def _label_kinds(self) -> tuple[bool, bool]:
-        """Return whether there are drawn labels of texts, and of single rows."""
+        """Whether there are drawn labels of texts, and of single rows."""
         drawn = {
             label.is_of_text
             for labels in self.labels.values()
@@ -290,25 +290,25 @@ class Rows:
     def is_grown(self) -> bool:
         """True if rows were added between two draws.
 
-        Labels are then random within the rows of each draw alone, and not among all rows.
+        Labels are then random only among the rows available at each draw.
         """
         return len(set(self.draws)) > 1
 
     @property
     def drawn(self) -> list[LabelledRow]:
-        """Labelled rows that were drawn at random. If rows were added between draws, none counts as
-        drawn among all rows.
+        """Labelled rows drawn at random. If rows were added between draws, none of them counts as
+        drawn from all rows.
         """
         drawn = [row for row in self.labelled if row.counts]
         return [replace(row, random=False) for row in drawn] if self.is_grown else drawn
 
     @property
     def compared(self) -> list[LabelledRow]:
-        """Labelled rows for the figures of agreement: those drawn among all rows.
+        """Labelled rows for agreement figures: those drawn from all rows.
 
-        Rows that topped up a verdict or had different chances would bias the figures. They count
-        only if no row was drawn among all rows; chosen rows count only if no row was drawn. Empty
-        if rows were added between two draws.
+        Rows that topped up a verdict or had different chances would bias the figures, so they are
+        only used if there are no others; chosen rows only if none was drawn. Empty if rows were
+        added between two draws.
         """
         drawn = [row for row in self.labelled if row.counts]
         if drawn and self.is_grown:
@@ -401,9 +401,7 @@ class Rows:
             )
 
     def _verdict_by_name(self, record: JudgmentRecord, verdict: str) -> str:
-        """Name the winning response by its system, since systems may swap places from row to
-        row.
-        """
+        """Replace a winner's position by its system, since systems may swap places between rows."""
         if not self.scale.compares:
             return verdict
         return system_at(self._systems(record), int(verdict)) if verdict.isdecimal() else verdict
@@ -424,15 +422,15 @@ class Rows:
         return system_at(systems, lengths.index(max(lengths)))
 
     def label_values(self, drawn: Iterable[LabelledRow]) -> list[float | None]:
-        """Return people's answer for each row, from 0 to 1; None without a label."""
+        """Return people's answer for each row from 0 to 1; None without a label."""
         values: list[float | None] = [None] * len(self.verdicts)
         for row in drawn:
             values[row.place] = row.value(self.measure)
         return values
 
     def judged_values(self) -> list[float]:
-        """Return the judge's value of each row with a verdict, from 0 to 1: the stated win rate, or
-        else the verdict's worth.
+        """Return the judge's value for each row with a verdict: the stated win rate, else the
+        verdict's value.
         """
         measure = self.measure
         return [
@@ -443,37 +441,39 @@ class Rows:
 
     @cached_property
     def copies(self) -> dict[int, int]:
-        """Texts that several rows have (see ``texts``) → number of rows."""
+        """Text number (see ``texts``) → number of rows, for texts that several rows have."""
         return {text: count for text, count in Counter(self.texts).items() if count > 1}
 
     @cached_property
     def repeated_places(self) -> set[int]:
-        """Places of rows whose text an earlier row has, if texts were drawn to be labelled."""
+        """Positions of rows that repeat an earlier row's text, if texts were drawn."""
         return set(repeats(dict(enumerate(self.texts)))) if self.copies else set()
 
     @property
     def decided(self) -> list[int]:
-        """Places of the rows with a verdict."""
+        """Positions of the rows with a verdict."""
         return [place for place, verdict in enumerate(self.verdicts) if verdict is not None]
 
     @property
     def slicing(self) -> Slicing | None:
-        """The rows by the column ``group``; rows added after the last draw come last."""
+        """The rows grouped by the column ``group``, rows added after the last draw at the end; None
+        without groups.
+        """
         if not self.group or not self.groups:
             return None
         return slice_rows([*self.groups, *self.late_groups], self.group)
 
     @property
     def verdict_groups(self) -> list[str | None]:
-        """The verdict of each row. Numbers are one group; failed judgments are None."""
+        """The verdict of each row. All numbers are "scored"; failed judgments are None."""
         return ["scored" if verdict and self.scale.range else verdict for verdict in self.verdicts]
 
     @property
     def strata(self) -> tuple[Sequence[str | None], Sequence[str]]:
-        """The group within which each row's label is random, and the order of the groups.
+        """The stratum within which each row's label is random, and the order of the strata.
 
-        A group is a verdict; with its kind, if kinds were drawn separately; and with the draws that
-        could take the row, if rows were added between draws.
+        A stratum is a verdict, plus the kind if kinds were drawn separately, plus the draws that
+        could include the row if rows were added between draws.
         """
         options = ("scored",) if self.scale.range else self.measure.options
         verdicts = self.verdict_groups
@@ -498,37 +498,36 @@ class Rows:
         return row_numbers if text == row else f"{row_numbers} = {self._rows_of_draw(text)}"
 
     def _rows_of_draw(self, draw: int) -> str:
-        """Return the numbers, from 1, of the rows that a draw was the first to find."""
+        """Return the range of row numbers, from 1, that were first available at this draw."""
         lowest = int(self.drawn_of[draw - 1]) + 1 if draw else 1
         highest = self.drawn_of[draw]
         return f"{lowest}–{'' if math.isinf(highest) else int(highest)}"
 
     @cached_property
     def measure(self) -> Measure:
-        """The quantity that is estimated."""
+        """What is estimated."""
         return measure_of(self.scale, self.contestants.names)
 
     @cached_property
     def clusters(self) -> list[Hashable]:
-        """The cluster of each row; a row on its own has its place as cluster."""
+        """The cluster of each row. A row on its own has its position as cluster."""
         return clusters_of(self.units) or list(range(len(self.units)))
 
     @cached_property
     def row_clusters(self) -> list[Hashable] | None:
         """The cluster of each row; None if all are independent.
 
-        Reports and gates use the same clusters: rows belong together by the column, or if they
-        answer one question. Copies of one text are separate rows.
+        As in reports and gates, rows are clustered by the column, or if they answer one question.
+        Copies of a text count as separate rows.
         """
         distinct = not self.cluster and len(set(self.clusters)) == len(self.clusters)
         return None if distinct else self.clusters
 
     @cached_property
     def together(self) -> list[Hashable] | None:
-        """Like row_clusters, but for labels.
+        """Like ``row_clusters``, but for labels.
 
-        Copies of one text share one label, which counts once. Copies of a skipped text lack one
-        label.
+        Copies of one text share a label, which counts once; copies of a skipped text lack one.
         """
         if self.row_clusters is not None:
             return self.row_clusters
@@ -544,7 +543,9 @@ class Rows:
 def independent_rows(
     rows: Iterable[LabelledRow], clusters: Sequence[Hashable]
 ) -> Iterator[LabelledRow]:
-    """Yield the first row of each text and of each cluster. ``clusters``: by the row's place."""
+    """Yield the first row per text and per cluster. ``clusters``: indexed by the rows'
+    positions.
+    """
     texts: set[str] = set()
     seen_clusters: set[Hashable] = set()
     for row in rows:
@@ -556,12 +557,12 @@ def independent_rows(
 
 
 def kind_name(verdict: str, kind: str) -> str:
-    """Return the name of a stratum: verdict and kind."""
+    """Return the name of a stratum, made of verdict and kind."""
     return f"{verdict} ({kind})" if kind else verdict
 
 
 def _stated_rates(record: JudgmentRecord, systems: Sequence[str]) -> dict[str, float]:
-    """Return the win rates of two responses, unless they are plain wins or ties."""
+    """Return system → win rate if a probability was stated; empty for plain wins and ties."""
     results = record.detail.system_results
     rates = (
         [result.winrate for result in results if result.winrate is not None]
@@ -578,10 +579,9 @@ def _stated_rates(record: JudgmentRecord, systems: Sequence[str]) -> dict[str, f
 def labels_of_copy(labels: Sequence[Label], id: str | None) -> list[Label] | None:
     """Return the labels of the row with this id, one per annotator.
 
-    That is the label that the annotator gave to the row, or to its text without an id, or else to
-    other copies of the text, if these labels count for all copies (``Label.is_of_text``) and agree.
-
-    None if nobody labelled the row and its copies were labelled differently: it may be like either.
+    This is the annotator's label of the row, or of its text without an id. Otherwise it is their
+    label of other copies, if it counts for all copies (``Label.is_of_text``) and their labels
+    agree. None if nobody labelled the row and its copies have different labels.
     """
     by_annotator: dict[str, Label] = {}
     for label in labels:
@@ -610,13 +610,13 @@ def _group(labels: Iterable[Label], by: Literal["id", "annotator"]) -> Iterable[
 
 
 def repeats(units: Mapping[int, Hashable]) -> list[int]:
-    """Return the places of rows whose unit (place → unit) occurs earlier."""
+    """Return the positions of rows whose unit occurs earlier. ``units``: position → unit."""
     first_places: dict[Hashable, int] = {}
     return [place for place, unit in units.items() if first_places.setdefault(unit, place) != place]
 
 
 def vote_option(vote: VoteRecord, systems: Sequence[str]) -> str | None:
-    """Return a vote's option by the name that labels use; None without an option."""
+    """Return a vote's option under the name used in labels; None without an option."""
     option = vote.option
     if option is None:
         return None
@@ -624,7 +624,7 @@ def vote_option(vote: VoteRecord, systems: Sequence[str]) -> str | None:
 
 
 def stated_probability(votes: Votes, option: str) -> float | None:
-    """Return the mean probability that votes state for an option; None if none states it."""
+    """Return the mean probability that votes state for an option; None if none does."""
     stated = [(vote.distribution or {}).get(option) for vote in votes]
     numbers = [probability for probability in stated if probability is not None]
     return fmean(numbers) if numbers else None

@@ -52,7 +52,7 @@ def family(model: str) -> str:
 
 @dataclass(frozen=True)
 class _Case:
-    """A judged row, and the families that wrote its texts."""
+    """A judged row, and the model families that wrote its texts."""
 
     identity: str
     said: str
@@ -62,7 +62,7 @@ class _Case:
 
 
 def self_preference_text(folder: str | Path, judge: str) -> str:
-    """Say how much the judge prefers its own family."""
+    """Say how much the judge prefers its own family, or why that cannot be measured."""
     families = {family(model) for model in run_info(folder).judge_configurations[judge].models}
     for scale in label_scales(folder):
         if judge not in scale.judges:
@@ -148,7 +148,7 @@ def _among_equals(cases: list[_Case], level: set[str], families: set[str]) -> st
 
 
 def _writers(record: JudgmentRecord, scale: LabelScale) -> tuple[str, ...]:
-    """Return the family behind each response; empty if the row does not say."""
+    """Return the model family that wrote each response; empty if the row does not say."""
     # columns that import formats and users give to the writers of texts
     columns = ("model_a", "model_b") if scale.compares else ("generator",)
     try:
@@ -158,8 +158,9 @@ def _writers(record: JudgmentRecord, scale: LabelScale) -> tuple[str, ...]:
 
 
 def _truth(folder: str | Path, judge: str, criteria: str) -> dict[str, str]:
-    """Return the answer of most people per row; rows without a majority, and rows that the judge
-    learned from, are left out.
+    """Return row → the answer of most people.
+
+    Rows without a majority, and rows that the judge learned from, are left out.
     """
     learned = configurations(folder)[judge].learned_rows
     answers: dict[str, Counter[str]] = defaultdict(Counter)
@@ -171,7 +172,9 @@ def _truth(folder: str | Path, judge: str, criteria: str) -> dict[str, str]:
 
 
 def _level_pairs(folder: str | Path, judge: str, scale: JudgedScale) -> set[str]:
-    """Return pairs that the other judges of the run call a tie, or are evenly split on."""
+    """Return pairs that most votes of the run's other judges call a tie, or on which they are
+    evenly split.
+    """
     verdicts: dict[str, Counter[str]] = defaultdict(Counter)
     other_judges = {*scale.judges} - {judge}
     for record in records_of(folder):

@@ -22,7 +22,7 @@ from adjudge.trust.rows import Answer, LabelledRow, Rows, repeats
 
 @dataclass(frozen=True)
 class CorrectedSlice:
-    """The rows with one value of the column, and their corrected number."""
+    """The rows with one value in the column, and their corrected number."""
 
     name: str
     rows: int
@@ -51,7 +51,7 @@ class CorrectedSlice:
 
 @dataclass(frozen=True)
 class SliceReport:
-    """All slices of one column. Their intervals hold together at ``level``."""
+    """All slices by one column, with intervals that hold simultaneously at ``level``."""
 
     column: str
     slices: tuple[CorrectedSlice, ...]
@@ -72,9 +72,9 @@ class SliceReport:
 def slices_of(
     rows: Rows, drawn: Sequence[LabelledRow], level: float, *, these_rows: bool = False
 ) -> SliceReport | None:
-    """Return the corrected number of each slice; None if no column divides the rows.
+    """Return the corrected number of each slice; None if no column was named.
 
-    The number of intervals depends on the number of labels, not on their answers.
+    How many intervals there are depends on the number of labels, not on their answers.
     """
     slicing = rows.slicing
     if slicing is None:
@@ -122,9 +122,9 @@ def slices_of(
 
 
 def _means_by_verdict(rows: Rows, labels: Sequence[float | None]) -> dict[str | None, float]:
-    """Return the mean label of each verdict on all rows.
+    """Return the mean label of each verdict over all rows.
 
-    Labels that were drawn within a slice count as the rows that they stand for: on their own they
+    Labels drawn within a kind are weighted by the rows they represent, because on their own they
     say nothing about other slices.
     """
     keys, order = rows.strata
@@ -139,7 +139,7 @@ def _means_by_verdict(rows: Rows, labels: Sequence[float | None]) -> dict[str | 
 def _added_slice(
     name: str, answers: Sequence[Answer | None], measure: Measure, level: float
 ) -> CorrectedSlice:
-    """Return a slice whose rows were all added after the draw: it has no labels."""
+    """Return a slice of rows that were all added after the draw, so that it has no labels."""
     judge_values = [measure.value(answer) for answer in answers if answer is not None]
     why = Message("not corrected: added after the draw")
     return CorrectedSlice(
@@ -192,8 +192,8 @@ class _Part:
         )
 
     def own_value(self, level: float, means: Mapping[str | None, float]) -> OwnValue:
-        """Estimate the slice by its own labels. ``means``: of the labels on all rows, by
-        verdict.
+        """Estimate the slice from its own labels. ``means``: the mean label per verdict over all
+        rows.
         """
         estimate = self._estimate(level)
         error = None if estimate.width is None else estimate.width / 2 / z_two_sided(level)

@@ -50,7 +50,7 @@ class LabelSettings:
 
 @dataclass(frozen=True)
 class LabelsUsed:
-    """Labels sorted by how they may be used."""
+    """Labels, sorted by what they may be used for."""
 
     labels: tuple[Label, ...]
     """All that are looked at; those of chosen rows correct nothing."""
@@ -89,7 +89,7 @@ class LabelsUsed:
 
     @property
     def kind(self) -> str | None:
-        """The kind of the annotators; several kinds are joined."""
+        """The annotators' kind, or several kinds joined by " + "; None without labels."""
         return " + ".join(sorted({label.kind for label in self.labels})) or None
 
 
@@ -101,10 +101,10 @@ def sort_labels(
     since: float | None = None,
     older: bool = False,
 ) -> LabelsUsed:
-    """Sort labels for the judge whose identity is ``lock``.
+    """Sort labels by what they may be used for. ``lock``: the identity of the judge they measure.
 
-    ``model_made``: labels made by models may count. ``since``: earlier labels do not count, because
-    the judge was found changed then; with ``older`` they do, and a note says so.
+    ``model_made``: labels by models may count. ``since``: the judge was found changed at this time,
+    so older labels do not count; with ``older`` they do, and a note says so.
     """
     all_labels = list(labels)
     answered = [label for label in all_labels if label.state == "given"]
@@ -152,8 +152,8 @@ def sort_labels(
 
 
 def draw_sizes(labels: Iterable[Label]) -> tuple[float, ...]:
-    """Return how many rows the run had at each draw of labelled rows, ascending; infinity if a
-    label does not say.
+    """Return how many rows the run had at each draw, ascending; infinity for labels that do not
+    say.
     """
     drawn = (label.drawn_of for label in labels if label.is_random)
     return tuple(sorted({math.inf if size is None else size for size in drawn}))
@@ -162,9 +162,10 @@ def draw_sizes(labels: Iterable[Label]) -> tuple[float, ...]:
 def _skipped_rows(
     labels: Iterable[Label], usable: Iterable[Label], lock: str | None
 ) -> dict[tuple[str, str | None], bool]:
-    """Return drawn rows that annotators skipped or were unsure about and nobody labelled.
+    """Return the drawn rows that annotators skipped or were unsure about and nobody labelled.
 
-    These may be the bad ones. A row that one annotator skipped and another labelled is labelled.
+    These may be the bad ones. A row that one annotator skipped and another labelled counts as
+    labelled.
     """
     labelled = {label.about for label in usable}
     passed_over, _ = _of_this_judge(
@@ -178,7 +179,7 @@ def _skipped_rows(
 
 
 def labels_of_drawn_rows(labels: Iterable[Label], drawn: Iterable[Label]) -> list[bool]:
-    """Return for each label whether it is about a row of a label in ``drawn`` that was drawn.
+    """Return for each label whether its row was drawn according to the labels in ``drawn``.
 
     Such a label counts in the corrected number, however its annotator came to the row.
     """
@@ -193,8 +194,10 @@ def labels_of_drawn_rows(labels: Iterable[Label], drawn: Iterable[Label]) -> lis
 
 
 def _of_this_judge(labels: Sequence[Label], lock: str | None) -> tuple[list[Label], list[bool]]:
-    """Mark rows that were drawn by another judge's verdicts as chosen: they are not random for this
-    judge. Also return for each label whether it is of such a row.
+    """Mark rows drawn by another judge's verdicts as chosen, since they are not random for this
+    judge.
+
+    Also return for each label whether that applies to its row.
     """
     foreign = [
         label.design in ("random_within_verdict", "random_weighted")
@@ -331,5 +334,5 @@ def _notes(
 
 
 def nonzero(*notes: Message) -> list[Message]:
-    """Return the notes whose count is not 0."""
+    """Return the notes whose count is positive."""
     return [note for note in notes if cast("int", note.values["count"]) > 0]

@@ -29,10 +29,10 @@ def noise_of_difference(
     measure: Measure,
     difference: Difference,
 ) -> VoteNoise | None:
-    """Return how much of the width of a difference between two runs is vote noise; None if no row
-    was asked twice.
+    """Return how much of the width of a difference between two runs is vote noise.
 
-    ``places``: rows of both runs whose votes are read, from 1.
+    None if no row has several votes, or without an interval. ``places``: positions, from 1, of rows
+    in both runs whose votes are read.
     """
     limits, rows = difference.of_scored, difference.estimate.count
     if limits is None or limits.upper <= limits.lower:
@@ -77,7 +77,7 @@ def _values(ledger: sqlite3.Connection, judge: str, row: int, measure: Measure) 
 
 
 def vote_value(vote: VoteRecord, measure: Measure) -> float | None:
-    """Return a vote's value from 0 to 1; None without an option or number."""
+    """Return a vote's value from 0 to 1; None without a valid option or number."""
     if measure.is_number:
         return None if vote.number is None else measure.value(float(vote.number))
     option = vote.option

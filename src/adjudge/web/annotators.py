@@ -21,7 +21,7 @@ Said = Mapping[tuple[str, str], set[str]]
 
 @dataclass(frozen=True)
 class AnnotatorFigures:
-    """One annotator of one criterion."""
+    """The figures of one annotator on one criterion."""
 
     annotator: str
     criteria: str
@@ -38,7 +38,7 @@ class AnnotatorFigures:
 
 
 def annotator_figures(place: RunPlace) -> list[AnnotatorFigures]:
-    """Return the figures of every annotator, by criterion and name."""
+    """Return every annotator's figures, sorted by criterion and name."""
     # labels by a model would agree with themselves, not with people
     labels = [label for label in LabelStore(place.folder).current() if label.kind != "model"]
     verdicts = {} if is_large(place) else _verdicts(place)
@@ -52,7 +52,7 @@ def annotator_figures(place: RunPlace) -> list[AnnotatorFigures]:
 
 
 def assigned_rows(place: RunPlace) -> list[JsonDict]:
-    """Return each annotator's progress with the rows assigned to them."""
+    """Return each annotator's progress on their assigned rows."""
     return [progress._asdict() for progress in People(place.folder).progress()]
 
 
@@ -72,7 +72,7 @@ def _figures(
 
 
 def _agreeing(own_labels: Iterable[Label], answers_by_row: Said) -> tuple[int, int]:
-    """Count the labels that agree, and those that can be compared."""
+    """Return how many labels agree, and how many can be compared."""
     pairs = [
         (str(label.answer), answers)
         for label in own_labels
@@ -90,7 +90,9 @@ def _others(labels: Iterable[Label], who: str) -> Said:
 
 
 def _verdicts(place: RunPlace) -> Said:
-    """Map (criterion, row) to what judges chose, in the words of labels; numbers are left out."""
+    """Return (criterion, row) → what judges chose, in the terms that labels use. Numbers are left
+    out.
+    """
     verdicts: dict[tuple[str, str], set[str]] = {}
     for record in records_of(place.folder):
         if record.status == "scored" and record.choice is not None:

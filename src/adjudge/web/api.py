@@ -67,7 +67,7 @@ _STATUSES: Mapping[type[AdjudgeError], tuple[int, str]] = {
 
 @dataclass(frozen=True)
 class Api:
-    """Objects that all addresses share."""
+    """What all routes share."""
 
     service: JudgingService
     index: RunIndex
@@ -82,7 +82,7 @@ def api_application(
     at_once: int = MOST_AT_ONCE,
     deciding: DecisionService | None = None,
 ) -> ASGIApp:
-    """Build the API behind its guard. ``deciding``: by default with the models of ``service``."""
+    """Build the API behind its guard. ``deciding``: by default uses the models of ``service``."""
     app = Starlette(
         routes=[
             Route("/v1/openapi.json", _openapi),
@@ -109,7 +109,7 @@ def api_application(
 
 @cache
 def openapi() -> JsonObject:
-    """Return the description of the API, as OpenAPI 3.1."""
+    """Return the OpenAPI 3.1 description of the API."""
     description = plain_yaml(Path(__file__).with_name("openapi.yaml"))
     description["info"]["version"] = __version__
     description["components"]["schemas"] |= openapi_schemas()
@@ -148,8 +148,9 @@ async def _compare(request: Request) -> Response:
 
 
 async def _answer_judgment(request: Request, ask: Callable[[], Result]) -> Response:
-    """Answer with a judgment. One that failed is an answer like any other: its status says so, and
-    it has no score.
+    """Respond with a judgment, or with 429 if too many are under way.
+
+    A failed judgment is a normal response: its status says so, and it has no score.
     """
     api = _api(request)
     # refused at once instead of queued: a waiting request would hold a thread

@@ -35,7 +35,7 @@ _ERROR_TYPES = {401: "authentication_error", 429: "rate_limit_error"}
 
 @dataclass(frozen=True)
 class ApiAccess(ServerAccess):
-    """Address of the API; its token is the key."""
+    """The address of the API. The token is its key."""
 
     def knows_header(self, header: str) -> bool:
         """Return True if an Authorization header holds the key."""
@@ -50,7 +50,7 @@ class ApiGuard:
         self._largest = largest
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or answer why not."""
+        """Pass the request on, or answer it with the reason for refusing it."""
         if scope["type"] == "http":
             answer = self._refusal(scope)
             await _answer_until_stopped(
@@ -102,9 +102,9 @@ class ApiGuard:
 
 
 async def _answer_until_stopped(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request; if the server is stopped before the answer begins, say so with 503.
+    """Answer a request. If the server is stopped before the response starts, respond with 503.
 
-    A model's reply that still comes is cached, so asking again costs nothing.
+    A model's reply that arrives later is cached, so asking again costs nothing.
     """
     is_answered = False
 
@@ -131,9 +131,7 @@ def problem(
     detail: JsonValue = None,
     parameter: str | None = None,
 ) -> Response:
-    """Build an error of the API: ``error`` as OpenAI's clients read it, ``detail`` as TypeSafe's
-    do.
-    """
+    """Build an error response: ``error`` for OpenAI's clients, ``detail`` for TypeSafe's."""
     error: JsonDict = {"type": kind, "message": message, "code": kind, "param": parameter}
     typesafe_detail: JsonDict = {"error_type": _ERROR_TYPES.get(status, kind), "message": message}
     return Response(

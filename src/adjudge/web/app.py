@@ -43,8 +43,8 @@ def application(site: Site) -> ASGIApp:
 
 
 def static(request: Request) -> Response:
-    """Serve a file of ours by its name in a table. No path is looked up, so none can be
-    traversed.
+    """Serve one of our files, looked up by name in a table, so that path traversal is
+    impossible.
     """
     asset = assets().get(request.path_params["name"])
     if asset is None:
@@ -57,7 +57,7 @@ def static(request: Request) -> Response:
 
 
 def _choose(cookie: str, choices: Sequence[str], request: Request) -> Response:
-    """Remember a choice and go back to the page where it was made."""
+    """Store a choice in a cookie, and redirect to the page where it was made."""
     choice, back = request.query_params.get("set", ""), request.query_params.get("back", "")
     # never to another site: "//host" and "/\host" are addresses of hosts for browsers
     is_ours = back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable()
@@ -79,13 +79,13 @@ def _refuse(request: Request, error: Exception) -> Response:
 
 # as handlers are called
 def _tell_gone(request: Request, error: Exception) -> Response:  # noqa: ARG001
-    """Answer for files that vanished, such as a run that was deleted while its page was made."""
+    """Answer 404 if a file vanished, e.g. because a run was deleted while its page was rendered."""
     message = Message("what this page shows was deleted meanwhile: see the list of runs")
     return _answer(request, message, 404)
 
 
 def _admit(request: Request, error: Exception) -> Response:
-    """Answer for a fault of ours: the terminal shows where it is, the reader gets a way on."""
+    """Answer 500 for a bug of ours. The terminal has the traceback; the page says what to do."""
     message = Message(
         "the page failed at this: {kind}. The terminal where 'adjudge view' runs says where; "
         "please report it",
@@ -95,6 +95,6 @@ def _admit(request: Request, error: Exception) -> Response:
 
 
 def _answer(request: Request, message: str, status: int) -> Response:
-    """Show the error as a page, or in place of the part of a page that was asked for."""
+    """Render the error as a page, or as a fragment if only a part of a page was requested."""
     template = "error_part" if request.headers.get("hx-request") else "error"
     return site_of(request).answer(request, f"{template}.html.jinja", {"error": message}, status)

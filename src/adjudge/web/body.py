@@ -17,10 +17,10 @@ _SECONDS = 30
 
 
 async def body_of(request: Request, largest: int, *, unpacks: bool = False) -> bytes:
-    """Return the whole body, or raise an HTTPException if it is larger than ``largest`` bytes or
-    late.
+    """Read the whole body. Raises an HTTPException if it is too late or has more than ``largest``
+    bytes.
 
-    ``unpacks``: a body packed with zstd is unpacked, up to the same size.
+    ``unpacks``: also accept zstd, up to the same unpacked size.
     """
     packing = request.headers.get("content-encoding", "identity").strip().lower()
     unpacker = (zstd_unpacker() if packing == "zstd" else None) if unpacks else None

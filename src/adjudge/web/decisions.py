@@ -33,7 +33,7 @@ _UNKNOWN_DATE = "unknown"
 
 
 async def decide(request: Request, service: DecisionService, largest: int) -> Response:
-    """Answer one request in the format of its address."""
+    """Answer one request in the format that its path uses."""
     wire = _FORMATS[request.url.path]
     try:
         # clients of these formats may pack bodies with zstd
@@ -65,8 +65,8 @@ async def decide(request: Request, service: DecisionService, largest: int) -> Re
 
 
 def models(service: DecisionService) -> JsonDict:
-    """List the models that can be asked for: under "models" for TypeSafe's clients, under "data"
-    for OpenAI's.
+    """Return the models to choose from: under "models" for TypeSafe's clients, under "data" for
+    OpenAI's.
     """
     names = (service.name, *ALIASES)
     about = str(Message("Judges typed questions about one text, by the probabilities of options"))
@@ -92,7 +92,7 @@ def _object(body: bytes) -> JsonObject:
 
 
 def _distinct(pairs: Sequence[tuple[str, JsonValue]]) -> JsonDict:
-    """Build an object; refuse a name that is there twice, of which JSON readers silently keep the
+    """Build an object. Repeated names are refused, because JSON parsers silently keep only the
     last.
     """
     fields = dict(pairs)
@@ -104,7 +104,7 @@ def _distinct(pairs: Sequence[tuple[str, JsonValue]]) -> JsonDict:
 
 
 def _complete(reply: JsonDict, body: JsonObject, decided: Decided, names: Sequence[str]) -> None:
-    """Add what the formats have no field for, and restore the clients' own names of questions."""
+    """Add what the formats cannot express, and restore the clients' names for questions."""
     answers = reply["answers"]
     if is_object(answers):
         for name, note in zip(names, decided.notes, strict=True):
@@ -118,9 +118,7 @@ def _complete(reply: JsonDict, body: JsonObject, decided: Decided, names: Sequen
 
 
 def _invalid(error: InvalidRequest) -> Response:
-    """Describe an invalid request for pydantic's clients (``detail``) and for OpenAI's
-    (``error``).
-    """
+    """Describe an invalid request to pydantic's clients (``detail``) and OpenAI's (``error``)."""
     place: list[JsonValue] = ["body", *error.place]
     detail: list[JsonValue] = [{"loc": place, "msg": error.message, "type": error.kind}]
     parameter = ".".join(map(str, error.place)) or None

@@ -24,12 +24,12 @@ _MOST_ROWS = 10_000
 
 
 def whole(text: str) -> int | None:
-    """Read a whole number from 0; None if the text is not one, or has too many digits."""
+    """Parse a non-negative whole number; None if the text is not one, or has too many digits."""
     return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 def row_count(text: str, most: int) -> int:
-    """Read how many rows a form asks for."""
+    """Parse how many rows a form asks for. Raises a SetupError unless it is from 1 to ``most``."""
     count = whole(text) or 0
     if not 1 <= count <= most:
         raise SetupError(
@@ -39,8 +39,8 @@ def row_count(text: str, most: int) -> int:
 
 
 def rows_in(texts: Iterable[str]) -> frozenset[int] | None:
-    """Read the rows, from 1, that an address names as ``3,8,12-15``, in one value or several; None
-    if it names none.
+    """Parse row numbers from 1, written like ``3,8,12-15`` in one or several texts; None if there
+    are none.
     """
     parts = [part.strip() for text in texts for part in text.split(",") if part.strip()]
     rows: set[int] = set()
@@ -58,7 +58,7 @@ def rows_in(texts: Iterable[str]) -> frozenset[int] | None:
 
 
 def rows_text(rows: Iterable[int]) -> str:
-    """Write rows as ``3,8,12-15``, the inverse of ``rows_in``."""
+    """Format row numbers like ``3,8,12-15``, the inverse of ``rows_in``."""
 
     def stretches() -> Iterator[str]:
         for _, pairs in groupby(enumerate(sorted(rows)), lambda pair: pair[1] - pair[0]):
@@ -69,14 +69,14 @@ def rows_text(rows: Iterable[int]) -> str:
 
 
 def counted_rows(text: str, per_row: int) -> str:
-    """Turn the numbers of judgments in an address into rows as people count them."""
+    """Convert judgment numbers in an address to row numbers as people count them."""
     return rows_text({(number - 1) // per_row + 1 for number in rows_in([text]) or ()})
 
 
 async def fields_of(
     request: Request, largest: int = LARGEST, most: int = _MOST_FIELDS
 ) -> list[tuple[str, str]]:
-    """Read every field that was sent, in its order; a name may be there several times."""
+    """Read all form fields in order. A name may occur several times."""
     body = await body_of(request, largest)
     try:
         return parse_qsl(
@@ -89,7 +89,7 @@ async def fields_of(
 def with_form(
     answer: Callable[[Request, QueryParams], Response],
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Turn ``answer`` into a route that reads a form and runs in a thread."""
+    """Turn ``answer`` into a route that parses a form and runs in a thread."""
 
     async def handle(request: Request) -> Response:
         return await run_in_threadpool(answer, request, QueryParams(await fields_of(request)))

@@ -24,7 +24,7 @@ _GATES = "gates"
 
 
 def has_gates(library: Library, place: RunPlace) -> bool:
-    """Return True if the run has a gate; cheap, since only the facts of the ledger are read."""
+    """Return True if the run has a gate. This is cheap, since it only reads the ledger's facts."""
 
     def find() -> bool:
         with reading(place.folder) as connection:
@@ -40,12 +40,12 @@ def has_gates(library: Library, place: RunPlace) -> bool:
 
 
 def gates_would_wait(library: Library, place: RunPlace) -> bool:
-    """Return True if reading the gates takes longer than a page should stay blank."""
+    """Return True if reading the gates takes too long for a blank page."""
     return has_gates(library, place) and library.would_wait(place, _GATES)
 
 
 def gates_data(library: Library, place: RunPlace) -> list[JsonDict]:
-    """Return the gates of a run. Every judgment is read, once until the run changes."""
+    """Return a run's gates. This reads every judgment, but is cached until the run changes."""
     if not has_gates(library, place):
         return []
     try:
@@ -55,15 +55,17 @@ def gates_data(library: Library, place: RunPlace) -> list[JsonDict]:
 
 
 def standing(gates: Sequence[Mapping[str, object]]) -> str | None:
-    """Return the worst verdict of the gates; None if there are none."""
+    """Return the worst verdict of these gates; None if there are none."""
     verdicts = {gate["verdict"] for gate in gates}
     order = ("failed", "inconclusive", "holds")
     return next((verdict for verdict in order if verdict in verdicts), None)
 
 
 def line_with_gates(library: Library, place: RunPlace, line: JsonDict, *, wait: bool) -> JsonDict:
-    """Return a line of the list of runs with the worst verdict of the run's gates, and the bars on
-    its means; without them, as not complete, if the list does not wait.
+    """Add the worst gate verdict and the bars on means to a line in the list of runs.
+
+    If the list does not wait for slow gates, they are left out, and the line is marked as
+    incomplete.
     """
     if "error" in line:
         return line
@@ -89,10 +91,10 @@ def line_with_gates(library: Library, place: RunPlace, line: JsonDict, *, wait: 
 def with_bars(
     means: Mapping[str, JsonDict], gates: Sequence[Mapping[str, object]], judge: str
 ) -> dict[str, JsonDict]:
-    """Return the means by criterion, each with the bar of its gate.
+    """Add to each criterion's mean the bar of its gate.
 
-    The mean of a judge with one criterion has no name. A bar on one of several systems is not about
-    the mean of all.
+    The mean of a judge with one criterion has no name. A bar for one of several systems does not
+    apply to the overall mean.
     """
     bars = {
         gate["name"]: cast(float, gate["bar"])
@@ -153,7 +155,7 @@ def _gate_data(
 
 def _costing_rows(gate: GateResult, *, is_mean: bool) -> str:
     """Return an expression for the rows that pull the figure to the wrong side of its bar; empty if
-    no expression can name them.
+    there is none.
     """
     unscored = "status = failed or status = abstained"
     if gate.measure == "missing":

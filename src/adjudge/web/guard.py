@@ -46,7 +46,7 @@ _FIXED = {
 
 @dataclass(frozen=True)
 class Access(ServerAccess):
-    """Address and secrets of the page's server."""
+    """The address and secrets of the server for pages."""
 
     @property
     def origins(self) -> tuple[str, ...]:
@@ -59,44 +59,43 @@ class Access(ServerAccess):
 
     @property
     def cookie(self) -> str:
-        """The cookie's name; browsers do not keep the cookies of ports apart."""
+        """The cookie's name. It includes the port, since browsers share cookies between ports."""
         return f"adjudge_{self.port}"
 
     @property
     def place(self) -> str:
-        """The path below which browsers find the pages.
+        """The path under which browsers reach the pages.
 
-        The cookie is sent there alone, so a server on another port, whose paths differ, never gets
-        it. Without this path the cookie opens nothing.
+        The cookie is limited to this path, so servers on other ports, with other paths, never get
+        it. Conversely, the cookie is useless without the path.
         """
         return f"/{self._made_for('place')[:32]}"
 
     @property
     def session(self) -> str:
-        """The value of the cookie.
+        """The cookie's value.
 
-        It opens the pages below ``place`` of this server, while it runs, and nothing else.
+        It only opens the pages under ``place`` of this server, while it runs.
         """
         return self._made_for("session")
 
     @property
     def form_token(self) -> str:
-        """The secret that our pages send when they change something; the token itself is in no
-        page.
-        """
+        """The secret that our pages send with changes. The token itself is not in any page."""
         return self._made_for("form")
 
     def _made_for(self, purpose: str) -> str:
         return hmac.new(self.token.encode(), purpose.encode(), hashlib.sha256).hexdigest()
 
     def is_below_place(self, path: str) -> bool:
-        """Return True if a path is one that browsers use."""
+        """Return True if a path is ``place`` or below it."""
         start, remainder = path[: len(self.place)], path[len(self.place) :]
         return is_secret(start, self.place) and remainder[:1] in ("", "/")
 
     def knows_session(self, values: Iterable[str]) -> bool:
-        """Return True if one of these cookie values opens the pages. Other servers on this machine
-        may have set cookies of the same name.
+        """Return True if one of these cookie values opens the pages.
+
+        There may be several, since other servers on this machine can set cookies of the same name.
         """
         return any(is_secret(candidate, self.session) for candidate in values)
 
@@ -106,7 +105,7 @@ class Access(ServerAccess):
 
 
 def policy(nonce: str) -> str:
-    """Return the Content-Security-Policy of a page."""
+    """Return a page's Content-Security-Policy."""
     return (
         f"default-src 'none'; script-src 'self' 'nonce-{nonce}'; "
         f"style-src 'self' 'nonce-{nonce}'; img-src 'self' data:; connect-src 'self'; "
@@ -123,7 +122,7 @@ class Guard:
         self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or answer why not."""
+        """Pass the request on, or answer it with the reason for refusing it."""
         # no web sockets are served
         if scope["type"] != "http":
             return
@@ -145,7 +144,7 @@ class Guard:
         )
 
     def _refusal(self, scope: Scope) -> Response | None:
-        """Return the answer that refuses a request; None if it may pass."""
+        """Return the response that refuses a request; None if it may pass."""
         headers, access = Headers(scope=scope), self._access
         # first, before anything in the request is trusted
         if has_two_lengths(headers):
@@ -182,8 +181,10 @@ class Guard:
         )
 
     def _start_session(self, scope: Scope) -> Response | None:
-        """Redirect from the address with the token to the one without it: tokens in addresses end
-        up in histories.
+        """Redirect from the address with the token to one without, because addresses end up in
+        histories.
+
+        None for other addresses.
         """
         if scope["path"] != "/" or _token_in(scope) is None:
             return None
@@ -214,8 +215,8 @@ def _token_in(scope: Scope) -> str | None:
 
 
 def _cookies(headers: Headers, name: str) -> list[str]:
-    """Return the values of every cookie of that name. Other servers set further ones, of any
-    form.
+    """Return all values of the cookies with this name. Other servers may have set cookies in any
+    format.
     """
     pairs = (
         part.partition("=") for header in headers.getlist("cookie") for part in header.split(";")
@@ -224,7 +225,7 @@ def _cookies(headers: Headers, name: str) -> list[str]:
 
 
 def _stray(scope: Scope, headers: Headers) -> Response:
-    """Answer an address without ``Access.place``, or with that of an earlier server on this port.
+    """Answer an address outside of ``Access.place``, or one of an earlier server on this port.
 
     A browser gets a page that finds the way back if it was here before.
     """

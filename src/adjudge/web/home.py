@@ -27,7 +27,7 @@ _ENDINGS = (".yaml", ".yml")
 
 
 class FoundFile(NamedTuple):
-    """A file, and its name in the page: its path below the folder."""
+    """A file, named in pages by its path below the folder."""
 
     name: str
     path: Path
@@ -36,7 +36,7 @@ class FoundFile(NamedTuple):
 
     @property
     def version(self) -> str:
-        """A text that differs if the content has changed."""
+        """A text that changes with the file's size or modification time."""
         return f"{self.size}-{self.changed}"
 
 
@@ -57,7 +57,7 @@ def yaml_files(home: Path) -> dict[str, FoundFile]:
 
 
 def find_file(files: Mapping[str, FoundFile], name: str, what: str) -> FoundFile:
-    """Return the file of that name if it is still there and no link."""
+    """Return the file with this name. Raises a SetupError if it is gone or has become a link."""
     file = files.get(name)
     if file is None or file.path.is_symlink() or not file.path.is_file():
         raise SetupError(
@@ -69,7 +69,7 @@ def find_file(files: Mapping[str, FoundFile], name: str, what: str) -> FoundFile
 
 
 def preview(file: FoundFile) -> Preview:
-    """Read the columns of a file and its first rows."""
+    """Return a file's columns and first rows, or the error if it cannot be read."""
     try:
         _, rows = open_source(file.path)
         first_rows = [row for row in islice(rows, _PREVIEW) if not isinstance(row, BadRow)]
@@ -103,9 +103,9 @@ def _find_files(home: Path, endings: Sequence[str]) -> dict[str, FoundFile]:
 
 
 def _entries(folder: Path, depth: int) -> Iterator[os.DirEntry[str]]:
-    """Yield every plain file, those of a folder before those further down.
+    """Yield plain files, those in a folder before those in its subfolders.
 
-    Run folders, hidden ones and links are not entered.
+    Run folders, hidden folders, virtual environments and links are skipped.
     """
     try:
         with os.scandir(folder) as scanned:
@@ -131,7 +131,7 @@ def _entries(folder: Path, depth: int) -> Iterator[os.DirEntry[str]]:
 
 
 def make_folder(home: Path, *parts: str) -> Path:
-    """Make a folder below ``home``, never through a link that leads elsewhere."""
+    """Create a folder below ``home``. Raises a SetupError if a link leads elsewhere."""
     folder = home
     for part in parts:
         inner = folder / part
@@ -152,5 +152,5 @@ def make_folder(home: Path, *parts: str) -> Path:
 
 
 def is_own(path: Path, parent: Path) -> bool:
-    """Return True if a path is really in its parent, and not elsewhere by a link."""
+    """Return True if a path is really inside its parent, not linked from elsewhere."""
     return path.resolve() == parent.resolve() / path.name

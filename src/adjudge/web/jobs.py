@@ -41,7 +41,7 @@ _FINE = (ExitCode.OK, ExitCode.UNSCORED, ExitCode.GATE_FAILED, ExitCode.GATE_INC
 
 @dataclass
 class Job:
-    """A run that the page started, running or ended."""
+    """A run started from the page, running or ended."""
 
     id: str
     folder: Path
@@ -59,7 +59,9 @@ class Job:
     """Its last message, if it did not end well."""
 
     def seconds_left(self, done: int) -> float | None:
-        """Estimate from the pace since the first look at it; None until there is a pace."""
+        """Estimate the time left from the pace since the first call; None without a pace or a
+        total.
+        """
         now = time.monotonic()
         if self.first_seen is None:
             self.first_seen = now, done
@@ -74,11 +76,11 @@ class Job:
 
     @property
     def is_fine(self) -> bool:
-        """True if it ran to its end."""
+        """True if the run completed."""
         return self.process.returncode in _FINE
 
     def stop(self) -> None:
-        """Stop gently: nothing more is sent, replies under way are awaited."""
+        """Stop gently: nothing more is sent, but open requests are awaited."""
         # set before the process can end, so that its end is not shown as a failure
         self.is_stopping = True
         self._let_go()
@@ -88,7 +90,7 @@ class Job:
             self.process.stdin.close()
 
     def wait(self) -> None:
-        """Wait until it has ended; then settle its share by its ledger."""
+        """Wait for the process to end, then settle the job's share of the budget."""
         try:
             self.process.wait()
         finally:
@@ -101,7 +103,7 @@ class Job:
             self.ended.set()
 
     def _settle(self) -> None:
-        """Settle the share with what was spent; with all of it if that cannot be read any more."""
+        """Settle the share with what was spent, or with all of it if that can no longer be read."""
         was_there = self.is_fine or self.spent_before > 0
         try:
             spent = (
@@ -115,7 +117,7 @@ class Job:
 
 
 class Jobs:
-    """The jobs of one server, by id."""
+    """The jobs of a server, by id."""
 
     def __init__(self, spending: Spending, home: Path) -> None:
         self._spending = spending
@@ -134,8 +136,11 @@ class Jobs:
         *,
         language: str = "en",
     ) -> Job:
-        """Start a command that judges into ``folder``, with ``usd`` more than the folder has cost
-        so far. Its messages are in ``language``.
+        """Start a command that judges into ``folder`` and may spend ``usd`` in addition to earlier
+        costs.
+
+        Its messages are in ``language``. Raises a SetupError if the run, or too many others, are
+        under way.
         """
         with self._lock:
             if (running := self.of(folder)) and running.is_running:
@@ -182,11 +187,11 @@ class Jobs:
         )
 
     def of(self, folder: Path) -> Job | None:
-        """Return the last job that judges into a folder."""
+        """Return the last job for a folder; None if there is none."""
         return next((job for job in reversed([*self._jobs.values()]) if job.folder == folder), None)
 
     def close(self) -> None:
-        """Stop every job gently, and drop running estimates."""
+        """Stop every job gently, and kill running estimates."""
         with self._lock:  # one that is just being started is among them
             for process in [*self._estimates]:
                 process.kill()
@@ -196,8 +201,8 @@ class Jobs:
                 job.stop()
 
     def estimate(self, words: Sequence[str]) -> JsonDict:
-        """Estimate what a command would take. It runs in a process of its own, so that this one
-        stays small.
+        """Estimate what a command would cost, in a separate process so that this one stays
+        small.
         """
         printed = self.answer_of(
             [*words, "--dry-run", "--json"],
@@ -207,7 +212,9 @@ class Jobs:
         return result
 
     def answer_of(self, words: Sequence[str], too_long: str) -> bytes:
-        """Run a command that asks no model, and return what it prints."""
+        """Run a command that asks no model, and return its output. Raises an error if it fails or
+        times out.
+        """
         with self._asking([*_PYTHON, "adjudge", *words]) as process:
             try:
                 printed, errors = process.communicate(timeout=_PATIENCE)
@@ -219,8 +226,9 @@ class Jobs:
 
     @contextmanager
     def _asking(self, command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-        """Start a process for a request that a browser may repeat at will. Only a few run at a
-        time, and none outlives its request.
+        """Run a process for a request that browsers may repeat at will.
+
+        Only a few may run at a time, and none outlives its request.
         """
         with self._lock:
             if len(self._estimates) >= _ESTIMATES_AT_ONCE:
@@ -261,6 +269,6 @@ def dollars_in(folder: Path) -> float:
 
 
 def _plain(output: bytes) -> str:
-    """Return the last message that a command printed, without the program's name."""
+    """Return the last message that a command printed, without the program name."""
     text = "\n" + output.decode("utf-8", "replace").strip()
     return text.rpartition("\nadjudge: ")[2].strip()[-_LONGEST_MESSAGE:]

@@ -6,5 +6,5 @@ import json
 
 
 def json_bytes(data: object) -> bytes:
-    """Encode as UTF-8. Half a surrogate pair, which UTF-8 cannot hold, stays a JSON escape."""
+    """Encode as JSON in UTF-8. Lone surrogates, which UTF-8 cannot encode, become escapes."""
     return json.dumps(data, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace")

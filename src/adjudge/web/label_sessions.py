@@ -28,7 +28,7 @@ _MOST = 50
 
 
 class LabelSessions:
-    """Open sessions. They are in memory only for speed: every answer is on the disk."""
+    """Open sessions, kept in memory only for speed: every answer is on disk."""
 
     def __init__(self) -> None:
         self._open: dict[tuple[str, str | None, Annotator], Labelling] = {}
@@ -39,12 +39,12 @@ class LabelSessions:
         self._locks: dict[str, threading.RLock] = {}
 
     def lock(self, place: RunPlace) -> threading.RLock:
-        """Return the lock of a run, as two tabs may answer at once."""
+        """Return a run's lock, needed because two tabs may send answers at once."""
         # one lock per run: drawing the rows of a large run takes a while
         return self._locks.setdefault(place.id, threading.RLock())
 
     def work(self, place: RunPlace, criteria: str | None, who: Annotator) -> Labelling:
-        """Return the session, and begin it if it is not open."""
+        """Return the session, opening it if necessary."""
         with self.lock(place):
             key = (place.id, criteria, who)
             work = self._open.get(key)
@@ -70,21 +70,21 @@ class LabelSessions:
         return rows
 
     def is_open(self, place: RunPlace, criteria: str | None, who: Annotator) -> bool:
-        """Return True if its rows are drawn already."""
+        """Return True if the session is open, so its rows are already drawn."""
         return (place.id, criteria, who) in self._open
 
     def set_last(
         self, place: RunPlace, criteria: str | None, who: Annotator, row: ShownRow | None
     ) -> None:
-        """Set the row whose verdict may be revealed: the last one labelled. None after its label
-        was taken back.
+        """Set the last labelled row, whose verdict may be revealed. None after its label was
+        withdrawn.
         """
         self._last.pop((place.id, criteria, who), None)
         if row is not None:
             self._last[place.id, criteria, who] = row
 
     def last(self, place: RunPlace, criteria: str | None, who: Annotator) -> ShownRow | None:
-        """Return the last labelled row, whose verdict may be revealed."""
+        """Return the last labelled row, whose verdict may be revealed; None if there is none."""
         return self._last.get((place.id, criteria, who))
 
     def mark_seen(self, place: RunPlace, row: int) -> None:
@@ -97,15 +97,15 @@ class LabelSessions:
 
 
 def _leave_latest(sessions: dict[Any, Any]) -> None:
-    """Drop all but the latest entries."""
+    """Remove all but the latest entries."""
     for key in [*sessions][:-_MOST]:
         # sessions of other runs have other locks, so another thread may have removed the key
         sessions.pop(key, None)
 
 
 def _is_over(work: Labelling, place: RunPlace, who: Annotator) -> bool:
-    """Return True if a session must begin again: rows were assigned to others, new conflicts may
-    have come, or the run folder was replaced.
+    """Return True if a session must be reopened: after reassignment, for new conflicts, or on
+    errors.
     """
     try:
         if is_drawn(who.queue):

@@ -61,7 +61,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class RunPlace:
-    """A run folder, and what the page calls it."""
+    """A run folder with its id and name in the page."""
 
     id: str
     name: str
@@ -75,7 +75,7 @@ class RunPlace:
 
 @dataclass(frozen=True, kw_only=True)
 class RunAbout:
-    """Facts about a run, from its ledger."""
+    """Facts about a run, read from its ledger."""
 
     id: str
     name: str
@@ -95,7 +95,7 @@ class RunAbout:
 
 
 class JudgeCounts(NamedTuple):
-    """Counts of a judge's judgments by status, and their means."""
+    """A judge's number of judgments per status, and its means."""
 
     statuses: Mapping[str, int]
     means: Mapping[str, Mean]
@@ -122,9 +122,9 @@ class Library:
         self._lock = threading.Lock()
 
     def scan(self) -> list[RunPlace]:
-        """List all runs, the newest first.
+        """Return all runs, newest first.
 
-        A link that leads out of the folder is left out.
+        Runs reached through links that leave the folder are left out.
         """
         places = [
             self._place(name, folder) for name, folder in reversed(runs_inside(self.root).items())
@@ -159,10 +159,9 @@ class Library:
     def get_or_compute(
         self, place: RunPlace, what: str, make: Callable[[], T], *, at_once: bool | None = None
     ) -> T:
-        """Return the result of ``make`` for a run; cached until the run changes.
+        """Return ``make()`` for a run, cached until the run changes.
 
-        While a run is live, a result may be reused for some seconds although the run has changed,
-        unless ``at_once``.
+        While a run is live, a slightly outdated result may be reused, unless ``at_once``.
         """
         key, version, now = (place.id, what), run_version(place.folder), time.monotonic()
         cached = self._kept.get(key)
@@ -182,7 +181,7 @@ class Library:
         return cached[2]  # type: ignore[return-value]
 
     def read(self, place: RunPlace, what: str, find: Callable[[sqlite3.Connection], T]) -> T:
-        """Like ``get_or_compute``, but ``find`` reads the run's ledger."""
+        """Like ``get_or_compute``, but ``find`` is passed the run's open ledger."""
 
         def make() -> T:
             with reading(place.folder) as connection:
@@ -191,42 +190,42 @@ class Library:
         return self.get_or_compute(place, what, make)
 
     def would_wait(self, place: RunPlace, what: str) -> bool:
-        """Return True if computing this takes longer than a page should stay blank."""
+        """Return True if computing this would take too long for a blank page."""
         cached = self._kept.get((place.id, what))
         is_known = cached is not None and cached[0] == run_version(place.folder)
         return not is_known and self.is_slow(place)
 
     def is_slow(self, place: RunPlace) -> bool:
-        """Return True if reading all its judgments takes longer than a page should stay blank."""
+        """Return True if reading all judgments takes too long for a blank page."""
         return (place.folder / FILE).stat().st_size >= SLOW
 
     def _matters(self, place: RunPlace, at_once: bool | None) -> bool:
         return not self.is_live(place) if at_once is None else at_once
 
     def version(self, place: RunPlace) -> str:
-        """Return a text that differs whenever the run has changed."""
+        """Return a text that changes whenever the run does."""
         return str(run_version(place.folder))
 
     def is_live(self, place: RunPlace) -> bool:
-        """Return True if a program seems to be writing to a run: it has not ended, and was written
-        to lately.
+        """Return True if a run seems to be in progress: it has not ended, and was written to
+        recently.
         """
         unfinished = self.about(place).state == _UNFINISHED
         return unfinished and time.time() - last_written(place.folder) < _OF_LATE
 
     def about(self, place: RunPlace) -> RunAbout:
-        """Read the facts about a run."""
+        """Return the facts about a run."""
         # never reused late: it is read fast, and the state it holds decides what may be reused
         return self.get_or_compute(place, "about", lambda: _about(place), at_once=True)
 
     def counts(self, place: RunPlace, *, at_once: bool | None = None) -> dict[str, JudgeCounts]:
-        """Count each judge's judgments."""
+        """Return the counts of each judge."""
         return self.get_or_compute(place, "counts", lambda: _counts(place), at_once=at_once)
 
     def glance(self, place: RunPlace, *, wait: bool = False) -> JsonDict:
         """Summarize a run for the list of runs.
 
-        A large one is counted only if the list waits for it, or if it was counted before.
+        A large run is counted only if the list can wait, or if the counts are cached.
         """
         about = self.about(place)
         if about.error:
@@ -254,7 +253,7 @@ class Library:
         }
 
     def _read_corrected(self, place: RunPlace) -> list[JsonDict]:
-        """Return the numbers that labels correct; none if the run is too large to be read for a
+        """Return the numbers corrected by labels; empty for runs without labels or too large for a
         list.
         """
         if is_large(place) or not holds_labels(place.folder):
@@ -263,8 +262,8 @@ class Library:
 
 
 def run_version(folder: Path) -> Hashable:
-    """Return a value that changes with everything written to a run, labels included, as soon as a
-    reader can see it, and when a judge is found changed.
+    """Return a value that changes with every write to a run or its labels, and when a judge is
+    found changed.
     """
     further_files = (folder / NOTES, folder.parent / CHANGES, folder.parent.parent / CHANGES)
     return (
@@ -276,8 +275,8 @@ def run_version(folder: Path) -> Hashable:
 def _log_version(database: Path) -> tuple[object, ...]:
     """Return the version of a database's log.
 
-    A commit is on the disk before readers see it. So while one may be under way, no two versions
-    are equal.
+    A commit is on disk before readers see it, so while one may be in progress, no two versions are
+    equal.
     """
     # the log's index would tell more, but closing a database file drops every lock that SQLite
     # holds on it in this process
@@ -289,7 +288,7 @@ def _log_version(database: Path) -> tuple[object, ...]:
 
 
 def file_version(path: Path) -> Hashable:
-    """Return a value that changes with everything written to a database."""
+    """Return a value that changes with every write to a database."""
     return (*_stamp(path), *_log_version(path))
 
 
@@ -302,7 +301,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def is_large(place: RunPlace) -> bool:
-    """Return True if counting its judgments takes longer than a reader should wait."""
+    """Return True if counting the run's judgments takes longer than a reader should wait."""
     return (place.folder / FILE).stat().st_size >= LARGE
 
 
@@ -328,7 +327,7 @@ def _about(place: RunPlace) -> RunAbout:
 
 
 def mean_data(mean: Mean) -> JsonDict:
-    """Return a mean as a page shows it."""
+    """Return a mean as pages show it."""
     limits = mean.interval
     return {
         "value": mean.value,
@@ -374,7 +373,7 @@ def _counts(place: RunPlace) -> dict[str, JudgeCounts]:
 
 
 def _dollars(place: RunPlace, facts: JsonObject) -> float | None:
-    """Return the cost of a run, if it recorded its spending."""
+    """Return a run's cost; None if it did not record its spending."""
     if "spending" not in facts:
         return None
     try:

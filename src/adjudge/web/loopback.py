@@ -31,7 +31,7 @@ _Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)
 
 
 class Listening:
-    """A socket, and the server that answers on it until it is stopped."""
+    """A bound socket, and the server that answers on it until it is stopped."""
 
     def __init__(self, port: int, host: str = LOOPBACK) -> None:
         parse_one_at_a_time()
@@ -40,26 +40,26 @@ class Listening:
         self._server: uvicorn.Server | None = None
 
     def serve(self, app: ASGIApp, ready: Callable[[], None]) -> None:
-        """Answer until ``stop`` or Ctrl-C; call ``ready`` once it does."""
+        """Serve until ``stop`` or Ctrl-C. ``ready`` is called once the server has started."""
         self._server = uvicorn.Server(_settings(app))
         threading.Thread(target=_call_when_started, args=(self._server, ready), daemon=True).start()
         asyncio.run(self._server.serve(sockets=[self._socket]))
 
     @property
     def is_stopping(self) -> bool:
-        """True if it was stopped and still waits for answers under way."""
+        """True if the server was stopped but still awaits open responses."""
         return self._server is not None and self._server.should_exit
 
     def stop(self) -> None:
-        """End ``serve``, from another thread."""
+        """Make ``serve`` return; called from another thread."""
         if self._server is not None:
             self._server.should_exit = True
 
 
 class _Connection(H11Protocol):
-    """A connection on which a request is expected soon.
+    """A connection with a deadline for each request's headers.
 
-    Silent connections give way to new ones: silence must not lock out anybody.
+    Idle connections make way for new ones, so that they cannot lock anyone out.
     """
 
     _deadline: asyncio.TimerHandle | None = None
@@ -75,13 +75,13 @@ class _Connection(H11Protocol):
         self._hear_request()
 
     def on_response_complete(self) -> None:
-        """Expect the next request, which may have arrived already."""
+        """Expect the next request, which may already have arrived."""
         self._expect_request()
         super().on_response_complete()
         self._hear_request()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer input that is not HTTP, and tell a running handler that its client is gone."""
+        """Answer invalid HTTP, and tell a running handler that its client is gone."""
         if not self._is_silent:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
@@ -137,9 +137,9 @@ class _Connection(H11Protocol):
 
 
 def _unheard(silent: list[_Connection]) -> list[_Connection]:
-    """Return the connections on which nothing waits to be read.
+    """Return the connections with no unread data.
 
-    If many come at once, a request may have arrived that was not read yet; such a connection stays.
+    If many arrive at once, some may have a request that was not read yet; these stay open.
     """
     with _Selector() as waiting:
         for connection in silent:

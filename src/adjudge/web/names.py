@@ -119,10 +119,10 @@ NAMES: Mapping[str, Mapping[str, str]] = {
 
 
 def name_of(kind: str, key: object) -> object:
-    """Return the title of ``key``, or the key itself if it has none."""
+    """Return the title for ``key``, or the key itself if it has none."""
     return NAMES[kind].get(str(key), key)
 
 
 def state_of(run: str) -> str:
-    """Return the title of a run's final state in its ledger."""
+    """Return the title for a run's final state."""
     return NAMES["state"].get(run) or run

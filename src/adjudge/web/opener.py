@@ -21,7 +21,7 @@ _PAGE = """<!doctype html>
 
 @contextmanager
 def opener(url: str) -> Iterator[Path]:
-    """Write a page that leads to ``url`` and that only this user can read, and delete it
+    """Write a page that redirects to ``url``, readable only by this user, and delete it
     afterwards.
     """
     with TemporaryDirectory(prefix="adjudge-") as folder:  # which is this user's alone
@@ -37,5 +37,5 @@ def opener(url: str) -> Iterator[Path]:
 
 
 def page_leading_to(address: str) -> str:
-    """Return a page from which a browser goes on to ``address`` by itself."""
+    """Return a page that redirects the browser to ``address``."""
     return _PAGE.format(escape(address))

@@ -41,13 +41,13 @@ class NavigationLink:
 
     @property
     def section(self) -> str:
-        """The first word of the addresses that belong to this entry."""
+        """The first path segment (up to a dash) that the addresses of this entry share."""
         return self.path.strip("/").split("/")[0].split("-")[0] or "runs"
 
 
 @dataclass(frozen=True)
 class RowContext:
-    """A row that a page shows."""
+    """A row shown on a page."""
 
     connection: sqlite3.Connection
     """To the ledger of its run."""
@@ -161,7 +161,7 @@ class Page:
     rows: ListPart | None = None
 
     def problem_as_plugin(self) -> str:
-        """Return why an installed package cannot bring this page; empty if it can."""
+        """Return what is wrong with this page as part of a plugin; empty if nothing is."""
         wrong = [route for route in self.routes if not isinstance(route, Route)]
         if wrong:
             return Message("{route!r} is not a starlette Route", route=wrong[0])

@@ -27,12 +27,12 @@ AnyPart = TypeVar("AnyPart", RowPart, ListPart)
 
 @cache
 def pages() -> tuple[Page, ...]:
-    """Return all pages that can be used. A package with a broken one is one warning."""
+    """Return all usable pages. A package whose page is broken causes one warning."""
     return tuple(_guard_page(page) if is_foreign(page.name) else page for page in PAGES.load_all())
 
 
 def is_foreign(name: str) -> bool:
-    """Return True if an installed package brings the page of this name."""
+    """Return True if the page of this name comes from an installed package."""
     return name in PAGES and name not in PAGES.ours
 
 
@@ -43,18 +43,18 @@ def links() -> list[NavigationLink]:
 
 @cache
 def row_parts() -> tuple[RowPart, ...]:
-    """Return what features add to the pages of single rows."""
+    """Return what pages add to the view of a single row."""
     return tuple(page.row for page in pages() if page.row)
 
 
 @cache
 def list_parts() -> tuple[ListPart, ...]:
-    """Return what features add to the list of a run's rows."""
+    """Return what pages add to the list of a run's rows."""
     return tuple(page.rows for page in pages() if page.rows)
 
 
 def owner_of(record: JudgmentRecord | None) -> RowPart | None:
-    """Return the part that shows what was judged; None if the page shows its texts."""
+    """Return the part that shows what was judged; None if the page shows the row's texts."""
     owners = (part for part in row_parts() if record and part.owns and part.owns(record))
     return next(owners, None)
 
@@ -66,12 +66,12 @@ def hidden_fields(record: JudgmentRecord) -> set[str]:
 
 
 def row_data(row: RowContext) -> JsonDict:
-    """Return what all parts add to the data of a row."""
+    """Return what all parts add to a row's data."""
     return merge_data(part.data(row) for part in row_parts() if part.data)
 
 
 def merge_data(added: Iterator[JsonDict]) -> JsonDict:
-    """Merge what parts add; of two values of one name the first one counts."""
+    """Merge what parts add. If several parts add the same name, the first one wins."""
     values: JsonDict = {}
     # values found earlier come last in the merge, so they win
     for data in added:
@@ -80,14 +80,16 @@ def merge_data(added: Iterator[JsonDict]) -> JsonDict:
 
 
 def dimensions_of(configuration: JudgeConfiguration) -> list[JsonDict]:
-    """Return the dimensions of a judge, with their titles and scores."""
+    """Return a judge's dimensions, with titles and scores."""
     lists = (part.dimensions(configuration) for part in list_parts() if part.dimensions)
     return [dimension for dimensions in lists for dimension in dimensions or ()]
 
 
 @jinja2.pass_context
 def fragment(context: Context, part: RowPart | ListPart, template: str) -> Markup:
-    """Render a template of a part in the middle of ours, which it sees."""
+    """Render a part's template inside ours, sharing its context. An error in a plugin's template
+    renders nothing.
+    """
     if not template:
         return Markup("")
     try:
@@ -104,7 +106,7 @@ def fragment(context: Context, part: RowPart | ListPart, template: str) -> Marku
 
 
 def _warn_of(name: str, error: Exception) -> None:
-    """Log, once, which package brings a part that fails."""
+    """Log a warning that names the package whose part failed."""
     if part := PAGES.find(name):
         warn(str(part.error(f"{type(error).__name__}: {error}")))
 
@@ -126,7 +128,7 @@ def _guard_part(name: str, part: AnyPart) -> AnyPart:
 
 
 def _guard(name: str, call: Callable[..., object]) -> Callable[..., object]:
-    """Return a function that returns None if ``call`` fails, after one warning."""
+    """Wrap ``call`` so that it logs a warning and returns None instead of raising."""
 
     @wraps(call)
     def call_guarded(*values: object) -> object:

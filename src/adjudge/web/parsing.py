@@ -12,8 +12,9 @@ _MIXES_THREADS = sys.version_info < (3, 11, 8) or (3, 12) <= sys.version_info < 
 
 
 def parse_one_at_a_time() -> None:
-    """Make threads wait for each other in ``ast.parse``, which Jinja also uses. Else one of them
-    may fail with a SystemError about its depth.
+    """Make ``ast.parse``, which Jinja uses, too, run in one thread at a time.
+
+    Otherwise affected Python versions may raise a SystemError about the recursion depth.
     """
     if not _MIXES_THREADS or hasattr(ast.parse, "__wrapped__"):
         return

@@ -31,7 +31,7 @@ Labels = Mapping[tuple[str, str], Sequence[Label]]
 
 
 class PersonSaid(NamedTuple):
-    """One label, as a page shows it."""
+    """One label, as pages show it."""
 
     annotator: str
     answer: str
@@ -40,13 +40,13 @@ class PersonSaid(NamedTuple):
 
 
 class PeopleSaid(NamedTuple):
-    """Everything that people said about one row."""
+    """All labels of one row, and whether people agree with the judge."""
 
     said: tuple[PersonSaid, ...]
     stand: Stand
 
     def without_names(self) -> PeopleSaid:
-        """Replace annotators' names by numbers and drop their notes."""
+        """Replace annotators' names with numbers, and drop their notes."""
         anonymous = (
             answer._replace(annotator=str(at), note="") for at, answer in enumerate(self.said, 1)
         )
@@ -57,7 +57,7 @@ class PeopleSaid(NamedTuple):
 
 
 class Bin(NamedTuple):
-    """Rows with about the same stated probability."""
+    """Rows with similar stated probabilities."""
 
     stated: float
     rows: int
@@ -65,9 +65,7 @@ class Bin(NamedTuple):
 
 
 def people_by_row(library: Library, place: RunPlace, judge: str) -> Mapping[int, PeopleSaid]:
-    """Map rows, from 1, to what people said about them; empty if the run is too large to be
-    read.
-    """
+    """Return row number, from 1, → labels. Empty without labels, or if the run is too large."""
     if is_large(place) or not holds_labels(place.folder):
         return {}
     return library.get_or_compute(
@@ -76,15 +74,15 @@ def people_by_row(library: Library, place: RunPlace, judge: str) -> Mapping[int,
 
 
 def people_said(place: RunPlace, record: JudgmentRecord) -> PeopleSaid | None:
-    """Like people_by_row, but for one row, and however large the run."""
+    """Like ``people_by_row``, but for one row, and for runs of any size; None without labels."""
     if not holds_labels(place.folder):
         return None
     return _of_record(_labels(place, record.criterion), record)
 
 
 def reliability_of(place: RunPlace, judge: str, criteria: str) -> list[Bin]:
-    """Return how often people confirm verdicts, by stated probability; empty if too few rows have
-    both a probability and a label.
+    """Return how often people confirm verdicts, by stated probability; empty with too few such
+    rows.
     """
     labels = _labels(place, criteria)
     bins: dict[int, list[tuple[float, bool]]] = {}
@@ -145,7 +143,7 @@ def _of_record(labels: Labels, record: JudgmentRecord) -> PeopleSaid | None:
 
 
 def _stand(answers: Mapping[str, int], record: JudgmentRecord) -> Stand:
-    """Compare the judge's verdict with what most people say."""
+    """Compare the judge's verdict with the majority of people."""
     most = max(answers.values(), default=0)
     top_answers = [answer for answer, count in answers.items() if count == most]
     # also for numbers: a score next to a score is not simply right or wrong

@@ -39,7 +39,7 @@ _LARGEST_CRITERIA = 200_000
 
 @dataclass(frozen=True)
 class JobPlan:
-    """Rows, criteria, models and settings of a run that the page starts."""
+    """The rows, criteria, models and settings of a run started from the page."""
 
     data: FoundFile
     criteria: tuple[str, ...]
@@ -58,7 +58,7 @@ class JobPlan:
     custom: Mapping[str, FoundFile]
 
     def to_eval(self) -> str:
-        """Return the eval file. Its paths are absolute, so it may be saved anywhere."""
+        """Return the eval file as YAML. All paths are absolute, so it may be saved anywhere."""
         eval_data = {
             "language": self.language,
             "data": {
@@ -74,9 +74,7 @@ class JobPlan:
 
     @property
     def version(self) -> str:
-        """A hash that changes if something else would be judged: other settings, or a changed file
-        of data or criteria.
-        """
+        """A hash of everything that affects what is judged: settings, data and criteria files."""
         files = [
             self.data.version,
             *(self.custom[name].version for name in self.criteria if name in self.custom),
@@ -103,7 +101,7 @@ class JobPlan:
         return {"check_positional_bias": self.both_orders}
 
     def _criteria_with_kinds(self) -> Iterator[tuple[JsonValue, Kind]]:
-        """Yield each criterion as the eval file names it, with its kind."""
+        """Yield each criterion in eval-file form, with its kind."""
         for name in self.criteria:
             if name in self.custom:
                 path = self.custom[name].path
@@ -116,7 +114,7 @@ class JobPlan:
 
 
 def plan_of(site: Site, form: QueryParams) -> JobPlan:
-    """Read the plan from a form; raise a SetupError for anything that may not be asked for."""
+    """Build the plan from a form. Raises a SetupError for anything that may not be requested."""
     models, criteria = tuple(form.getlist("model")), tuple(form.getlist("criteria"))
     question, kind = form.get("question", "").strip(), form.get("kind") or "direct"
     custom = own_criteria(site.home)
@@ -154,12 +152,12 @@ def plan_of(site: Site, form: QueryParams) -> JobPlan:
 
 
 def own_criteria(home: Path) -> dict[str, FoundFile]:
-    """Return the user's files of criteria, readable or not."""
+    """Return the user's criteria files by name, readable or not."""
     return {name: file for name, file in yaml_files(home).items() if _holds_criteria(file)}
 
 
 def _holds_criteria(file: FoundFile) -> bool:
-    """Return True if a file looks like criteria: it has their keys, and none of eval files or test
+    """Return True if a file looks like criteria: it has their keys, but none of eval files or test
     cases.
     """
     if file.size > _LARGEST_CRITERIA:
@@ -174,7 +172,9 @@ def _holds_criteria(file: FoundFile) -> bool:
 
 @contextmanager
 def new_folder(root: Path, name: str) -> Iterator[Path]:
-    """Make the folder of a new run, with a plain name; remove it again if the block raises."""
+    """Create the folder of a new run, and remove it if the block raises. Raises a SetupError for
+    bad names.
+    """
     if not _NAME.fullmatch(name):
         raise SetupError(
             "{name!r} is not a name for a run: take letters, digits, dots, dashes and "
@@ -198,7 +198,7 @@ def new_folder(root: Path, name: str) -> Iterator[Path]:
 
 
 def suggested_name(data: str) -> str:
-    """Return a name for a run, made of the data's name and the time."""
+    """Return a name for a run, based on the data file and the time."""
     stem = re.sub(r"[^\w.-]+", "-", Path(data).stem).strip("-.")[:40] or "run"
     return f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}"
 
@@ -210,7 +210,7 @@ def _check_criteria(name: str, custom: Mapping[str, FoundFile]) -> str:
 
 
 def _columns(text: str) -> Iterator[tuple[str, str]]:
-    """Read ``field=column`` pairs, separated by commas; a column alone is the judged one."""
+    """Parse ``field=column`` pairs separated by commas. A column alone is that of the response."""
     for part in filter(None, map(str.strip, text.split(","))):
         field, equals, column = part.partition("=")
         # "response" is the field that criteria judge by default
@@ -233,7 +233,7 @@ def _whole(form: QueryParams, name: str, most: int) -> int | None:
 
 
 def trouble_in(file: FoundFile) -> str:
-    """Return why a file of criteria cannot be used; empty if it can."""
+    """Return why a criteria file cannot be used; empty if it can."""
     try:
         read_entries(file.path)
     except AdjudgeError as error:

@@ -26,7 +26,7 @@ _LOOKS_LIKE = re.compile(
 
 
 def render_text(text: str) -> Markup | None:
-    """Render the text; return None if it is plain or too long."""
+    """Render Markdown or JSON as HTML; None if the text is plain or too long."""
     if len(text) > LONGEST:
         return None
     cleaned = visible(text)

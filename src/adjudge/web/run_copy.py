@@ -83,7 +83,7 @@ _FILTERS = {
 
 @dataclass(frozen=True)
 class CopySettings:
-    """Contents of a copy. Keys, folders of this machine and annotators' names are never copied."""
+    """What a copy includes. Keys, local folders and annotators' names are never copied."""
 
     language: str = "en"
     prompts: bool = False
@@ -107,7 +107,7 @@ class CopyFile(NamedTuple):
 
 
 class _CopiedRow(NamedTuple):
-    """A judgment as it is shown next to the list, and its texts."""
+    """A judgment as shown next to the list, and its searchable text."""
 
     row: int
     body: Markup
@@ -116,7 +116,7 @@ class _CopiedRow(NamedTuple):
 
 @dataclass
 class _CopiedPage:
-    """A page of the list while it is being filled."""
+    """A page of the list that is being filled."""
 
     number: int
     lines: list[JudgmentLine] = field(default_factory=list)
@@ -146,7 +146,7 @@ class _CopiedPage:
 
 
 class _CopiedJudge(NamedTuple):
-    """A judge of a run, while its pages are made."""
+    """A judge whose pages are being written."""
 
     place: RunPlace
     name: str
@@ -159,16 +159,18 @@ class _CopiedJudge(NamedTuple):
     views: tuple[SavedView, ...]
 
     def page(self, page: int) -> str:
-        """Return the file name of one of its pages, from 1."""
+        """Return the file name of a page, numbered from 1."""
         return f"{self.place.id}-{self.number}-{page}.html"
 
     def file(self, page: int, part: int) -> str:
-        """Return the name of a file of rows of that page, from 1."""
+        """Return the name of a page's file with rows, numbered from 1."""
         return f"{self.place.id}-{self.number}-{page}-rows-{part}.html"
 
 
 def choose_runs(library: Library, names: Sequence[str]) -> list[RunPlace]:
-    """Return the runs with those names or ids, or all runs if none is named."""
+    """Return the runs with these names or ids, by default all. Raises a SetupError for unknown
+    ones.
+    """
     places = library.scan()
     known_names = {known_names for place in places for known_names in (place.name, place.id)}
     if not places:
@@ -184,7 +186,7 @@ def choose_runs(library: Library, names: Sequence[str]) -> list[RunPlace]:
 
 
 def expected_size(library: Library, places: Sequence[RunPlace], settings: CopySettings) -> CopySize:
-    """Estimate how large a copy will be, from a sample of each judge's rows."""
+    """Estimate the size of a copy from a sample of each judge's rows."""
     rows = left_out = 0
     frame = len(_page("copy_index.html.jinja", settings, runs=[]))
     size = frame
@@ -207,14 +209,14 @@ def expected_size(library: Library, places: Sequence[RunPlace], settings: CopySe
 
 
 def size_text(size: int) -> Message:
-    """Format bytes as kB or MB."""
+    """Format a number of bytes in kB or MB."""
     if size < 1_000_000:
         return Message("{size} kB", size=max(1, round(size / 1_000)))
     return Message("{size:.1f} MB", size=size / 1_000_000)
 
 
 def check_target(folder: Path) -> None:
-    """Refuse a folder that holds something, before rows are read."""
+    """Raise a SetupError if the target exists and is not an empty folder, before rows are read."""
     if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
         raise SetupError("{folder} is not empty: give a new folder for the copy", folder=folder)
 
@@ -222,8 +224,9 @@ def check_target(folder: Path) -> None:
 def write_copy(
     library: Library, places: Sequence[RunPlace], folder: Path, settings: CopySettings
 ) -> int:
-    """Write a copy to a folder that is new or empty, and return how many bytes it has. All of it
-    appears at once, or nothing.
+    """Write a copy to a new or empty folder, and return its size in bytes.
+
+    The copy appears complete or not at all.
     """
     check_target(folder)
     target, size = folder.absolute(), 0
@@ -246,8 +249,8 @@ def write_copy(
 
 
 def zip_copy(library: Library, places: Sequence[RunPlace], settings: CopySettings) -> IO[bytes]:
-    """Like write_copy, but to a temporary .zip file, opened at its beginning; closing deletes
-    it.
+    """Like ``write_copy``, but write a temporary .zip file and return it open at its start; closing
+    deletes it.
     """
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by who sends it
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -260,7 +263,7 @@ def zip_copy(library: Library, places: Sequence[RunPlace], settings: CopySetting
 def copy_files(
     library: Library, places: Sequence[RunPlace], settings: CopySettings
 ) -> Iterator[CopyFile]:
-    """Yield every file of a copy, the list of runs last."""
+    """Yield every file of a copy, the list of runs at the end."""
     listed: list[JsonDict] = []
     for place in places:
         copied: dict[str, list[JsonValue]] = {}
@@ -311,7 +314,7 @@ def _judge_files(
 
 
 def _file_of_rows(judge: _CopiedJudge, page: _CopiedPage, settings: CopySettings) -> CopyFile:
-    """Write the rows that are in no file yet as one file."""
+    """Return a file with the rows that are not in a file yet."""
     name = judge.file(page.number, len({*page.files.values()}) + 1)
     page.files |= {row.row: name for row in page.rows}
     content = _page("copy_rows.html.jinja", settings, bodies=page.rows, name=judge.place.name)
@@ -327,7 +330,7 @@ def _finish(
     start: int,
     copied_rows: int,
 ) -> Iterator[CopyFile]:
-    """Yield the page of the list, preceded by the last of its files if it has any."""
+    """Yield the page of the list, preceded by its last file of rows if it has any."""
     if page.files and page.rows:
         yield _file_of_rows(judge, page, settings)
     end = start + len(page.lines) - 1
@@ -373,8 +376,8 @@ def _finish(
 def _views(
     root: Path, name: str, configuration: JudgeConfiguration, together: Sequence[str]
 ) -> Iterator[SavedView]:
-    """Yield the saved views that a copy can show: without an expression, and sorted by one of its
-    columns.
+    """Yield the saved views that a copy supports: without an expression, and sorted by an available
+    column.
     """
     sortable = (f"{FIELD}{judged_field(configuration)}", "verdict", "criterion", "people", "votes")
     sorts = {*SORTS, *sortable, *(f"{CRITERION}{value}" for value in together)}
@@ -391,7 +394,7 @@ def _views(
 
 
 def _judged_in(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> Iterator[JsonDict]:
-    """Yield the values that the filters of a copy look at, for every judgment of a line."""
+    """Yield the values that a copy's filters use, for each judgment of a line."""
     outcome = (line.status, line.score, line.verdict)
     single = RowJudgment("", line.row - 1, line.id, line.criterion, *outcome, flags=line.flags)
     for judgment in line.group or (single,):
@@ -427,7 +430,7 @@ def _lines(judge: _CopiedJudge, most: int) -> Iterator[JudgmentLine]:
 
 
 def _row_drawing(settings: CopySettings) -> RowDrawing:
-    """Return a function that draws what features show of the rows of a judge."""
+    """Return a function that renders what parts show of a judge's rows."""
     copiers = [part.copier(settings.language) for part in row_parts() if part.copier]
 
     def draw(connection: sqlite3.Connection, record: JudgmentRecord) -> dict[str, object]:
@@ -440,7 +443,7 @@ def _row_drawing(settings: CopySettings) -> RowDrawing:
 def _copied_row(
     judge: _CopiedJudge, row: int, settings: CopySettings, draw: RowDrawing
 ) -> _CopiedRow:
-    """Render one row with its votes, as the page shows it next to the list."""
+    """Render a row with its votes as shown next to the list."""
     record = row_record(judge.place, judge.name, row)
     with reading(judge.place.folder) as connection:
         drawn = draw(connection, record)
@@ -469,7 +472,7 @@ def _sample(judge: _CopiedJudge) -> list[int]:
 
 
 def _some_rows(connection: sqlite3.Connection, judge: str) -> Iterator[int]:
-    """Yield rows spread evenly over a judge's rows; the first and the last are among them."""
+    """Yield row numbers spread evenly over a judge's rows, including the first and last."""
     ends = "SELECT min(number), max(number) FROM judgments WHERE judge = ?"
     low, high = connection.execute(ends, (judge,)).fetchone()
     nearest = "SELECT min(number) + 1 FROM judgments WHERE judge = ? AND number >= ?"
@@ -479,7 +482,7 @@ def _some_rows(connection: sqlite3.Connection, judge: str) -> Iterator[int]:
 
 
 def _surroundings() -> dict[str, object]:
-    """Return the variables that templates of the served page expect, with values for a copy."""
+    """Return the variables that served pages' templates expect, with values for a copy."""
     return {
         "copied": True,
         "root": "",
@@ -497,8 +500,9 @@ def _surroundings() -> dict[str, object]:
 
 
 def _page(template: str, settings: CopySettings, **data: object) -> bytes:
-    """Render a page with its style and script inside, and nothing else that could run or be
-    loaded.
+    """Render a page with inline style and script, and nothing else that could run or be loaded.
+
+    Secrets from the environment are masked.
     """
     style, script = _inline("page.css", "drawing.css"), _inline("copy.js", "drawing.js")
     text = (
@@ -521,7 +525,7 @@ def _page(template: str, settings: CopySettings, **data: object) -> bytes:
 
 @cache
 def _inline(*names: str) -> Markup:
-    """Return files of ours unescaped, to stand inside a page."""
+    """Return our files unescaped, for inclusion in a page."""
     return Markup("\n".join(assets()[name].content.decode() for name in names))  # noqa: S704
 
 

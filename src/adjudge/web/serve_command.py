@@ -176,7 +176,7 @@ def _serve(options: ServeOptions) -> None:
 def text_first_models(
     service: JudgingService, prices: PriceTable, *, cache: bool
 ) -> list[OpenModel]:
-    """Return the models that judge; the embedded one with its adapter for text-first prompts."""
+    """Return the service's models, giving the embedded one its adapter for text-first prompts."""
     from adjudge.runs.builder import open_entry
 
     return [

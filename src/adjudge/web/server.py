@@ -27,8 +27,8 @@ others: before they are needed, and not while a reader waits.
 
 
 class PageServer:
-    """Serves the pages of a folder of runs. Its port is bound when it is created, so its address is
-    known before it serves.
+    """Serves the pages for a folder of runs. The port is bound on creation, so the address is known
+    early.
     """
 
     def __init__(
@@ -56,14 +56,14 @@ class PageServer:
         )
 
     def serve(self, ready: Callable[[str], None]) -> None:
-        """Answer until it is stopped; call ``ready`` with the address."""
+        """Serve until stopped. ``ready`` is called with the address."""
         try:
             self._listening.serve(application(self.site), lambda: self._announce(ready))
         finally:
             self.site.close()
 
     def stop(self) -> None:
-        """End ``serve``, from another thread."""
+        """Make ``serve`` return; called from another thread."""
         self._listening.stop()
 
     def _announce(self, ready: Callable[[str], None]) -> None:

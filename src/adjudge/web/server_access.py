@@ -18,7 +18,7 @@ _LONGEST_PATH = 8_192
 
 @dataclass(frozen=True)
 class ServerAccess:
-    """Address of a server, its further names, and the token that opens it."""
+    """A server's port, additional host names, and the token that opens it."""
 
     port: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
@@ -27,7 +27,7 @@ class ServerAccess:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The Host headers that are answered."""
+        """The Host headers that are accepted."""
         addresses = [
             f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]", *self.names)
         ]
@@ -39,7 +39,7 @@ class ServerAccess:
 
 
 def is_secret(candidate: str | None, secret: str) -> bool:
-    """Compare in constant time."""
+    """Compare with a secret in constant time."""
     return secrets.compare_digest((candidate or "").encode("utf-8", "replace"), secret.encode())
 
 
@@ -49,18 +49,15 @@ def is_too_long(scope: Scope) -> bool:
 
 
 def has_two_lengths(headers: Headers) -> bool:
-    """Return True if a body has a length and also comes in chunks.
+    """Return True if a body has a length and is also chunked.
 
-    Servers differ on where such a body ends, so its end could be taken for somebody else's request
-    (request smuggling).
+    Servers disagree on where such a body ends, which allows request smuggling.
     """
     return "content-length" in headers and "transfer-encoding" in headers
 
 
 def with_headers(send: Send, fixed: Mapping[str, str], usual: Mapping[str, str]) -> Send:
-    """Wrap ``send`` so that every answer has the headers ``fixed``, and the headers ``usual``
-    unless it sets them itself.
-    """
+    """Wrap ``send`` to set the headers ``fixed`` on every response, and ``usual`` where missing."""
 
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":

@@ -90,7 +90,7 @@ class Asset:
 
     @classmethod
     def of(cls, name: str, content: bytes) -> Asset:
-        """Build an asset; its media type follows from the ending of its name."""
+        """Build an asset. Its media type follows from the file extension."""
         return cls(
             content, _TYPES[name[name.rindex(".") :]], hashlib.sha256(content).hexdigest()[:12]
         )
@@ -98,7 +98,7 @@ class Asset:
 
 @cache
 def assets() -> Mapping[str, Asset]:
-    """Map names to the files that are served under them. Nothing else is served."""
+    """Return name → file for everything that is served as a static file."""
     static = _HOME / "static"
     names = (
         "copy.js",
@@ -120,7 +120,7 @@ def assets() -> Mapping[str, Asset]:
 
 
 def _assets_of_pages() -> dict[str, bytes]:
-    """Return the files in the folders ``static`` of pages."""
+    """Return the contents of the pages' ``static`` folders, by name."""
     contents: dict[str, bytes] = {}
     # ours come first among the pages, so they are added last: of two files of one name ours counts
     for page in reversed([registered for registered in pages() if registered.package]):
@@ -159,18 +159,18 @@ class Site:
         self._lock = threading.RLock()
 
     def get_or_create(self, kind: type[T], create: Callable[[], T]) -> T:
-        """Return the object of this kind that lives as long as the server, created on first use."""
+        """Return the server-wide object of this kind, created on first use."""
         with self._lock:
             if kind not in self._singletons:
                 self._singletons[kind] = create()
         return cast(T, self._singletons[kind])
 
     def at_end(self, end: Callable[[], object]) -> None:
-        """Have ``end`` called when the server ends, the last one first."""
+        """Register ``end`` to be called when the server ends, in reverse order."""
         self._endings.append(end)
 
     def close(self) -> None:
-        """End what pages have started."""
+        """End everything that pages have started."""
         while self._endings:
             self._endings.pop()()
 
@@ -185,8 +185,8 @@ class Site:
         return trusted_project(find_project(self.home))
 
     def known_models(self) -> list[str]:
-        """List the models that may be asked from the page: those named when it was started, the
-        project's own, and the embedded one.
+        """Return the models that pages may ask: those named at start, the project's, and the
+        default one.
         """
         names = [*self.models, *([self.project.model] if self.project.model else [])]
         # without the embedded model, the others are enough
@@ -200,24 +200,22 @@ class Site:
         return choice if choice in LANGUAGES else self.language
 
     def refuse_read_only(self, why: Message) -> None:
-        """Raise an HTTPException if nothing may be written."""
+        """Raise an HTTPException if the server is read-only."""
         if self.read_only:
             raise HTTPException(403, why)
 
     def is_shown_first(self, request: Request) -> bool:
-        """Return True if a page may be sent before its figures: to a browser that is not already
-        waiting for them.
+        """Return True if the page may be sent before its figures, i.e. to a browser not yet waiting
+        for them.
         """
         return not wants_json(request) and "wait" not in request.query_params
 
     def must_wait(self, request: Request, place: RunPlace, what: str) -> bool:
-        """Return True if a page is sent first, because finding out ``what`` takes too long for a
-        blank page.
-        """
+        """Return True if the page must be sent first because computing ``what`` takes too long."""
         return self.is_shown_first(request) and self.library.would_wait(place, what)
 
     def answer_first(self, request: Request, data: Mapping[str, object]) -> Response:
-        """Answer with the page without its figures, which it then asks for itself."""
+        """Respond with a page without figures, which then requests them."""
         address = request.url.include_query_params(wait="1")
         return self.answer(
             request, "waiting.html.jinja", {**data, "rest": f"{address.path}?{address.query}"}
@@ -231,9 +229,9 @@ class Site:
         status: int = 200,
         **drawn: object,
     ) -> Response:
-        """Render the page, or return its data if JSON is asked for.
+        """Render the page, or return its data if JSON was requested.
 
-        ``drawn``: what only the template sees, such as pictures and the record that is shown.
+        ``drawn``: variables for the template only, such as charts and the record shown.
         """
         self.answered = time.monotonic()
         language = self.language_of(request)
@@ -260,8 +258,8 @@ class Site:
 
 @cache
 def templates(language: str) -> jinja2.Environment:
-    """Return the template environment. It escapes everything that is put into a page and renders
-    messages in ``language``.
+    """Return the template environment for a language. It escapes all values, and translates
+    messages.
     """
 
     def say(value: object) -> object:
@@ -328,7 +326,7 @@ def templates(language: str) -> jinja2.Environment:
 
 
 def _mark_words(text: str, words: str) -> Markup:
-    """Mark the words that were searched for, in whatever case; everything is escaped."""
+    """Mark the words that were searched for, ignoring case. Everything is escaped."""
     if not words.strip():
         return escape(text)
     parts = re.split(f"({re.escape(words.strip())})", text, flags=re.IGNORECASE)
@@ -339,14 +337,16 @@ def _mark_words(text: str, words: str) -> Markup:
 
 
 def _loader() -> jinja2.BaseLoader:
-    """Find our templates by their names, and those of other pages below the name of their page."""
+    """Return a loader for our templates by name, and for other pages' templates under the page's
+    name.
+    """
     loaders = {page.name: jinja2.PackageLoader(page.package) for page in pages() if page.package}
     return jinja2.ChoiceLoader([jinja2.PackageLoader("adjudge.web"), jinja2.PrefixLoader(loaders)])
 
 
 def compile_template(environment: jinja2.Environment, name: str) -> None:
-    """Compile a template before a page needs it. One of an installed package that cannot be
-    compiled is a warning; its page answers with the error.
+    """Compile a template ahead of time. A broken template from a package only causes a warning
+    here.
     """
     try:
         environment.get_template(name)
@@ -357,7 +357,7 @@ def compile_template(environment: jinja2.Environment, name: str) -> None:
 
 
 def _step_link(steps: JsonObject | None) -> Callable[[int], str]:
-    """Return a function that links to a step: on the page, or in the stretch of the list that holds
+    """Return a function that links to a step, on this page or in the range of steps that includes
     it.
     """
 
@@ -371,52 +371,52 @@ def _step_link(steps: JsonObject | None) -> Callable[[int], str]:
 
 
 def _section(request: Request) -> str:
-    """Return the entry of the top bar that a page belongs to."""
+    """Return the top-bar entry that a page belongs to."""
     section = str(request.url.path).removeprefix(request.scope["root_path"]).split("/")[1:2]
     return "runs" if section in ([""], ["run"], ["compare"]) else "".join(section).split("-")[0]
 
 
 def theme_of(request: Request) -> str:
-    """Return the theme chosen in the page, light or dark; empty if the browser decides."""
+    """Return the chosen theme, light or dark; empty if the browser decides."""
     theme = request.cookies.get(THEME_COOKIE, "")
     return theme if theme in THEMES else ""
 
 
 def site_of(request: Request) -> Site:
-    """Return the site that a request came to."""
+    """Return the site that serves this request."""
     site: Site = request.app.state.site
     return site
 
 
 def place_of(request: Request) -> RunPlace:
-    """Find the run that an address names."""
+    """Return the run named by the address."""
     return site_of(request).library.find(request.path_params["run"])
 
 
 def asked_for(request: Request) -> dict[str, str]:
-    """Return the query of an address, without ``wait``, which only says how it is answered."""
+    """Return the query without ``wait``, which only affects how it is answered."""
     return {name: value for name, value in request.query_params.items() if name != "wait"}
 
 
 def address_of(request: Request, path: str, query: Mapping[str, object] | None = None) -> str:
-    """Build an address of the page, as the browser knows it."""
+    """Build the address of a page as the browser knows it."""
     return f"{request.scope['root_path']}{path}{'?' if query else ''}{urlencode(query or {})}"
 
 
 def lead_to(answer: Response, address: str) -> Response:
-    """Return the answer to a form, after which the browser goes to ``address``."""
+    """Make the browser go to ``address`` after this response."""
     answer.headers["hx-redirect"] = address
     return answer
 
 
 def wants_json(request: Request) -> bool:
-    """Return True if a script asks, not a browser."""
+    """Return True if the client accepts JSON but not HTML."""
     accepted = request.headers.get("accept", "")
     return "application/json" in accepted and "text/html" not in accepted
 
 
 def _render_messages(data: object, language: str) -> object:
-    """Return ``data`` with its messages in ``language``."""
+    """Return ``data`` with its messages translated."""
     match data:
         case Message():
             return data.render(language)
@@ -428,7 +428,7 @@ def _render_messages(data: object, language: str) -> object:
 
 
 def _bytes(text: str) -> bytes:
-    """Encode text for sending; half of a surrogate pair becomes a question mark."""
+    """Encode text as UTF-8, replacing lone surrogates with question marks."""
     # texts of models may hold half a surrogate pair, which UTF-8 cannot express
     return text.encode("utf-8", "replace")
 
@@ -436,13 +436,13 @@ def _bytes(text: str) -> bytes:
 def _query(
     values: QueryParams | Mapping[str, object], changed: Mapping[str, object] | None = None
 ) -> str:
-    """Encode the query of an address with some of it changed; empty values are left out."""
+    """Encode a query with some values changed; empty values are left out."""
     query = {**dict(values), **(changed or {})}
     return urlencode({name: part for name, part in query.items() if part not in (None, "")})
 
 
 def _clock(seconds: float) -> str | Message:
-    """Format hours, minutes and seconds, as many as it takes; below ten seconds with a fraction."""
+    """Format a duration as h:mm:ss or m:ss, below ten seconds as seconds with a fraction."""
     hours, within_hour = divmod(int(seconds), 3600)
     if hours:
         return f"{hours}:{within_hour // 60:02}:{within_hour % 60:02}"

@@ -12,7 +12,7 @@ DEFAULT_USD = 1.0
 
 
 class Share:
-    """A part of the budget that is set aside for one use; settled once, with its actual cost."""
+    """A reserved part of the budget, settled once with the actual cost."""
 
     def __init__(self, spending: Spending, usd: float) -> None:
         self.usd = usd
@@ -20,14 +20,12 @@ class Share:
         self._spending = spending
 
     def settle(self, spent: float) -> None:
-        """Give back what was not spent. If more was spent than was set aside, that is counted
-        too.
-        """
+        """Release what was not spent. Overspending is also counted."""
         self._spending.settle(self, spent)
 
 
 class Spending:
-    """Counts what is spent and what is set aside. Thread-safe."""
+    """Tracks what is spent and what is reserved. Thread-safe."""
 
     def __init__(self, max_usd: float = DEFAULT_USD, prices: PriceTable | None = None) -> None:
         self.max_usd = max_usd
@@ -67,7 +65,9 @@ class Spending:
             return share
 
     def settle(self, share: Share, spent: float) -> None:
-        """Count the cost of a share and release the rest of it."""
+        """Count a share's cost and release the rest. Further calls for the same share do
+        nothing.
+        """
         with self._lock:
             # a second call for the same share does nothing
             if share in self._open:

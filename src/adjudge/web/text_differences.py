@@ -16,13 +16,13 @@ Part = tuple[str, str]
 
 
 def line_difference(old: str, new: str) -> list[str]:
-    """Return the changed lines as a unified diff, without its head."""
+    """Return the changed lines as a unified diff without its header."""
     lines = difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2)
     return list(lines)[2:]
 
 
 def word_difference(old: str, new: str) -> list[Part]:
-    """Split both texts into parts that are the same, gone or new, word by word."""
+    """Split two texts into parts that are the same, gone or new, word by word."""
     old_words, new_words = _WORDS.findall(old), _WORDS.findall(new)
     parts: list[Part] = []
     counts = Counter(new_words)

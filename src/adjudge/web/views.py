@@ -34,18 +34,20 @@ class SavedView(NamedTuple):
 
     @property
     def judge(self) -> str:
-        """The judge of the list; empty if the address named none."""
+        """The judge of the list; empty if the view names none."""
         return dict(parse_qsl(self.query)).get("judge", "")
 
 
 def view_query(query: Iterable[tuple[str, str]]) -> str:
-    """Return the part of an address that a view saves."""
+    """Return the part of a query that views save."""
     values = dict(query)
     return urlencode({name: values[name] for name in _KEPT if values.get(name)})
 
 
 def read_views(root: Path) -> list[SavedView]:
-    """Read the views of a folder, sorted by name."""
+    """Return a folder's views sorted by name. Raises a RunError if the file is not what we
+    write.
+    """
     path = root / FILE
     try:
         # the folder may come from anybody
@@ -65,7 +67,7 @@ def read_views(root: Path) -> list[SavedView]:
 
 
 def save_view(root: Path, name: str, query: str) -> None:
-    """Save a view; one of that name is replaced."""
+    """Save a view, replacing one of the same name."""
     if not query:
         raise SetupError("there is nothing to save: filter or sort the list first")
     _change(root, lambda known: {**known, _check_name(name): query})

@@ -137,7 +137,9 @@ def check(options: CheckOptions, flags: Flags) -> int:
 
 
 def _failed_checks(outcome: RunOutcome) -> ExitCode:
-    """Return 4 if a row fails a check, as test runners do, unless a gate says how many may fail."""
+    """Return 4 if a row fails a check, like test runners do. With gates, return 0: they decide how
+    many may fail.
+    """
     report = outcome.report()
     if report.gates:
         return ExitCode.OK
@@ -153,7 +155,7 @@ def _failed_checks(outcome: RunOutcome) -> ExitCode:
 
 
 def _critic(options: CheckOptions, flags: Flags) -> AspectEntry:
-    """Return the judge of a criterion that a model decides."""
+    """Return the entry for a criterion that a model decides."""
     definition = _definition(options.criterion, options.aspect_name, flags.language)
     name = options.aspect_name or _criterion_name(options.criterion or "", flags)
     return AspectEntry(
@@ -165,7 +167,7 @@ def _critic(options: CheckOptions, flags: Flags) -> AspectEntry:
 
 
 def _question(options: CheckOptions, flags: Flags) -> DirectEntry:
-    """Return the judge of a criterion whose good answer is no. It is asked as a question."""
+    """Return the entry for a criterion whose good answer is no; it is phrased as a question."""
     criteria = yes_no_criteria(
         _definition(options.criterion, options.aspect_name, flags.language), is_yes_good=False
     )
@@ -178,7 +180,9 @@ def _question(options: CheckOptions, flags: Flags) -> DirectEntry:
 
 
 def _program(options: CheckOptions, expected: tuple[Expectation, ...]) -> CheckEntry:
-    """Return the judge that is a program. No model is asked."""
+    """Return the entry for checks without a model. Raises a UsageError if a criterion was typed,
+    too.
+    """
     if options.criterion or options.aspect_name:
         raise UsageError(
             Message(
@@ -190,7 +194,7 @@ def _program(options: CheckOptions, expected: tuple[Expectation, ...]) -> CheckE
 
 
 def _expectations(options: CheckOptions) -> tuple[Expectation, ...]:
-    """Return the checks that were typed."""
+    """Return the checks given on the command line."""
     definitions: list[object] = [{"contains": text} for text in options.contains]
     definitions += [{"regex": pattern} for pattern in options.regex]
     definitions += [{"equals": options.equals}] if options.equals is not None else []
@@ -208,8 +212,8 @@ def _expectations(options: CheckOptions) -> tuple[Expectation, ...]:
 
 
 def _criterion_name(criterion: str, flags: Flags) -> str:
-    """Return the criterion's text as its name, unless the run that is continued or compared with
-    has another name for it.
+    """Return the criterion's text, or the name that it already has in the run to resume or to
+    compare with.
     """
     folders = (flags.run, flags.not_worse_than, flags.baseline)
     for folder in (Path(path) for path in folders if path is not None and holds_run(Path(path))):

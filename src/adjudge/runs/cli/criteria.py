@@ -38,9 +38,7 @@ _ASKING = {"test": "runs.cli.goldens", "improve": "features.bench.improvement_co
 
 
 class _Commands(CommandGroup):
-    """Loads `improve` and `test` only when they are called: they ask models, and the others do
-    not.
-    """
+    """Loads `improve` and `test` only when they are called, since only they ask models."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *_ASKING]

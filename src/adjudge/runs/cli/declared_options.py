@@ -46,7 +46,7 @@ def type_of(field: Field[object]) -> Type[object]:
 
 
 def declared_option(field: Field[object]) -> Callable[[F], F]:
-    """Return the option of a declared setting. Type, default and help are those of the setting."""
+    """Return the option of a declared setting, which supplies its type, default and help."""
     kind, bare = type_of(field), field.metadata["bare"]
     names = field.metadata["option"] or (f"--{field.name.replace('_', '-')}",)
     more = _click_settings(kind)
@@ -108,7 +108,7 @@ def _click_settings(kind: Type[object]) -> dict[str, Any]:
 
 
 def typed_value(field: Field[object], typed: Any) -> object:
-    """Return a typed value in the form that the entry takes."""
+    """Convert a typed value to the form that the setting's entry takes."""
     kind = type_of(field)
     if isinstance(kind, Many) and kind.commas:
         names = (name.strip() for word in typed for name in word.split(","))

@@ -23,7 +23,7 @@ _MOST_REFUSED = 5
 def estimated(
     outcome: RunOutcome, *, fork_of: Path | None = None, retry_failed: bool = False
 ) -> CostEstimate:
-    """Estimate the run. Rows that cannot be judged are printed, as in a real run."""
+    """Estimate a run. Rows that cannot be judged are reported, as in a real run."""
     cost_estimate = estimate(
         outcome.plan,
         RunDisplay(outcome, quiet=True).show,
@@ -115,7 +115,10 @@ def _show_saving(saving: ExpectedSaving) -> None:
 
 
 def _show_batches(found: CostEstimate) -> None:
-    """Print the number of batches and what they save. Repairs are asked one by one, but are few."""
+    """Print the possible number of batch rounds, and what batches cost and save.
+
+    Repairs are not asked in batches, but there are few.
+    """
     echo(Message("rounds of batches: {span}", span=_span(1, found.rounds)))
     if found.usd[1]:
         low, high = found.batch_usd

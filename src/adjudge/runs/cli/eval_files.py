@@ -21,7 +21,7 @@ def open_eval_file(
     is_limited: bool,
     prices: Path | None = None,
 ) -> EvalFile:
-    """Like ``open_eval``, but with the project's defaults, and asking at the terminal."""
+    """Like ``open_eval``, but with the project's defaults, and asking for trust at the terminal."""
     with asking(ask_for_trust):
         return open_eval(
             path,

@@ -95,9 +95,10 @@ _IN_MEMORY = 1_000_000
 
 
 class JudgmentSpool:
-    """The judgments of a run in the order of the rows, whatever order they came in.
+    """Stores the judgments of a run, and iterates over them in row order.
 
-    Only their positions are held in memory.
+    Up to 1 MB is kept in memory; beyond that, only positions are, and the judgments go to a
+    temporary file.
     """
 
     def __init__(self) -> None:
@@ -130,7 +131,7 @@ class JudgmentSpool:
 
 
 def _close(file: SpooledTemporaryFile[bytes]) -> None:
-    """Close the file. A full disk does not matter any more."""
+    """Close the file, ignoring errors such as a full disk."""
     with suppress(OSError):
         file.close()
 
@@ -147,7 +148,7 @@ def eval_file_from_flags(
     given: Mapping[str, str | Sequence[str]] | None = None,
     models: Sequence[str] | None = None,
 ) -> EvalFile:
-    """Return the eval file that a command's options stand for."""
+    """Build the eval file that is equivalent to a command's options."""
     model_names = flags.model if models is None else models
     return EvalFile(
         data=data,
@@ -169,7 +170,9 @@ def eval_file_from_flags(
 def data_entry(
     flags: Flags, file: Path | None, columns: Mapping[str, str], responses: Sequence[str] = ()
 ) -> DataEntry:
-    """Return the rows that were named; without a file, none are read."""
+    """Return the entry for the rows in ``file``. Raises a UsageError if --id was typed without a
+    file.
+    """
     if flags.id and file is None:
         raise UsageError(Message("--id is a column of rows: give them with --file"))
     return DataEntry(
@@ -183,7 +186,7 @@ def data_entry(
 def prepare_run(
     file: EvalFile, flags: Flags, api_key: str | None = None, outputs: Sequence[Path] | None = None
 ) -> Plan:
-    """Return the plan of the file. It is stored with the run, for ``adjudge resume``.
+    """Resolve the file to a plan. If the run is kept, add the facts that ``adjudge resume`` needs.
 
     ``outputs``: the files that a resumed run writes, if they differ from ``--output``.
     """
@@ -202,7 +205,7 @@ def prepare_run(
 
 
 def _facts(plan: Plan, file: EvalFile, outputs: Sequence[Path] | None) -> JsonDict:
-    """Return the facts to keep. ``file``: as it was typed, before its criteria were looked up."""
+    """Return the facts to store. ``file``: as typed, before its criteria were looked up."""
     from adjudge.runs.cli.stored_options import facts_to_keep  # loaded only if a run is kept
 
     code = plan.file.code
@@ -214,8 +217,8 @@ def _facts(plan: Plan, file: EvalFile, outputs: Sequence[Path] | None) -> JsonDi
 
 
 def with_weights(make: Callable[[], Plan]) -> Plan:
-    """Return the plan of ``make``. If it needs weights that were never pulled, pull them first,
-    with a notice.
+    """Return ``make()``. If it lacks weights that were never pulled, pull them with a notice and
+    call it again.
     """
     try:
         return make()
@@ -230,11 +233,11 @@ def with_weights(make: Callable[[], Plan]) -> Plan:
 def outcome_for(
     plan: Plan, flags: RowFlags, shown: int = ENTRIES, *, is_good_known: bool = False
 ) -> RunOutcome:
-    """Return the run's outcome, still empty.
+    """Return an empty outcome for the run.
 
-    An impossible gate on the command line is a usage error. A limit below the number of rows that
-    are judged already does not drop any. ``is_good_known``: the user said which answer is the good
-    one.
+    An impossible gate on the command line is a usage error. If more rows are already judged than
+    the limit allows, all of them are kept, with a notice. ``is_good_known``: the user named the
+    good answer.
     """
     full_plan = plan.keeping_rows()
     if full_plan is not plan:
@@ -265,7 +268,7 @@ def outcome_for(
 
 
 def check_resumed(folder: Path | None, *, resume: bool) -> None:
-    """Raise if there is no run to resume."""
+    """Raise if ``resume`` is set but there is no run to resume."""
     if resume and folder is None:
         raise UsageError(Message("--resume needs to know which run: add --run FOLDER"))
     if resume and folder is not None and not holds_run(folder) and kept_facts(folder) is None:
@@ -274,7 +277,10 @@ def check_resumed(folder: Path | None, *, resume: bool) -> None:
 
 @contextmanager
 def resumable(folder: Path | None) -> Iterator[None]:
-    """Add the command that resumes the run to whatever stops it early."""
+    """Add to the error that stops a run how to resume it.
+
+    ``BatchesOpen`` passes unchanged, as do exhausted budgets and stops of a run without a folder.
+    """
     place = shlex.quote(str(folder))
     try:
         yield
@@ -304,7 +310,7 @@ def resumable(folder: Path | None) -> Iterator[None]:
 
 
 def say_stopping(folder: Path | None, output: Output) -> None:
-    """Print what happens after the first interrupt, and how to resume."""
+    """Print what the first Ctrl-C does, and how to resume."""
     what = (
         Message(
             "Stopping: nothing more is sent; what is under way is waited for, and what was judged "
@@ -321,8 +327,8 @@ def say_stopping(folder: Path | None, output: Output) -> None:
 
 
 class RunDisplay:
-    """The terminal output of a run while it goes on. ``keeps``: remember the judgments, for a
-    command that prints each of them.
+    """Shows the progress of a run in the terminal. ``keeps``: store the judgments, for commands
+    that print each one.
     """
 
     def __init__(
@@ -383,7 +389,7 @@ class RunDisplay:
                 self.show(event)
 
     def show(self, event: Event) -> None:
-        """Count an event, and show it if it is of interest."""
+        """Record an event, pass it to the listeners, and print it if users should see it."""
         self.outcome.see(event)
         for listener in self.listeners:
             listener.on_event(event)
@@ -404,10 +410,10 @@ class RunDisplay:
 
 
 def judge_all(display: RunDisplay, prepare: Callable[[], None] | None = None) -> JudgmentSpool:
-    """Execute the run and return its judgments in the order of the rows.
+    """Execute the run and return its judgments in row order.
 
-    If it is stopped early, return those made so far: they are paid for. ``prepare`` is called once
-    the rows can be read.
+    If it stops early without a folder to keep them in, return the judgments made so far, since they
+    are paid for. ``prepare`` is called once the rows can be read.
     """
     outcome = display.outcome
     try:
@@ -438,8 +444,8 @@ def _mark_stopped(halt: BaseException, outcome: RunOutcome) -> None:
 
 
 def note_halt(halt: RunStopped, outcome: RunOutcome) -> None:
-    """Like ``_mark_stopped``, but for a run that is kept: report all that its folder holds. The
-    caller raises ``halt``, which says how to resume.
+    """Like ``_mark_stopped``, but for a run with a folder: report everything in it. The caller
+    raises ``halt``, which says how to resume.
     """
     outcome.read_folder()
     outcome.stopped = _halt_message(halt.__cause__ or halt, outcome)
@@ -463,7 +469,7 @@ def _halt_message(halt: BaseException, outcome: RunOutcome) -> Message:
 
 
 def _limit(text: str) -> str:
-    """Return a limit in words: max_usd=0.5 is $0.5."""
+    """Return a limit as users read it, e.g. "$0.5" for "max_usd=0.5"."""
     name, _, value = text.partition("=")
     match name:
         case "max_usd":
@@ -476,7 +482,9 @@ def _limit(text: str) -> str:
 
 
 def _done(outcome: RunOutcome) -> Message:
-    """Return the progress: "11 of 300 rows" if a row has one judgment."""
+    """Return the progress, e.g. "11 of 300 rows". Counts judgments if rows have several, and leaves
+    out an unknown total.
+    """
     done, total, judgments_per_row = (
         outcome.judgments,
         outcome.plan.total(),
@@ -492,8 +500,8 @@ def _done(outcome: RunOutcome) -> Message:
 
 
 def follow_run(plan: Plan, *, quiet: bool) -> int:
-    """Execute a run whose judgments another program reads. Return the number of rows that could not
-    be judged.
+    """Execute a run whose judgments another program reads. Return how many rows could not be
+    judged.
     """
     outcome = RunOutcome(plan)
     display = RunDisplay(outcome, quiet=quiet)
@@ -518,8 +526,8 @@ def finish(
 ) -> int:
     """Write and show the results, and return the exit code.
 
-    ``aggregates``: for the JSON, one per row that was judged by several criteria. A run that can be
-    resumed is not written to a file before it is complete.
+    ``aggregates``: for the JSON, one per row judged by several criteria. No output file is written
+    for a halted run that can be resumed.
     """
     report, rows = outcome.report(), judgments_of(outcome, judged)
     output = None if outcome.halted else output
@@ -536,7 +544,7 @@ def finish(
 
 
 def kept_in(folder: Path | None) -> JsonDict | None:
-    """Return the run folder, for the JSON."""
+    """Return the run's data for ``--json``; None if the run is not kept."""
     if folder is None:
         return None
     from adjudge.runs.cli.run_data import run_with_configuration  # loaded only where a run is kept
@@ -547,8 +555,8 @@ def kept_in(folder: Path | None) -> JsonDict | None:
 def _write_results(
     rows: Reiterable[JudgmentRecord], report: Report, output: Path
 ) -> RunError | None:
-    """Write the rows to ``output``. Return the error instead of raising it: the results are paid
-    for and should be shown in any case.
+    """Write the rows to ``output``. An OSError is returned as a RunError, not raised: results that
+    are paid for should still be shown.
     """
     from adjudge.runs.exporters.pages import write_html, write_markdown
 
@@ -568,7 +576,9 @@ def _write_results(
 
 
 def judgments_of(outcome: RunOutcome, judged: Iterable[JudgmentDone]) -> Reiterable[JudgmentRecord]:
-    """Return the judgments for a report. If a kept run halted, return all that its folder holds."""
+    """Return the judgments as records for the report. For a halted run with a folder, return
+    everything in the folder.
+    """
     folder = outcome.plan.folder
     if outcome.halted and folder is not None:
         from adjudge.runs.folder import records_of  # loaded only if a kept run halts
@@ -588,7 +598,7 @@ def show_end(
     report: Report,
     files: Sequence[Path | ObjectFile] = (),
 ) -> None:
-    """Print the end of a command that judged."""
+    """Print the final summary of a command that judges."""
     ending = RunEnding(
         report=report,
         stopped=outcome.stopped,

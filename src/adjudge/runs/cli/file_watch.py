@@ -25,7 +25,7 @@ Stamp = tuple[int, int] | None
 
 @dataclass
 class OnChange:
-    """An eval file that is run again after every change."""
+    """Runs an eval file again after every change."""
 
     path: Path
     load: Callable[[], EvalFile]
@@ -33,7 +33,7 @@ class OnChange:
     _code: int = field(default=ExitCode.OK, init=False)
 
     def run(self) -> int:
-        """Repeat until Ctrl-C. Return the exit code of the last run."""
+        """Repeat until Ctrl-C; return the exit code of the last run."""
         watched = self._watched_files()
         while True:
             stamps_before_run = _stamps(watched)
@@ -53,8 +53,9 @@ class OnChange:
             echo(Message("adjudge: {error}", error=error), err=True)
 
     def _watched_files(self) -> list[Path]:
-        """Return the files that decide the result. It is only the eval file while that is
-        unreadable.
+        """Return the files that affect the result, or only the eval file if it cannot be loaded.
+
+        Raises a SetupError for rows from standard input or an object store.
         """
         try:
             file = self.load()
@@ -92,8 +93,8 @@ def _stamp(path: Path) -> Stamp:
 
 
 def _wait_for_change(paths: list[Path], before: list[Stamp]) -> None:
-    """Wait until something has changed and nothing changes any more: a file may be written in
-    several steps.
+    """Wait until something has changed and files are stable again: a file may be written in several
+    steps.
     """
     stamps, gone = _stamps(paths), Counter[Path]()
     while True:
@@ -113,7 +114,7 @@ def _wait_for_change(paths: list[Path], before: list[Stamp]) -> None:
 
 
 def _say_gone(missing: list[Path], looks: Counter[Path]) -> None:
-    """Print each file once that has been missing for longer than an editor takes to save it."""
+    """Print the files that have been missing for longer than an editor's save takes, each once."""
     looks.update(missing)
     for path in missing:
         if looks[path] == _LOOKS_A_SECOND:

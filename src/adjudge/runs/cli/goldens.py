@@ -145,7 +145,7 @@ def _summary(criteria: int, codes: list[ExitCode]) -> Message:
 
 
 class _Allowance:
-    """The money for all criteria of a file together."""
+    """The money left for all criteria in a file."""
 
     def __init__(self, max_usd: float | None, prices: PriceTable) -> None:
         self._left, self.prices = max_usd, prices

@@ -50,7 +50,7 @@ class Argument(click.Argument):
 
 
 class Helpful(click.Command):
-    """A command whose help is in the reader's language, and lists its arguments."""
+    """A command whose help is translated and lists its arguments."""
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         pieces = _with_values(" ".join(self.collect_usage_pieces(ctx)), ctx)
@@ -62,12 +62,12 @@ class Helpful(click.Command):
         click.Command.format_help_text(self._translate(ctx), ctx, formatter)
 
     def get_short_help_str(self, limit: int = 45) -> str:
-        """Return the first sentence of the help, as far as there is room."""
+        """Return the first sentence of the translated help, shortened to ``limit`` characters."""
         translated = self._translate(click.get_current_context(silent=True))
         return click.Command.get_short_help_str(translated, limit)
 
     def _translate(self, ctx: click.Context | None) -> click.Command:
-        """Return the command with its help in the reader's language."""
+        """Return a copy of the command with translated help."""
         translated = copy(self)
         translated.help = _translate_help(self.help or "", ctx)
         return translated
@@ -92,10 +92,10 @@ class Helpful(click.Command):
 
 
 class HelpfulGroup(Helpful, click.Group):
-    """A group of commands, listed in the reader's language."""
+    """A group whose list of commands is translated."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List each command with the first sentence of its help."""
+        """List each command with the first sentence of its help, if it fits."""
         names = self.list_commands(ctx)
         room = formatter.width - 6 - max(map(len, names), default=0)
         commands = ((name, self.get_command(ctx, name)) for name in names)
@@ -113,7 +113,7 @@ def write_commands(
 
 
 def help_texts(command: click.Command, ctx: click.Context) -> Iterator[str]:
-    """Yield every text in the help of a command, and of its subcommands."""
+    """Yield every help text of a command and its subcommands."""
     yield from map(_key, _paragraphs(command.help or ""))
     yield from _VALUE.findall(" ".join(command.collect_usage_pieces(ctx)))
     for param in command.get_params(ctx):
@@ -140,7 +140,9 @@ def _write(
 
 
 def _option(option: click.Option, ctx: click.Context) -> tuple[str, str] | None:
-    """Return an option's names and its help. Click appends the default in brackets."""
+    """Return an option's names and translated help, or None if it is hidden. Click appends the
+    default in brackets.
+    """
     translated = copy(option)
     translated.help = _say(term(CONTEXT, option.help or ""), ctx)
     record = translated.get_help_record(ctx)

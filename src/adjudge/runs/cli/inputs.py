@@ -24,7 +24,7 @@ _OPTIONS = {"user_input": "--user-input", "reference": "--reference", "contexts"
 
 @contextmanager
 def as_usage_error() -> Iterator[None]:
-    """Turn a SetupError about something that was typed into a usage error."""
+    """Turn a SetupError caused by something the user typed into a usage error."""
     try:
         yield
     except SetupError as error:
@@ -32,7 +32,7 @@ def as_usage_error() -> Iterator[None]:
 
 
 def check_criteria(run: Path, criteria: str | None) -> None:
-    """Raise if a run without results for ``criteria`` does not have these criteria at all."""
+    """Raise a usage error if the run has no criteria of this name. None is accepted."""
     from adjudge.trust.labels.scales import (
         label_scale,  # not loaded by those who have no labels
     )
@@ -43,14 +43,14 @@ def check_criteria(run: Path, criteria: str | None) -> None:
 
 
 def is_rows(file: Path | None) -> bool:
-    """Return True if the file holds rows rather than one text. Standard input by ``--file -`` is
-    rows.
-    """
+    """Return True if the file holds rows, not a single text. ``--file -`` always means rows."""
     return file is not None and (str(file) == STDIN or file.suffix.lower() in DATA_FILES)
 
 
 def rows_in(text: str | None, file: Path | None) -> Path | None:
-    """Return the file if it holds rows."""
+    """Return the file if it holds rows, else None. Raises a UsageError unless exactly one of text
+    and file is given.
+    """
     if (text is None) == (file is None):
         raise UsageError(
             Message(
@@ -63,12 +63,14 @@ def rows_in(text: str | None, file: Path | None) -> Path | None:
 def texts_in(
     text: str | None, file: Path | None, judged: str = "response", encoding: str | None = None
 ) -> list[Instance]:
-    """Return the one text that was typed, or read from standard input or a file."""
+    """Return the single text to judge, typed or read from a file or standard input; empty if the
+    file holds rows.
+    """
     return [] if is_rows(file) else [Instance(fields={judged: _text(text, file, encoding)})]
 
 
 def refuse_files(texts: Sequence[str]) -> None:
-    """Refuse names of data files in place of texts: the names themselves would be judged."""
+    """Raise if all texts are names of data files, because the names themselves would be judged."""
     if texts and all(map(is_data_file, texts)):
         refuse_document(Path(texts[0]))
         raise UsageError(
@@ -81,8 +83,8 @@ def refuse_files(texts: Sequence[str]) -> None:
 
 
 def check_given(criteria: Criteria, fields: Collection[str]) -> None:
-    """Raise an error that names the option for a field that the criterion reads and the input
-    lacks.
+    """Raise if a field that the criterion reads is missing. The error names the option that
+    provides it.
     """
     judged_field = criteria.to_evaluate_field
     for name in criteria.context_fields or ():
@@ -105,7 +107,11 @@ def check_given(criteria: Criteria, fields: Collection[str]) -> None:
 
 
 def columns_from(given: Sequence[str], judged: str = "response") -> dict[str, str]:
-    """Return field → column. ``NAME`` is the judged column; ``FIELD=COLUMN`` is any other."""
+    """Return field → column. ``NAME`` is the judged field's column, ``FIELD=COLUMN`` that of
+    another field.
+
+    Raises a UsageError if a field gets two columns.
+    """
     columns: dict[str, str] = {}
     for field, equals, column in (item.partition("=") for item in given):
         name, column_name = (field, column) if equals else (judged, field)

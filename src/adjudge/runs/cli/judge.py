@@ -255,7 +255,7 @@ def _criteria(
 
 
 def _is_plain_question(criteria: Criteria) -> bool:
-    """Return True if the criterion was typed as a question, whose good answer is yes by default."""
+    """Return True if the criterion was typed as a question; by default its good answer is yes."""
     return criteria.is_yes_good and not criteria.title
 
 
@@ -265,7 +265,9 @@ def _ready_made(name: str, kind: Kind, language: str) -> Criteria:
 
 
 def _judged_field(criteria: Sequence[Criteria], given: Collection[str]) -> str:
-    """Return the field of the judged text, or of a column that is named without a field."""
+    """Return the field that the first criterion judges. Raises a UsageError if an option already
+    provides it.
+    """
     field = criteria[0].to_evaluate_field
     if field in given:
         raise UsageError(
@@ -281,8 +283,8 @@ def _judged_field(criteria: Sequence[Criteria], given: Collection[str]) -> str:
 def _complete(
     texts: list[Instance], given: Collection[str], criteria: Sequence[Criteria]
 ) -> list[Instance]:
-    """Raise an error that names the option for a field that a criterion reads and a text alone
-    lacks.
+    """Return the texts. Raises an error that names the option to use if a criterion reads a field
+    that they lack.
     """
     for instance in texts:
         for criterion in criteria:
@@ -293,8 +295,8 @@ def _complete(
 def _by_row(
     judged: Iterable[JudgmentDone], criteria: int
 ) -> Iterator[tuple[int, list[int], list[DirectInstanceResult]]]:
-    """Yield each row that has a result by every criterion: its position, the numbers of its
-    judgments from 1, and its results.
+    """Yield each row with results for all criteria: its position, its judgments' numbers from 1,
+    and its results.
     """
     for place, row in groupby(judged, lambda judgment: judgment.row):
         numbered_results = [(judgment.number + 1, judgment.result) for judgment in row]

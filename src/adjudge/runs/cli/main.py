@@ -91,7 +91,7 @@ class LazyCommands(HelpfulGroup):
     """Loads only the command that is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """List our own commands in the order people meet them. ``adjudge plugins`` lists the
+        """Return the built-in commands in the order of the help. ``adjudge plugins`` lists the
         others.
         """
         return list(COMMANDS.ours)
@@ -116,14 +116,14 @@ class LazyCommands(HelpfulGroup):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        """Set the typed language first, for errors that come before it is parsed."""
+        """Set the language from the raw arguments, so that parsing errors are translated, too."""
         extra["obj"] = extra.get("obj") or output_of(args)
         return super().make_context(info_name, args, parent, **extra)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Suggest a command if there is none of this name."""
+        """Suggest a similar command if this one does not exist."""
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(_unknown_command(args[0]))
         return super().resolve_command(ctx, args)
@@ -151,7 +151,7 @@ class LazyCommands(HelpfulGroup):
         return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands from the table: none is loaded to be listed."""
+        """List the commands from ``GROUPS``, without loading any."""
         write_commands(GROUPS, ctx, formatter)
 
 
@@ -215,9 +215,9 @@ class _Warnings(logging.Handler):
 
 
 class Terminated:
-    """Treats SIGTERM like Ctrl-C.
+    """Handles SIGTERM like Ctrl-C.
 
-    ``timeout`` sends it twice, to the process and to its group. That counts as one.
+    ``timeout`` sends it twice, to the process and to its group; this counts as one signal.
     """
 
     def __init__(self) -> None:
@@ -264,13 +264,13 @@ def main() -> None:
 
 
 def _os_error_message(error: OSError) -> Message:
-    """Return the message of an OSError, such as of a full disk behind standard output."""
+    """Return the message of an OSError, e.g. for a full disk when printing to a file."""
     return join(": ", filter(None, (str(error.filename or ""), reason_of(error))))
 
 
 def _show_usage(error: click.ClickException, output: Output) -> int:
-    """Print a usage error. For a group that was called without a command, print its help
-    unwrapped.
+    """Print a usage error. If a group was called without a command, print its help without a
+    prefix.
     """
     from adjudge.runs.cli.usage import usage_message  # not loaded by those who have made no mistake
 

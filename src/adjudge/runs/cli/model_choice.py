@@ -18,16 +18,16 @@ from adjudge.runs.project import ModelEntry, Project, ServerEntry
 
 
 def current_project() -> Project:
-    """Return the project's defaults, looked up once per command. A resumed run has those that
-    applied when it was started.
+    """Return the project's defaults, looked up once per command. A resumed run uses those from when
+    it was started.
     """
     context = click.get_current_context(silent=True)
     return (context and context.find_object(Project)) or output().project or Project()
 
 
 def trusted_project(project: Project | None = None) -> Project:
-    """Return the project's defaults once the user trusts them. Needed for all of them but the
-    language.
+    """Return the project's defaults, asking the user to trust them first. Only the language may be
+    used without.
     """
     project = project or current_project()
     if project.path is None:
@@ -42,14 +42,16 @@ def trusted_project(project: Project | None = None) -> Project:
 
 
 def choose_language(typed: str | None) -> str:
-    """Return the typed language, else the project's. From now on messages are printed in it."""
+    """Return the typed language, else the project's, else English. Messages are printed in it from
+    now on.
+    """
     language = typed or current_project().language or "en"
     use_language(language)
     return language
 
 
 def price_table(path: Path | None = None) -> PriceTable:
-    """Return the prices of this file, else of the project's."""
+    """Load prices from this file, else from the project's, else the default ones."""
     return PriceTable.load(path or trusted_project().prices_path)
 
 
@@ -59,7 +61,10 @@ def model_entries(
     max_concurrency: int | None = None,
     project: Project | None = None,
 ) -> tuple[ModelEntry, ...]:
-    """Return the models, each with the typed server and the project's defaults."""
+    """Return entries for the models, with the typed server and the project's defaults.
+
+    Without ids, use the project's model, else the default one.
+    """
     project = trusted_project(project)
     names = tuple(ids) or ((project.model,) if project.model else ())
     if not names and (server.says_anything or project.base_url):

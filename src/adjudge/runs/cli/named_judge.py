@@ -47,7 +47,7 @@ from adjudge.runs.project import ServerEntry
 
 @light_dataclass(frozen=True, kw_only=True)
 class NamedJudge(SpendingOptions):
-    """The options of all commands that try a judge out."""
+    """The options of commands that try out a judge."""
 
     named: tuple[str, ...] = shared(named)
     criterion: tuple[str, ...] = shared(questions)
@@ -71,8 +71,11 @@ class NamedJudge(SpendingOptions):
     quiet: bool = shared(quiet)
 
     def file(self, path: Path | None, rows: Path | None) -> EvalFile:
-        """Return the eval file at ``path``, or the one that the options stand for. Gates, outputs
-        and checks are removed. ``rows``: the rows to judge, instead of the file's.
+        """Return the eval file at ``path``, or one built from the options. Gates, outputs and
+        checks are removed.
+
+        ``rows``: the rows to judge instead of the file's. Raises a SetupError if the file has a
+        target, or no judge that asks a model.
         """
         file = self._file_of_options(rows) if path is None else self._load_file(path, rows)
         if file.target:

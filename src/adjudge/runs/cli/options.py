@@ -71,7 +71,9 @@ class Command(_WithLanguage):
     """A command whose help lists its arguments."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Refuse a second file for an option that writes one: only the last would be written."""
+        """Refuse --output more than once if the command writes one file: only the last would be
+        written.
+        """
         if sum(arg in ("-o", "--output") or arg.startswith("--output=") for arg in args) > 1:
             _, _, order = self.make_parser(ctx).parse_args(args=list(args))
             for param in self.params:
@@ -91,7 +93,7 @@ class Command(_WithLanguage):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Refuse to write over a file that the command reads."""
+        """Refuse to overwrite a file that the command reads."""
         output_names = {str(param.name) for param in self.params if "--output" in param.opts}
         if outputs := _paths(ctx.params[name] for name in output_names):
             inputs = {name: value for name, value in ctx.params.items() if name not in output_names}
@@ -111,13 +113,13 @@ def _paths(values: Iterable[object]) -> list[Path]:
 
 
 class CommandGroup(_WithLanguage, HelpfulGroup):
-    """A command of several commands."""
+    """A group of commands."""
 
     command_class = Command
 
 
 class PartChoice(click.Choice[str]):
-    """A choice of our own names, which help lists, and those of plugins."""
+    """A choice of built-in names, listed in the help, that also accepts names from plugins."""
 
     def __init__(self, parts: Parts[Any], names: Sequence[str]) -> None:
         super().__init__(names)
@@ -139,14 +141,14 @@ def argument(
     type: click.ParamType[object] | None = None,
     default: object = None,
 ) -> Callable[[F], F]:
-    """Return the decorator of an argument with a line of help."""
+    """Return a decorator that adds an argument with a line of help."""
     return click.argument(
         name, cls=Argument, help=help, required=required, nargs=nargs, type=type, default=default
     )
 
 
 def command(name: str | None = None) -> Callable[[Callable[..., Any]], click.Command]:
-    """Return the decorator of a command whose help lists its arguments."""
+    """Return a decorator that makes a command whose help lists its arguments."""
     return click.command(name, cls=Command)
 
 
@@ -163,19 +165,19 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 def option(*names: str, **settings: Any) -> Any:
-    """Return a field of an options class that ``--NAME`` fills, described as for
+    """Return a field of an options class, filled by an option. Takes the arguments of
     ``click.option``.
     """
     return _field(lambda name: click.option(*names, name, **settings))
 
 
 def positional(help: str, **settings: Any) -> Any:
-    """Return a field of an options class that an argument of the field's name fills."""
+    """Return a field of an options class, filled by an argument of the same name."""
     return _field(lambda name: argument(name, help, **settings))
 
 
 def shared(decorator: Decorator[Any]) -> Any:
-    """Return a field of an options class that an option of several commands fills."""
+    """Return a field of an options class, filled by an option that several commands have."""
     return _field(lambda _name: decorator)
 
 
@@ -191,11 +193,11 @@ def options(
     *,
     if_typed: bool = False,
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Return a decorator with the options of the fields of ``kind``, its own before inherited ones.
+    """Return a decorator that adds an option for each field of ``kind``, inherited fields last.
 
-    The command gets them as one value, ``name``. A field is made with ``option`` and its like, or
-    is a setting, made with ``key``. ``other``: see ``judging``. ``if_typed``: pass None if the user
-    typed no option.
+    The command gets them as one value, ``name``. Fields are made with ``option``, ``positional`` or
+    ``shared``, or are settings made with ``key``. ``make``: called instead of ``kind``. ``other``:
+    see ``judging``. ``if_typed``: pass None if the user typed none of the options.
     """
     names = [field.name for field in fields(kind) if _is_option(field)]
     settings = {field.name: field for field in fields(kind) if "type" in field.metadata}
@@ -212,7 +214,7 @@ def _is_option(field: Field[Any]) -> bool:
 
 
 def _options_of(kind: type, other: Mapping[str, Decorator[Any]] | None) -> Iterator[Decorator[Any]]:
-    """Yield the options of all fields. ``other``: field → the option that fills it instead."""
+    """Yield the options of all fields. ``other``: field → option to use instead."""
     fields_by_name = {setting.name: setting for setting in fields(kind)}
     names = dict.fromkeys(name for cls in kind.__mro__ for name in get_annotations(cls))
     for name in names:
@@ -256,7 +258,7 @@ def _is_any_typed(names: Sequence[str]) -> bool:
 def _beside(
     user_input: str | None, reference: str | None, context: Sequence[str] | None
 ) -> dict[str, str | Sequence[str]]:
-    """Return the fields that --user-input, --reference and --context give."""
+    """Return the fields given by --user-input, --reference and --context."""
     from adjudge.core.domain.instance import texts_beside
 
     return texts_beside(user_input, reference, context or None)
@@ -416,7 +418,9 @@ def _bars(
     _parameter: click.Parameter,
     given: Sequence[tuple[str, float]],
 ) -> FailUnder | None:
-    """Return a bar for all criteria as a number."""
+    """Return a single bar without a name as a number, other bars as pairs, and None if there are
+    none.
+    """
     return given[0][1] if len(given) == 1 and not given[0][0] else tuple(given) or None
 
 
@@ -625,10 +629,10 @@ _EXIT_CODES = """Exit codes: 0 all have a result (and the gate holds), 1 could n
 def judging(
     other: Mapping[str, Decorator[Any]] | None = None,
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Return a decorator with all options of Flags, passed to the command as ``flags``.
+    """Return a decorator that adds all options of ``Flags``, passed to the command as ``flags``.
 
-    ``other``: field → the option that fills it instead. The meaning of the exit codes is added to
-    the command's help.
+    ``other``: field → option to use instead. The exit codes are explained at the end of the
+    command's help.
     """
     decorate = options(Flags, "flags", _in_language, other)
 

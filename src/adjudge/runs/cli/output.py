@@ -29,7 +29,7 @@ class Output:
 
     @cached_property
     def language(self) -> str:
-        """The typed language, else that of the project's file, else that of the environment."""
+        """The typed language, else the project's, else the environment's."""
         return self.typed or self._language_of_project() or _language_of_environment()
 
     @cached_property
@@ -58,7 +58,7 @@ class Output:
 
 
 def output_of(words: Sequence[str]) -> Output:
-    """Return the output in the language of a command line that is not parsed yet."""
+    """Return the output for an unparsed command line, in the language that it names."""
     typed_language = next(
         (
             language
@@ -76,7 +76,7 @@ def _language_of_environment() -> str:
 
 
 def output() -> Output:
-    """Return the output of the current command."""
+    """Return the current command's output; outside of commands, English output."""
     context = click.get_current_context(silent=True)
     return (context and context.find_object(Output)) or Output("en")
 
@@ -87,14 +87,15 @@ def language() -> str:
 
 
 def typed_language() -> str | None:
-    """Return the language that was typed on the command line."""
+    """Return the language typed on the command line, or None."""
     return output().typed
 
 
 def use_language(language: str) -> None:
     """Set the language of everything that this command prints.
 
-    English is also the default language of prompts, so it changes the output only if it was typed.
+    English has an effect only if the user typed a language, since it is also the default language
+    of prompts.
     """
     current = output()
     if language != "en" or current.typed:

@@ -24,8 +24,10 @@ _TYPES: dict[str, Any] = {
 
 
 def schema_from(text: str) -> object:
-    """Read a schema: ``int``, ``list[int]``, ``dict[str, float] | None``, ``any``, a JSON schema or
-    the path of one.
+    """Read a schema: ``int``, ``list[int]``, ``dict[str, float] | None``, a JSON schema or the path
+    of one.
+
+    Returns None for ``any``.
     """
     if text.strip() in ("any", "Any"):
         return None

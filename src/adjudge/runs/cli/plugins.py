@@ -47,7 +47,7 @@ def plugins(as_json: bool) -> int:
 
 
 def state_of(part: Part) -> str:
-    """Return ``works``, or the problem of a part."""
+    """Return "works", or the reason why a part cannot be loaded."""
     try:
         part.load()
     except SetupError as error:

@@ -115,13 +115,15 @@ def _github(made: GithubReport, target: Path, max_kib: float) -> None:
 
 
 def _say_where(text: Message, target: Path) -> None:
-    """Print the place of the report, unless the report itself is printed."""
+    """Print where the report was written, unless it went to standard output."""
     if target != STDOUT:
         echo(text)
 
 
 def _append(variable: str, text: str) -> None:
-    """Append to the file that GitHub names in ``variable``. Elsewhere it is not set."""
+    """Append to the file that this environment variable names. Does nothing if it is not set, i.e.
+    outside of GitHub.
+    """
     if place := os.environ.get(variable):
         with Path(place).open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)

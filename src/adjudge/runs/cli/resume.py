@@ -116,9 +116,7 @@ def resume(
 
 
 def _bars(run: click.Context, kept: JsonObject) -> FailUnder | None:
-    """Return the bars that the run was started with. Bars typed now replace those of the same
-    name.
-    """
+    """Return the bars that the run was started with, overridden by typed ones of the same name."""
     typed_bars: FailUnder | None = run.params["fail_under"]
     if typed_bars is None or "fail_under" not in kept:
         return typed_bars
@@ -128,7 +126,9 @@ def _bars(run: click.Context, kept: JsonObject) -> FailUnder | None:
 
 
 def _record(folder: Path) -> object:
-    """Return the record that the folder keeps to be resumed."""
+    """Return the stored record for resuming. Raises a RunError for an imported run, or without a
+    record.
+    """
     facts = _stored_facts(folder)
     if "imported" in facts:
         again = f"adjudge run eval.yaml --data {folder}"
@@ -148,7 +148,9 @@ def _record(folder: Path) -> object:
 
 
 def _stored_facts(folder: Path) -> JsonObject:
-    """Return the facts of the run, or of workers whose driver was killed before there was a run."""
+    """Return the run's facts, or the workers' if their driver was killed before it created the
+    run.
+    """
     if not holds_run(folder) and (facts_of_workers := kept_facts(folder)):
         return facts_of_workers
     return run_info(folder).facts
@@ -163,7 +165,11 @@ def _find_command(name: str) -> click.Command:
 
 
 def _confirm(folder: Path, kept: Kept, given: JsonObject, *, yes: bool) -> None:
-    """Show what would be read, written and sent, and ask the user to agree."""
+    """Show what resuming would read, write and send, and ask the user to agree unless ``yes``.
+
+    Raises a RunError if the user declines or cannot be asked, or if code would run without a
+    sandbox.
+    """
     if given.get("sandbox") == "none":
         raise RunError(
             "{folder} was not made by you on this machine, and it runs code without a sandbox: it "
@@ -198,7 +204,7 @@ def _confirm(folder: Path, kept: Kept, given: JsonObject, *, yes: bool) -> None:
 
 
 def _what_it_does(kept: Kept, given: JsonObject) -> Iterator[tuple[Message, str]]:
-    """Yield the actions of the eval file and the options: a verb such as "reads", and its
+    """Yield what the eval file and the options do, as pairs of a verb such as "reads" and its
     object.
     """
     if isinstance(kept.what, EvalFile):
@@ -274,7 +280,7 @@ def _what_file_does(file: EvalFile) -> Iterator[tuple[Message, str]]:
 
 
 def _what_criteria_say(judge: JudgeEntry) -> Iterator[tuple[Message, str]]:
-    """Yield the criteria that are written in the eval file or ready-made."""
+    """Yield the criteria that are ready-made or written in the eval file."""
     for entry in getattr(judge, "criteria", ()):
         match entry.what:
             case str(text) if Path(text).suffix.lower() in CRITERIA_FILES:

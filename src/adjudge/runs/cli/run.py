@@ -206,8 +206,8 @@ class RunOptions(RowFlags):
         return self._with_typed_settings(file)
 
     def _with_typed_settings(self, file: EvalFile) -> EvalFile:
-        """Return the file with the typed settings of its rows, gates and judges. Typed paths are
-        relative to the working folder.
+        """Apply the typed settings of rows, gates and judges to the file. Typed paths are relative
+        to the working folder.
         """
         data = file.data.named_by(self.id) if self.id else file.data
         if self.data is not None:
@@ -243,8 +243,8 @@ class RunOptions(RowFlags):
         return replace(file, models=tuple(map(change, file.models)), judges=judges)
 
     def reused(self) -> Path | None:
-        """Return the run whose answers are reused: the one named, or the one whose rows are judged
-        again.
+        """Return the run whose answers are reused: that of --fork, else that of --data if it may be
+        reused, else None.
         """
         if self.fork:
             return self.fork
@@ -369,7 +369,9 @@ def _carry_out(file: EvalFile, wanted: RunOptions, modes: Sequence[RunMode]) -> 
 
 
 def _explain_default_limit(file: EvalFile, halt: RunStopped) -> None:
-    """Print the origin of a limit that the user did not set, and how to change it."""
+    """If a limit that the user did not set was reached, explain where it comes from and how to
+    change it.
+    """
     if file.has_default_limit and isinstance(halt.__cause__, BudgetSpent):
         echo(
             Message(
@@ -382,8 +384,8 @@ def _explain_default_limit(file: EvalFile, halt: RunStopped) -> None:
 
 
 def _make_plan(file: EvalFile, wanted: RunOptions, *, is_spread: bool) -> tuple[Plan, RunPlace]:
-    """Return the plan and the place of its run. An earlier run's prices are used again unless
-    others are given.
+    """Return the plan and the place of its run. Unless prices are given, reuse those of an earlier
+    run by this user.
     """
     prices = price_table(wanted.prices)
     make = partial(
@@ -422,8 +424,8 @@ def _make_plan(file: EvalFile, wanted: RunOptions, *, is_spread: bool) -> tuple[
 
 
 def _find_place(plan: Plan, wanted: RunOptions, data: JsonObject, *, is_spread: bool) -> RunPlace:
-    """Return the place of the run. After a change of the file it is a new one, unless the user
-    named a folder.
+    """Return the place of the run: a new one if the file changed, unless the user named a
+    folder.
     """
     if wanted.folder or is_spread:
         return RunPlace(plan.folder or Path(), reused=wanted.reused())
@@ -459,8 +461,8 @@ def _find_place(plan: Plan, wanted: RunOptions, data: JsonObject, *, is_spread: 
 
 
 def _begin(plan: Plan, modes: Sequence[RunMode], display: RunDisplay, *, cache: bool) -> None:
-    """Have the modes answer what they can. Take over the answers that an unused mode left
-    behind.
+    """Let each mode answer what it can. Adopt the answers left behind by modes that are no longer
+    used.
     """
     for mode in modes:
         mode.begin(plan, display, cache=cache)
@@ -486,7 +488,7 @@ def _tell(
 
 
 def _check_outputs(paths: Mapping[Path | ObjectFile, str | None]) -> None:
-    """Check that the outputs can be written, before anything is paid for."""
+    """Check that the outputs can be written, before money is spent. Missing folders are created."""
     for path, to in paths.items():
         try:
             if isinstance(path, Path):

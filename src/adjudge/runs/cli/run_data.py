@@ -19,15 +19,15 @@ from adjudge.runs.results.report import Report
 def print_run(
     report: Report, folder: Path, files: Sequence[Path | ObjectFile] = (), *, votes: bool = False
 ) -> None:
-    """Print a run folder: its report, its configuration, every judgment, and its votes if asked
-    for.
+    """Print a run folder as JSON: its report, its configuration and every judgment. ``votes``:
+    include the votes.
     """
     rows = records_of(folder, votes=votes)
     print_json(report, rows, files=files, run=run_with_configuration(folder, judgments_follow=True))
 
 
 def run_with_configuration(folder: Path, *, judgments_follow: bool = False) -> JsonDict:
-    """Return a run's data with the configuration of its judges. ``judgments_follow``: see
+    """Return a run's data with its judges' configuration. ``judgments_follow``: see
     ``run_info``.
     """
     info = run_info(folder, judgments_follow=judgments_follow)
@@ -35,7 +35,7 @@ def run_with_configuration(folder: Path, *, judgments_follow: bool = False) -> J
 
 
 def run_data(info: RunInfo | tuple[Path, RunError]) -> JsonDict:
-    """Return a run's numbers and cost, or the error that prevents reading it."""
+    """Return a run's numbers and cost, or the error if it cannot be read."""
     if not isinstance(info, RunInfo):
         return {"folder": str(info[0]), "state": "unreadable", "error": str(info[1])}
     return {

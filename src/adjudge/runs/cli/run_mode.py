@@ -37,15 +37,15 @@ class RunMode:
         """Raise a UsageError if the options do not go together, before anything is read."""
 
     def rounds(self) -> Rounds | None:
-        """Return how to ask in rounds, if this mode does."""
+        """Return how to ask in rounds; None if this mode does not."""
         return None
 
     def begin(self, plan: Plan, display: RunDisplay, *, cache: bool) -> None:
-        """Answer what others can answer; the run then finds those answers in its ledger."""
+        """Answer what other processes can; the run then finds these answers in its ledger."""
 
     @staticmethod
     def adopt(folder: Path) -> None:
-        """Take over what workers left in a run folder that is now continued without them."""
+        """Take over what workers left in a run folder that now continues without them."""
 
 
 MODES: Parts[type[RunMode]] = Parts("modes")

@@ -158,7 +158,7 @@ def _yaml_of(configuration: JsonObject) -> str:
 
 
 def _judge_lines(info: RunInfo) -> Iterator[Message]:
-    """Yield lines about the judges, their excluded models, and the usage of each model."""
+    """Yield lines about the judges, excluded models, each model's usage, batches and votes."""
     for judge, identity in info.identities.items():
         yield Message("{judge}: judge identity {identity}", judge=judge, identity=identity)
     for judge, excluded in info.excluded.items():
@@ -189,7 +189,9 @@ _BATCH_STATES = {
 
 
 def _batch(batch: Batch) -> Message:
-    """Return a line about a batch: its state, its size, and if it may have been paid for twice."""
+    """Return a line on a batch: state, number of requests, and whether it may have been paid for
+    twice.
+    """
     state: str = _BATCH_STATES.get(batch.state, batch.state)
     if provider_reason := batch.more.get("said"):
         state = Message("{state} ({reason})", state=state, reason=provider_reason)
@@ -209,7 +211,7 @@ def _batch(batch: Batch) -> Message:
 
 
 def _without_hashes(configuration: JsonObject) -> JsonDict:
-    """Return the configuration for people. The hashes of templates are only in ``--json``."""
+    """Return the configuration without template hashes, which only ``--json`` shows."""
     configurations = object_in(configuration.get("judges"))
     short_configurations = {
         judge: {
@@ -353,7 +355,7 @@ def export_run(folder: Path, to: str | None, output: Path | ObjectFile | None) -
 
 
 def _left_out(folder: Path, format_: str) -> tuple[int, Message]:
-    """Return the number of judgments that are not in the file, and the reason."""
+    """Return how many judgments are not in the file, and why."""
     if format_ in ("langfuse", "phoenix"):
         from adjudge.runs.exporters.scores import without_verdict
 
@@ -396,7 +398,7 @@ def _delete(folder: Path, parent: Path, *, really: bool) -> Message:
 
 
 def _read_info(folder: Path) -> RunInfo | tuple[Path, RunError]:
-    """Return a run's summary or the error that prevents it: one damaged run must not hide the
+    """Return a run's summary, or its folder and the error: one damaged run must not hide the
     others.
     """
     try:

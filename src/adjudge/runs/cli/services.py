@@ -20,8 +20,8 @@ def judging_service(
     cache: bool,
     language: str,
 ) -> JudgingService:
-    """Return a service that asks ``models``. Raise if they cost money and no spending was
-    allowed.
+    """Return a service that asks ``models``. Raises a SetupError if they may cost money and no
+    spending is allowed.
     """
     table = price_table(prices)
     if allow_spend is None and (paid := paid_for(models, table)):

@@ -16,11 +16,10 @@ Settings = Mapping[str, Any]
 
 
 def settings(entry: type, *names: str, into: str = "settings") -> Decorator[Any]:
-    """Return the options for these settings of ``entry``, in this order. The command gets their
-    values as ``into``, to make an entry with.
+    """Return a decorator that adds the options for these settings of ``entry``, in this order.
 
-    The entry declares type, default, allowed values and help. A setting inside a record is written
-    ``record.setting``:
+    The command gets their values as ``into``, ready to make an entry. The entry declares type,
+    default, allowed values and help. A setting inside a record is written ``record.setting``:
 
         settings(AgentEntry, "policy", "arguments.types")
     """
@@ -45,8 +44,9 @@ def settings(entry: type, *names: str, into: str = "settings") -> Decorator[Any]
 
 
 def typed_settings(options: object, entry: type, but: Collection[str] = ()) -> Settings:
-    """Return the settings of ``entry`` that were typed: the fields with these names in an options
-    class that hold a value.
+    """Return the settings of ``entry`` that the user typed: same-named fields of an options class.
+
+    None and False mean that a setting was not typed.
     """
     names = (field.name for field in keys_of(entry).values())
     values = {name: getattr(options, name, None) for name in names if name not in but}
@@ -56,8 +56,8 @@ def typed_settings(options: object, entry: type, but: Collection[str] = ()) -> S
 
 
 def typed_for_judges(options: object) -> Settings:
-    """Like ``typed_settings``, for the settings of every kind of judge. A typed gate belongs to the
-    run and not to each judge.
+    """Like ``typed_settings``, for the settings of all judges except gates, which belong to the
+    run.
     """
     return typed_settings(options, JudgeEntry, but=("fail_under",))
 

@@ -17,7 +17,7 @@ def criteria_names(
     _parameter: click.Parameter,
     incomplete: str,
 ) -> list[CompletionItem[str]]:
-    """Return ready-made criteria, or files."""
+    """Complete the name of ready-made criteria, or else a file name."""
     from click.shell_completion import CompletionItem
 
     from adjudge.core.catalog.criteria import all_names
@@ -31,7 +31,7 @@ def model_names(
     _parameter: click.Parameter,
     incomplete: str,
 ) -> list[CompletionItem[str]]:
-    """Return an example per provider, and the embedded model."""
+    """Complete a model name: the embedded model, and one example per provider."""
     from click.shell_completion import CompletionItem
 
     from adjudge.core.gateway.registry import EMBEDDED, our_providers

@@ -33,7 +33,7 @@ def print_json(
 ) -> None:
     """Print the report and its judgments as JSON.
 
-    ``files``: the files that were written; ``run``: the folder that keeps them.
+    ``files``: the files that were written; ``run``: the data of the run folder.
     """
     more: Document = {
         **report.to_dict(),
@@ -45,6 +45,6 @@ def print_json(
 
 
 def say_columns(columns: Mapping[str, str]) -> None:
-    """Print which column was taken for which field."""
+    """Print which column is used for which field."""
     taken = ", ".join(f"{field} = {column}" for field, column in columns.items())
     echo(Message("columns: {taken}", taken=taken), err=True)

@@ -40,8 +40,8 @@ class DiffFlags:
 
 
 def show_diff(one: Path, two: Path, flags: DiffFlags) -> None:
-    """Print the settings that differ, the rows whose outcome changed, those that only one run has,
-    and which run is better.
+    """Print differing settings, rows whose outcome changed, rows that only one run has, and which
+    run is better.
     """
     most = None if flags.everything else MOST_SHOWN
     for folder in (one, two):
@@ -63,7 +63,7 @@ def show_diff(one: Path, two: Path, flags: DiffFlags) -> None:
 
 
 def show_comparison(one: Path, two: Path) -> None:
-    """Print which run is better by each criterion that both have."""
+    """Print which run is better by each shared criterion."""
     with run_diff(one, two) as diff:
         comparisons = compare_runs(one, two, diff)
         _show_comparisons(comparisons, two)
@@ -82,7 +82,7 @@ def _show_comparisons(comparisons: Iterable[RunComparison], two: Path) -> None:
 
 
 def print_diff(one: Path, two: Path, flags: DiffFlags) -> None:
-    """Print the differences as JSON. Rows are printed as they are read."""
+    """Print the differences as JSON, streaming the rows."""
     with run_diff(one, two, flags.cluster, flags.id, flags.by) as diff:
         comparisons = [
             comparison.to_dict() for comparison in compare_runs(one, two, diff, flags.settings)

@@ -75,7 +75,7 @@ class Kept:
 
 @cache
 def _options_of_run() -> frozenset[str]:
-    """Return the options of ``adjudge run`` that say how an eval file is run."""
+    """Return the options of ``adjudge run`` that affect how an eval file is run."""
     names = {str(param.name) for param in Parts[click.Command]("commands")["run"].params}
     return frozenset(names) - _IN_FILE - _OF_ONE_TIME - _NEVER - _ANSWERS
 
@@ -87,10 +87,10 @@ def facts_to_keep(
     but: Sequence[str] = (),
     code: CodeFiles | None = None,
 ) -> JsonDict:
-    """Return what the run folder keeps about the current command, which this user typed.
+    """Return the facts about the current command to store in the run folder.
 
-    ``but``: options that mean something else in ``adjudge run``. ``code``: the code of the file, if
-    it was looked up already.
+    ``but``: options that mean something else in ``adjudge run``. ``code``: the file's code, if
+    already looked up.
     """
     context, project = click.get_current_context(), current_project()
     typed_options = _given_options(context, as_run=isinstance(what, EvalFile))
@@ -113,7 +113,7 @@ def facts_to_keep(
 
 
 def read_kept(record: object, folder: Path) -> Kept:
-    """Read the data in a run folder, which may come from anybody."""
+    """Parse and check the stored record of a run folder, which anyone may have written."""
     place = f"what {folder} keeps to be resumed"
     match record:
         case {"options": dict(options), "project": dict(project), "eval": kept} if (
@@ -136,9 +136,10 @@ def read_kept(record: object, folder: Path) -> Kept:
 
 
 def _given_options(context: click.Context, *, as_run: bool) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the name and value of each typed option and argument, as it could be typed anywhere.
+    """Yield the name and value of each typed option and argument, in a form that is valid in any
+    folder.
 
-    ``as_run``: yield only the options that ``adjudge run`` has, in its form.
+    ``as_run``: yield only options of ``adjudge run``, in its form.
     """
     for param in context.command.params:
         name, value = str(param.name), context.params.get(str(param.name))
@@ -171,14 +172,16 @@ def _typed_texts(name: str, value: Any) -> Iterator[JsonValue]:
 
 
 def _make_absolute(value: str) -> str:
-    """Make a path absolute, so that it is valid in any folder."""
+    """Make a path absolute, so that it is valid in any folder. Names and addresses stay as they
+    are.
+    """
     is_name = not value or "://" in value or (not Path(value).suffix and not Path(value).exists())
     return value if is_name else str(Path(value).absolute())
 
 
 def without_password(text: str) -> str:
-    """Remove secrets from an address. A Postgres address keeps all but its password, which is
-    enough to go on.
+    """Remove secrets from an address; from a Postgres address, only the password. Other texts stay
+    as they are.
     """
     if _POSTGRES.match(text):
         return _PASSWORD.sub("", text)
@@ -186,9 +189,9 @@ def without_password(text: str) -> str:
 
 
 def is_known(record: object, file: EvalFile | None = None) -> bool:
-    """Return True if this user has run exactly this here before.
+    """Return True if this user has run exactly this on this machine before.
 
-    With ``file``, its code and its ``.env`` must be unchanged since.
+    With ``file``, its code and ``.env`` must also be unchanged.
     """
     try:
         about = _mark(record, file).lstat()
@@ -199,8 +202,9 @@ def is_known(record: object, file: EvalFile | None = None) -> bool:
 
 
 def remember(record: object, file: EvalFile | None = None, code: CodeFiles | None = None) -> None:
-    """Note that this user has run exactly this here. If the user's cache folder is not writable,
-    the user will be asked next time.
+    """Note that this user has run exactly this on this machine.
+
+    If the cache folder is not writable, the user will be asked again next time.
     """
     with suppress(OSError, SetupError):
         for mark in {_mark(record), _mark(record, file, code)}:
@@ -209,7 +213,7 @@ def remember(record: object, file: EvalFile | None = None, code: CodeFiles | Non
 
 
 def _mark(record: object, file: EvalFile | None = None, code: CodeFiles | None = None) -> Path:
-    """Return the empty file in the user's cache folder that marks it."""
+    """Return the path of the empty file in the user's cache folder that marks a record as known."""
     text = json.dumps(record, sort_keys=True, separators=(",", ":"))
     if file is not None and not file.typed:
         used = {**(code or file.code).programs, **_env_hash(file)}

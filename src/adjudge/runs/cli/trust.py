@@ -106,8 +106,8 @@ def _files_at(path: Path) -> list[TrustedFile]:
 
 
 def _eval_files(folder: Path) -> Iterator[Path]:
-    """Yield the files below a folder that look like eval files. Links and run folders are
-    skipped.
+    """Yield the files below a folder that look like eval files. Links, hidden folders, run folders
+    and environments are skipped.
     """
     for parent, folders, files in os.walk(folder):
         if LEDGER in files or "pyvenv.cfg" in files:

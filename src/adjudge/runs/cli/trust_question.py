@@ -23,7 +23,9 @@ _LONGEST_LINE = 2000
 
 
 def ask_for_trust(files: Sequence[TrustedFile]) -> None:
-    """Show what a restricted folder may not do, and return if the user agrees."""
+    """Show what a restricted folder may not do, and ask the user. Raises a SetupError unless they
+    agree.
+    """
     show_needs(files)
     name = from_here(files[0].path)
     if not sys.stdin.isatty():
@@ -61,7 +63,7 @@ _Line = tuple[str, str, str, str]
 
 
 def _lines(files: Sequence[TrustedFile]) -> Iterator[_Line]:
-    """Yield every need; a need with several places is one line."""
+    """Yield every need. A need that occurs in several places is one line."""
     for file in files:
         changes = changes_of(file)
         places: dict[tuple[str, str, str], list[str]] = {}
@@ -98,7 +100,9 @@ def _cut(lines: Iterable[_Line]) -> Iterator[_Line]:
 
 
 def print_line(line: str) -> None:
-    """Print one line to standard error. Control characters in it are replaced."""
+    """Print one line to standard error. Control characters are replaced, and very long lines
+    cut.
+    """
     # A tab or a space of another width could move what follows out of sight.
     plain = "".join(character if character.isprintable() else "�" for character in clean(line))
     if len(plain) > _LONGEST_LINE:

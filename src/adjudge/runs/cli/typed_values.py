@@ -43,7 +43,7 @@ def variable(given: str) -> str:
 
 
 def bar(given: str) -> tuple[str, float]:
-    """Read a bar: ``0.8`` for everything, ``NAME=0.8`` for one criterion or system."""
+    """Parse a bar: ``0.8`` for everything, ``NAME=0.8`` for one criterion or system."""
     name, _, number = given.rpartition("=")
     if not _is_number(number):
         raise click.BadParameter(
@@ -71,7 +71,7 @@ def writable(
     parameter: click.Parameter,  # noqa: ARG001
     path: Path | None,
 ) -> Path | None:
-    """Refuse an output file whose ending has no writer."""
+    """Refuse an output file if its ending has no writer."""
     ending = path.suffix.lower() if path is not None else ""
     if path is not None and ending in _OF_RUNS:
         raise click.BadParameter(

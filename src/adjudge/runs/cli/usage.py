@@ -8,7 +8,7 @@ from adjudge.messages import Message, join
 
 
 def usage_message(error: click.ClickException) -> str:
-    """Return the message of an error. Our own errors carry one already."""
+    """Return the message of a usage error, in our words if we know its class."""
     match error:
         case click.NoSuchOption(option_name=name, possibilities=near):
             return _unknown_option(name, near or [])
@@ -37,7 +37,7 @@ def _unknown_option(name: str, near: list[str]) -> Message:
 
 
 def _describe_type(kind: click.ParamType[object]) -> Message | None:
-    """Return the description of a valid value of this type."""
+    """Describe the valid values of a type; None if there is no description."""
     match kind:
         case click.Choice(choices=choices):
             return Message("use one of {names}", names=", ".join(map(repr, choices)))

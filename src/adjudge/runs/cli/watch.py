@@ -56,14 +56,12 @@ class Watch:
 
     @cached_property
     def total(self) -> int | None:
-        """The number of judgments. It is counted on first use, since that takes a pass over the
-        rows.
-        """
+        """The number of judgments. Counted on first use, since that takes a pass over the rows."""
         return self._count()
 
     def on_result(self, result: Result, spent: Spent | None = None) -> None:
-        """Count a judgment. ``spent``: by the whole run so far, if that is known; else the votes'
-        usage is added up.
+        """Count a judgment. ``spent``: cost of the whole run so far; if unknown, the votes' usage
+        is added up.
         """
         self._done += 1
         self._failed += result.status not in (Status.SCORED, Status.SKIPPED)
@@ -74,13 +72,13 @@ class Watch:
         self._show()
 
     def on_vote(self) -> None:
-        """Count a vote. A row may take many votes, and long."""
+        """Count a vote and update the display: a row may take many votes and much time."""
         self._votes += 1
         self._show()
 
     def elsewhere(self, done: int, failed: int, votes: int, spent: Spent) -> None:
-        """Set the progress of workers. Their judgments pass here again later, and are not counted
-        twice.
+        """Set the progress that workers report. Their judgments also arrive here later, and are not
+        counted twice.
         """
         self._there, self._failed_there, self._votes_there, self._spent = done, failed, votes, spent
         self._show()
@@ -138,7 +136,7 @@ class Watch:
 
 
 def _speed(rate: float) -> Message:
-    """Return rows per second, or per minute if they are slower."""
+    """Return the rate as rows per second, or per minute below 0.1 per second."""
     if rate < 0.1:
         return Message("{rate:.1f}/min", rate=rate * 60)
     if rate < 100:

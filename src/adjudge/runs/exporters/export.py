@@ -46,10 +46,10 @@ def export(
     to: str | None = None,
     language: str | None = None,
 ) -> int:
-    """Write the run to a file or an address, and return the number of rows.
+    """Write the run to a file or an address. Return the number of rows.
 
-    The format is ``to``, else the ending of ``path``. ``language``: for pages; by default the
-    judges'.
+    The format is ``to``, else given by the ending of ``path``. ``language``: for pages, by default
+    the judges'.
     """
     target = location_of(path, Path()) if isinstance(path, str) else path
     format_ = check_export(target, to)
@@ -64,7 +64,7 @@ def export(
 
 @contextmanager
 def _on_this_machine(target: Path | ObjectFile) -> Iterator[Path]:
-    """Yield the file to write. For an address it is a temporary one, which is uploaded when it is
+    """Yield the file to write. For an address, this is a temporary file that is uploaded once
     complete.
     """
     if isinstance(target, Path):
@@ -77,8 +77,8 @@ def _on_this_machine(target: Path | ObjectFile) -> Iterator[Path]:
 
 
 def export_format(target: Path | ObjectFile, to: str | None) -> str:
-    """Return the format that was named, or that the name ends in. Raise a SetupError for unknown
-    ones.
+    """Return the format that is named, or implied by the ending. Raises a SetupError for unknown
+    formats.
     """
     format_ = (to or target.suffix.lstrip(".")).lower()
     format_ = "junit" if format_ == "xml" else format_
@@ -92,9 +92,9 @@ def export_format(target: Path | ObjectFile, to: str | None) -> str:
 
 
 def check_export(target: Path | ObjectFile, to: str | None) -> str:
-    """Return the format that ``target`` would be written in.
+    """Return the format for ``target``.
 
-    Raises a SetupError before anything is paid for if it could not be written.
+    Raises a SetupError if it cannot be written, before money is spent.
     """
     format_ = export_format(target, to)
     if format_ == "parquet" and find_spec("pyarrow") is None:
@@ -130,8 +130,9 @@ _json_line = json_writer(ensure_ascii=False)
 def _with_labels(
     judgments: Iterable[JudgmentRecord], labels: Iterable[Label]
 ) -> Iterator[tuple[JudgmentRecord, Sequence[Label]]]:
-    """Yield each label with the first judgment of its row, also corrected and withdrawn ones.
-    Labels of no row come with the last judgment.
+    """Yield each judgment with the labels of its row, given at the row's first judgment.
+
+    These include corrected and withdrawn labels. Labels without a row come with the last judgment.
     """
     labels_by_row: dict[str, list[Label]] = {}
     for label in labels:
@@ -176,7 +177,7 @@ def to_markdown(
     by: str | None = None,
     language: str | None = None,
 ) -> int:
-    """Write the page for code hosts and mail."""
+    """Write the report as Markdown, for code hosts and mail."""
     from adjudge.runs.exporters.pages import write_markdown
 
     report = report_of_run(run, baseline=baseline, by=by, language=language)
@@ -191,7 +192,7 @@ def to_html(
     by: str | None = None,
     language: str | None = None,
 ) -> int:
-    """Write the page for browsers."""
+    """Write the report as HTML, for browsers."""
     from adjudge.runs.exporters.pages import write_html
 
     report = report_of_run(run, baseline=baseline, by=by, language=language)
@@ -225,8 +226,9 @@ def _flat(judgments: Iterable[JudgmentRecord], setup: Setup) -> Iterator[JsonDic
 
 
 def column_types(rows: Iterable[JsonObject]) -> dict[str, str]:
-    """Return one type per column, as Parquet needs: the type of all its values, else text. Scores
-    are numbers even if all judgments failed.
+    """Return one type per column, as Parquet needs: the type of all its values, else text.
+
+    Scores are numbers even if all judgments failed.
     """
     types_by_column: dict[str, set[type]] = {}
     for row in rows:
@@ -240,7 +242,7 @@ def column_types(rows: Iterable[JsonObject]) -> dict[str, str]:
 
 
 def typed_row(row: JsonObject, types: Mapping[str, str]) -> JsonDict:
-    """Return a row in the columns' types. Nested values, and those of mixed columns, become
+    """Convert a row to the columns' types. Nested values, and those in mixed columns, become
     JSON.
     """
     return {
@@ -256,5 +258,5 @@ def _as_text(value: object) -> str | None:
 
 
 def _encodable(text: str) -> str:
-    """Replace halves of surrogate pairs, which UTF-8 cannot encode, by their escapes."""
+    """Replace lone surrogates, which UTF-8 cannot encode, by escapes."""
     return text.encode("utf-8", "backslashreplace").decode()

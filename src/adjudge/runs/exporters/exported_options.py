@@ -19,8 +19,9 @@ _PASS_OR_FAIL = {"PASS", "FAIL"}
 
 
 def exported_options(run: Path) -> Callable[[JudgmentRecord], JsonDict]:
-    """Return a function that gives the metadata for a judgment of the run: empty if its criterion
-    has no options, or one of them has no score.
+    """Return a function from a judgment to its option scores as metadata.
+
+    The metadata is empty for PASS and FAIL, and if an option or the criterion has no scores.
     """
     judges = run_facts(run).judge_configurations
 

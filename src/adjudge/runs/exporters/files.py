@@ -23,11 +23,10 @@ _SYSTEM = ("/dev", "/proc")
 
 @contextmanager
 def whole_file(target: Path, *, is_page: bool = False) -> Iterator[BinaryIO]:
-    """Yield a file that replaces ``target`` when it is complete. A link is replaced itself: its
-    target may be anybody's file.
+    """Yield a file that replaces ``target`` once it is complete. A link is replaced, not followed.
 
-    ``is_page``: the content is HTML with all foreign text escaped. Other content never gets a name
-    that browsers open as a page: they would run scripts in the judged texts.
+    ``is_page``: the content is HTML with untrusted text escaped. Other content must not have a name
+    that browsers open as a page, since they would run scripts in judged texts.
     """
     if target.suffix.lower() in _OF_PAGES and not is_page:
         raise SetupError(
@@ -52,8 +51,9 @@ def whole_file(target: Path, *, is_page: bool = False) -> Iterator[BinaryIO]:
 
 
 def _written_in_place(target: Path) -> bool:
-    """Return True for devices and pipes, and for files in a read-only folder. Never for a link or
-    pipe that came with a run folder.
+    """Return True for devices, pipes, and files in a read-only folder.
+
+    False for links and pipes inside a run folder, which may have come with it.
     """
     if (target.parent / FILE).exists() and (target.is_symlink() or target.is_fifo()):
         return False
@@ -70,9 +70,7 @@ def _written_in_place(target: Path) -> bool:
 
 @contextmanager
 def text_file(target: Path, encoding: str = "utf-8", *, is_page: bool = False) -> Iterator[TextIO]:
-    """Like ``whole_file``, but for text. Characters that the encoding lacks are written as
-    escapes.
-    """
+    """Like ``whole_file``, but for text. Characters that the encoding lacks are escaped."""
     with whole_file(target, is_page=is_page) as file:
         text = io.TextIOWrapper(file, encoding, errors="backslashreplace", newline="")
         yield text

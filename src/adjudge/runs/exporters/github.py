@@ -42,7 +42,7 @@ _MARKS = {"holds": "✅", "failed": "❌", "inconclusive": "❔", "none": "ℹ�
 
 @dataclass(frozen=True)
 class GithubReport:
-    """The report of a run for GitHub, compared with a baseline if there is one."""
+    """The report of a run for GitHub, with an optional baseline."""
 
     run: Path
     baseline: Path | None = None
@@ -63,10 +63,10 @@ class GithubReport:
 
     @property
     def verdict(self) -> str:
-        """ "holds", "failed", "inconclusive", or "none" without gates. An unfinished run, or one
-        without judged rows, is inconclusive even without gates.
+        """The verdict: "holds", "failed", "inconclusive", or "none" without gates.
 
-        A baseline only fails a run that is surely worse.
+        Unfinished runs and runs without a judged row are inconclusive even without gates. A
+        baseline only fails a run that is certainly worse.
         """
         counting = {gate.verdict for gate in self._deciding}
         if self.report.is_unfinished or self.report.decided_nothing:
@@ -83,7 +83,7 @@ class GithubReport:
 
     @property
     def outputs(self) -> dict[str, str]:
-        """The outputs for later steps. The figures are those behind the verdict."""
+        """The outputs for later steps, with the figures behind the verdict."""
         value, limits = self._deciding_figures
         figures = {
             "score": value,
@@ -124,7 +124,7 @@ class GithubReport:
         return matching_sections[0].figure_named(name) if matching_sections else (gate.value, None)
 
     def summary(self, most_kib: float = SUMMARY_KIB) -> str:
-        """Return the Markdown page, cut if it would be too long."""
+        """Return the summary as Markdown, shortened if it is too long."""
         report = self.report
         jinja_environment = environment(report.language, html=False)
         jinja_environment.filters["cut"] = lambda text: _cut(self._render(text))
@@ -153,13 +153,15 @@ class GithubReport:
         return _within(page.strip() + "\n", int(most_kib * 1024), self._render(_CUT))
 
     def _name_of(self, record: JudgmentRecord) -> str:
-        """Return the judge and the criterion, as in the table of the summary."""
+        """Return the judge and criterion as in the summary's table."""
         section = self.report.section_of(record)
         return section.name if section else record.judge
 
     def annotations(self) -> list[str]:
-        """Return workflow commands for everything that failed, at most as many as GitHub shows. The
-        last one counts the rest.
+        """Return workflow commands for an unfinished run, failed or undecided gates, and missing
+        scores.
+
+        There are at most as many as GitHub shows; the last one counts the rest.
         """
         commands = [*self._of_state(), *self._of_gates(), *self._of_reasons()]
         if len(commands) > _MOST_ANNOTATIONS:
@@ -207,7 +209,7 @@ class GithubReport:
         return render(text, self.report.language)
 
     def _place(self, names: Sequence[str]) -> tuple[str, int]:
-        """Return the line of the eval file that contains one of the names; an empty place without a
+        """Return the eval file and the first line with one of the names; an empty place without a
         file.
         """
         file, lines = self._eval_file
@@ -219,7 +221,7 @@ class GithubReport:
 
     @cached_property
     def _eval_file(self) -> tuple[str, list[str]]:
-        """The file that the run was started with, if it is below the working folder."""
+        """The eval file of the run and its lines, if it is below the working folder; else empty."""
         match run_facts(self.run).facts.get("resume"):
             case {"eval": {"path": str(name), "typed": False}}:
                 path = Path(name)
@@ -232,8 +234,8 @@ class GithubReport:
 
 
 def _command(kind: str, file: str, line: int, title: str, message: str) -> str:
-    """Return ``::error file=…,line=…,title=…::message``. The texts are escaped: none can end the
-    line or begin another command.
+    """Return ``::error file=…,line=…,title=…::message`` with escaped texts, which cannot start
+    another command.
     """
     where = {"file": file, "line": line or "", "title": title}
     properties = ",".join(
@@ -255,7 +257,7 @@ def _cut(text: object) -> str:
 
 
 def _within(page: str, most: int, why: str) -> str:
-    """Cut the page after a complete line, with a note, if it is too long."""
+    """Cut a page that is too long after a complete line, and add a note."""
     if len(page.encode("utf-8", "backslashreplace")) <= most:
         return page
     note = f"\n\n</details>\n\n*{why}*\n"

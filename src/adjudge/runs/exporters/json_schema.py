@@ -45,7 +45,7 @@ _CLASSES: dict[str, type] = {}
 
 
 def results_schema() -> Schema:
-    """Return the schema of every ``--json`` output."""
+    """Return the JSON schema of every ``--json`` output."""
     defined: dict[str, Schema] = {}
     documents = [_of(document, defined) for document in DOCUMENTS]
     for name in FEATURES:
@@ -60,7 +60,7 @@ def results_schema() -> Schema:
 
 
 def _document_of_feature(name: str, defined: dict[str, Schema]) -> Schema:
-    """Return the schema of one feature's document; a package that brings a bad one is blamed."""
+    """Return the schema of a feature's document. An invalid one is blamed on its package."""
     part = FEATURES.find(name)
     with part.blame_package() if part else nullcontext():
         added = dict(defined)  # of a document that cannot be described, nothing is left behind
@@ -70,8 +70,8 @@ def _document_of_feature(name: str, defined: dict[str, Schema]) -> Schema:
 
 
 def openapi_schemas() -> dict[str, Schema]:
-    """Return ``Judgment``, a row of a run with its parts, and ``Result``, without the row's place
-    and texts, as components of OpenAPI.
+    """Return OpenAPI components: ``Judgment``, and ``Result``, which lacks the row's place and
+    texts.
     """
     defined: dict[str, Schema] = {}
     _of(JudgmentRecord, defined)
@@ -131,7 +131,7 @@ def _any_of(kinds: Iterable[object], defined: dict[str, Schema]) -> Schema:
 
 
 def _define(class_: type, defined: dict[str, Schema]) -> Schema:
-    """Add a class once under its name, and return a reference to it.
+    """Define a class once under its name, and return a reference to it.
 
     Further keys are allowed, since custom judges add some.
     """
@@ -176,7 +176,7 @@ def _object(class_: type, properties: Mapping[str, Schema], optional: Collection
 
 
 def _judgment(defined: dict[str, Schema]) -> Schema:
-    """Return the schema of ``JudgmentRecord.to_dict``: the common keys, then those of each kind."""
+    """Return the schema of ``JudgmentRecord.to_dict``: common keys, then those of each kind."""
     if "Judgment" not in defined:
         defined["Judgment"] = {}
         hints = type_hints(JudgmentRecord)
@@ -198,7 +198,7 @@ def _judgment(defined: dict[str, Schema]) -> Schema:
 
 
 def _vote(defined: dict[str, Schema]) -> Schema:
-    """Return the schema of ``VoteRecord.to_dict``, with the usage among the other keys."""
+    """Return the schema of ``VoteRecord.to_dict``, with usage flattened into it."""
     if "Vote" not in defined:
         hints = {
             **type_hints(VoteRecord),

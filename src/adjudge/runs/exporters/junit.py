@@ -38,8 +38,8 @@ _CASE = ("failure", "error", "skipped")
 def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
     """Write all judgments of a run, and return their number.
 
-    The properties of each judge's suite hold the outcome of its gates, and the comparison with
-    ``baseline`` or with the run that it must not be worse than.
+    Each judge's suite has properties for its gates and for the comparison with ``baseline`` or the
+    run that it must not be worse than.
     """
     ends, info = scale_ends(run), run_info(run)
     gates = _gates(info, baseline)
@@ -86,7 +86,7 @@ def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
 
 
 class _Mean:
-    """Adds up scores."""
+    """Computes a mean score."""
 
     def __init__(self) -> None:
         self._total, self._count = 0.0, 0
@@ -102,8 +102,8 @@ class _Mean:
 
 
 def _scores(means: Mapping[tuple[str, str], _Mean]) -> dict[str, float | None]:
-    """Return the mean score per criterion, and per system if several answered. There is no mean
-    over several of either.
+    """Return the mean score per criterion, and per system if there are several. There is no overall
+    mean.
     """
     if len(means) == 1:
         return {"score": next(iter(means.values())).value}
@@ -115,14 +115,14 @@ def _scores(means: Mapping[tuple[str, str], _Mean]) -> dict[str, float | None]:
 
 
 def _exclusion_lines(info: RunInfo, judge: str) -> Iterator[str]:
-    """Yield which models of a panel did not count, and on how many rows."""
+    """Yield on how many rows each excluded panel model did not count."""
     rows, language = sum(info.judges[judge].values()), Setup.of_run(info).language
     for model, lost in info.excluded.get(judge, {}).items():
         yield render(exclusion(model, lost, rows), language)
 
 
 def _write_unfinished(file: TextIO, info: RunInfo) -> None:
-    """Add a test case that fails, whatever the judgments so far are."""
+    """Add a test case with an error, because the run is unfinished."""
     state = render(info.state, Setup.of_run(info).language)
     file.write(
         f"<testsuite name={_attribute(info.folder.name)} {_counts(Counter(error=1))}>\n"
@@ -133,9 +133,7 @@ def _write_unfinished(file: TextIO, info: RunInfo) -> None:
 
 
 def _gates(info: RunInfo, baseline: Path | None) -> dict[str, list[str]]:
-    """Return the outcome of the gates per judge, and the comparison with another run, in
-    sentences.
-    """
+    """Return judge → sentences on its gates and the comparison with another run."""
     setup, sentences = against_baseline(Setup.of_run(info), baseline), dict[str, list[str]]()
     gates: list[GateResult] = []
     if setup.bars:
@@ -201,7 +199,7 @@ def _properties(record: JudgmentRecord) -> Iterator[str]:
 
 
 def _number(score: float | None) -> float | None:
-    """Return 1 as 1.0: a single notation, for tools that compare texts."""
+    """Return the score as a float, so that 1 and 1.0 look the same to tools that compare text."""
     return None if score is None else float(score)
 
 
@@ -222,5 +220,5 @@ def _cut(text: str, most: int) -> str:
 
 
 def _valid(text: str) -> str:
-    """Replace characters that XML cannot hold by their escapes."""
+    """Escape characters that XML cannot contain."""
     return _INVALID.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -38,10 +38,10 @@ _INSPECT_SCORES = {"c": 1.0, "p": 0.5, "i": 0.0, "yes": 1.0, "true": 1.0, "no": 
 
 
 def to_promptfoo(run: Path, target: Path) -> int:
-    """Write results of version 3: each judgment is the result of one model-graded assertion.
+    """Write results in version 3: each judgment is the result of a model-graded assertion.
 
-    Counts and skipped judgments are left out: results there pass, fail or are errors, which does
-    not fit. Returns the number of judgments that were read.
+    Counts and skipped judgments are left out, because results there can only pass, fail or be
+    errors. Returns the number of judgments read.
     """
     labels = {(label.row, label.criteria): mark for label, mark in _manual_ratings(run)}
     head = {"version": 3, "timestamp": _now(), "prompts": [_PROMPT]}
@@ -68,7 +68,7 @@ def to_promptfoo(run: Path, target: Path) -> int:
 
 
 def count_without_place(run: Path) -> int:
-    """Return how many judgments of a run promptfoo has no place for."""
+    """Return how many judgments of a run promptfoo cannot represent."""
     return sum(map(_has_no_place, records_of(run)))
 
 
@@ -84,18 +84,14 @@ def _failure_reason(row: JudgmentRecord, ends: Ends) -> int:
 
 
 class _Places:
-    """The positions of results in promptfoo. Answers of several systems to one row are next to each
-    other.
-    """
+    """Assigns positions in promptfoo's results: several systems' answers to a row share a test."""
 
     def __init__(self) -> None:
         self._tests: dict[tuple[str, ...], int] = {}
         self._systems: dict[str, int] = {}
 
     def of(self, row: JudgmentRecord, count: int) -> tuple[int, int]:
-        """Return the number of the test and of the system. ``count``: the results before this
-        one.
-        """
+        """Return the numbers of test and system. ``count``: how many results precede this one."""
         if not row.answered_by:
             return count, 0
         question = (row.judge, row.criterion, asked_row(row) or "", str(row.input.get(REPEAT, "")))
@@ -147,7 +143,7 @@ def _promptfoo_result(
 
 
 def _manual_ratings(run: Path) -> Iterator[tuple[Label, JsonDict]]:
-    """Yield labels as manual ratings. Labels that neither pass nor fail are left out."""
+    """Yield labels with their manual ratings. Labels that neither pass nor fail are left out."""
     ends = scale_ends(run)
     points = {
         scale.name: {option.name: option.score for option in scale.scale.criteria.options}
@@ -174,8 +170,9 @@ def _manual_ratings(run: Path) -> Iterator[tuple[Label, JsonDict]]:
 
 
 def to_inspect(run: Path, target: Path) -> int:
-    """Write a log of version 2: each judgment is a sample with the score of one scorer, NaN without
-    a verdict. If Inspect would count an option differently, its score is written.
+    """Write a log in version 2: each judgment is a sample with one score, NaN without a verdict.
+
+    If Inspect would score an option differently, its score is written instead.
     """
     options = exported_options(run)
     head = {
@@ -239,9 +236,7 @@ def _inspect_sample(row: JudgmentRecord, options: JsonObject) -> JsonDict:
 
 
 def system_of(row: JudgmentRecord) -> JsonDict:
-    """Return the system and the row that it answered, if several systems did. Imports read this
-    again.
-    """
+    """Return the system and the row that it answered, for re-imports; empty without a system."""
     return {"system": row.answered_by, ROW: asked_row(row)} if row.answered_by else {}
 
 
@@ -262,5 +257,5 @@ def _now() -> str:
 
 
 def in_one(value: str | Sequence[str]) -> str:
-    """Return one text, joining several."""
+    """Return a single text, joining several with blank lines."""
     return value if isinstance(value, str) else "\n\n".join(value)

@@ -17,7 +17,7 @@ ENDINGS = (".md", ".html", ".json")
 
 
 def check_page(path: Path, endings: Sequence[str] = ENDINGS) -> None:
-    """Refuse a file that no page can be written to, before anything is paid for."""
+    """Raise if the file's ending has no page format, before money is spent."""
     if path.suffix.lower() not in endings:
         raise SetupError(
             "{path} cannot be written: let the name end in {endings} or {last}",
@@ -28,7 +28,7 @@ def check_page(path: Path, endings: Sequence[str] = ENDINGS) -> None:
 
 
 def write_page(path: Path, pages: Mapping[str, Callable[[], str]]) -> None:
-    """Write the page for the ending of ``path``."""
+    """Write the page that matches the ending of ``path``."""
     ending = path.suffix.lower()
     text = pages[ending]()
     with writing(path):
@@ -40,7 +40,7 @@ def write_page(path: Path, pages: Mapping[str, Callable[[], str]]) -> None:
 def pages_of(
     document: Document, language: str, whole: JsonObject
 ) -> Mapping[str, Callable[[], str]]:
-    """Return ending → function that renders it. ``whole``: the output of ``--json``."""
+    """Return ending → function that renders the page. ``whole``: the output of ``--json``."""
     return {
         ".md": lambda: document_markdown(document, language),
         ".html": lambda: document_html(document, language),
@@ -51,7 +51,7 @@ def pages_of(
 def envelope(
     kind: str, summary: JsonObject, results: Sequence[JsonObject], more: JsonObject
 ) -> JsonObject:
-    """Return the output of ``--json`` as one value."""
+    """Return the output of ``--json`` as a single value."""
     return {
         "schema": SCHEMA,
         "kind": kind,

@@ -22,7 +22,7 @@ def write_markdown(report: Report, path: Path) -> None:
 
 
 def write_html(report: Report, judgments: Iterable[JudgmentRecord] | None, path: Path) -> None:
-    """Write the page while the judgments pass."""
+    """Write the HTML page, streaming the judgments."""
     with text_file(path, is_page=True) as file:
         file.writelines(html_parts(report, judgments))
 
@@ -51,7 +51,9 @@ def write_reports(
 
 
 def report_paths(folder: Path, time: datetime | None = None) -> list[Path]:
-    """Return new paths for reports of now, or of the first second after it that is not taken."""
+    """Return unused paths for reports named after ``time`` (default: now), or the first free second
+    after it.
+    """
     time = time or datetime.now()
     stem = folder / f"rag_evaluation_results_{time:%Y%m%d_%H%M%S}"
     paths = [stem.with_suffix(suffix) for suffix in (".md", ".csv", ".html")]

@@ -29,7 +29,7 @@ _TRUTHS = {"PASS": 1, "FAIL": 0}
 
 @dataclass(frozen=True)
 class _TraceScore:
-    """A verdict or a label on a row."""
+    """A verdict or label on a row."""
 
     row: JudgmentRecord
     answer: str | float
@@ -45,23 +45,21 @@ class _TraceScore:
 
     @property
     def key(self) -> str:
-        """A key that is the same if the same verdict is exported again, so that it is not a second
-        score.
-        """
+        """A stable key, so that exporting a verdict again does not create a second score."""
         parts = (self.row.judge, self.subject, self.row.criterion, self.who)
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def to_langfuse(run: Path, target: Path) -> int:
-    """Write bodies of ``POST /api/public/scores``, in a list like that of ``GET``.
+    """Write bodies for ``POST /api/public/scores``, as a list like that returned by ``GET``.
 
-    Returns the number of judgments that were read.
+    Returns the number of judgments read.
     """
     return _write(run, target, _langfuse)
 
 
 def to_phoenix(run: Path, target: Path) -> int:
-    """Write the body of ``POST /v1/span_annotations``."""
+    """Write the body for ``POST /v1/span_annotations``. Returns the number of judgments read."""
     return _write(run, target, _phoenix)
 
 
@@ -76,8 +74,10 @@ def without_verdict(run: Path) -> int:
 
 
 def trace_scores(run: Path, service: str) -> Iterator[tuple[str, JsonDict]]:
-    """Yield a key and a body for every verdict on a trace, in the form of ``service``: langfuse,
-    phoenix, langsmith or mlflow. The same verdict has the same key, and replaces itself there.
+    """Yield key and body for every verdict on a trace, in the form that ``service`` expects.
+
+    Services are langfuse, phoenix, langsmith and mlflow. Keys are stable, so sending a verdict
+    again overwrites the earlier one.
     """
     body, options = _ON_TRACES[service], exported_options(run)
     for row in records_of(run, votes=True):
@@ -117,7 +117,7 @@ def _verdict(row: JudgmentRecord, options: JsonObject) -> Iterator[_TraceScore]:
 def _label_scores(
     row: JudgmentRecord, labels: dict[str, list[Label]], options: JsonObject
 ) -> Iterator[_TraceScore]:
-    """Yield the labels of a row, once for all judges of the row."""
+    """Yield a row's labels, only once even if several judges judged the row."""
     systems = row.detail.named_systems
     for label in labels.pop(f"{row.identity} {row.criterion}", ()):
         names_system = isinstance(label.winner, int) and label.winner < len(systems)

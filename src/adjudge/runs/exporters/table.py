@@ -32,7 +32,7 @@ _OF_ANSWERS = {"system", "latency"}
 
 
 def check_writable(path: Path | ObjectFile | None) -> None:
-    """Raise if ``path`` cannot be written, before anything is paid for."""
+    """Raise a SetupError if ``path`` cannot be written, before money is spent. None is accepted."""
     if path is None or path == STDOUT:
         return
     try:
@@ -55,7 +55,7 @@ def check_writable(path: Path | ObjectFile | None) -> None:
 
 
 def write_judgments(path: Path, judgments: Iterable[JudgmentRecord]) -> None:
-    """Write a .csv file, or JSONL under any other name."""
+    """Write judgments as CSV if the name ends in .csv, else as JSONL."""
     if path.suffix.lower() == ".csv":
         write_rows(path, map(flat, judgments))
     else:
@@ -63,7 +63,7 @@ def write_judgments(path: Path, judgments: Iterable[JudgmentRecord]) -> None:
 
 
 def flat(record: JudgmentRecord) -> JsonDict:
-    """Return a judgment as one level: the input by its column names, and the result."""
+    """Flatten a judgment to one level: the input columns, then the result."""
     result_columns: JsonDict = {
         "judge": record.judge,
         "row": record.row,
@@ -88,7 +88,9 @@ def flat(record: JudgmentRecord) -> JsonDict:
 
 
 def _free(name: str, result_columns: Collection[str], input_columns: Collection[str]) -> str:
-    """Return a name for an input column that is neither one of ours nor another input column."""
+    """Return a name for an input column that clashes neither with our columns nor with other input
+    columns.
+    """
     candidate = name
     while candidate in result_columns or (candidate != name and candidate in input_columns):
         candidate = f"input_{candidate}"
@@ -96,10 +98,9 @@ def _free(name: str, result_columns: Collection[str], input_columns: Collection[
 
 
 def _is_made(field: str, row: JsonObject) -> bool:
-    """Return True if a field was answered by a target or taken out of messages, not read from a
-    cell.
+    """Return True if a field was answered by a target or taken from messages, not read from a cell.
 
-    It may equal a cell by chance: a right answer equals the expected one.
+    Its text may still equal a cell: a right answer equals the expected one.
     """
     has_messages = any(
         isinstance(value, list) and any(isinstance(message, Mapping) for message in value)
@@ -109,7 +110,7 @@ def _is_made(field: str, row: JsonObject) -> bool:
 
 
 def _stands_in(value: object, row: JsonObject) -> bool:
-    """Return True if a field's text, or each of its texts, is in a column of the row."""
+    """Return True if a field's text, or each of its texts, is in some column of the row."""
     if isinstance(value, str):
         return value in row.values()
     texts = list(value) if isinstance(value, list | tuple) else [value]
@@ -117,7 +118,7 @@ def _stands_in(value: object, row: JsonObject) -> bool:
 
 
 def write_rows(path: Path, rows: Iterable[JsonObject]) -> None:
-    """Write a .csv file, or JSONL under any other name. Rows pass one by one."""
+    """Write rows as CSV if the name ends in .csv, else as JSONL, streaming them."""
     if path.suffix.lower() != ".csv":
         with text_file(path) as file:
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -129,10 +130,10 @@ def write_rows(path: Path, rows: Iterable[JsonObject]) -> None:
 def write_csv(
     file: TextIO, rows: Iterable[JsonObject], delimiter: str = ",", line_end: str = "\r\n"
 ) -> int:
-    """Write all rows with the columns of all of them, and return their number.
+    """Write all rows, with the union of their columns, and return their number.
 
-    Rows wait in a temporary file until all columns are known: reading a run again would take far
-    longer.
+    Rows are buffered in a temporary file until all columns are known, which is much faster than
+    reading a run twice.
     """
     columns: dict[str, None] = {}
     count = first_width = 0
@@ -158,7 +159,7 @@ def write_csv(
 
 
 def _copy_filled(rows: Iterator[list[str]], writer: CsvWriter, width: int) -> None:
-    """Copy rows, and fill short ones with empty cells for the columns that came later."""
+    """Copy rows, padding those written before later columns appeared."""
     old_limit = csv.field_size_limit(sys.maxsize)  # of the process; cells may be of any length
     try:
         for cells in rows:

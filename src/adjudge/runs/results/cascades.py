@@ -20,7 +20,7 @@ from adjudge.runs.numbers import figure
 
 @light_dataclass(frozen=True)
 class CascadeSummary:
-    """The rows that each step decided, by one criterion."""
+    """How many rows each step of a cascade decided, for one criterion."""
 
     steps: tuple[str, ...]
     """The models in the order they are asked, those that were never asked included."""
@@ -39,13 +39,13 @@ class CascadeSummary:
 
     @property
     def spared(self) -> int:
-        """The number of rows about which the last step was not asked."""
+        """The number of rows for which the last step was not asked."""
         return self.rows - self.asked.get(self.steps[-1], 0)
 
     @property
     def calls_saved(self) -> int | None:
-        """The estimated calls of the last step that were not needed; None if it was asked
-        nothing.
+        """Estimated number of calls to the last step that were saved; None if it was never
+        asked.
         """
         last, last_asked = (
             self.usage.get(self.steps[-1], Usage()),
@@ -55,7 +55,9 @@ class CascadeSummary:
 
     @property
     def costs(self) -> tuple[float, float] | None:
-        """The cost, and the estimated cost of the last step alone, in dollars; None if unknown."""
+        """The actual cost and the estimated cost of the last step alone, in dollars; None if
+        unknown.
+        """
         last = self.steps[-1]
         cost_by_step = {step: self.prices.cost(step, used) for step, used in self.usage.items()}
         known_costs = [cost for cost in cost_by_step.values() if cost is not None]
@@ -124,7 +126,7 @@ class CascadeTally:
         self._usage: dict[str, Usage] = {}
 
     def add(self, record: JudgmentRecord) -> None:
-        """Count a judgment. Those of other judges have no steps and are ignored."""
+        """Count a judgment. Judgments without steps are ignored."""
         self._rows += bool(record.steps)
         for step in record.steps:
             self._asked[step.step] += 1
@@ -133,7 +135,7 @@ class CascadeTally:
             self._usage[step.step] = self._usage.get(step.step, Usage()) + used
 
     def summary(self, steps: tuple[str, ...]) -> CascadeSummary | None:
-        """Return the summary so far; None without a cascade."""
+        """Return the summary so far; None if no judgment had steps."""
         if not self._rows:
             return None
         return CascadeSummary(
@@ -147,8 +149,8 @@ class CascadeTally:
 
 
 def learnt_by(name: str, configuration: JudgeConfiguration) -> Iterator[Message]:
-    """Yield what a judge uses that was learnt from labels, with its source; or that a cascade has
-    no calibration yet.
+    """Yield what a judge learnt from labels, with the source, or that its cascade is not calibrated
+    yet.
     """
     settings, steps = configuration.settings, configuration.step_names
     learnt = settings.get("calibration")
@@ -187,7 +189,7 @@ def learnt_by(name: str, configuration: JudgeConfiguration) -> Iterator[Message]
 def _promised(
     judge: str, steps: Sequence[str], confidence: float | None, promise: JsonObject
 ) -> Message:
-    """Say from which confidence on the verdicts of a learned first step are taken, and what that
+    """Say at which confidence the verdicts of a learned first step are accepted, and what that
     risks.
     """
     if confidence is None:

@@ -13,9 +13,7 @@ from adjudge.trust.comparison import RunComparison
 
 
 def comparison_lines(comparison: RunComparison, two: str) -> Iterator[str]:
-    """Yield which run is better by one criterion, and the details. All lines but the first begin
-    with two blanks.
-    """
+    """Yield which run is better by one criterion, then the details, indented by two spaces."""
     first_line, *more = _lines(comparison, two)
     yield first_line
     for line in (*more, *_slices(comparison)):
@@ -69,8 +67,8 @@ def _lines(comparison: RunComparison, two: str) -> Iterator[str]:
 
 
 def _difference(comparison: RunComparison) -> Iterator[str]:
-    """Yield the size of the difference, its interval, and the smallest difference that would
-    show.
+    """Yield the difference with its interval, and the smallest difference that could be
+    detected.
     """
     estimate = comparison.shown
     if estimate.value is not None and estimate.lower is not None and estimate.upper is not None:
@@ -101,8 +99,8 @@ def _difference(comparison: RunComparison) -> Iterator[str]:
 
 
 def _slices(comparison: RunComparison) -> Iterator[str]:
-    """Yield a line for each slice, the largest first, and the level of their intervals. Nothing if
-    the numbers cannot be compared.
+    """Yield a line per slice, the largest first, and the level of the intervals. Nothing if runs
+    are not comparable.
     """
     if not comparison.is_comparable:
         return

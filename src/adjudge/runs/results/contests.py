@@ -43,7 +43,7 @@ is.
 class SystemSummary:
     """The results of one system against the others, on rows with a score.
 
-    If one contest of a row has no outcome, none of the row's contests counts.
+    If one contest of a row has no outcome, none of its contests counts.
     """
 
     name: str
@@ -70,8 +70,9 @@ class SystemSummary:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The win rate if it lost every row without an outcome, and if it won them, with the
-        possible changes by lost votes of a panel.
+        """The win rate if all rows without an outcome were lost, and if all were won.
+
+        The bounds also cover changes that lost votes of a panel could cause.
         """
         bounds = mean_bounds(self.winrate, self.rows, self.missing)
         return self.opened.widen(bounds, self.rows + self.missing)
@@ -88,7 +89,7 @@ class SystemSummary:
 
 @dataclass(frozen=True)
 class OrderEffect:
-    """The changes that another order of the responses made."""
+    """How outcomes depend on the order of the responses."""
 
     rows: int
     """Rows that were judged in both orders."""
@@ -99,19 +100,19 @@ class OrderEffect:
 
     @property
     def flip_rate(self) -> float | None:
-        """The share of votes that change with the order, mean over the rows."""
+        """The share of votes that change with the order, averaged over rows."""
         return self.rates.between.value if self.rates else None
 
     @property
     def noise_rate(self) -> float | None:
-        """The noise floor: the share that differs within one order. None with one vote per
+        """The noise floor: the share of votes that differ within one order. None with one vote per
         order.
         """
         return self.rates.within.value if self.rates and self.rates.within else None
 
     @property
     def strong(self) -> bool:
-        """Return True if the order decides so much, beyond the noise, that every figure needs a
+        """Return True if the order has so much influence beyond noise that every figure needs a
         warning.
         """
         share = self.turned / self.rows if self.flip_rate is None else self.flip_rate
@@ -119,7 +120,7 @@ class OrderEffect:
 
     @property
     def excess(self) -> float | None:
-        """The effect of the order beyond the noise."""
+        """The effect of the order beyond the noise; None if either rate is unknown."""
         return (
             None
             if self.flip_rate is None or self.noise_rate is None
@@ -145,7 +146,7 @@ class ContestSummary:
 
     @property
     def left_out(self) -> Message | None:
-        """A note on the rows that are in none of the figures."""
+        """A note on rows that are in none of the figures; None if there are none."""
         missing = max((system.missing for system in self.systems), default=0)
         if not missing:
             return None
@@ -157,8 +158,8 @@ class ContestSummary:
 
     @property
     def leader(self) -> SystemSummary | None:
-        """The system that is better beyond doubt: its interval is above one half, or above all
-        others'.
+        """The system that is clearly best: its interval is above one half, or with more systems,
+        above all others.
         """
         if len(self.systems) < 2 or (leading := self.systems[0]).interval is None:
             return None
@@ -168,7 +169,7 @@ class ContestSummary:
 
     @property
     def no_leader(self) -> Message:
-        """What is said if no system is better beyond doubt."""
+        """The message to show if no system is clearly best."""
         if all(system.winrate is None for system in self.systems):
             return Message("No row could be compared.")
         if len(self.systems) > 2:
@@ -197,12 +198,12 @@ class _System:
         self.units.append(unit)
 
     def add_one_order(self, rate: float) -> None:
-        """Count a row that has a verdict in one of two orders."""
+        """Count a row with a verdict in only one of two orders."""
         self.one_order += 1
         self.one_order_wins += rate
 
     def open(self, bounds: tuple[float, float]) -> None:
-        """Note the range that lost votes allow for the last rate."""
+        """Store the range that lost votes allow for the last rate."""
         self.possible[len(self.rates) - 1] = bounds
 
     def summary(self, name: str, sureness: GateConfidence) -> SystemSummary:
@@ -287,7 +288,7 @@ class ContestTally:
 
 
 def order_message(order: OrderEffect) -> Message:
-    """Say how often the order of the responses decides, and how much of that is noise."""
+    """Say how often the order of the responses decides, and how much of this is noise."""
     flips = plural(
         "Position bias: the winner flips with the order in {turned} of {count} row.",
         "Position bias: the winner flips with the order in {turned} of {count} rows.",
@@ -302,7 +303,7 @@ def order_message(order: OrderEffect) -> Message:
 
 
 def one_order_message(summary: ContestSummary) -> Message:
-    """Say how many rows have a verdict in one of the two orders only."""
+    """Say how many rows have a verdict in only one of the two orders."""
     return plural(
         "{rows} of {count} row stands on one order: a better response cannot be told from a "
         "better place",
@@ -314,7 +315,7 @@ def one_order_message(summary: ContestSummary) -> Message:
 
 
 def _noise_floor(order: OrderEffect) -> Message:
-    """Say how much verdicts change within one order."""
+    """Say how often verdicts differ within one order."""
     if order.noise_rate is None:
         return Message(
             "Noise floor not measured: it takes several votes per order (votes in an eval "

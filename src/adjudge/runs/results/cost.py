@@ -26,7 +26,7 @@ class Cost:
 
 
 def cost_of(used: Mapping[str, Usage], prices: PriceTable) -> Cost:
-    """Return the price of each model's usage, in total."""
+    """Return the total cost of all models' usage, and the models without a price."""
     costs = {model: prices.cost(model, usage) for model, usage in used.items()}
     unknown = tuple(model for model, cost in costs.items() if cost is None)
     known_costs = [cost for cost in costs.values() if cost is not None]

@@ -139,7 +139,7 @@ class GateResult:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict. It is only decided if the rows without a score could not change it."""
+        """The verdict. It is decided only if the open rows cannot change it."""
         if self.stopped or self.baseline_stopped:
             return "inconclusive"
         if self.measure == "missing":
@@ -154,7 +154,9 @@ class GateResult:
 
     @property
     def _verdict_at_most(self) -> Verdict:
-        """The verdict on a count, which is at least 0 whatever its missing rows are."""
+        """The verdict on a maximum. Missing counts are at least 0, so they can only raise the
+        mean.
+        """
         if above(self.lower, self.bar):
             return "failed"
         return "inconclusive" if self.value is None or self.missing else "holds"
@@ -165,20 +167,20 @@ class GateResult:
 
     @property
     def allowed(self) -> int:
-        """The number of rows that may be without a score: 29 of 100 at 0.29."""
+        """The number of rows that may lack a score, e.g. 29 of 100 at 0.29."""
         share = self.bar * self.rows
         # 0.29 * 100 is 28.999999999999996
         return round(share) if equal(share, round(share)) else math.floor(share)
 
     @property
     def margin(self) -> float | None:
-        """The value minus the bar; below 0 if the bar was missed."""
+        """The value minus the bar, negative if the bar was missed; None without a value."""
         return None if self.value is None else self.value - self.bar
 
     @property
     def needed(self) -> int:
-        """Rows that would have to change from the worst score to the best. For missing scores, the
-        rows that need one.
+        """How many rows would have to change from the worst score to the best, or still need a
+        score.
         """
         if self.measure == "missing":
             return max(0, self.missing - self.allowed)
@@ -188,7 +190,7 @@ class GateResult:
         return max(0, math.ceil((self.bar - self.upper) * self.rows - 1e-9))
 
     def sentence(self) -> Message:
-        """Return the measured value, the bar, the margin, and what would be needed."""
+        """Describe the verdict: the value, the bar, what is missing, and caveats."""
         sentences = [self._outcome(), *self._open_rows()]
         if self.pairing and self.pairing.paired:
             sentences.append(
@@ -235,8 +237,8 @@ class GateResult:
         return join(" ", sentences)
 
     def _open_rows(self) -> Iterator[Message]:
-        """Yield how many rows were judged in one order only or lack votes of a panel, unless the
-        gate passed without them.
+        """Yield how many rows were judged in one order only or lack panel votes, unless the gate
+        passed.
         """
         if self.open_votes and not self.stopped and self.verdict != "holds":
             yield plural(
@@ -260,7 +262,7 @@ class GateResult:
                 yield Message("Rows without a score: {missing}.", missing=self.missing)
 
     def _labels_used(self) -> Iterator[Message]:
-        """Yield whether labels correct the difference, and which rows they leave open."""
+        """Yield whether labels correct the difference, and which rows remain open."""
         if self.uncorrected_because:
             yield Message("{reason}.", reason=capitalize(self.uncorrected_because))
         if self.labels:
@@ -443,8 +445,10 @@ class GateResult:
         return join(" ", (undecided, *self._ways_to_decide()))
 
     def _ways_to_decide(self) -> Iterator[Message]:
-        """Yield the margin with which an undecided comparison would pass, if the change is within
-        the allowed drop, and the number of rows that would decide it.
+        """Yield how an undecided comparison could be decided: with which margin, or with how many
+        rows.
+
+        The margin is named only if the change is within the allowed drop.
         """
         # rounded up, so that the margin as printed is enough
         margin = math.ceil(-self.lower * 1000) / 1000
@@ -458,7 +462,7 @@ class GateResult:
             )
 
     def _sure(self) -> Message:
-        """Return the outcome of a gate that is decided by confidence limits."""
+        """Return the outcome of a gate with confidence limits."""
         values = {**self._figures, "what": self._what}
         if not self.sure or self.value is None:
             scored = self.rows - self.missing
@@ -587,7 +591,7 @@ class GateResult:
 
     @property
     def _of(self) -> str:
-        """The criterion, with its judge if that has another name."""
+        """The criterion, followed by its judge if that is named differently."""
         name: str = self.name or self.judge
         if self.of_wins:
             name = Message("win rate of {system} by {name}", system=self.system, name=self.name)
@@ -606,7 +610,7 @@ class GateResult:
         return Message("mean score of {of}", of=self._of)
 
     def _level(self) -> Message:
-        """Return the confidence of the limits, with the criteria and the groups that it covers."""
+        """Return the confidence level, with the criteria and groups that it covers."""
         parts = [level_text(self.confidence or 0.0)]
         if self.sequential:
             parts.append(Message("at every look"))
@@ -622,7 +626,7 @@ class GateResult:
 
     @property
     def enough(self) -> int | None:
-        """The number of rows that would decide it, if the figure stays the same; None if
+        """The number of rows that would decide the gate if the value stays the same; None if
         unknown.
         """
         if not self.sure or self.missing or self.one_order or self.open_votes or not self.margin:
@@ -661,14 +665,16 @@ class GateResult:
 
 
 def bars_of(fail_under: FailUnder | None) -> dict[str, float]:
-    """Return name → bar. The empty name is the bar of every criterion without its own."""
+    """Return name → bar. The empty name stands for every criterion without its own bar."""
     if fail_under is None:
         return {}
     return {"": fail_under} if isinstance(fail_under, int | float) else dict(fail_under)
 
 
 def limits_or(bounds: tuple[float, float], limits: Interval | None) -> tuple[float, float]:
-    """Return the limits that a gate decides by: ``bounds`` of the value if there are no others."""
+    """Return the limits that a gate uses: ``limits`` if there are any, else ``bounds`` of the
+    value.
+    """
     return bounds if limits is None else (limits.lower, limits.upper)
 
 
@@ -716,15 +722,17 @@ def most_gate(judge: str, name: str, summary: Summary, most: float) -> GateResul
 
 
 def worst(codes: Iterable[ExitCode]) -> ExitCode:
-    """Return the code that matters most: a failed gate, an undecided one, a missing score."""
+    """Return the most severe exit code: a failed gate, then an undecided one, then a missing
+    score.
+    """
     order = (ExitCode.GATE_FAILED, ExitCode.GATE_INCONCLUSIVE, ExitCode.UNSCORED)
     known_codes = set(codes)
     return next((code for code in order if code in known_codes), ExitCode.OK)
 
 
 def check_gate(judge: str, criteria: Sequence[Criteria], *, compares: bool = False) -> None:
-    """Refuse a gate that cannot hold. A mean from 0 to 1 needs scores from 0 to 1, and comparisons
-    have a winner but no score.
+    """Raise if a gate can never hold: on an option without a score from 0 to 1, or on comparisons,
+    which have no score.
     """
     if compares:
         raise SetupError(
@@ -757,9 +765,9 @@ def check_gate(judge: str, criteria: Sequence[Criteria], *, compares: bool = Fal
 
 
 def exit_code(summary: Summary, fail_under: float | None = None) -> ExitCode:
-    """Return the code of the gate if it is decided. Otherwise a missing score decides.
+    """Return the code of the gate unless that is OK; else 3 if a score is missing.
 
-    A model of a panel without a verdict on any row is a missing score, too.
+    A panel model without a verdict on any row also counts as a missing score.
     """
     gate = ExitCode.OK if fail_under is None else mean_gate("", "", summary, fail_under).code
     missing = summary.scored < summary.attempted or summary.lost

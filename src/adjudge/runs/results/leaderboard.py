@@ -39,7 +39,7 @@ class RankingSettings:
 
 @dataclass(frozen=True)
 class Leaderboard(JudgeCriterion):
-    """The ranking of one judge by one criterion."""
+    """The ranking of systems by one judge and criterion."""
 
     ranking: Standings
     contests: int
@@ -97,7 +97,7 @@ class Leaderboard(JudgeCriterion):
         }
 
     def _why_unbounded(self) -> Iterator[Message]:
-        """Yield the reasons why systems have no limits."""
+        """Yield why some systems have no limits."""
         places = [place for place in self.ranking.places if place.lower is None]
         one_way = [
             place.name for place in places if place.ties == 0 and not (place.wins and place.losses)
@@ -202,7 +202,7 @@ class _Collected:
 
     @property
     def always_first(self) -> tuple[str, ...]:
-        """The systems that are listed first in all their contests, if none was asked in both
+        """The systems that are first in all their contests, provided that none was judged in both
         orders.
         """
         names_first = {contest.first for contest in self.contests}
@@ -217,7 +217,9 @@ class _Collected:
 
 
 def _contests(record: JudgmentRecord) -> Iterator[tuple[NamedContest | None, tuple[int, int]]]:
-    """Yield each contest of a comparison once, or None if it has no outcome."""
+    """Yield each contest of a comparison once with its two positions; None for a contest without an
+    outcome.
+    """
     names = record.systems
     systems = record.detail.system_results
     for place, system in enumerate(systems):
@@ -233,8 +235,10 @@ def _contests(record: JudgmentRecord) -> Iterator[tuple[NamedContest | None, tup
 def _contest(
     name_a: str, name_b: str, result: float | None, stated: float | None
 ) -> NamedContest | None:
-    """Return a contest. ``stated``: for two systems, the win rate of the first. It is a probability
-    instead of an outcome if the judge stated how likely it is the better one.
+    """Return a contest, or None without an outcome.
+
+    ``stated``: the first of two systems' win rate. It is a probability if the judge said how likely
+    that one is better.
     """
     if result is None or result not in _OUTCOMES:
         return None
@@ -246,8 +250,9 @@ def _contest(
 
 
 def _prompt(record: JudgmentRecord) -> tuple[str, Sequence[str]]:
-    """Return the identity of the question without the responses, which groups rows, and the
-    responses. A row without further fields is its own question.
+    """Return a key for the row's question, which groups rows, and the responses.
+
+    A row without other fields is its own question.
     """
     texts = next((value for value in record.fields.values() if not isinstance(value, str)), ())
     question_fields = {
@@ -257,7 +262,9 @@ def _prompt(record: JudgmentRecord) -> tuple[str, Sequence[str]]:
 
 
 def leaderboards(folder: str | Path, settings: RankingSettings | None = None) -> list[Leaderboard]:
-    """Return a leaderboard for each judge and criterion of a run that compares."""
+    """Return a leaderboard for each judge and criterion of a run. Raises a SetupError if nothing
+    was compared.
+    """
     ranking_settings = settings or RankingSettings()
     collected_by_line: dict[tuple[str, str], _Collected] = {}
     for record in records_of(folder):

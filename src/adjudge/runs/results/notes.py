@@ -30,9 +30,9 @@ _NUMBERED = re.compile(r" \d+$")
 
 
 def answering_notes(named: Mapping[tuple[str, str], int]) -> Iterator[Message]:
-    """Yield a sentence for each model that another model, or several, answered for.
+    """Yield a note for each model whose replies name another model, or several.
 
-    ``named``: (asked, named) → votes.
+    ``named``: (model asked, model named) → votes.
     """
     by_model: dict[str, dict[str, int]] = {}
     for (model, name), votes in named.items():
@@ -76,7 +76,7 @@ def _own_name(id: str) -> str:
 
 
 def payment_notes(batches: Iterable[Batch]) -> tuple[Message, ...]:
-    """Return a sentence for each provider that may have been paid twice for the same requests."""
+    """Return a note per provider that may have charged twice for the same requests."""
     twice: Counter[str] = Counter()
     for batch in batches:
         twice[batch.provider] += batch.paid_twice
@@ -93,7 +93,7 @@ def payment_notes(batches: Iterable[Batch]) -> tuple[Message, ...]:
 
 
 def lost_reply_notes(lost: Spent) -> tuple[Message, ...]:
-    """Return a sentence if limits count requests whose replies did not arrive."""
+    """Return a note if limits include requests whose replies never arrived."""
     if not lost.tokens:
         return ()
     if lost.unpriced and not lost.usd:  # an unknown price is not zero
@@ -115,7 +115,7 @@ def lost_reply_notes(lost: Spent) -> tuple[Message, ...]:
 
 
 def lost_in(facts: JsonObject) -> Spent:
-    """Return what a run's account holds for replies that did not arrive."""
+    """Return the estimated spending on replies that never arrived, from a run's facts."""
     match facts.get("spending"):
         case {"lost": [int(calls), int(tokens), int() | float() as usd, int(unpriced)]}:
             return Spent(calls, tokens, usd, unpriced)
@@ -123,7 +123,7 @@ def lost_in(facts: JsonObject) -> Spent:
 
 
 def reader_notes(facts: JsonObject) -> tuple[Message, ...]:
-    """Return a sentence if two versions of the reply reader read the run's replies."""
+    """Return a note if the run's replies were parsed by several versions of the reader."""
     readers = facts.get(READERS)
     if not isinstance(readers, list) or len(readers) < _SEVERAL:
         return ()
@@ -137,10 +137,10 @@ def reader_notes(facts: JsonObject) -> tuple[Message, ...]:
 
 
 def format_notes(missed: Mapping[str, tuple[int, int]]) -> Iterator[Message]:
-    """Return a sentence for each model whose replies often had to be asked again.
+    """Yield a note for each model that often misses the reply format.
 
-    ``missed``: model → votes with a reply in an unknown shape, votes asked. Copies of a row share
-    their votes, which count once.
+    ``missed``: model → (votes with a malformed reply, votes cast). Copies of a row share their
+    votes, which count once.
     """
     for model, (repeated, votes) in missed.items():
         if repeated >= _OFTEN and repeated / votes > _OFTEN_SHARE:

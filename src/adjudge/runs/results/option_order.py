@@ -20,7 +20,7 @@ class OptionOrder:
 
     @property
     def is_worth_a_warning(self) -> bool:
-        """Return True if the order decided something, or may have."""
+        """Return True if the order changed a verdict or may have."""
         return self.turned > 0 or self.unchecked > 0
 
     def sentence(self) -> Message:
@@ -41,7 +41,7 @@ class OptionOrder:
 
 
 class OptionOrderTally:
-    """Counts judgments by one criterion as they come."""
+    """Counts how often the verdicts by one criterion depend on the order of the options."""
 
     def __init__(self) -> None:
         self._rows = self._turned = self._unchecked = 0
@@ -57,7 +57,7 @@ class OptionOrderTally:
             self._turned += check.detected
 
     def summary(self) -> OptionOrder | None:
-        """Return the counts so far; None if no row was asked in both orders."""
+        """Return the counts so far; None if no row was judged in both orders."""
         if not self._rows and not self._unchecked:
             return None
         return OptionOrder(self._rows, self._turned, self._unchecked)

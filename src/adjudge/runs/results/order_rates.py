@@ -12,7 +12,7 @@ from adjudge.stats.correction import label_interval
 
 
 class MeanRate(NamedTuple):
-    """A mean over rows. Without limits if there are too few rows."""
+    """A mean over rows. Its limits are None with too few rows."""
 
     value: float
     lower: float | None
@@ -35,8 +35,9 @@ class OrderRates(NamedTuple):
 
 
 def order_rates(flips: Sequence[float | None], noise: Sequence[float | None]) -> OrderRates | None:
-    """Average the rates of all rows. A row with too few votes is None; the result is None if no row
-    was asked in both orders.
+    """Average the rates over rows; None if no row has votes in both orders.
+
+    A rate is None for a row with too few votes.
     """
     between = [rate for rate in flips if rate is not None]
     if not between:

@@ -144,9 +144,9 @@ class RunOutcome:
                 self._tally.setup = replace(self._tally.setup, columns=event.columns)
 
     def read_folder(self) -> None:
-        """Count the judgments that the run folder holds instead of those seen here.
+        """Replace the judgments counted so far by all those in the run folder.
 
-        A resumed run that halts again has passed only a part of them.
+        A resumed run that halts again has only seen a part of them.
         """
         if self.plan.folder is None or not holds_run(self.plan.folder):
             return
@@ -164,7 +164,7 @@ class RunOutcome:
         return self._tally.total
 
     def report(self) -> Report:
-        """Return the report so far, with the labels in the run's folder."""
+        """Return the report so far, including the labels in the run's folder."""
         current, folder = self._seen_so_far(), self.plan.folder
         if folder is not None and holds_run(folder):
             from adjudge.core.ledger.pending import batches_in
@@ -196,26 +196,24 @@ class RunOutcome:
         )
 
     def _seen_so_far(self) -> Report:
-        """Return the tally's report. It is made once, after the last judgment."""
+        """Return the report of the events so far, cached until the next judgment."""
         self._made = self._made or self._tally.report()
         return self._made
 
     def _paired(self, folder: Path) -> tuple[GateResult, ...]:
-        """Return the gates against another run. They are computed once, after the last judgment."""
+        """Return the gates against another run, cached until the next judgment."""
         if self._compared is None:
             self._compared = tuple(paired_gates(self._setup, folder)) if self._setup.against else ()
         return self._compared
 
     def _beside_baseline(self, folder: Path) -> tuple[RunComparison, ...]:
-        """Return the comparisons with the baseline. They are computed once, after the last
-        judgment.
-        """
+        """Return the comparisons with the baseline, cached until the next judgment."""
         if self._beside is None:
             self._beside = compared_with_baseline(self._setup, folder)
         return self._beside
 
     def facts(self) -> JsonObject:
-        """Return the data for the run folder, so that its report can be made again later."""
+        """Return the data to store in the run folder, from which the report can be rebuilt."""
         report_facts, skipped = self._tally.setup.kept(), self._tally.skipped
         if skipped.rows or skipped.blank:
             report_facts["skipped"] = skipped.kept()
@@ -229,9 +227,9 @@ class RunOutcome:
         return self._tally.setup.bars
 
     def exit_code(self) -> int:
-        """Return the worst code of all gates. A stopped run has not passed them.
+        """Return the worst code of all gates and missing scores, or the code of a stopped run.
 
-        Raises the halt of a run that can be resumed.
+        Raises the error that halted a resumable run.
         """
         if self.halted:
             raise self.halted

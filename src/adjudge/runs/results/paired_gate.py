@@ -31,7 +31,7 @@ def check_against(setup: Setup) -> None:
 
 
 def refuse_itself(other: Path, folder: Path) -> None:
-    """Refuse to compare a run with itself: nothing differs, so every gate would hold."""
+    """Refuse to compare a run with itself: there is no difference, so every gate would pass."""
     if other.resolve() == folder.resolve():
         raise SetupError(
             "{folder} cannot be compared with itself: name an earlier run, or another folder for "
@@ -41,8 +41,9 @@ def refuse_itself(other: Path, folder: Path) -> None:
 
 
 def against_baseline(setup: Setup, baseline: Path | None) -> Setup:
-    """Return the setup with a gate against ``baseline``, without a margin, unless its own gate
-    names it.
+    """Return the setup with a gate against ``baseline`` and no margin.
+
+    The setup stays as it is if there is no such run, or if it already has a gate against it.
     """
     gated_folder = setup.against and setup.against_folder.resolve()
     return (
@@ -55,11 +56,11 @@ def against_baseline(setup: Setup, baseline: Path | None) -> Setup:
 
 
 def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
-    """Yield a gate for each judge and criterion that both runs have, or only the other one. Yield
-    nothing if no other run was named.
+    """Yield a gate per judge and criterion that the other run has. Nothing if no other run was
+    named.
 
-    The last gate names criteria that only this run has: being new, they cannot be worse. If the
-    other run has not ended, they are undecided like everything else.
+    The last gate lists the criteria that only this run has, since new ones cannot be worse. If the
+    other run has not ended, these are undecided, too.
     """
     if not setup.against or not holds_run(folder):
         return
@@ -114,8 +115,9 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
 def compared_with_baseline(
     setup: Setup, folder: Path, by: str | None = None
 ) -> tuple[RunComparison, ...]:
-    """Compare a run with its baseline, row by row; empty if the baseline is gone. ``by``: the
-    column whose values are reported separately.
+    """Compare a run with its baseline, row by row; empty if either run is gone.
+
+    ``by``: the column whose values are reported separately.
     """
     place = Path(setup.baseline.place)
     if not setup.baseline.place or not holds_run(place) or not holds_run(folder):
@@ -133,8 +135,8 @@ def _gate(
 ) -> GateResult:
     """Return the gate of one comparison.
 
-    ``joint_upper``: the upper limit that holds for all ``among`` criteria together, so that none of
-    many fails by chance.
+    ``joint_upper``: the upper limit that holds for all ``among`` criteria together, so that none
+    fails by chance.
     """
     estimate, scored, unchanged = comparison.shown, comparison.rows, comparison.is_unchanged
     rows = scored + comparison.without
@@ -177,10 +179,11 @@ def _gate(
 
 
 def _rows_to_decide(comparison: RunComparison, bar: float, among: int) -> int | None:
-    """Return about how many rows would decide. None if rows lack a number, or labels decide.
+    """Return roughly how many rows would decide. None if rows lack a number, or labels correct the
+    difference.
 
-    A drop must be shown at the level that holds for all ``among`` criteria together (Holm's first
-    step), as the gate demands.
+    A drop must be significant at the level that holds for all ``among`` criteria together (Holm's
+    first step), as for the gate.
     """
     limits, value = comparison.difference.limits, comparison.shown.value
     unknown = comparison.without or comparison.open_votes
@@ -191,7 +194,9 @@ def _rows_to_decide(comparison: RunComparison, bar: float, among: int) -> int | 
 
 
 def _undecided_gate(setup: Setup, level: float, judge: str, criteria: str) -> GateResult:
-    """Return an undecided gate, for a criterion that cannot be compared: it must not disappear."""
+    """Return an undecided gate for a criterion that cannot be compared, so that it does not go
+    unnoticed.
+    """
     return GateResult(
         judge=judge,
         name=criteria,

@@ -17,8 +17,10 @@ _WAYS: Mapping[Way, Message] = {
 
 
 def pairing_message(pairing: Pairing) -> Message:
-    """Return e.g. "240 of 300 rows paired, by id; 60 before and 60 now have no counterpart". The
-    first run is before, the second one now.
+    """Describe a pairing, e.g. "240 of 300 rows paired, by id; 60 before and 60 now have no
+    counterpart".
+
+    "before" is the first run, "now" the second.
     """
     (old_rows, new_rows), (alone_in_old, alone_in_new) = (
         map(grouped, pairing.rows),

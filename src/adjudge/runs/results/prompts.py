@@ -39,8 +39,10 @@ class ShownPrompt(NamedTuple):
 def shown_prompts(
     connection: sqlite3.Connection, judge: str, number: int
 ) -> list[ShownPrompt | None]:
-    """Return the prompt of each vote on a judgment, in the order of the votes. None if it cannot be
-    rendered again: another version of adjudge, or a custom judge, worded it.
+    """Return the prompt of each vote on a judgment, in the order of the votes; empty without such a
+    judgment.
+
+    A prompt is None if it cannot be reproduced because another version or a custom judge worded it.
     """
     judgment = next(records(connection, judge=judge, index=number, votes=True), None)
     if judgment is None:
@@ -67,8 +69,8 @@ def _render_again(
 
 
 def _prompt(ballot: Ballot) -> Prompt | None:
-    """Return the prompt of a ballot. None if rendering fails: then no such ballot was ever
-    asked.
+    """Return the prompt of a ballot; None if it cannot be rendered, in which case it was never
+    sent.
     """
     with suppress(AdjudgeError, ValueError, TypeError, IndexError, KeyError):
         return prompt_for(ballot)
@@ -83,7 +85,7 @@ def _shown_prompt(prompt: Prompt, criterion: str = "") -> ShownPrompt:
 def _candidates(
     configuration: JudgeConfiguration, judgment: JudgmentRecord, vote: VoteRecord
 ) -> Iterator[Ballot]:
-    """Yield every ballot that this judge may have asked. The hash tells which one it was."""
+    """Yield every ballot that this judge may have sent. The hash identifies the actual one."""
     settings, compares = configuration.settings, bool(judgment.systems)
     template = "aspect" if "definition" in settings else "pairwise" if compares else "direct"
     language = configuration.language

@@ -26,10 +26,10 @@ LEFT = "left_rows"
 
 
 class LeftRows:
-    """The rows that a run folder held when a pass over the data began, without those seen since.
+    """The judged rows of a run folder that have not been seen in the current pass over the data.
 
-    A row is known by its id, or by its content if it has none. One criterion of one judge is enough
-    to know it.
+    A row is identified by its id, or else by its content. Only one criterion of one judge is
+    tracked, which is enough.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -61,18 +61,19 @@ class LeftRows:
                     self._names[key] = id or str(index + 1)
 
     def see(self, record: JudgmentRecord) -> None:
-        """Remove a row that the data still has."""
+        """Remove a row that is still in the data."""
         self._line = self._line or (record.judge, record.criterion)
         if self._left and (record.judge, record.criterion) == self._line:
             self._left[self._key(record)] -= 1
 
     def end(self) -> None:
-        """Note that all rows have passed."""
+        """Note that all rows have been seen."""
         self._has_ended = True
 
     def kept(self) -> list[list[str | int]]:
-        """Return the key, name and count of each row, for the run folder. Before the last row has
-        passed, only those that had left earlier are known.
+        """Return key, name and count of each removed row, for the run folder.
+
+        Until all rows have been seen, only those removed before this pass are known.
         """
         rows_left = +self._left
         keys = rows_left if self._has_ended else self._earlier & rows_left.keys()
@@ -85,7 +86,7 @@ class LeftRows:
         return by_id or (f"id {record.id}" if is_named(record) else record.identity)
 
     def _key_of_id(self, id: object) -> str | None:
-        """Return the key of a row by its id; None if the id is only a position."""
+        """Return a row's key based on its id; None without an id, or if it is only a position."""
         from adjudge.runs.diff import is_place
 
         # the text of a row that a target answers may change while the row stays
@@ -94,8 +95,9 @@ class LeftRows:
         return f"id {storable(id)}"
 
     def notes(self) -> list[Message]:
-        """Return a note with the number of judged rows that the data no longer has, and the names
-        of the first ones. Empty before all rows have passed.
+        """Return a note on judged rows that are no longer in the data, naming the first ones.
+
+        Empty until all rows have been seen.
         """
         rows_left = +self._left if self._has_ended else Counter[str]()
         count = rows_left.total()
@@ -115,8 +117,8 @@ class LeftRows:
 
 
 def _read_kept(facts: JsonObject) -> Iterator[tuple[str, str, int]]:
-    """Read the data of ``LeftRows.kept``. Anything else is ignored, since the folder may be
-    anybody's.
+    """Parse the data of ``LeftRows.kept``, ignoring anything else, since anyone may have written
+    the folder.
     """
     rows = facts.get(LEFT)
     for row in rows if isinstance(rows, list) else ():

@@ -28,7 +28,7 @@ REPEAT, SYSTEM = "repeat", "system"
 
 @light_dataclass(frozen=True)
 class PassAll:
-    """pass^k: the share of tasks of which k trials, drawn from all trials of the task, pass."""
+    """pass^k: the probability that k random trials of a task all pass, averaged over tasks."""
 
     k: int
     rows: int
@@ -52,7 +52,7 @@ class PassAll:
         return self.lower if self.lower == self.upper else None
 
     def shown(self) -> Message:
-        """Return the share, or its range, with its interval."""
+        """Return the share or its range, with the interval if there is one."""
         share = (
             percent(self.lower)
             if self.lower == self.upper
@@ -75,7 +75,7 @@ class PassAll:
 
 @light_dataclass(frozen=True)
 class Repeats:
-    """The rows of one system, each answered several times."""
+    """The rows that one system answered several times."""
 
     system: str
     rows: int
@@ -193,7 +193,7 @@ class TrialCounts:
     """Trials that were not to be judged; they are not among ``trials``."""
 
     def add(self, *, passed: bool | None) -> None:
-        """Count one trial. None: it has no verdict."""
+        """Count one trial. ``passed``: None without a verdict."""
         self.trials += 1
         self.judged += passed is not None
         self.passed += passed is True
@@ -203,7 +203,7 @@ class TrialCounts:
         return self.trials - self.judged
 
     def bounds(self, k: int) -> tuple[float, float]:
-        """Return the estimate of pass^k if all lost trials failed, and if all of them passed."""
+        """Return the estimate of pass^k if all lost trials failed, and if all passed."""
         draws = comb(self.trials, k)
         return comb(self.passed, k) / draws, comb(self.passed + self.lost, k) / draws
 
@@ -215,7 +215,7 @@ class TrialCounts:
 
 
 class RepeatTally:
-    """Adds up the results of repeated rows. It takes a few bytes per row."""
+    """Adds up the results of repeated rows, using a few bytes per row."""
 
     def __init__(self, sureness: GateConfidence = UNSURE) -> None:
         self._sureness = sureness
@@ -251,7 +251,7 @@ class RepeatTally:
         counts.add(passed=None if record.score is None else record.score == 1.0)
 
     def summary(self) -> tuple[Repeats, ...]:
-        """Return one entry per system; empty if scores are more than pass or fail."""
+        """Return one entry per system with repeats; empty if results are not all pass or fail."""
         return tuple(self._each()) if self._is_binary else ()
 
     def _each(self) -> Iterator[Repeats]:
@@ -274,16 +274,18 @@ class RepeatTally:
 
 
 def _usual_times(rows: Sequence[TrialCounts]) -> int:
-    """Return the highest number of trials that more than half of the tasks have, at least 1. One
-    task with an extra trial does not change the k of the sentence.
+    """Return the highest number of trials that more than half of the tasks have, at least 1.
+
+    Thus a single task with an extra trial does not change the reported k.
     """
     trials = sorted(counts.trials for counts in rows)
     return max(1, trials[(len(trials) - 1) // 2])
 
 
 def pass_all(rows: Sequence[TrialCounts], k: int) -> PassAll:
-    """Estimate pass^k: the mean over tasks of C(c, k) / C(n, k), with the task's number n of trials
-    and c of passes. This is unbiased. At least one task must have k trials.
+    """Estimate pass^k as the mean over tasks of C(c, k) / C(n, k), for n trials of which c passed.
+
+    This is unbiased. At least one task must have k trials.
     """
     counted = [task for task in rows if task.trials >= k]
     low, high = zip(*(task.bounds(k) for task in counted), strict=True)

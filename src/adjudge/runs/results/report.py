@@ -64,8 +64,8 @@ SectionKey = tuple[str, str, str]
 
 @light_dataclass(frozen=True)
 class Section(JudgeCriterion):
-    """The results of one judge by one criterion. If several targets answered, each has a section of
-    its own.
+    """The results of one judge by one criterion. If several targets answered, each has its own
+    section.
     """
 
     summary: Summary
@@ -90,12 +90,12 @@ class Section(JudgeCriterion):
 
     @property
     def lead(self) -> SectionPart | None:
-        """The part that is shown in place of the line that a criterion has."""
+        """The part that replaces the criterion's usual line, if any."""
         return next((part for part in self.parts.values() if part.leads), None)
 
     def figure_named(self, name: str) -> tuple[float | None, Interval | None]:
-        """Return the figure of this name with its interval: the win rate of a compared system, a
-        figure of a part, otherwise the mean of the criterion. Figures of parts have no interval.
+        """Return a figure with its interval: a system's win rate, a part's figure, or else the
+        criterion's mean.
         """
         systems = self.contests.systems if self.contests else ()
         for system in systems:
@@ -105,7 +105,7 @@ class Section(JudgeCriterion):
         return summary.mean, summary.interval
 
     def part_figure(self, name: str) -> Summary | None:
-        """Return the figure of this name that a part has, if any."""
+        """Return the figure of this name from a part, if any has it."""
         figures = (part.named(name) for part in self.parts.values())
         return next((figure for figure in figures if figure is not None), None)
 
@@ -162,14 +162,14 @@ class Skipped:
         return some_of(self, "rows", "reasons", "first", "blank", "blank_places")
 
     def kept(self) -> JsonDict:
-        """Return the data for a run folder. Unlike in ``to_dict``, reasons keep their
-        translations.
+        """Return the data to store in a run folder. Unlike in ``to_dict``, reasons stay
+        translatable.
         """
         return {**self.to_dict(), "reasons": [[why, rows] for why, rows in self.reasons.items()]}
 
     @classmethod
     def of(cls, kept: object) -> Skipped:
-        """Read the data that ``kept`` returned."""
+        """Read the data that ``kept`` returned; anything else counts as nothing skipped."""
         match kept:
             case {
                 "rows": int(rows),
@@ -232,7 +232,7 @@ class Report(HtmlRepr):
         return self.told_in or self.setup.language
 
     def unfinished(self) -> Self:
-        """Return the report of a run that has not ended: no gate is decided."""
+        """Return the report of a run that has not ended, with all gates undecided."""
         return replace(
             self,
             gates=tuple(replace(gate, stopped=True) for gate in self.gates),
@@ -240,10 +240,10 @@ class Report(HtmlRepr):
         )
 
     def counting_requests_once(self, repeated: Mapping[tuple[str, str], Usage]) -> Self:
-        """Return the report without the usage that rows with equal content count again. Answers of
-        several systems stay as they are.
+        """Subtract usage that was counted again for rows with equal content. Sections of several
+        systems keep theirs.
 
-        ``repeated``: this usage by judge and criterion.
+        ``repeated``: the usage to subtract, by judge and criterion.
         """
         sections = tuple(
             replace(
@@ -257,12 +257,14 @@ class Report(HtmlRepr):
 
     @property
     def counts_requests_again(self) -> bool:
-        """Return True if the criteria count more calls than the run made."""
+        """Return True if the criteria together count more calls than the run made."""
         return sum(section.summary.usage.calls for section in self.sections) > self.usage.calls
 
     @property
     def standing(self) -> str | None:
-        """The worst verdict of the gates; undecided if no row was judged; None without gates."""
+        """The worst verdict of all gates, or "inconclusive" if no row was judged; None without
+        either.
+        """
         verdicts = {gate.verdict for gate in self.gates}
         verdicts |= {"inconclusive"} if self.decided_nothing else set()
         return next(
@@ -272,7 +274,7 @@ class Report(HtmlRepr):
 
     @property
     def decided_nothing(self) -> bool:
-        """Return True if every judgment was skipped, so that there is no result at all."""
+        """Return True if every judgment was skipped, so there is no result at all."""
         return bool(self.sections) and not any(
             section.summary.attempted for section in self.sections
         )
@@ -288,7 +290,7 @@ class Report(HtmlRepr):
 
     @cached_property
     def criteria(self) -> list[JudgeCriterion]:
-        """The judges and criteria, each once, whoever answered."""
+        """The judges and criteria, each once even if several systems answered."""
         return list(
             dict.fromkeys(
                 JudgeCriterion(section.judge, section.criteria) for section in self.sections
@@ -297,17 +299,17 @@ class Report(HtmlRepr):
 
     @property
     def judged(self) -> int:
-        """The number of judgments that were made. Skipped rows have none."""
+        """The number of judgments that were made, without skipped rows."""
         return self.total - sum(section.summary.skipped for section in self.sections)
 
     def section_of(self, record: JudgmentRecord) -> Section | None:
-        """Return the section that counts a judgment."""
+        """Return the section that includes a judgment."""
         section = self._by_key.get((record.judge, record.criterion, ""))
         return section or self._by_key.get((record.judge, record.criterion, record.answered_by))
 
     def contest_title(self, section: Section) -> str:
-        """Return the title of a section's comparisons: the criterion, with the judge if several
-        judges compared by it.
+        """Return the title of a section's comparisons: the criterion, plus the judge if several
+        judges use it.
         """
         alike = [
             section_of_criterion
@@ -318,7 +320,7 @@ class Report(HtmlRepr):
 
     @cached_property
     def several_contests(self) -> bool:
-        """Return True if responses were compared by several judges or criteria."""
+        """Return True if several judges or criteria compared responses."""
         return sum(bool(section.contests) for section in self.sections) > 1
 
     @cached_property
@@ -328,8 +330,8 @@ class Report(HtmlRepr):
         }
 
     def good_answer(self, section: Section) -> str | None:
-        """Return the option with the higher score, if there are two. None for other criteria, for
-        comparisons, and for PASS, which needs no explanation.
+        """Return the better of two options. None for other criteria, comparisons, and PASS, which
+        is self-explanatory.
         """
         if section.contests or not section.summary.options:
             return None
@@ -349,8 +351,8 @@ class Report(HtmlRepr):
 
     @property
     def good_answer_lines(self) -> list[Message]:
-        """Lines that say which of two options counts as good. The name is left out if it is the
-        same for all criteria.
+        """Lines that say which option counts as good. One line without a name if it is the same
+        everywhere.
         """
         answers = [
             (section, good) for section in self.sections if (good := self.good_answer(section))
@@ -375,8 +377,8 @@ class Report(HtmlRepr):
 
     @property
     def remarks(self) -> list[str]:
-        """Remarks on cascades, parts of sections, repeats, rows without a value, ties and the use
-        of labels.
+        """Remarks on skipped rows, ties, parts of sections, repeats, option order, systems,
+        baseline and labels.
         """
         sentences = [
             sentence
@@ -429,7 +431,7 @@ class Report(HtmlRepr):
 
     @property
     def _skipped_remarks(self) -> list[Message]:
-        """Remarks on rows without a judgment, and on those without a value, with the reasons."""
+        """Remarks on rows that were not judged, and on those without a value, with reasons."""
         skipped = [
             plural(
                 "{name}: {count} row was not judged: its checks do not pass, or it lacks the "
@@ -467,8 +469,8 @@ class Report(HtmlRepr):
 
     @property
     def compared_told(self) -> list[str]:
-        """Lines that compare the run with its baseline. Those below the first of a criterion begin
-        with a blank.
+        """Lines that compare the run with its baseline. All but the first of a criterion are
+        indented.
         """
         if not self.compared:
             return []
@@ -499,7 +501,7 @@ class Report(HtmlRepr):
         return badness(record, section.parts.values(), best, largest)
 
     def parts_of(self, record: JudgmentRecord) -> Collection[SectionPart]:
-        """Return the parts of the section that counts a judgment."""
+        """Return the parts of the section that includes a judgment."""
         section = self.section_of(record)
         return section.parts.values() if section else ()
 
@@ -520,7 +522,7 @@ class Report(HtmlRepr):
         )
 
     def summary(self) -> JsonDict:
-        """Return the counts of all sections and their cost. There is a mean only for a single
+        """Return the counts over all sections and the cost. A mean is only included for a single
         section.
         """
         return {**self._figures(), **self.cost.to_dict()}
@@ -574,8 +576,9 @@ class Report(HtmlRepr):
         return baseline.changes(section.judge, section.figures())
 
     def option_scores(self, section: Section) -> OptionScores:
-        """Return the scores of the options behind a section's mean. Empty for an imported run,
-        which need not hold every option.
+        """Return the option scores that a section's mean is based on.
+
+        Empty for comparisons, unknown judges, and imported runs, which may lack options.
         """
         judge = self.setup.judges.get(section.judge)
         if judge is None or section.contests or self.setup.state == "imported":
@@ -654,7 +657,7 @@ class _SectionTally:
 
     @property
     def ends(self) -> tuple[Collection[SectionTally], float, float]:
-        """The arguments of ``badness`` besides a judgment."""
+        """The arguments of ``badness`` except the judgment."""
         return self._parts.values(), self._tally.best_score, self._tally.largest
 
     def section(self) -> Section:
@@ -675,8 +678,8 @@ class _SectionTally:
 
 
 class ReportTally:
-    """Takes judgments one by one. Memory grows by a few bytes per judgment, besides the worst ones,
-    which are shown.
+    """Adds up judgments one by one. Apart from the worst ones, which are shown, each takes a few
+    bytes.
     """
 
     def __init__(self, setup: Setup, shown: int = ENTRIES) -> None:
@@ -747,7 +750,7 @@ class ReportTally:
             self._worst = self._worst_first()
 
     def _count_format(self, vote: VoteRecord) -> None:
-        """Count a vote once: rows with the same content share it."""
+        """Count a vote's format. A vote that is shared by rows with equal content counts once."""
         if vote.text is None or len(self._counted_votes) >= _MOST_COUNTED:
             return
         key = hash((vote.model, vote.sample, vote.prompt, vote.at))
@@ -774,7 +777,7 @@ class ReportTally:
 
     @property
     def skipped(self) -> Skipped:
-        """The rows that were not judged."""
+        """The rows that were not judged, here or else in an earlier process."""
         if not self._reasons and not self._blank:
             return self.kept
         blank = (self._blank.count, self._blank.places) if self._blank else (0, "")
@@ -819,8 +822,9 @@ class ReportTally:
             )
 
     def _in_order(self) -> list[Section]:
-        """Return the sections in the order of the configured judges and criteria, wherever the
-        judgments come from. A system that answers alone is not named.
+        """Return the sections in the order of the configured judges and criteria.
+
+        If there is only one system, its name is removed.
         """
         places = {judge: place for place, judge in enumerate(self.setup.judges)}
         sections = [section.section() for section in self._sections.values()]
@@ -860,12 +864,12 @@ def badness(
     best: float,
     largest: float,
 ) -> tuple[int, float, int]:
-    """Return a key that sorts the worst first: scores below ``best``, the lowest first; then rows
-    without a score; then counts, the highest first; then the rest. A part of the section may
-    rank them otherwise.
+    """Return a sort key that puts the worst judgments first.
 
-    Counts are ranked by their share of ``largest``, the largest count of the criterion. Otherwise
-    40 steps would hide 4 errors.
+    Scores below ``best`` come first, the lowest first; then rows without a score; then counts, the
+    highest first; then the rest. A part of the section may override this. Counts are compared by
+    their share of ``largest``, the criterion's largest count; otherwise 40 steps would hide 4
+    errors.
     """
     for part in parts:
         if (rank := part.rank(record)) is not None:
@@ -882,7 +886,7 @@ def badness(
 def report_of(
     judge: ReportedJudge, results: Iterable[Result], *, source: str = "", shown: int = ENTRIES
 ) -> Report:
-    """Return the report of a judge's results. ``source``: the origin of the rows."""
+    """Return a report on a judge's results. ``source``: where the rows come from."""
     tally = ReportTally(Setup.of_judge(judge, source), shown)
     for record in judgments_of(judge, results):
         tally.add(record)
@@ -890,7 +894,7 @@ def report_of(
 
 
 def judgments_of(judge: ReportedJudge, results: Iterable[Result]) -> list[JudgmentRecord]:
-    """Return the results as records, which reports read."""
+    """Convert a judge's results to the records that reports use."""
     return [result.record(type(judge).__name__, index) for index, result in enumerate(results)]
 
 
@@ -956,8 +960,10 @@ def _gates_of_bar(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterab
 
 
 def _open_one_order(gate: GateResult, system: SystemSummary) -> GateResult:
-    """Return the gate on a win rate with wider limits: rows with one order only count as lost in
-    the lower limit and as won in the upper one, since the other order could have decided them.
+    """Widen the limits of a win-rate gate for rows judged in one order only.
+
+    These count as lost in the lower limit and as won in the upper one, since the other order could
+    have decided them.
     """
     rows = system.rows + system.missing
     if not system.one_order:
@@ -971,7 +977,9 @@ def _open_one_order(gate: GateResult, system: SystemSummary) -> GateResult:
 
 
 def _find_system(name: str, systems: Sequence[SystemSummary]) -> SystemSummary | None:
-    """Return the system of that name. A column typed in another case is accepted, so it is here."""
+    """Return the system of this name, ignoring case if there is no exact match; None if there is
+    none.
+    """
     exact = (system for system in systems if system.name == name)
     return next(exact, None) or next(
         (system for system in systems if fold_name(system.name) == fold_name(name)), None
@@ -1000,7 +1008,7 @@ def _win_rate(
 
 
 def _order_notes(sections: Sequence[Section]) -> Iterator[Message]:
-    """Say which verdicts changed with the order, or were given in one order only."""
+    """Yield which verdicts depend on the order, or were given in one order only."""
     for section in sections:
         message: Message | None = None
         if section.contests and section.contests.one_order:
@@ -1014,7 +1022,7 @@ def _order_notes(sections: Sequence[Section]) -> Iterator[Message]:
 
 
 def _blank_rows(skipped: Skipped) -> Message:
-    """Return a note on skipped blank rows, with the places of the first ones."""
+    """Return a note on skipped blank rows that locates the first ones."""
     return plural(
         "{count} blank row was skipped: {places}.",
         "{count} blank rows were skipped: {places}.",

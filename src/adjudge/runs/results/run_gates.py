@@ -37,7 +37,7 @@ class RunGates:
 
     @cached_property
     def _bars_by_judge(self) -> list[tuple[ReadyJudge, dict[str, float]]]:
-        """The judges, each with its bars by name; empty if the run has no gates."""
+        """The judges with their bars by name; empty if the run has no gates."""
         bars_by_judge = [(ready, self._least(ready)) for ready in self.plan.judges]
         return (
             bars_by_judge
@@ -46,7 +46,7 @@ class RunGates:
         )
 
     def check(self) -> None:
-        """Refuse a gate that cannot hold, before anything is asked."""
+        """Refuse gates that can never hold, before any model is asked."""
         if self.setup.against:
             check_against(self.setup)
         known_names = list(
@@ -75,13 +75,13 @@ class RunGates:
             self._check_cluster(self.setup.cluster)
 
     def _check_polarity(self, ready: ReadyJudge, bars: Collection[str]) -> None:
-        """Refuse a minimum for the mean of a figure that is better the lower it is."""
+        """Refuse a minimum for a figure for which lower is better."""
         for figure in self.setup.gate_figures.get(ready.label, ()):
             if figure.name in bars and figure.refusal:
                 raise SetupError(figure.refusal)
 
     def _check_counts(self, ready: ReadyJudge, bars: Collection[str]) -> None:
-        """Require a maximum for counts of an agent's steps, and a minimum for everything else."""
+        """Require that counts of an agent's steps have a maximum and everything else a minimum."""
         counts = {
             criterion.name
             for criterion in ready.criteria
@@ -102,7 +102,7 @@ class RunGates:
                 )
 
     def _check_cluster(self, column: str) -> None:
-        """Raise unless the first row has the column, here and in the run to compare with."""
+        """Raise if the first row of this run or of the run to compare with lacks the column."""
         from adjudge.runs.folder import records_of  # not loaded by those who judge
 
         row, other_folder = self.plan.first_row(), self.setup.against_folder
@@ -129,8 +129,8 @@ class RunGates:
                 yield Bar(ready.label, most, name, most=True)
 
     def _names(self, ready: ReadyJudge) -> list[str]:
-        """Return the names for gates of this judge: its criteria, its other figures, the systems
-        that it compares.
+        """Return the names that gates of this judge may use: criteria, other figures, or compared
+        systems.
         """
         figures = [named.name for named in self.setup.gate_figures.get(ready.label, ())]
         if ready.compares:
@@ -139,8 +139,8 @@ class RunGates:
         return list(dict.fromkeys([ready.name, *criteria, *figures, *ready.systems]))
 
     def _systems(self, ready: ReadyJudge) -> list[str]:
-        """Return the compared systems if they are known before the rows are read: targets, named
-        columns, or typed responses.
+        """Return the compared systems known before rows are read: targets, named columns, or typed
+        responses.
         """
         if ready.systems:
             return list(ready.systems)
@@ -158,8 +158,8 @@ class RunGates:
         ]
 
     def _least(self, ready: ReadyJudge) -> dict[str, float]:
-        """Return the bars of a judge by name. Bars of the command line replace those of the file
-        with the same name; a plain number replaces the plain number.
+        """Return a judge's bars by name. Bars from the command line override the file's bars of the
+        same name.
         """
         file_gates = self.plan.file.gates.fail_under
         judge_bars = file_gates if ready.fail_under is None else ready.fail_under
@@ -167,7 +167,10 @@ class RunGates:
 
 
 def other_run(plan: Plan) -> str:
-    """Return the run that must not be better, relative to the working folder."""
+    """Return the path of the run that this one must not be worse than; empty if there is none.
+
+    Raises a SetupError for a margin without such a run, or if this run is not kept.
+    """
     other_folder, folder = plan.file.gates.not_worse_than, plan.folder
     if other_folder is None:
         if plan.file.gates.margin:
@@ -185,7 +188,9 @@ def other_run(plan: Plan) -> str:
 
 
 def is_sequential(plan: Plan) -> bool:
-    """Return True if gates may be looked at repeatedly. Raise if they have no limits."""
+    """Return True if gates may be checked repeatedly. Raises a SetupError without a confidence, or
+    with a cluster.
+    """
     gates = plan.file.gates
     if gates.sequential and gates.confidence is None:
         raise SetupError(
@@ -198,9 +203,10 @@ def is_sequential(plan: Plan) -> bool:
 
 
 def cluster_column(plan: Plan) -> str:
-    """Return the column that groups rows. Raise if there is no limit that it could widen.
+    """Return the column that groups rows, if any. Raises a SetupError if the run has no limits that
+    it would affect.
 
-    For agents' runs, the trials of a task are grouped in every interval.
+    For agents' runs, trials of a task are grouped in every interval.
     """
     gates = plan.file.gates
     limits = gates.confidence is not None or gates.not_worse_than is not None

@@ -35,11 +35,11 @@ def report_of_run(
     language: str | None = None,
     info: RunInfo | None = None,
 ) -> Report:
-    """Return the report of a run folder so far. The rows that it lists have their votes.
+    """Return the report of a run folder so far. The listed rows include their votes.
 
-    ``baseline``: a run to compare with, instead of the original baseline. ``by``: the column whose
+    ``baseline``: a run to compare with instead of the original baseline. ``by``: the column whose
     values are reported separately. ``language``: by default the judges'. ``info``: the result of
-    ``run_info``, if the caller has it.
+    ``run_info``, if already known.
     """
     info = info or run_info(run, judgments_follow=True, votes_follow=True)
     setup = Setup.of_run(info)
@@ -84,7 +84,7 @@ def _slices(
 
 
 def baseline_of(run: Path) -> Baseline:
-    """Return the figures of a run, for another run to be compared with."""
+    """Return a run's figures as a baseline for other runs."""
     report = report_of_run(run, shown=0)
     return Baseline.of(
         run,
@@ -97,7 +97,7 @@ def baseline_of(run: Path) -> Baseline:
 
 
 def votes_message(info: RunInfo) -> Message:
-    """Say how many votes were asked for, how many have no answer or no verdict, and how many calls
+    """Say how many votes were cast, how many lack an answer or verdict, and how many calls
     failed.
     """
     if not info.votes:

@@ -27,7 +27,7 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True)
 class ScoreSlice:
-    """The rows with one value in the column."""
+    """The rows with one value in a column."""
 
     name: str
     rows: int
@@ -48,7 +48,7 @@ class ScoreSlice:
 
 @dataclass(frozen=True)
 class ScoreSlices:
-    """All slices of one criterion by one column. Their intervals hold together."""
+    """All slices of one criterion by one column, with simultaneous intervals."""
 
     criterion: str
     slices: tuple[ScoreSlice, ...]
@@ -78,7 +78,7 @@ class ScoreSlices:
 
 
 def slice_columns(records: Iterable[JudgmentRecord]) -> list[str]:
-    """Return the columns that group rows, those with the fewest values first."""
+    """Return the columns suited to grouping rows, those with the fewest values first."""
     values_by_column: dict[str, set[str]] = {}
     rows: Counter[str] = Counter()
     for record in records:
@@ -107,11 +107,11 @@ def score_slices(
     configuration: JudgeConfiguration,
     sureness: GateConfidence = UNSURE,
 ) -> list[ScoreSlices]:
-    """Return the mean of each slice by each criterion of a judge, the largest slice first.
+    """Return the mean of each slice, the largest first, for each criterion of a judge.
 
-    Criteria whose rows lack the column are left out if others have it. A comparison of two systems
-    has the win rate of the first, one of more systems that of each. Answers of several systems are
-    shown separately. ``sureness``: the groups of rows.
+    Criteria whose rows lack the column are left out if others have it. Comparisons of two systems
+    show the win rate of the first; with more systems, each has its win rate. Answers of several
+    systems are shown separately. ``sureness``: defines the groups of rows.
     """
     several = len({record.answered_by for record in records}) > 1
     groups: dict[tuple[str, str], list[JudgmentRecord]] = {}
@@ -139,8 +139,9 @@ def score_slices_by_judge(
     configurations: Mapping[str, JudgeConfiguration],
     cluster: str = "",
 ) -> tuple[ScoreSlices, ...]:
-    """Return the slices of every judge and criterion of a run, except those in ``corrected``, whose
-    slices are shown with their labels.
+    """Return the slices of every judge and criterion in a run.
+
+    Those in ``corrected`` are left out, because their slices are shown with the labels.
     """
     corrected_lines = {(item.judge, item.criteria) for item in corrected}
     by_judge: dict[str, list[JudgmentRecord]] = {}
@@ -212,7 +213,7 @@ def _slices(
 
 
 def _number(record: JudgmentRecord, system: str) -> float | None:
-    """Return the score of a row, or the win rate of a system on it; None if there is none."""
+    """Return a row's score, or a system's win rate on it; None if there is none."""
     if not record.scored:
         return None
     if not system:

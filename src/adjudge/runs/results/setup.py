@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class NamedFigure(NamedTuple):
-    """A mean or a win rate: its key in any language, its name for people, and its value."""
+    """A mean or a win rate, with a language-independent key and a display name."""
 
     key: str
     name: str
@@ -39,7 +39,7 @@ class NamedFigure(NamedTuple):
 
 
 class FigureChange(NamedTuple):
-    """A figure in the earlier run and now."""
+    """A figure's value in an earlier run and now."""
 
     name: str
     before: float
@@ -47,7 +47,7 @@ class FigureChange(NamedTuple):
 
     @property
     def change(self) -> float:
-        """The difference; above 0 if it is better now."""
+        """The difference; positive if the figure is better now."""
         return self.now - self.before
 
     def to_dict(self) -> JsonDict:
@@ -73,7 +73,7 @@ class Baseline:
 
     @classmethod
     def of(cls, run: Path, figures: Iterable[tuple[str, NamedFigure, OptionScores]]) -> Baseline:
-        """Make a baseline of a run's figures, each with its judge and the scores of its options."""
+        """Build a baseline from a run's figures, each with its judge and option scores."""
         figures_by_name: dict[str, float] = {}
         scores: dict[str, OptionScores] = {}
         for judge, figure, options in figures:
@@ -84,7 +84,7 @@ class Baseline:
 
     @classmethod
     def of_kept(cls, kept: JsonValue) -> Baseline:
-        """Read the data that ``kept`` returned."""
+        """Read the data that ``kept`` returned; anything else gives an empty baseline."""
         match kept:
             case {"run": str(run), "figures": dict(figures), **more}:
                 numbers = {str(name): number_of(value) for name, value in figures.items()}
@@ -104,7 +104,7 @@ class Baseline:
         return cls()
 
     def kept(self) -> JsonDict:
-        """Return the data for a run folder."""
+        """Return the data to store in a run folder."""
         return some_of(self, "run", "figures", "place", "option_scores")
 
     def changes(self, judge: str, figures: Iterable[NamedFigure]) -> list[FigureChange]:
@@ -116,8 +116,9 @@ class Baseline:
         ]
 
     def incomparable_because(self, judge: str, name: str, now: OptionScores) -> Message | None:
-        """Return why a figure of the same name cannot be compared, if so. ``now``: the scores of
-        its options in this run.
+        """Return why a figure cannot be compared with the baseline; None if it can.
+
+        ``now``: the scores of its options in this run.
         """
         return incomparable_because(self.option_scores.get(self._name(judge, name), {}), now)
 
@@ -148,15 +149,15 @@ class ReportedJudge(Protocol):
 
     @property
     def panel(self) -> Mapping[str, OpenModel]:
-        """Its models by their names."""
+        """The judge's models by name."""
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonObject:
-        """Everything that decides what is asked and how it is pooled."""
+        """Everything that affects what is asked and how votes are pooled."""
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class Setup:
-    """How the judgments were made, and the gates that they are held to."""
+    """How the judgments were made, and the gates that apply to them."""
 
     title: str = ""
     """The run's folder; empty if no run is kept."""
@@ -206,8 +207,8 @@ class Setup:
         configured: Callable[[str], JsonObject],
         prices: PriceTable | None = None,
     ) -> Setup:
-        """Describe live judges, by the labels of their judgments. ``configured`` returns the
-        configuration of one of them.
+        """Describe live judges, keyed by the labels of their judgments. ``configured``: returns a
+        judge's configuration.
         """
         models = [model for judge in judges.values() for model in judge.panel.values()]
         modes = [
@@ -235,14 +236,14 @@ class Setup:
 
     @classmethod
     def of_judge(cls, judge: ReportedJudge, source: str) -> Setup:
-        """Describe one judge that a program made."""
+        """Describe a judge that was created in Python."""
         name, language = type(judge).__name__, str(judge.__dict__.get("language", "en"))
         setup = cls.of({name: judge}, lambda _: judge.configuration())
         return replace(setup, data=source, language=language)
 
     @classmethod
     def of_run(cls, info: RunFacts) -> Setup:
-        """Describe a run folder, whoever made it."""
+        """Describe the judges and gates of a run folder."""
         judges = info.judge_configurations
         stored = object_in(info.facts.get(KEPT))
         languages = [judge.language for judge in judges.values()]
@@ -273,7 +274,7 @@ class Setup:
         )
 
     def kept(self) -> JsonDict:
-        """Return the data for a run folder, besides the configuration."""
+        """Return the data to store in a run folder, besides the configuration."""
         return {
             "bars": [
                 [bar.judge, bar.name, bar.least, *(["most"] if bar.most else [])]
@@ -286,22 +287,23 @@ class Setup:
 
     @property
     def against_folder(self) -> Path:
-        """The run folder that no criterion may be worse than; only if one was named."""
+        """The run folder that this run must not be worse than. Only valid if one was named."""
         return Path(self.against_place or self.against)
 
     def definition_of(self, judge: str) -> str:
-        """Return the requirement of an aspect judge, in its own words."""
+        """Return an aspect judge's requirement as its author wrote it; empty for other judges."""
         configuration = self.judges.get(judge)
         return str(configuration.settings.get("definition", "")) if configuration else ""
 
     @cached_property
     def identities(self) -> dict[str, str]:
-        """Judge → one hash over everything that decides its verdicts."""
+        """Judge → hash of everything that affects its verdicts."""
         return {name: judge_identity(configuration) for name, configuration in self.judges.items()}
 
     def parameters(self, votes: str, more: Mapping[str, str]) -> dict[str, str]:
-        """Return how the scores were made; never a key. ``votes``: the title of the number of
-        votes. ``more``: the parameters of sections.
+        """Return title → value of the settings behind the scores. They never include a key.
+
+        ``votes``: title for the number of votes. ``more``: parameters of sections.
         """
         settings = [judge.settings for judge in self.judges.values()]
         values = {
@@ -337,8 +339,8 @@ class _HasGateFigures(Protocol):
 
 
 class _Configurations(Mapping[str, JudgeConfiguration]):
-    """Judge → its configuration, made on first use: a command that shows one verdict need not wait
-    for it.
+    """Judge → its configuration, built on first use, so that showing one verdict need not wait for
+    it.
     """
 
     def __init__(self, names: Iterable[str], configured: Callable[[str], JsonObject]) -> None:
@@ -360,10 +362,10 @@ class _Configurations(Mapping[str, JudgeConfiguration]):
 
 
 def _against_place(facts: JsonObject, kept: JsonObject) -> str:
-    """Return the absolute path of the run that another one is held to.
+    """Return the absolute path of the run that this one must not be worse than.
 
-    Runs of 1.2.0 and before keep it relative to the folder in which they were started. The command
-    or the eval file that they keep to be resumed says which folder that was.
+    Runs of 1.2.0 and before store it relative to the folder in which they were started. The stored
+    command or eval file tells which folder that was.
     """
     if place := kept.get("against_place"):
         return str(place)

@@ -42,11 +42,13 @@ class OpenScores(NamedTuple):
     rises: float = 0.0
 
     def plus(self, score: float, low: float, high: float) -> OpenScores:
-        """Return the sum with another score and its lowest and highest possible value."""
+        """Return the sum including another score, which could lie anywhere between ``low`` and
+        ``high``.
+        """
         return OpenScores(self.rows + 1, self.falls + score - low, self.rises + high - score)
 
     def widen(self, bounds: tuple[float, float], rows: int) -> tuple[float, float]:
-        """Widen the bounds of a mean over ``rows`` by all possible changes."""
+        """Widen the bounds of a mean over ``rows`` rows by all possible changes."""
         lower, upper = bounds
         return lower - self.falls / (rows or 1), upper + self.rises / (rows or 1)
 
@@ -135,7 +137,7 @@ class Summary:
         confident: Interval | None,
         opened: OpenScores = NONE_OPEN,
     ) -> Summary:
-        """Summarize scores from 0 to 1, some of them missing."""
+        """Summarize scores from 0 to 1, some of which are missing."""
         usage, rows = Usage(), scored + missing
         lower, upper = opened.widen(mean_bounds(mean, scored, missing), rows)
         summary = cls(rows, scored, 0, missing, mean, lower, upper, usage, confident=confident)
@@ -143,8 +145,8 @@ class Summary:
 
     @property
     def lost(self) -> list[str]:
-        """The models of a panel that counted on no row: the panel is not the one that was asked
-        for.
+        """The models of a panel that did not count on any row, so that the panel is not the
+        requested one.
         """
         return [model for model, rows in self.excluded.items() if rows == self.attempted]
 
@@ -155,11 +157,11 @@ class Summary:
 
     @property
     def best_score(self) -> float:
-        """The best possible score, judging by the options seen; at least 1."""
+        """The highest score among the options seen; at least 1."""
         return _best(self.option_scores)
 
     def less(self, repeated: Usage) -> Summary:
-        """Return the summary without calls and tokens that were counted twice."""
+        """Return the summary without usage that was counted twice."""
         return replace(self, usage=self.usage - repeated)
 
     def to_dict(self) -> JsonDict:
@@ -195,7 +197,7 @@ class LostRows:
 
 @light_dataclass(frozen=True)
 class GateConfidence:
-    """The confidence of gates, and the groups of rows that count as one."""
+    """The confidence of gates, and how rows are grouped."""
 
     confidence: float | None = None
     cluster: str = ""
@@ -204,7 +206,7 @@ class GateConfidence:
     """True if the limits hold at every look while rows are added."""
 
     def unit(self, record: JudgmentRecord) -> Unit:
-        """Return what a row shares with other rows."""
+        """Return the groups that a row shares with other rows."""
         return unit_of(record, self.cluster)
 
     def clusters(self, units: Sequence[Unit]) -> Sequence[Hashable] | None:
@@ -223,11 +225,11 @@ class GateConfidence:
         scale: tuple[float, float] = (0.0, 1.0),
         possible: Mapping[int, tuple[float, float]] | None = None,
     ) -> Interval | None:
-        """Return the limits of the mean for a gate. They hold whatever the lost rows would have
+        """Return the limits of a mean for a gate. They hold whatever the lost rows would have
         scored.
 
-        None if there are too few ``values``, or if some are outside their scale. ``possible``:
-        place among ``values`` → the lowest and highest value that it could have.
+        None without a confidence, with too few ``values``, or if some are outside of their scale.
+        ``possible``: position in ``values`` → the lowest and highest value that it could have.
         """
         low, high = scale
         if self.confidence is None or not all(low <= value <= high for value in values):
@@ -262,7 +264,7 @@ UNSURE = GateConfidence()
 
 
 class Tally:
-    """Adds up judgments by one criterion as they come."""
+    """Adds up the judgments by one criterion."""
 
     def __init__(
         self, sureness: GateConfidence = UNSURE, scale: tuple[float, float] = (0.0, 1.0)
@@ -384,9 +386,7 @@ class Tally:
         )
 
     def _panel(self) -> dict[str, ModelMean]:
-        """Return the means of a panel's models. Empty for a single model, whose mean is the
-        mean.
-        """
+        """Return the means of a panel's models; empty for a single model."""
         means = {
             model: ModelMean(total / rows, int(rows))
             for model, (total, rows) in self._models.items()
@@ -410,9 +410,7 @@ def _count_reason(reasons: Counter[str], record: JudgmentRecord) -> None:
 
 
 def mean_bounds(mean: float | None, scored: int, missing: int) -> tuple[float, float]:
-    """Return the mean of scores from 0 to 1 if every missing one were 0, and if every one were
-    1.
-    """
+    """Return the mean of scores from 0 to 1 if all missing ones were 0, and if all were 1."""
     total, rows = (mean or 0.0) * scored, scored + missing
     return (total / rows, (total + missing) / rows) if rows else (0.0, 1.0)
 
@@ -437,7 +435,7 @@ def interval_of(
 ) -> Interval | None:
     """Return the interval of a mean on ``scale``; None with too few values.
 
-    ``clusters``: the group of each value; None if all are independent.
+    ``clusters``: the group of each value; None if all values are independent.
     """
     if len(values) < FEWEST:
         return None

@@ -27,7 +27,9 @@ votes that a panel lost.
 
 @dataclass(frozen=True)
 class SystemDifference:
-    """The second system minus the first by one criterion, over the rows with scores of both."""
+    """The second system's mean minus the first's by one criterion, over rows where both have
+    scores.
+    """
 
     judge: str
     criteria: str
@@ -46,7 +48,7 @@ class SystemDifference:
 
     @property
     def sentence(self) -> Message:
-        """A line on who is better, and by how much."""
+        """A line that says which system is better and by how much, or that this cannot be told."""
         estimate, (system_a, system_b) = self.difference.estimate, self.systems
         counted = count_tasks(self.rows) if self.of_tasks else count_rows(self.rows)
         parts: list[str] = [
@@ -101,7 +103,7 @@ class SystemDifference:
 
 
 class SystemsTally:
-    """Adds up the scores of systems on the rows they answered. It takes a few bytes per row."""
+    """Adds up the scores of systems on the rows they answered, using a few bytes per row."""
 
     def __init__(self) -> None:
         self._scores: dict[
@@ -126,8 +128,11 @@ class SystemsTally:
                 self._counts.add(key)
 
     def summary(self) -> tuple[SystemDifference, ...]:
-        """Return every pair of systems by every criterion. P-values are adjusted for the number of
-        pairs (Holm).
+        """Return the difference of each pair of systems, per judge and criterion, on rows that both
+        answered.
+
+        Pairs without such a row are left out. P-values are adjusted for the number of tests (Holm);
+        an outcome that is not significant becomes "cannot tell".
         """
         differences = list(self._each())
         tested = [
@@ -189,7 +194,9 @@ class SystemsTally:
 def _pair(
     scores_a: Sequence[tuple[float, float, float]], scores_b: Sequence[tuple[float, float, float]]
 ) -> PairOfScores:
-    """Return the mean scores of a row, and the range that lost votes allow for their difference."""
+    """Return both mean scores of a row, plus the range of their difference if lost votes leave it
+    open.
+    """
     mean_a, low, high = map(fmean, zip(*scores_a, strict=True))
     mean_b, least, most = map(fmean, zip(*scores_b, strict=True))
     return (

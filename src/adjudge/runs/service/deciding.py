@@ -55,12 +55,12 @@ _HOW_MUCH = "Which level fits the text?"
 
 
 class TooManyQuestions(SetupError):
-    """A request that would take longer than clients wait."""
+    """The request is too large to be answered in a reasonable time."""
 
 
 @dataclass(frozen=True)
 class Decided:
-    """A reply, and for each answer the notes that the formats have no place for."""
+    """A reply, plus notes on each answer that the wire formats cannot express."""
 
     reply: DecisionReply
     notes: tuple[Mapping[str, JsonValue], ...]
@@ -76,7 +76,7 @@ class _Answered:
 
 @dataclass(frozen=True)
 class DecisionService:
-    """Answers questions with the probabilities of ``models``, averaged over several models."""
+    """Answers questions with probabilities from ``models``, averaged if there are several."""
 
     models: Sequence[OpenModel]
     budget: OpenBudget
@@ -90,11 +90,13 @@ class DecisionService:
 
     @property
     def name(self) -> str:
-        """The name that answers are signed with."""
+        """The name given as the source of the answers."""
         return " + ".join(self.known.names or [model.name for model in self.models])
 
     def decide(self, request: DecisionRequest) -> Decided:
-        """Answer all questions, or raise if the request cannot be answered at all."""
+        """Answer all questions. Raises an error if the request is invalid, too large, or the models
+        lack log-probabilities.
+        """
         _check(request)
         if not self.known:
             self._check_models()
@@ -154,7 +156,7 @@ class DecisionService:
     async def _list(
         self, question: DecisionQuestion, fields: Mapping[str, str], model: OpenModel
     ) -> _Answered:
-        """Read levels by their numbers, and options by letters in both orders."""
+        """Read the probabilities of levels by number, and of options by letter."""
         names = (
             [str(level) for level in range(len(question.options))]
             if question.kind == "score"
@@ -176,9 +178,10 @@ class DecisionService:
     async def _in_groups(
         self, question: DecisionQuestion, fields: Mapping[str, str], model: OpenModel
     ) -> _Answered:
-        """Answer with more options than letters: compare the likeliest of each group.
+        """Answer a question with more options than letters, by comparing the likeliest option of
+        each group.
 
-        The other options of a group keep their ratio to its likeliest one.
+        Within a group, options keep their ratio to the likeliest one.
         """
         groups = _groups(question.options)
         answers_by_group = await asyncio.gather(
@@ -222,7 +225,7 @@ class DecisionService:
 
 
 def fields_of(state: JsonValue) -> dict[str, str]:
-    """Return a state as texts: an object by its names, anything else as one text."""
+    """Return a state as texts: an object's values by name, anything else as a single text."""
     if isinstance(state, Mapping) and state and all(name.strip() for name in state):
         return {name: _text(value) for name, value in state.items()}
     return {_FIELD: _text(state)}
@@ -261,14 +264,14 @@ def _check(request: DecisionRequest) -> None:
 
 
 def _groups(options: Sequence[DecisionOption]) -> list[tuple[DecisionOption, ...]]:
-    """Options in groups of about equal size."""
+    """Split the options into groups of about equal size."""
     count = -(-len(options) // _GROUP)
     ends = [len(options) * place // count for place in range(count + 1)]
     return [tuple(options[start:end]) for start, end in pairwise(ends)]
 
 
 def _readings(question: DecisionQuestion) -> int:
-    """Return how often a model is asked for an answer: options are read in both orders."""
+    """Return how many model calls an answer takes. Options are read in both orders."""
     count = len(question.options)
     if question.kind != "choice" or _is_yes_no(question):
         return 1
@@ -291,7 +294,7 @@ def _yes_place(question: DecisionQuestion) -> int:
 
 
 def _state_question(question: DecisionQuestion) -> str:
-    """Return the question of a predicate with the meaning of its sides."""
+    """Return a predicate's question with the meanings of Yes and No."""
     yes = _yes_place(question)
     sides = [
         f"{name}: {_text(question.options[place].description)}"
@@ -317,7 +320,7 @@ def _about(description: JsonValue) -> str:
 
 
 def _level_line(option: DecisionOption) -> str:
-    """Return a level in one line."""
+    """Return a level with its description on one line."""
     return ": ".join(part for part in (option.value, _about(option.description)) if part)
 
 

@@ -47,10 +47,7 @@ Never a path.
 
 
 class JudgingService:
-    """Asks the same models for all clients, within one budget.
-
-    Usable from many threads.
-    """
+    """Asks the same models on behalf of all clients, within a shared budget. Thread-safe."""
 
     def __init__(
         self,
@@ -61,7 +58,7 @@ class JudgingService:
         cache: bool = True,
         language: str = "en",
     ) -> None:
-        """``budget``: for as long as this lives; None: no limit."""
+        """``budget``: for the lifetime of the service; None means no limit."""
         self.language = language
         self.opened = {entry: open_entry(entry, cache=cache, prices=prices) for entry in models}
         """The model of each entry."""
@@ -89,7 +86,7 @@ class JudgingService:
     ) -> Result:
         """Judge one text by one criterion.
 
-        A failure is a result. A SetupError says what is wrong with the question.
+        Failures are returned as results. Raises a SetupError if the question is invalid.
         """
         criterion = self.criteria(criteria, "direct")
         row = Instance({**_beside(fields, criterion), criterion.to_evaluate_field: response})
@@ -112,7 +109,7 @@ class JudgingService:
         *,
         both_orders: bool = True,
     ) -> Result:
-        """Compare responses. ``both_orders`` asks again with the responses reversed."""
+        """Compare responses. ``both_orders``: ask again with the responses reversed."""
         if not 2 <= len(responses) <= MOST_RESPONSES:
             raise SetupError(
                 "a comparison has 2 to {most_responses} responses, and {count} were given",
@@ -131,7 +128,7 @@ class JudgingService:
         )
 
     def criteria(self, said: CriteriaLike, kind: Kind) -> Criteria:
-        """Look up a criterion. No file is read, whatever the name is."""
+        """Look up a criterion. No file is ever read, whatever the name."""
         _check_length([said])
         if isinstance(said, Mapping):
             entry = parse_entry(dict(said), Place("criteria"), self.language, kind)
@@ -171,7 +168,7 @@ class JudgingService:
 
 
 def paid_for(models: Sequence[ModelEntry], prices: PriceTable) -> list[str]:
-    """Return the models that cost money, or may."""
+    """Return the models that cost money or whose price is unknown."""
     priced_models = [
         (name, prices.of(name)) for name in (open_entry(entry).name for entry in models)
     ]
@@ -179,7 +176,7 @@ def paid_for(models: Sequence[ModelEntry], prices: PriceTable) -> list[str]:
 
 
 def _beside(fields: Fields | None, criterion: Criteria) -> Fields:
-    """Return the further fields. The judged text must not be among them."""
+    """Return the additional fields. Raises a SetupError if they include the judged field."""
     if fields and criterion.to_evaluate_field in fields:
         raise SetupError(
             "fields holds {to_evaluate_field!r} too, which is what is judged: give it once",
@@ -209,7 +206,7 @@ def _check_length(values: Iterable[object]) -> None:
 
 
 def _texts(values: Iterable[object]) -> Iterator[str]:
-    """Yield every text, however deeply nested."""
+    """Yield every text in nested values, including keys."""
     waiting = list(values)
     while waiting:
         value = waiting.pop()

@@ -31,13 +31,15 @@ _UNSURE = Message("the judges are not sure enough")
 
 @dataclass(frozen=True)
 class KnownQuestion:
-    """A criterion with the judge that answers it."""
+    """A criterion, and the judge that answers it."""
 
     criteria: Criteria
     judge: Judge[Any, Any]
 
     def places(self, question: DecisionQuestion) -> list[str] | None:
-        """Return the criterion's options in the question's order; None for a different question."""
+        """Return the criterion's options in the question's order; None if the question is a
+        different one.
+        """
         instructions = question.instructions
         if not isinstance(instructions, str) or instructions.strip() != self.criteria.definition:
             return None
@@ -57,7 +59,7 @@ class KnownQuestion:
 
 @dataclass(frozen=True)
 class KnownQuestions:
-    """Every question that an eval file's judges answer."""
+    """All questions that an eval file's judges answer."""
 
     questions: tuple[KnownQuestion, ...] = ()
     names: tuple[str, ...] = ()
@@ -67,7 +69,7 @@ class KnownQuestions:
         return bool(self.questions)
 
     def judge_of(self, question: DecisionQuestion) -> KnownQuestion | None:
-        """Return the first judge that asks exactly this question."""
+        """Return the first entry that matches the question exactly; None if there is none."""
         return next(
             (
                 known_question
@@ -80,7 +82,9 @@ class KnownQuestions:
     async def ask(
         self, known: KnownQuestion, question: DecisionQuestion, fields: Mapping[str, str]
     ) -> tuple[DecisionAnswer, Usage]:
-        """Return the judge's answer. It is accepted if the judge gives a verdict."""
+        """Return the judge's answer and its usage. The answer is accepted only if the judge gives a
+        verdict.
+        """
         judged_field = known.criteria.to_evaluate_field
         is_text = list(fields) == [_FIELD]
         row = Instance({judged_field: fields[_FIELD]} if is_text else fields)
@@ -95,7 +99,9 @@ class KnownQuestions:
 
 
 def known_questions(file: EvalFile, opened: OpenEntry, prices: PriceTable) -> KnownQuestions:
-    """Return the questions that the judges of an eval file answer."""
+    """Return the questions that an eval file's judges answer. Raises a SetupError for unsuitable
+    kinds of judges.
+    """
     questions, names = [], []
     for ready in make_judges(look_up_criteria(file), opened, prices):
         if not isinstance(ready.judge, Cascade | DirectJudge | AspectCritic):
@@ -114,7 +120,7 @@ def known_questions(file: EvalFile, opened: OpenEntry, prices: PriceTable) -> Kn
 
 
 def _answer(result: Result, options: Sequence[str]) -> DecisionAnswer:
-    """Return the probabilities of the step that was asked last."""
+    """Return the answer with the probabilities from the step that was asked last."""
     steps = getattr(result, "steps", ())
     last_votes = [vote for vote in result.votes if not steps or vote.model == steps[-1].step]
     shares = _shares([vote for vote in last_votes if vote.valid], options)

@@ -24,7 +24,7 @@ MOST_ROWS = 100
 
 @dataclass(frozen=True)
 class RowsPage:
-    """A page of judgments of a run."""
+    """A page of a run's judgments."""
 
     run: str
     judge: str
@@ -37,7 +37,7 @@ class RowsPage:
 
 
 class RunIndex:
-    """Reads runs and writes nothing. Its folder may be created later, by the first run."""
+    """Read-only access to the runs in a folder, which need not exist before the first run."""
 
     def __init__(self, root: Path) -> None:
         if not root.is_dir() and (root.exists() or not root.parent.is_dir()):
@@ -56,7 +56,7 @@ class RunIndex:
         return entries
 
     def run(self, name: str) -> JsonDict:
-        """Return a summary of a run: its judges, their means, its usage."""
+        """Return a summary of a run: its judges, their means and its usage, but not its folder."""
         info = run_info(self._find(name))
         figures = info.to_dict()
         del figures["folder"]  # clients need not know where it is
@@ -74,8 +74,9 @@ class RunIndex:
         limit: int = 20,
         after: str = "",
     ) -> RowsPage:
-        """Return complete judgments of one judge, the worst first. ``after`` is ``next`` of the
-        previous page.
+        """Return judgments of one judge with all details, worst first by default.
+
+        ``after``: ``next`` of the previous page. ``judge``: by default the first.
         """
         if not 1 <= limit <= MOST_ROWS:
             raise SetupError(
@@ -99,7 +100,7 @@ class RunIndex:
         return RowsPage(name, judge_name, judgments, page.next)
 
     def calibration(self, name: str) -> list[JsonDict]:
-        """Return a run's corrected numbers by its labels, or the reasons why there are none."""
+        """Return a run's numbers corrected by labels, or the reasons why there are none."""
         return [
             judge_calibration.to_dict() for judge_calibration in calibrate_run(self._find(name))
         ]
@@ -112,7 +113,9 @@ class RunIndex:
 
 
 def find_judge(judges: Sequence[str], wanted: str | None) -> str:
-    """Return the judge that was asked for, else the first."""
+    """Return the requested judge, else the first. Raises a SetupError if the run does not have
+    it.
+    """
     name = wanted or next(iter(judges), "")
     if judges and name not in judges:
         raise SetupError(

@@ -23,14 +23,14 @@ _NOTHING = "\u200b"
 
 
 def in_job() -> bool:
-    """Return True in a job of GitHub Actions, whose log obeys commands."""
+    """Return True inside a GitHub Actions job, whose log executes commands."""
     return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
 def clean(text: str, *, may_command: bool = False) -> str:
-    """Remove everything from ``text`` that a terminal would obey, or the runner of a GitHub job.
+    """Remove everything from ``text`` that a terminal or the runner of a GitHub job would execute.
 
-    ``may_command``: the text is a command of ours to the runner.
+    ``may_command``: the text is our own command to the runner.
     """
     cleaned = _CONTROL.sub("�", text)
     if may_command or not _BEGINS.search(cleaned) or not in_job():
@@ -39,7 +39,7 @@ def clean(text: str, *, may_command: bool = False) -> str:
 
 
 def clean_json(text: str) -> str:
-    """Escape everything in JSON that a terminal or the runner would obey. Its values stay the
+    """Escape everything in JSON that a terminal or the runner would execute. Its values stay the
     same.
     """
     cleaned = _CONTROL_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
@@ -47,5 +47,5 @@ def clean_json(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return ``text`` with the codes of characters that are invisible or reverse the writing."""
+    """Replace characters that are invisible or change the writing direction by their codes."""
     return _UNSEEN.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", text)

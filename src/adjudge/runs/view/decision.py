@@ -25,7 +25,7 @@ _STANDING = {
 
 
 def decision(report: Report) -> str:
-    """Return "ready" or not if a gate decided it, and the figures behind it."""
+    """Return "Ready" or not, if a gate decides that, followed by the figures behind it."""
     verdict = report.standing
     sections = _deciding_sections(report)
     corrected = list(report.calibrations)
@@ -56,8 +56,9 @@ def decision(report: Report) -> str:
 
 
 def _deciding_sections(report: Report) -> list[Section]:
-    """Return the sections whose gates have the verdict of the whole report. Without such a gate,
-    return all sections, those with a gate first.
+    """Return the sections that decide the verdict of the report.
+
+    Unless a gate failed or is undecided, return all sections, those with deciding gates first.
     """
     deciding = [gate for gate in report.gates if gate.verdict == report.standing]
     gated_sections = [
@@ -83,7 +84,7 @@ def is_about(gate: GateResult, section: Section) -> bool:
 
 
 def _corrects(calibration: Calibration, section: Section) -> bool:
-    """Return True if a corrected number belongs to a section."""
+    """Return True if a calibration belongs to a section."""
     is_of_system = calibration.system in ("", section.system)
     return (
         is_of_system
@@ -93,7 +94,7 @@ def _corrects(calibration: Calibration, section: Section) -> bool:
 
 
 def _gate_names(section: Section) -> Iterator[str]:
-    """Yield the names that gates have for a section and its parts."""
+    """Yield the names under which gates refer to a section and its parts."""
     yield section.criteria
     for part in section.parts.values():
         yield from part.gated()
@@ -124,7 +125,7 @@ def _figures(section: Section, report: Report) -> Iterator[Message]:
 
 
 def _win_rates(section: Section, contests: ContestSummary, report: Report) -> Iterator[Message]:
-    """Yield the systems that gates are about, and the best one."""
+    """Yield the win rates of the gated systems and of the best one, and doubts about them."""
     of = (report.contest_title(section),) if report.several_contests else ()
     bars = {
         gate.name: bar_text(gate)
@@ -163,7 +164,7 @@ def _win_rates(section: Section, contests: ContestSummary, report: Report) -> It
 
 
 def earlier_text(section: Section, report: Report) -> str:
-    """Return the mean in the run that this one is compared with."""
+    """Return the mean in the baseline run; empty without one."""
     change_of_mean = next(
         (change for change in report.changes(section) if change.name == section.title), None
     )
@@ -185,7 +186,7 @@ def _against(section: Section, report: Report) -> str:
 
 
 def bar_text(gate: GateResult) -> Message:
-    """Return the bar, and by how much a failed gate missed it. An undecided gate missed nothing."""
+    """Return the bar, and by how much a failed gate missed it."""
     margin = gate.margin or 0.0
     if margin >= 0 or gate.verdict != "failed":
         return Message(", bar {bar}", bar=figure(gate.bar))

@@ -11,7 +11,7 @@ from adjudge.trust.contestants import system_at
 
 
 def change_line(change: Change) -> Message:
-    """Return a line with the row, and its result in both runs."""
+    """Return a line with a row and its results in both runs."""
     old_row, new_row = change.before, change.after
     row = _row(old_row)
     if old_row.row != new_row.row:
@@ -52,7 +52,7 @@ def difference_line(diff: RunDiff, runs: tuple[str, str]) -> Message:
 
 
 def summary_of(row: JudgedRow) -> str:
-    """Return the score, the choice, and the status if it is not scored."""
+    """Return a row's score and choice, and its status if it is not scored."""
     summary = row.summary
     choice_title = None if summary.chosen is None else option_title(str(summary.chosen))
     if summary.score is None and summary.status == "scored" and choice_title is not None:

@@ -56,7 +56,7 @@ def document_markdown(document: Document, language: str = "en") -> str:
 
 
 def document_html(document: Document, language: str = "en") -> str:
-    """Return one self-contained file: nothing is loaded or sent."""
+    """Render one self-contained file that loads and sends nothing."""
     return _render("document.html.jinja", document, language, html=True)
 
 

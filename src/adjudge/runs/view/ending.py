@@ -47,7 +47,7 @@ _STANDING = {
 
 @light_dataclass(frozen=True, kw_only=True)
 class RunEnding:
-    """The result of a command."""
+    """What to show at the end of a command."""
 
     report: Report
     stopped: str = ""
@@ -73,7 +73,7 @@ class RunEnding:
 
 
 def show_ending(ending: RunEnding, screen: Screen, aside: Screen) -> None:
-    """Print the whole ending. ``aside`` is standard error, where scripts look for errors."""
+    """Print the complete ending. ``aside``: standard error, where scripts look for errors."""
     report = ending.report
     if ending.single:
         show_single(report.entries[0], report, screen)
@@ -95,7 +95,7 @@ def show_ending(ending: RunEnding, screen: Screen, aside: Screen) -> None:
 
 
 def show_warnings(report: Report, aside: Screen) -> None:
-    """Print why rows have no score, which models did not count, and the gates' results."""
+    """Print why rows have no score, which models did not count, and how the gates ended."""
     several = len(report.sections) > 1
     if report.skipped.rows:
         _warn(Message("{rows} could not be judged", rows=count_rows(report.skipped.rows)), aside)
@@ -116,12 +116,14 @@ def show_warnings(report: Report, aside: Screen) -> None:
 
 
 def _warn(text: Message, aside: Screen, style: str = "") -> None:
-    """Print a warning. For scripts it stays one line; on a terminal it wraps between words."""
+    """Print a warning: one line for scripts, wrapped between words on a terminal."""
     aside.say(text, style, soft_wrap=not aside.console.is_terminal)
 
 
 def _headline(ending: RunEnding, screen: Screen) -> Iterator[Text | str]:
-    """Yield the headline. If the rows are not kept, the reason for stopping was printed already."""
+    """Yield the headline. Nothing if an unsaved run stopped, because the reason was already
+    printed.
+    """
     report = ending.report
     if ending.stopped and ending.folder is None:
         return
@@ -162,15 +164,15 @@ def _counts(report: Report) -> Iterator[Message]:
 def show_next(
     command: str, screen: Screen, folder: Path | None = None, files: Sequence[Path] = ()
 ) -> None:
-    """Print the files, the run and the next command, each on its own line."""
+    """Print the files, the run and the next command on separate lines."""
     facts: list[tuple[str, str]] = [(Message("Report"), str(from_here(path))) for path in files]
     facts += [(Message("Run"), str(folder))] if folder is not None else []
     _show_facts([*facts, (Message("Next"), command)], screen)
 
 
 def _show_facts(facts: Sequence[tuple[str, str]], screen: Screen) -> None:
-    """Print cost, places and next commands. Commands and paths are never wrapped, so that they can
-    be copied.
+    """Print facts such as cost, places and next commands, without wrapping, so that they can be
+    copied.
     """
     titles = [screen.render(name) for name, _ in facts]
     width, last = max(map(len, titles)), ""
@@ -228,23 +230,21 @@ def _cost(report: Report) -> Iterator[Message]:
 
 
 def resume_command(folder: Path, limit: str = "") -> str:
-    """Return the command that continues a run, with a limit twice as high if ``limit`` was
-    reached.
-    """
+    """Return the command that resumes a run, doubling the limit named in ``limit``, if any."""
     reached = _LIMIT.search(limit)
     more = f" -- --max-{reached[1]} {_twice(reached[2])}" if reached else ""
     return f"adjudge resume {shlex.quote(str(folder))}{more}"
 
 
 def _twice(number: str) -> str:
-    """Return twice a limit as one types it: whole numbers without an exponent, which click
-    refuses.
+    """Double a limit as a user would type it. Whole numbers have no exponent, which click would
+    refuse.
     """
     return str(int(number) * 2) if number.isdecimal() else f"{float(number) * 2:g}"
 
 
 def page_command(folder: str | Path) -> str:
-    """Return the command that shows a run as a page: served, or as a file without that extra."""
+    """Return the command that shows a run as a page: served, or as a file without adjudge[ui]."""
     run = shlex.quote(str(folder))
     is_served = all(find_spec(name) for name in PAGE_PACKAGES)
     return f"adjudge view {run}" if is_served else f"adjudge report {run} --to html"

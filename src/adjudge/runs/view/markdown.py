@@ -12,7 +12,7 @@ _NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066
 
 
 def escaped(text: str) -> str:
-    """Escape ``text`` as one line. Nothing in it becomes a heading, a list, a link, a tag or an
+    """Escape ``text`` as one line, so that nothing in it becomes a heading, list, link, tag or
     entity.
     """
     line = _SPECIAL.sub(_add_backslash, " ".join(_NO_TEXT.sub("\ufffd", text).split()))
@@ -20,7 +20,7 @@ def escaped(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return ``text`` as a quotation that keeps its lines and their indentation."""
+    """Return ``text`` as a block quote that keeps its lines and indentation."""
     lines = [_line(line) for line in text.strip("\r\n").splitlines() or [""]]
     breaks = [
         "\\" if line and following else ""

@@ -15,7 +15,7 @@ from adjudge.runs.view.template import environment
 
 
 def order_html(found: OrderRates, language: str) -> Markup:
-    """Return a table with an interval per line, and the conclusion."""
+    """Return a table with one interval per line, and the conclusion."""
     return Markup(_page(language).render(found=found))  # noqa: S704 - the template escapes
 
 

@@ -45,7 +45,7 @@ _MAY_BE_ABSENT = ("history", "contexts")
 
 
 def markdown_page(report: Report) -> str:
-    """Return the page for code hosts and mail."""
+    """Render the report as Markdown, for code hosts and mail."""
     return (
         _environment(report.language, html=False)
         .get_template("report.md.jinja")
@@ -56,9 +56,10 @@ def markdown_page(report: Report) -> str:
 
 
 def html_parts(report: Report, judgments: Iterable[JudgmentRecord] | None) -> Iterator[str]:
-    """Yield one self-contained HTML file piece by piece: nothing is loaded or sent.
+    """Yield one self-contained HTML file in pieces; it loads and sends nothing.
 
-    ``judgments``: all of them, so that filters and search find more than the worst.
+    ``judgments``: all of them, so that filters and search also find rows that are not among the
+    worst.
     """
     listed = {(record.judge, record.row) for record in report.entries}
     unlisted = islice(
@@ -104,7 +105,7 @@ def _values(report: Report, ending: str) -> dict[str, object]:
 
 
 def _parts_at(place: str, report: Report) -> list[tuple[Section, SectionPart, str]]:
-    """Return the parts that have a template for a place, each with its section."""
+    """Return the parts with a template for this place, each with its section."""
     return [
         (section, part, part.templates[place])
         for section in report.sections
@@ -114,12 +115,12 @@ def _parts_at(place: str, report: Report) -> list[tuple[Section, SectionPart, st
 
 
 def _owner_of(record: JudgmentRecord, report: Report) -> SectionPart | None:
-    """Return the part that shows a row itself."""
+    """Return the part that shows a row itself; None if there is none."""
     return next((part for part in report.parts_of(record) if part.owns(record)), None)
 
 
 def _only(section: Section, report: Report) -> bool:
-    """Return True if the section's judge has no other section."""
+    """Return True if this is the only section of its judge."""
     return sum(other_section.judge == section.judge for other_section in report.sections) == 1
 
 
@@ -163,7 +164,7 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
 
 
 def _heading(name: str, language: str) -> str:
-    """Return a field as a heading. The user's own fields keep their names."""
+    """Return a field name as a heading. User-defined fields keep their names."""
     title = field_title(name)
     return capitalize(title).render(language) if isinstance(title, Message) else title
 
@@ -174,7 +175,7 @@ def _mean_between(overall: Summary) -> Message:
 
 
 def without_steps(fields: Fields) -> Fields:
-    """Return the fields of a row; of a trajectory, without those that its list of steps shows."""
+    """Return a row's fields; for trajectories, without those that the list of steps shows."""
     if STEPS not in fields and "trajectory" not in fields:
         return fields
     return {
@@ -185,7 +186,7 @@ def without_steps(fields: Fields) -> Fields:
 
 
 def _texts(record: JudgmentRecord) -> list[tuple[str, list[str]]]:
-    """Return fields with their texts, those that most rows have first."""
+    """Return each field with its texts, common fields first. Empty optional fields are left out."""
     fields = without_steps(record.fields)
     order = [
         *(name for name in _FIRST_FIELDS if name in fields),
@@ -208,7 +209,7 @@ def _texts(record: JudgmentRecord) -> list[tuple[str, list[str]]]:
 
 
 def _shown_texts(record: JudgmentRecord, report: Report) -> list[tuple[str, list[str]]]:
-    """Return the texts without those that a part of the section shows."""
+    """Return the texts that no part of the section shows."""
     hidden = {name for part in report.parts_of(record) for name in part.hidden_fields(record)}
     return [(name, texts) for name, texts in _texts(record) if name not in hidden]
 
@@ -216,15 +217,16 @@ def _shown_texts(record: JudgmentRecord, report: Report) -> list[tuple[str, list
 def _by_system(
     compared: Detail, name: str, texts: list[str], given: str | Sequence[str]
 ) -> list[tuple[str, list[str]]]:
-    """Return compared responses under the names of their systems."""
+    """Return compared responses under their systems' names; other fields unchanged."""
     if len(texts) != len(compared.system_results) or isinstance(given, str):
         return [(name, texts)]
     return [(system, [text]) for system, text in zip(compared.system_names, texts, strict=True)]
 
 
 def _options(summary: Summary) -> list[tuple[str, int, float]]:
-    """Return the chosen options with their counts and shades from 0 to 1, the worst first. Empty if
-    an option has no score.
+    """Return the chosen options with counts and shades from 0 to 1, worst first.
+
+    Empty if an option has no score.
     """
     scores = {option: score for option, score in summary.option_scores.items() if score is not None}
     if len(scores) < len(summary.options):
@@ -238,14 +240,14 @@ def _options(summary: Summary) -> list[tuple[str, int, float]]:
 
 
 def _shade(record: JudgmentRecord, report: Report) -> float | None:
-    """Return how good the chosen option is, as in the bar of its criterion."""
+    """Return the shade of the chosen option in its criterion's bar; None if it has none."""
     section = report.section_of(record)
     shades = _options(section.summary) if section else ()
     return next((shade for option, _, shade in shades if option == record.verdict), None)
 
 
 def _question(record: JudgmentRecord) -> str:
-    """Return the topic of the row as one line."""
+    """Return what the row is about, as one shortened line."""
     text = (
         record.fields.get("user_input")
         or record.fields.get("response")

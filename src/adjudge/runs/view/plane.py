@@ -20,7 +20,7 @@ _LONGEST = 46
 
 
 class Axis(NamedTuple):
-    """The title, the ends and the ticks of an axis."""
+    """An axis: title, ends and ticks."""
 
     title: str
     low: float
@@ -28,7 +28,7 @@ class Axis(NamedTuple):
     ticks: Sequence[tuple[float, str]]
 
     def share(self, value: float) -> float:
-        """Return the position of a value between the ends, clipped to them."""
+        """Return a value's position between the ends, from 0 to 1."""
         return min(max((value - self.low) / ((self.high - self.low) or 1.0), 0.0), 1.0)
 
 
@@ -58,8 +58,9 @@ def plane(
     joined: bool = False,
     diagonal: bool = False,
 ) -> Markup:
-    """Draw points with vertical intervals. ``joined``: with a line from each to the next.
-    ``diagonal``: with the line of equal numbers.
+    """Draw points with vertical intervals.
+
+    ``joined``: connect neighbouring points. ``diagonal``: draw the line of equal values.
     """
 
     def x(value: float) -> float:
@@ -107,7 +108,7 @@ def _dot(point: Point, x: float, y: float) -> Iterator[Markup]:
 
 
 def _label(point: Point) -> Markup:
-    """Draw the label above the plot. It is shown while the pointer is at the point."""
+    """Draw the label above the plot, which is visible while the pointer is on the point."""
     name = point.name if len(point.name) <= _LONGEST else point.name[: _LONGEST - 1] + "…"
     return Markup(
         '<g class="told"><text x="4" y="13">{}</text><text x="4" y="30">{}</text></g>'

@@ -27,8 +27,8 @@ _FLOW_TOP = 24
 def histogram(
     counts: Sequence[int], edges: Sequence[str], title: str, links: Sequence[str] | None = None
 ) -> Markup:
-    """Draw bars next to each other. ``edges``: the labels at the ends of the bars, one more than
-    bars. ``links``: the target of each bar.
+    """Draw adjacent bars. ``edges``: labels of their ends, one more than bars. ``links``: target of
+    each bar.
     """
     highest = max(*counts, 1)
     width = (_WIDTH - 2 * _SIDE) / len(counts)
@@ -65,10 +65,10 @@ def distribution(
     *,
     language: str = "en",
 ) -> Markup:
-    """Draw one bar in parts, the worst score on the left; an empty one if nothing was scored.
+    """Draw one bar in parts, worst score on the left; empty if nothing was scored.
 
-    ``steps``: how good each part is, from 0 to 1, or None if unknown; by default they rise evenly.
-    ``links``: the target of each part.
+    ``steps``: how good each part is, from 0 to 1, or None if unknown; by default they increase
+    evenly. ``links``: the target of each part.
     """
     shades = (
         steps
@@ -89,7 +89,7 @@ def distribution(
 
 
 def step_class(shade: float | None, place: int = 0) -> str:
-    """Return the CSS class for a shade in tenths, or for the place if there is no shade."""
+    """Return the CSS class for a shade, in tenths, or for the position if there is no shade."""
     return f"p{place % 6}" if shade is None else f"s{round(10 * min(max(shade, 0.0), 1.0))}"
 
 
@@ -105,9 +105,7 @@ def _step(colour: str, start: float, share: float, label: str) -> Markup:
 
 
 def piece(place: int, label: str, drawn: Markup, *, link: str = "") -> Markup:
-    """Draw a part of a picture with its label for pointer and keyboard; with ``link`` it leads
-    there.
-    """
+    """Wrap a part of a picture with a label for pointer and keyboard. ``link``: where it leads."""
     tag = Markup('a href="{}"').format(link) if link else Markup('g role="img"')
     return Markup('<{} class="piece" tabindex="{}" aria-label="{}">{}</{}>').format(
         tag, 0 if place < MOST_STOPS else -1, label, drawn, "a" if link else "g"
@@ -131,10 +129,10 @@ class Range(NamedTuple):
 def interval(
     range_: Range, label: str, low: float = 0.0, high: float = 1.0, gate: float | None = None
 ) -> Markup:
-    """Draw a dot for the number and a bar for its interval, on a line from ``low`` to ``high``.
+    """Draw a dot for the value and a bar for its interval, on a line from ``low`` to ``high``.
 
-    Lines of one scale are below each other in a table, whose cells contain the numbers. ``gate``:
-    the value that a gate asks for, drawn as a tick across the line.
+    Lines with the same scale appear below each other in a table that contains the numbers.
+    ``gate``: the bar of a gate, drawn as a tick.
     """
     parts = [Markup('<line class="axis" x1="0%" x2="100%" y1="9" y2="9"/>')]
     if low < 0 < high:
@@ -168,7 +166,7 @@ def interval(
 
 
 class Move(NamedTuple):
-    """The number of rows that changed from one answer to another."""
+    """How many rows changed from one answer to another."""
 
     before: str
     after: str
@@ -176,10 +174,10 @@ class Move(NamedTuple):
 
 
 def flow(moves: Sequence[Move], shades: Mapping[str, float | None], title: str) -> Markup:
-    """Draw answers before on the left and after on the right, joined by bands as thick as their
-    rows.
+    """Draw earlier answers on the left and later ones on the right, connected by bands as thick as
+    their rows.
 
-    ``shades``: how good each answer is, the best on top.
+    ``shades``: how good each answer is; the best is on top.
     """
     total = sum(change.rows for change in moves)
     order = sorted(
@@ -218,7 +216,7 @@ def flow(moves: Sequence[Move], shades: Mapping[str, float | None], title: str) 
 
 
 def _starts(counts: Mapping[str, int], order: Sequence[str], scale: float) -> dict[str, float]:
-    """Return the top of each answer."""
+    """Return answer → top edge."""
     tops, top = {}, float(_FLOW_TOP)
     for name in order:
         tops[name] = top
@@ -261,17 +259,17 @@ def _flow_bar(
 
 
 def plot_style() -> str:
-    """Return the style sheet of the pictures."""
+    """Return the style sheet for pictures."""
     return environment("en", html=True).get_template("plots.css").render()
 
 
 def plot_script() -> str:
-    """Return the script for keys within the pictures."""
+    """Return the script for keyboard navigation within pictures."""
     return environment("en", html=True).get_template("plots.js").render()
 
 
 def _percent(value: float, low: float, high: float) -> float:
-    """Return the position of a value between two others in percent, clipped to them."""
+    """Return a value's position between two others in percent, clipped to 0 to 100."""
     return 100 * min(max((value - low) / ((high - low) or 1.0), 0.0), 1.0)
 
 

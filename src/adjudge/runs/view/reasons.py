@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 def falling_short(report: Report) -> Iterator[JudgmentRecord]:
-    """Yield judgments below the best score, the worst first, then those without a score.
+    """Yield judgments below the best score, worst first, then those without a score.
 
-    Undecidable checks are left out: one line gives the reason for all their rows.
+    Comparisons and counts are left out, as are undecidable checks, whose reason is shown once for
+    all their rows.
     """
     for record in report.entries:
         section = report.section_of(record)
@@ -31,8 +32,10 @@ def falling_short(report: Report) -> Iterator[JudgmentRecord]:
 
 
 def reason_of(record: JudgmentRecord, report: Report) -> str:
-    """Return the explanation; without one, the model's confidence; without a verdict, the reason
-    for that.
+    """Return why a judgment came out as it did, or why there is no verdict; empty if neither is
+    known.
+
+    Without an explanation, the model's confidence is used.
     """
     if not record.scored and record.reason:
         return record.reason
@@ -53,7 +56,7 @@ def reason_of(record: JudgmentRecord, report: Report) -> str:
 
 
 def _ranking(detail: Detail) -> str:
-    """Return three or more responses, the best first."""
+    """Return three or more responses, best first; empty for fewer or without complete ranks."""
     ranks = [system.ranking for system in detail.system_results]
     if len(ranks) < 3 or None in ranks:
         return ""
@@ -66,7 +69,7 @@ def _ranking(detail: Detail) -> str:
 
 
 def how_sure(vote: VoteRecord) -> Message | None:
-    """Return the probability of a vote's verdict if one was read, with a mark if it is low."""
+    """Return the probability of a vote's verdict, marked if it is low; None if it is unknown."""
     if vote.probability is None:
         return None
     if vote.low_confidence:

@@ -13,7 +13,7 @@ from adjudge.trust.slices import SliceReport
 
 
 def slice_title(slices: SliceReport | ScoreSlices) -> Message:
-    """Return the column of the slices, and the level of their intervals."""
+    """Return the slices' column, and the level of their intervals."""
     promise = Message(
         "by {column}: the intervals of all slices hold together at {level} for this judge and "
         "criterion (each at {each:.4g}%)",
@@ -91,7 +91,7 @@ def pooled_text(pooled: PooledValue) -> Message:
 
 
 def slice_lines(report: SliceReport) -> Iterator[Message]:
-    """Yield remarks on the table that a reader must know."""
+    """Yield remarks that readers of the table need."""
     if _is_pooled(report):
         yield Message(
             "pooled: the slice's own number, pulled towards what the judge's errors on all rows "

@@ -24,10 +24,10 @@ OUTCOME_NAMES: Mapping[str, str] = {
 
 
 def environment(language: str, *, html: bool) -> jinja2.Environment:
-    """Return the environment for the templates of this folder: HTML pages, or Markdown, whose
-    ``md`` filter escapes a value.
+    """Return the environment for this folder's templates: HTML, or Markdown with an escaping ``md``
+    filter.
 
-    Messages are shown in ``language``. Constant words are written in ``_`` or ``pgettext``.
+    Messages are translated to ``language``. Constant words are written with ``_`` or ``pgettext``.
     """
     templates = jinja2.Environment(
         loader=jinja2.ChoiceLoader(
@@ -59,7 +59,7 @@ def environment(language: str, *, html: bool) -> jinja2.Environment:
 
 
 def _of_package(name: str) -> str | None:
-    """Return a template of another package, named as ``package:file``."""
+    """Return a template of another package, named ``package:file``; None for other names."""
     package, _, path = name.partition(":")
     if not path:
         return None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Screen:
-    """Shows texts unchanged: no number is coloured, and no ``:name:`` becomes a picture."""
+    """Prints text unchanged: numbers are not coloured, and ``:name:`` does not become an emoji."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Screen:
         self.console.print(self.line(text, style), soft_wrap=soft_wrap)
 
     def show(self, *parts: RenderableType) -> None:
-        """Print tables, empty lines and other laid-out parts below each other."""
+        """Print tables and other renderables below each other."""
         for part in parts:
             self.console.print(part)
 
@@ -61,7 +61,7 @@ class Screen:
         gap: int = 2,
         title: Text | None = None,
     ) -> Table:
-        """Return a table without lines, with columns ``gap`` apart."""
+        """Return a borderless table whose columns are ``gap`` apart."""
         from rich.table import Column, Table  # not loaded to show one judgment
 
         table = Table(
@@ -76,5 +76,5 @@ class Screen:
         return table
 
     def add_row(self, table: Table, *cells: object) -> None:
-        """Add a row: messages in the language of the screen, texts unchanged."""
+        """Add a row. Messages are translated, other texts stay as they are."""
         table.add_row(*(value if isinstance(value, Text) else self.line(value) for value in cells))

@@ -26,8 +26,8 @@ _SEVERITIES = {"error": Message("error"), "warning": Message("warning")}
 
 
 def show_catalogue(entries: Sequence[CatalogEntry], screen: Screen) -> None:
-    """Print a line per entry. If a line is too long, options and questions are cut, but never a
-    name.
+    """Print one line per entry. If it is too long, options and question are shortened, but never
+    the name.
     """
     table, console = screen.table(()), screen.console
     for heading in (Message("name"), Message("kind"), Message("languages")):
@@ -61,7 +61,7 @@ def show_entry(entry: CatalogEntry, screen: Screen) -> None:
 
 
 def show_findings(findings: Sequence[Finding], count: int, screen: Screen) -> None:
-    """Print the findings with their severities, and a line that counts them."""
+    """Print the findings with their severities, then a line with their counts."""
     headings = ("", Message("criterion"), Message("field"), Message("finding"))
     rows = (
         (

@@ -25,8 +25,8 @@ _MOST_OPTIONS = 6
 
 
 def show_figures(report: Report, screen: Screen, *, single: bool = False) -> None:
-    """Print the results of each criterion with remarks. ``single``: for one judgment, which has no
-    rate or mean.
+    """Print each criterion's results, with remarks. ``single``: there is one judgment, so no rate
+    or mean.
     """
     for table in _tables(report, screen, single=single):
         screen.show(table)
@@ -49,8 +49,8 @@ def show_figures(report: Report, screen: Screen, *, single: bool = False) -> Non
 
 
 def reason_lines(report: Report) -> Iterator[Message]:
-    """Yield the reasons why rows have no score, the most frequent first, with their counts. A row
-    counts once per criterion.
+    """Yield the reasons for missing scores with counts, most frequent first. A row counts once per
+    criterion.
     """
     count_in_words = count_rows if len(report.criteria) < 2 else count_judgments
     for reason, number in list(report.reasons.items())[:_MOST_REASONS]:
@@ -58,7 +58,7 @@ def reason_lines(report: Report) -> Iterator[Message]:
 
 
 def excluded_lines(summary: Summary, name: str = "") -> Iterator[Message]:
-    """Yield which models of a panel did not count, and on how many rows."""
+    """Yield on how many rows each excluded panel model did not count."""
     for model, rows in summary.excluded.items():
         line = plural(
             "excluded {model}: {rows} of {count} row",
@@ -71,7 +71,7 @@ def excluded_lines(summary: Summary, name: str = "") -> Iterator[Message]:
 
 
 def _panel_lines(section: Section) -> Iterator[Message]:
-    """Yield the mean of each model of a panel."""
+    """Yield a line with the mean of each panel model; nothing for a single judgment or model."""
     summary = section.summary
     if not summary.models or summary.attempted == 1:
         return
@@ -96,7 +96,7 @@ def _panel_lines(section: Section) -> Iterator[Message]:
 
 
 def _model_mean(model: str, model_mean: ModelMean, rows: int) -> Message:
-    """Return a model's mean. ``rows``: the rows on which the panel has a score."""
+    """Return a model's mean. ``rows``: how many rows have a score from the panel."""
     if model_mean.rows >= rows:
         return Message("{name} {value}", name=model, value=figure(model_mean.mean))
     return plural(
@@ -138,9 +138,7 @@ def _tables(report: Report, screen: Screen, *, single: bool) -> Iterator[Table]:
 
 
 def _criteria(sections: Sequence[Section], screen: Screen, *, named: bool) -> Table:
-    """Return a table with a line per section. ``named``: with the judge, since there are
-    several.
-    """
+    """Return a table with one line per section. ``named``: include the judge's name."""
     table = screen.table((Message("criterion"),), gap=3)
     for heading in (Message("result"), Message("95% interval"), term("measure", "rows")):
         table.add_column(screen.render(heading), no_wrap=True)
@@ -166,7 +164,7 @@ def _criteria(sections: Sequence[Section], screen: Screen, *, named: bool) -> Ta
 def _result(summary: Summary) -> tuple[str, str]:
     """Return the pass rate or the mean, with its interval.
 
-    Returns both if they differ: the score of a panel is the share of its models, that of several
+    Both are returned if they differ: a panel's score is the share of its models, that of several
     checks the share of checks, and gates use the mean.
     """
     mean = ("–", "–")
@@ -186,7 +184,7 @@ def _result(summary: Summary) -> tuple[str, str]:
 
 
 def _systems(contests: ContestSummary, screen: Screen, name: str) -> Table:
-    """Return the table of systems. ``name``: the title of the comparisons, if there are others."""
+    """Return the table of systems. ``name``: the title of the comparisons, if there are several."""
     headings = (
         name or Message("system"),
         Message("wins"),
@@ -211,7 +209,9 @@ def _systems(contests: ContestSummary, screen: Screen, name: str) -> Table:
 
 
 def _show_order(contests: ContestSummary, screen: Screen, name: str) -> None:
-    """Print whether there is a winner, and the effect of the order. ``name``: see ``_systems``."""
+    """Print that there is no winner, what was left out, and the effect of the order. ``name``: see
+    ``_systems``.
+    """
     from adjudge.runs.results.contests import order_message  # not loaded where nothing is compared
 
     def say(message: Message, style: str = "") -> None:
@@ -226,7 +226,7 @@ def _show_order(contests: ContestSummary, screen: Screen, name: str) -> None:
 
 
 def _count_scored(summary: Summary) -> str:
-    """Return how many were scored, and how many of them without a number."""
+    """Return how many judgments were scored, and how many of these lack a number."""
     scored: str = (
         grouped(summary.scored)
         if summary.scored == summary.attempted

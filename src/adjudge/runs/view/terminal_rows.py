@@ -38,15 +38,17 @@ _SIGNS = {"PASS": ("✓ ", "bold green"), "FAIL": ("✗ ", "bold red")}
 
 
 def few_rows(report: Report) -> bool:
-    """Return True if the rows can be shown one by one."""
+    """Return True if there are few enough rows to show each."""
     most = max(_rows_of(report).values(), default=0)
     left_out = sum(section.summary.skipped for section in report.sections)
     return most <= FEW and len(report.entries) + left_out == report.total
 
 
 def rows_table(report: Report, screen: Screen) -> Table | None:
-    """Return a line per row: with several criteria their verdicts, with one the reason, too. Two or
-    three judgments are shown in full.
+    """Return a table with one line per row; None if there are too many judgments.
+
+    With several criteria it has their verdicts, with one also the reason. Up to three judgments are
+    shown in full.
     """
     places = {
         (record.judge, record.criteria): place for place, record in enumerate(report.criteria)
@@ -79,7 +81,7 @@ def _matrix(report: Report, entries: Iterable[JudgmentRecord], screen: Screen) -
 
 
 def _titles(report: Report) -> list[str]:
-    """Return the titles of the criteria, with their judges if a criterion has several."""
+    """Return the criteria's titles, including the judge if titles would repeat."""
     short = [criterion.criteria or criterion.judge for criterion in report.criteria]
     return (
         short
@@ -89,9 +91,7 @@ def _titles(report: Report) -> list[str]:
 
 
 def _rows_of(report: Report) -> Counter[tuple[str, str]]:
-    """Return how many rows each judge and criterion was asked about, including rows whose checks
-    failed.
-    """
+    """Return how many rows each judge and criterion has, including skipped ones."""
     counts: Counter[tuple[str, str]] = Counter()
     for section in report.sections:
         counts[section.judge, section.criteria] += (
@@ -133,8 +133,9 @@ def _lines(
 
 
 def worst_rows(report: Report, screen: Screen, *, all_shown: bool) -> Table | None:
-    """Return the three worst rows with their reasons. None if no row could be better, or if the
-    table above (``all_shown``) shows everything already.
+    """Return the three worst rows with reasons.
+
+    None if no row could be better, or if the table above (``all_shown``) already shows everything.
     """
     by_row: dict[str, JudgmentRecord] = {}
     for record in falling_short(report):
@@ -150,7 +151,7 @@ def worst_rows(report: Report, screen: Screen, *, all_shown: bool) -> Table | No
 
 
 def row_name(record: JudgmentRecord, report: Report) -> str:
-    """Return the row's id, else its number. A judge has one judgment per criterion on a row."""
+    """Return the row's id, or else its number."""
     return record.id or str(_row_index(record, report) + 1)
 
 
@@ -214,7 +215,7 @@ def show_single(record: JudgmentRecord, report: Report, screen: Screen) -> None:
 
 
 def _by_model(record: JudgmentRecord) -> Iterator[tuple[str, list[VoteRecord]]]:
-    """Yield each model with its votes, if there are several votes on one question."""
+    """Yield each model with its votes; nothing unless there are several votes on one question."""
     votes = record.votes or ()
     if len(votes) > 1 and record.detail.kind in ("aspect", "direct"):
         for model in dict.fromkeys(vote.model for vote in votes):

@@ -19,7 +19,7 @@ _LETTER = 13.0
 
 
 class Moment(NamedTuple):
-    """The numbers at one time."""
+    """The values at one point in time."""
 
     name: str
     range: Range
@@ -35,8 +35,9 @@ def timeline(
     bar: float | None = None,
     language: str = "en",
 ) -> Markup:
-    """Draw points from left to right on a scale from 0 to ``high``, with intervals. Neighbours are
-    joined if no value between is missing. ``bar``: a horizontal line.
+    """Draw points with intervals from left to right, on a scale from 0 to ``high``.
+
+    Neighbours are connected if both have a value. ``bar``: draw a horizontal line at this value.
     """
     parts = [
         Markup('<line class="axis" x1="{}" y1="{}" x2="{}" y2="{}"/>').format(*ends)
@@ -93,7 +94,7 @@ def _y(value: float, high: float) -> float:
 
 
 def _point(place: int, moment: Moment, x: float, high: float) -> Markup:
-    """Draw a point. Its label appears above the plot while the pointer or the focus is on it."""
+    """Draw a point whose label appears above the plot while it has the pointer or focus."""
     shapes = []
     if moment.range.lower is not None and moment.range.upper is not None:
         shapes.append(
@@ -113,7 +114,7 @@ def _point(place: int, moment: Moment, x: float, high: float) -> Markup:
 
 
 def _names(moments: Sequence[Moment], places: Sequence[float]) -> Markup:
-    """Draw as many names below the points as fit next to each other."""
+    """Draw as many names below the points as fit."""
     widest = _LETTER * (1 + max((len(moment.name) for moment in moments), default=0))
     every = max(1, math.ceil(widest * (len(moments) - 1) / (_WIDTH - _LEFT - _RIGHT)))
     return Markup("").join(

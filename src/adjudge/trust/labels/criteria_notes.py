@@ -31,7 +31,7 @@ class CriteriaNote:
 
 
 def add_note(folder: str | Path, criteria: str, annotator: str, note: str) -> None:
-    """Append a note; it is on the disk when this returns."""
+    """Append a note, flushing it to disk before returning."""
     text = note.strip()
     if not text:
         raise SetupError("say what is unclear about the criteria")
@@ -51,7 +51,9 @@ def add_note(folder: str | Path, criteria: str, annotator: str, note: str) -> No
 
 
 def notes_in(folder: str | Path) -> list[CriteriaNote]:
-    """Return the notes of a run in the order they were written. Unreadable lines are skipped."""
+    """Return the last notes of a run, in the order they were written. Unreadable lines are
+    skipped.
+    """
     refuse_links(Path(folder), LABEL_FILES)
     path = Path(folder) / NOTES
     try:

@@ -22,7 +22,7 @@ from adjudge.messages import Message, reason_of
 
 
 class LabelDatabase:
-    """One file of a run folder, created on the first write."""
+    """A database file in a run folder, created on the first write."""
 
     FILE: ClassVar[str]
     TABLES: ClassVar[tuple[str, ...]]
@@ -40,7 +40,7 @@ class LabelDatabase:
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """Open a transaction that is committed at the end.
 
-        The lock is for processes that would create the file at the same time.
+        The lock stops several processes from creating the file at the same time.
         """
         if not self.folder.is_dir():
             raise RunError("{folder} is not a folder", folder=self.folder)
@@ -81,8 +81,8 @@ class LabelDatabase:
 
 @contextmanager
 def _translate_errors(path: Path, damaged: Message) -> Iterator[None]:
-    """Raise errors of a label file as a RunError with advice. ``damaged``: advice for an unreadable
-    file.
+    """Raise errors of a label file as a RunError with advice. ``damaged``: the advice for an
+    unreadable file.
     """
     try:
         yield

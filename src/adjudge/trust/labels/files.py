@@ -91,7 +91,7 @@ class FoundRow(NamedTuple):
 
 
 class RunRows:
-    """The rows of a run, by all names that a file may use for them."""
+    """The rows of a run, found by any name that a file may use."""
 
     def __init__(self, table: sqlite3.Connection, scales: Sequence[JudgedScale]) -> None:
         self._table = table
@@ -102,7 +102,10 @@ class RunRows:
             self._scales.setdefault(judged.name, judged)
 
     def scale(self, criteria: str | None) -> LabelScale:
-        """Return the scale of a criterion; raise a ValueError that lists the known ones."""
+        """Return the scale of a criterion, which may be None if there is only one.
+
+        Raises a ValueError that lists the known criteria.
+        """
         if criteria is None and len(self._scales) == 1:
             return next(iter(self._scales.values())).scale
         if criteria is None or criteria not in self._scales:
@@ -119,7 +122,7 @@ class RunRows:
         return self._scales[criteria].scale
 
     def count(self, criteria: str) -> int:
-        """Return the number of rows of the judge that judged most by a criterion."""
+        """Return the largest number of rows that a judge judged by this criterion."""
         if criteria not in self._counts:
             query = "SELECT count(*) FROM rows WHERE criteria = ? GROUP BY judge"
             counts = self._table.execute(query, (criteria,))
@@ -127,7 +130,9 @@ class RunRows:
         return self._counts[criteria]
 
     def find(self, criteria: str, row: str | None, id: str | None, judge: str | None) -> FoundRow:
-        """Find a row by its identity, its place in an export, or its id."""
+        """Find a row by its identity, its position in an export, or its id. Raises a ValueError if
+        it is not unique.
+        """
         if row is not None and len(row) == _IDENTITY:
             row_found = self._one(
                 criteria, Message("with the identity {row!r}", row=row), "identity = ?", row
@@ -152,9 +157,10 @@ class RunRows:
         )
 
     def _id_of_copy(self, criteria: str, found_row: FoundRow, name: str | None) -> str | None:
-        """Return the id of the row with this content that is called ``wanted``, by id or place.
+        """Return the id of that row with this content whose id or position is ``name``.
 
-        If only one row has this content, return its id. None: the label is of all copies.
+        If only one row has this content, return its id. None means that the label is for all
+        copies.
         """
         query = "SELECT judge, coalesce(id, number) FROM rows WHERE criteria = ? AND identity = ?"
         copies = self._table.execute(query, (criteria, found_row.identity)).fetchall()
@@ -186,7 +192,7 @@ class RunRows:
 
 @contextmanager
 def run_rows(folder: str | Path) -> Iterator[RunRows]:
-    """Read the rows of a run into a temporary file."""
+    """Index the rows of a run in a temporary database."""
     scales = label_scales(folder)
     with closing(sqlite3.connect("")) as table, reading(folder) as ledger:
         table.execute(_TABLE)
@@ -219,10 +225,10 @@ def read_labels(
     *,
     encoding: str | None = None,
 ) -> Iterator[Label]:
-    """Read the labels of a file about a run's rows.
+    """Yield the labels in a file about a run's rows.
 
-    A RunError names the file, the row and the column of a problem. ``on_bad_row``: called with
-    unreadable rows instead; these are left out.
+    A RunError names the file, row and column of a problem. With ``on_bad_row``, bad rows are passed
+    to it and skipped instead.
     """
     origin, rows_of_file = open_source(path, FileFormat(encoding=encoding))
     is_table = Path(path).suffix.lower() in (".csv", ".tsv", ".tab")
@@ -239,18 +245,18 @@ def read_labels(
 
 
 def written_at(path: Path) -> float:
-    """Return when a file was last written: the time of labels that have none.
+    """Return when a file was last written, used as the time of labels without one.
 
-    So importing an older file later does not overrule a correction.
+    Thus importing an older file later does not override a correction.
     """
     return path.stat().st_mtime + _CLOCK_TICK if path.is_file() else time.time()
 
 
 def keep_draws(folder: str | Path, labels: Iterable[Label]) -> None:
-    """Continue the draw that a file's labels come from, if a judge of this run drew their rows with
-    different chances.
+    """Store the draws of a file's labels if a judge of this run drew their rows with different
+    chances.
 
-    Otherwise further labels could not be joined with them.
+    Otherwise further labels could not be combined with them.
     """
     store, identities = (
         LabelStore(folder),
@@ -301,7 +307,9 @@ def _row_labels(
 
 
 def _column_name(column: str, columns: Collection[object]) -> str:
-    """Return the standard spelling of a known column: "ID" and "Label " are id and label."""
+    """Return the standard spelling of a known column, e.g. "id" for "ID" and "label" for "Label
+    ".
+    """
     plain = column.strip().casefold()
     return plain if plain in _OF_THE_ROW and plain not in columns else column
 
@@ -317,7 +325,7 @@ class _About:
 
 
 class _RowReader:
-    """Reads the labels of one row of a file. ``column`` is the one being read, for error
+    """Reads the labels in one row of a file. ``column``: the column being read, for error
     messages.
     """
 
@@ -328,7 +336,7 @@ class _RowReader:
         self._defaults = defaults
 
     def labels(self) -> Iterator[Label]:
-        """Yield one label if a column holds the answer, else one per annotator who gave any."""
+        """Yield one label if a column holds the answer, else one per annotator who answered."""
         if self._answers:
             yield self._single_label()
         else:
@@ -375,7 +383,7 @@ class _RowReader:
                 yield self._label(about, _read_answer(scale, text, found_row), name, "given")
 
     def _resolve_row(self) -> tuple[_About, LabelScale, FoundRow]:
-        """Return the row and criterion that the label is about, and its scale."""
+        """Return the row and criterion that the label is about, the scale, and the run's row."""
         criterion = self._text("criteria")
         scale = self._rows.scale(criterion or self._defaults.criteria)
         name, row, judge = self._text("id"), self._text("row"), self._text("judge")
@@ -433,7 +441,7 @@ class _RowReader:
         return self._defaults.annotators[0]
 
     def _note(self) -> str:
-        """Return the note as it was written, blank or not."""
+        """Return the note unchanged, even if it is blank."""
         value = self._cells.get("note")
         return value if isinstance(value, str) else self._text("note") or ""
 
@@ -451,7 +459,7 @@ class _RowReader:
 
 
 def _read_answer(scale: LabelScale, text: str, found_row: FoundRow) -> Answer | None:
-    """Read an answer; return None if the annotator was unsure."""
+    """Parse an answer; None if the annotator was unsure."""
     try:
         return scale.read(text, found_row.responses, found_row.systems)
     except ValueError:

@@ -39,7 +39,7 @@ _TEXT = "CASE WHEN length(assignment) < 1000000 THEN assignment END"
 
 @dataclass(frozen=True, kw_only=True)
 class Assignment:
-    """People who label the rows drawn for a criterion."""
+    """Who labels the rows drawn for a criterion."""
 
     people: tuple[str, ...]
     per_row: int = 1
@@ -88,12 +88,12 @@ class Assignment:
 
 
 def is_name(text: str) -> bool:
-    """Return True if this can be a person's name."""
+    """Return True if this is a valid name for a person."""
     return text == text.strip() and 1 <= len(text) <= _LONGEST_NAME and text.isprintable()
 
 
 class PersonProgress(NamedTuple):
-    """A person's progress with their rows."""
+    """A person's progress on their assigned rows."""
 
     criteria: str
     annotator: str
@@ -102,7 +102,7 @@ class PersonProgress(NamedTuple):
 
 
 class People(LabelDatabase):
-    """Assignments and held rows of one run folder."""
+    """The assignments and the held rows of a run folder."""
 
     FILE = PEOPLE
     TABLES = ("held", "assignments", "assigned")
@@ -113,10 +113,10 @@ class People(LabelDatabase):
     LASTING = False
 
     def take(self, criteria: str, annotator: str, rows: Iterable[str], count: int = 1) -> list[str]:
-        """Hold ``count`` rows for an annotator: first those they hold already, then rows that
-        nobody else holds.
+        """Hold up to ``count`` rows for an annotator: first those already held for them, then free
+        ones.
 
-        Return fewer rows if others hold the rest.
+        Returns fewer rows if the rest are held for others.
         """
         now = time.time()
         with self._writing() as connection:
@@ -137,13 +137,13 @@ class People(LabelDatabase):
         return taken
 
     def release(self, criteria: str, annotator: str) -> None:
-        """Free the rows held for an annotator who has left."""
+        """Release the rows held for an annotator who has left."""
         if self.path.exists():
             with self._writing() as connection:
                 _release(connection, criteria, annotator)
 
     def assignment(self, criteria: str) -> Assignment | None:
-        """Return who labels a criterion's rows; None if they are not assigned."""
+        """Return the assignment of a criterion's rows; None if there is none."""
         with self._reading() as connection:
             if connection is None:
                 return None
@@ -154,9 +154,9 @@ class People(LabelDatabase):
         return _assignment(match[0], self.path) if match else None
 
     def assign(self, criteria: str, assignment: Assignment, rows: Sequence[str], seed: int) -> None:
-        """Replace the criterion's assignment.
+        """Replace a criterion's assignment.
 
-        People who labelled a row keep it; other rows are dealt again.
+        Labelled rows stay with the people who labelled them; all others are dealt again.
         """
         with self._writing() as connection:
             connection.execute("DELETE FROM assigned WHERE criteria = ?", (criteria,))
@@ -167,7 +167,7 @@ class People(LabelDatabase):
             self._deal(connection, criteria, assignment, rows, seed)
 
     def unassign(self, criteria: str) -> None:
-        """Remove the assignment. Labels stay."""
+        """Remove the assignment. Labels are kept."""
         if self.path.exists():
             with self._writing() as connection:
                 connection.execute("DELETE FROM assigned WHERE criteria = ?", (criteria,))
@@ -183,7 +183,7 @@ class People(LabelDatabase):
     ) -> set[str]:
         """Return one person's share of ``rows``, the current queue.
 
-        Rows added since the assignment are dealt first, so that no row is missing from the sample.
+        New rows are dealt first, so that the sample stays complete.
         """
         with self._writing() as connection:
             self._deal(connection, criteria, assignment, rows, seed)
@@ -194,7 +194,9 @@ class People(LabelDatabase):
             return {row for (row,) in matches}
 
     def progress(self) -> list[PersonProgress]:
-        """Return the progress of everyone who is assigned rows, in the order they were named."""
+        """Return everyone's progress on their assigned rows, in the order in which people were
+        named.
+        """
         with self._reading() as connection:
             if connection is None:
                 return []
@@ -221,10 +223,10 @@ class People(LabelDatabase):
         rows: Sequence[str],
         seed: int,
     ) -> None:
-        """Assign rows that nobody has yet; take back rows that left the queue unlabelled.
+        """Assign rows that nobody has, and take back unlabelled rows that left the queue.
 
-        In the queue random, rows that were labelled with a different chance are dealt again:
-        without them no share would be a random sample.
+        In the queue random, rows labelled with a different chance are dealt again, because without
+        them no share would be a random sample.
         """
         query = "SELECT row, annotator FROM assigned WHERE criteria = ?"
         assigned = connection.execute(query, (criteria,)).fetchall()
@@ -251,7 +253,7 @@ class People(LabelDatabase):
         connection.executemany("INSERT INTO assigned VALUES (?, ?, ?)", new)
 
     def _labels(self, criteria: str | None = None) -> Iterator[Label]:
-        """Yield finished labels of drawn rows."""
+        """Yield completed labels of drawn rows, except those by models."""
         return (
             label
             for label in LabelStore(self.folder).current(criteria)
@@ -286,10 +288,9 @@ def _choose(
     load: Counter[str],
     seed: int,
 ) -> list[str]:
-    """Choose who labels a row: people who did already, then those with the fewest rows.
+    """Choose who labels a row: those who already did, then those with the fewest rows.
 
-    Ties are decided by a hash, so that everyone shares rows with everyone, and nothing depends on a
-    verdict.
+    A hash breaks ties, so that everyone shares rows with everyone, independently of verdicts.
     """
     candidates = sorted(
         (who for who in assignment.people if who not in done),
@@ -302,7 +303,7 @@ def _choose(
 
 
 def _assignment(text: str, path: Path) -> Assignment:
-    """Read what ``assign`` wrote; refuse anything else."""
+    """Parse a stored assignment. Raises a RunError if ``assign`` cannot have written it."""
     try:
         data = json.loads(text)
         assignment = Assignment(**{**data, "people": tuple(map(str, data["people"]))})

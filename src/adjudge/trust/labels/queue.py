@@ -93,12 +93,12 @@ class QueuedRow(NamedTuple):
 
 
 def is_drawn(queue: Queue) -> bool:
-    """Return True if a queue draws its rows at random, so that their labels count."""
+    """Return True if a queue draws all its rows at random, so that their labels count."""
     return queue not in (*get_args(LookedFor), "learn", "listed")
 
 
 class RowIndex:
-    """Distinct rows of a run under one criterion; rows with equal content count once."""
+    """The distinct rows of a run for one criterion. Rows with equal content count once."""
 
     def __init__(self, table: sqlite3.Connection, seed: int, judged: int) -> None:
         self._table = table
@@ -111,7 +111,7 @@ class RowIndex:
         return int(self._table.execute("SELECT count(*) FROM rows").fetchone()[0])
 
     def plan(self, queue: Queue, count: int) -> list[QueuedRow]:
-        """Return about ``count`` rows to label, in order."""
+        """Return about ``count`` rows to label, in order. Fewer if the run does not have enough."""
         if queue == "learn":
             return self._plan_learning(count)
         if queue != "random":
@@ -137,11 +137,11 @@ class RowIndex:
         return [*first_rows, *tail, *further[:missing]]
 
     def _plan_learning(self, count: int) -> list[QueuedRow]:
-        """Return as many rows drawn at random as rows that teach most, in pairs.
+        """Return rows drawn at random and rows that teach most, in pairs.
 
-        The drawn rows are the first of the permutation, so that those labelled so far are a random
-        sample. The others are chosen, and marked so: they teach and correct nothing. They come from
-        each verdict in turn, those with the greatest doubt first.
+        The drawn rows are the first of the permutation, so those labelled so far are a random
+        sample. The others are marked as chosen: they are for learning, not for corrections. They
+        are taken from each verdict in turn, greatest doubt first.
         """
         drawn = self._draw_random((count + 1) // 2)
         identities = {row.identity for row in drawn}
@@ -161,8 +161,8 @@ class RowIndex:
         return [row for pair in mixed for row in pair]
 
     def weighting(self, queue: WeightedQueue, by: str) -> Weighting:
-        """Return the basis of chances for a first draw: the doubt that a third of the rows exceed,
-        or the column.
+        """Return what chances are based on for a first draw: a column, or the doubt that a third of
+        rows exceed.
         """
         if queue == "random-stratified":
             return Weighting(queue, by)
@@ -175,7 +175,7 @@ class RowIndex:
         return Weighting(queue, repr(round(float(limit[0]), 6)) if limit else "0.0")
 
     def draw(self, weighting: Weighting, count: int) -> list[QueuedRow]:
-        """Return about ``count`` rows, each kind as often as its chance requires."""
+        """Return about ``count`` rows, as many of each kind as its chance requires."""
         if weighting.queue != "random-stratified":
             above, below = (weighting.kind_of_signal(end) for end in (math.inf, -math.inf))
             self._table.execute(
@@ -200,7 +200,7 @@ class RowIndex:
         return [row for _, row in sorted(turns, key=lambda turn_and_row: turn_and_row[0])]
 
     def rows(self, identities: Iterable[str]) -> list[QueuedRow]:
-        """Return the rows with these identities, as far as the run has them."""
+        """Return those rows with these identities that the run has."""
         return [
             row
             for identity in identities
@@ -208,7 +208,9 @@ class RowIndex:
         ]
 
     def _top_up(self, first_rows: list[QueuedRow]) -> list[QueuedRow]:
-        """Return further rows of the verdicts that were seldom drawn, by the same permutation."""
+        """Return further rows for verdicts that were rarely drawn, following the same
+        permutation.
+        """
         counts = self._table.execute(
             "SELECT verdict, count(*) FROM rows WHERE sampled GROUP BY verdict ORDER BY verdict"
         ).fetchall()
@@ -280,7 +282,7 @@ def row_index(
 
 
 class _Row(NamedTuple):
-    """Data of a judgment that the draw needs."""
+    """What the draw needs to know about a judgment."""
 
     identity: str
     number: int
@@ -325,9 +327,10 @@ def _full_rows(
 
 
 def _plain_rows(ledger: sqlite3.Connection, judge: str, criterion: str) -> Iterator[_Row]:
-    """Like _full_rows, but from columns of the ledger, if the draw only needs the verdict.
+    """Like ``_full_rows``, but reading only columns of the ledger, for draws that need just the
+    verdict.
 
-    That reads a million rows in a fifth of the time.
+    This takes a fifth of the time for a million rows.
     """
     query = (
         "SELECT number, id, instance, status, verdict, instr(result, :traffic) FROM judgments "
@@ -348,7 +351,7 @@ def _plain_rows(ledger: sqlite3.Connection, judge: str, criterion: str) -> Itera
 def listed_rows(
     folder: str | Path, judged: JudgedScale, judge: str, numbers: Iterable[int]
 ) -> list[QueuedRow]:
-    """Return judgments of a judge by their numbers, from 0: those of the criterion, each text
+    """Return a judge's judgments with these numbers, from 0, for this criterion. Equal texts appear
     once.
     """
     rows: dict[str, QueuedRow] = {}
@@ -380,10 +383,10 @@ def _check_kinds(kinds: Collection[str], weighting: Weighting) -> None:
 
 
 def criterion_of_rows(ledger: sqlite3.Connection, judge: str, criterion: str) -> str | None:
-    """Return the criterion if rows of the judge are filed under it, so that rows of its other
-    measures need not be read.
+    """Return the criterion if the judge's rows are stored under it, so that other rows can be
+    skipped.
 
-    None for dimensions of one answer, which are not filed separately.
+    None if they are not, e.g. for dimensions of one answer.
     """
     query = (
         "SELECT 1 FROM (SELECT criterion FROM judgments WHERE judge = ? ORDER BY number LIMIT 64) "
@@ -393,8 +396,8 @@ def criterion_of_rows(ledger: sqlite3.Connection, judge: str, criterion: str) ->
 
 
 def verdict_of(result: JudgmentRecord, criterion: str) -> str | None:
-    """Return the decision on ``criterion``; FAILED without one, None if the judgment is about
-    another criterion.
+    """Return the verdict on ``criterion``; FAILED without one, None if the judgment is on another
+    criterion.
     """
     scores = result.detail.dimension_scores or {}
     if criterion in scores:

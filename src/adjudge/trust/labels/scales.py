@@ -25,7 +25,7 @@ _PASS_OR_FAIL = (CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score
 
 @dataclass(frozen=True)
 class JudgedScale:
-    """A scale, and the judges of the run whose verdicts are on it."""
+    """A scale, and the judges of a run that use it."""
 
     scale: LabelScale
     judges: tuple[str, ...]
@@ -40,9 +40,9 @@ class JudgedScale:
 
 
 def judge_scales(folder: str | Path) -> list[tuple[str, LabelScale, str]]:
-    """Return (judge, scale, identity) of each judge and each of its criteria.
+    """Return (judge, scale, identity) for each judge and each of its criteria.
 
-    Two judges may word one criterion differently.
+    Two judges may word a criterion differently.
     """
     return [
         (judge, scale, judge_identity(configuration, scale.name))
@@ -51,7 +51,7 @@ def judge_scales(folder: str | Path) -> list[tuple[str, LabelScale, str]]:
 
 
 def _scales(folder: str | Path) -> list[tuple[str, LabelScale, JudgeConfiguration]]:
-    """Like ``judge_scales``, but with the configuration that an identity is made of."""
+    """Like ``judge_scales``, but with configurations instead of identities."""
     query = "SELECT 1 FROM judgments WHERE judge = ? AND number = 0 AND instr(result, ?)"
     with reading(folder) as connection:
         judges = sorted(read_judges(connection).items())
@@ -79,10 +79,10 @@ def _scales(folder: str | Path) -> list[tuple[str, LabelScale, JudgeConfiguratio
 
 
 def label_scales(folder: str | Path) -> list[JudgedScale]:
-    """Return each criterion of the run that people can label; judges with the same question share
+    """Return each criterion of the run that people can label. Judges with the same question share
     one.
 
-    Raise a RunError if there is none.
+    Raises a RunError if there is none.
     """
     scales = scales_in(folder)
     if not scales:
@@ -95,7 +95,9 @@ def label_scales(folder: str | Path) -> list[JudgedScale]:
 
 
 def scales_in(folder: str | Path) -> list[JudgedScale]:
-    """Like ``label_scales``, but empty for a run without criteria: with rules or measures alone."""
+    """Like ``label_scales``, but empty for a run with nothing to label, e.g. only rules or
+    measures.
+    """
     scales: dict[object, JudgedScale] = {}
     for judge, scale, identity in judge_scales(folder):
         wording = _wording(scale)
@@ -105,12 +107,12 @@ def scales_in(folder: str | Path) -> list[JudgedScale]:
 
 
 def _wording(scale: LabelScale) -> tuple[str, object, object, bool]:
-    """Return the name and everything else that must be equal for two judges to share a question."""
+    """Return the name and everything else that must match for two judges to share a question."""
     return scale.name, scale.criteria.option_names, scale.range, scale.compares
 
 
 def scale_ends(run: str | Path) -> dict[str, Scale]:
-    """Return the scale of each criterion of a run that has scores."""
+    """Return criterion → scale, for the criteria of a run that have scores."""
     ends: dict[str, Scale] = {}
     for judged in scales_in(run):
         options = {
@@ -127,7 +129,7 @@ def scale_ends(run: str | Path) -> dict[str, Scale]:
 
 
 def label_command(folder: str | Path, criteria: str | None = None) -> str | None:
-    """Return the command that labels a run; None if there is nothing to label.
+    """Return the command to label a run; None if there is nothing to label.
 
     ``criteria``: by default the first, which the command names if there are several.
     """
@@ -140,7 +142,9 @@ def label_command(folder: str | Path, criteria: str | None = None) -> str | None
 
 
 def label_scale(folder: str | Path, criteria: str | None) -> JudgedScale:
-    """Return the scale called ``criteria``, which may be omitted if the run has only one."""
+    """Return the scale named ``criteria``. None is allowed if the run has only one. Raises a
+    SetupError otherwise.
+    """
     scales = label_scales(folder)
     names = ", ".join(repr(judged.name) for judged in scales)
     if criteria is None and len(scales) > 1:
@@ -162,9 +166,9 @@ def label_scale(folder: str | Path, criteria: str | None) -> JudgedScale:
 
 
 def keys_of(scale: LabelScale, responses: int) -> dict[str, str]:
-    """Map keys to choices.
+    """Return key → choice.
 
-    Options that are digits are their own keys; others are counted from 1.
+    If all options are single digits, they are their own keys; otherwise keys count from 1.
     """
     choices = scale.choices(responses)
     are_digits = all(len(name) == 1 and name in "0123456789" for name in choices)
@@ -187,7 +191,7 @@ def read_fields(
 
 
 def scales_of(judge: JudgeConfiguration, *, compares: bool) -> Iterator[LabelScale]:
-    """Yield the questions of a judge, from its stored configuration."""
+    """Yield the questions that a judge asks, according to its stored configuration."""
     settings, dimensions = judge.settings, judge.dimensions or {}
     several = len(dimensions) > 1 or bool(judge.measures or settings.get("evidence"))
     for dimension in dimensions.values():
@@ -223,7 +227,9 @@ def scales_of(judge: JudgeConfiguration, *, compares: bool) -> Iterator[LabelSca
 def _criteria_of_records(
     connection: sqlite3.Connection, judges: Iterable[tuple[str, JudgeConfiguration]]
 ) -> Iterator[tuple[str, Criteria]]:
-    """Yield judges whose records say what people are asked, if their configuration does not."""
+    """Yield judges whose records define what people are asked because their configuration does
+    not.
+    """
     for judge, configuration in judges:
         if configuration.criteria or configuration.dimensions:
             continue

@@ -63,7 +63,7 @@ class Annotator:
 
 
 class ShownRow(NamedTuple):
-    """A row as an annotator sees it. Nothing in it depends on a verdict."""
+    """A row as an annotator sees it, independent of any verdict."""
 
     queued: QueuedRow
     fields: GivenFields
@@ -80,7 +80,7 @@ class LabelProgress(NamedTuple):
 
 
 class DrawnRows(NamedTuple):
-    """The rows of a queue."""
+    """The rows of a queue, and how they were drawn."""
 
     draw: Draw
     """The permutation that they are taken from."""
@@ -105,9 +105,9 @@ class AssignedRows(NamedTuple):
 
 
 class Labelling:
-    """One annotator's session.
+    """One annotator's labelling session.
 
-    Every answer is on the disk when the call returns.
+    Every answer is on disk when the call returns.
     """
 
     def __init__(
@@ -143,26 +143,26 @@ class Labelling:
         """The rows that were read last, and their texts."""
 
     def progress(self) -> LabelProgress:
-        """Return how many rows are labelled, of those that this annotator is to label."""
+        """Return how many of this annotator's rows are labelled, and how many there are."""
         own_rows, rows_of_others = self._labelled_rows()
         done = len(own_rows.intersection(self.assigned.rows if self.assigned else self._plan))
         return LabelProgress(done, done + len(self._open_rows(own_rows, rows_of_others)))
 
     def pace(self) -> float | None:
-        """Return the seconds per row that this annotator took recently; None until a few are
+        """Return this annotator's recent median of seconds per row; None until a few are
         labelled.
         """
         return seconds_per_row(label.at for label in self.labels(self._who.name) if label.is_done)
 
     def next(self) -> ShownRow | None:
-        """Return the row to label now; None if there are no more.
+        """Return the row to label now; None if there is none.
 
         Rows skipped in earlier sessions come last.
         """
         return next(iter(self.upcoming(1)), None)
 
     def upcoming(self, count: int = AHEAD) -> list[ShownRow]:
-        """Return the row to label now and the next ones, as far as there are any."""
+        """Return up to ``count`` rows: the one to label now and those after it."""
         own_rows, rows_of_others = self._labelled_rows()
         if self._who.queue == "random":
             self._take_over(own_rows if self.assigned else own_rows | rows_of_others)
@@ -180,17 +180,17 @@ class Labelling:
         return [self._show(self._plan[row]) for row in held_rows[:count]]
 
     def waits_for_others(self) -> bool:
-        """Return True if rows are left to label, but other annotators hold all of them."""
+        """Return True if rows remain, but all are held for other annotators."""
         open_rows = self._open_rows(*self._labelled_rows())
         return any(row not in self._passed for row in open_rows) and self.next() is None
 
     def leave(self) -> None:
-        """Release the rows that were held for this annotator."""
+        """Release the rows held for this annotator."""
         self._people.release(self.judged.name, self._who.name)
 
     def _choose(self, rows: Sequence[str]) -> list[str]:
-        """Return the first rows; if rows are divided among annotators, those that nobody else
-        holds.
+        """Return the next rows. If rows are divided among annotators, skip those held for
+        others.
         """
         if self.assigned or self._who.overlap is None:
             return [*rows[:AHEAD]]
@@ -210,7 +210,7 @@ class Labelling:
         judge_visible: bool = False,
         step: int | None = None,
     ) -> Label:
-        """Store an answer; of compared responses, by the place at which they were shown.
+        """Store an answer. A winner is given by the position at which it was shown.
 
         ``judge_visible``: the annotator has seen the judge's verdict on this row. ``step``: the
         step at which an agent went wrong.
@@ -236,16 +236,17 @@ class Labelling:
         judge_visible: bool = False,
         step: int | None = None,
     ) -> Label:
-        """Store that the annotator cannot decide; that is a label, too."""
+        """Store that the annotator cannot decide, which also counts as a label."""
         return self._keep(shown, "unsure", note, judge_visible=judge_visible, step=step)
 
     def skip(self, shown: ShownRow, note: str = "") -> Label:
-        """Leave the row for later."""
+        """Store that the annotator skipped the row, and leave it for later."""
         self._passed.add(shown.queued.identity)
         return self._keep(shown, "skipped", note)
 
     def undo(self, seen: Container[int] = ()) -> Label | None:
-        """Take back the annotator's last label, return it, and show its row again.
+        """Withdraw the annotator's last label, return it, and show its row again. None without a
+        label.
 
         ``seen``: numbers of rows whose verdict the annotator has seen.
         """
@@ -306,9 +307,7 @@ class Labelling:
         return label
 
     def given(self, shown: ShownRow) -> list[Label]:
-        """Return the annotators' answers to a row so far, for the person who decides between
-        them.
-        """
+        """Return all annotators' answers to a row so far, for someone who resolves conflicts."""
         return [
             label
             for label in self.labels()
@@ -318,8 +317,8 @@ class Labelling:
     def _take_over(self, labelled: Container[str]) -> None:
         """Move rows that were labelled with a different chance into the random sample.
 
-        That is right once all rows before them in the random order, or in the annotator's share of
-        it, are labelled or were left out. They are not asked again.
+        This is valid once all rows before them in the random order, or in the annotator's share of
+        it, are labelled or skipped. They are not shown again.
         """
         left_out = {
             label.row
@@ -346,10 +345,10 @@ class Labelling:
             self._store.draw_anew(*drawn)
 
     def _labelled_rows(self) -> tuple[set[str], set[str]]:
-        """Return the rows that this annotator labelled, and those that others labelled.
+        """Return the rows labelled by this annotator, and those labelled by others.
 
-        A row that was labelled because someone chose it is asked again when it is drawn: otherwise
-        the random sample would lack it.
+        A row that was labelled because someone chose it must be labelled again when drawn, or the
+        random sample would lack it.
         """
         # in this queue, annotators may change earlier labels of their own
         if self._who.queue == "conflicts":
@@ -373,7 +372,7 @@ class Labelling:
         return is_drawn(self._who.queue)
 
     def _open_rows(self, own_rows: set[str], rows_of_others: set[str]) -> list[str]:
-        """Return the rows left to this annotator."""
+        """Return the rows that this annotator still has to label."""
         if self.assigned:
             return [row for row in self._plan if row in self.assigned.rows and row not in own_rows]
         shared = len(self._plan) if self._who.overlap is None else self._who.overlap
@@ -384,9 +383,9 @@ class Labelling:
         ]
 
     def labels(self, annotator: str | None = None) -> Iterator[Label]:
-        """Yield the labels of one annotator, or of all, by this criterion.
+        """Yield the labels for this criterion, by one annotator or all.
 
-        Labels are cached until new ones are added, since every row needs them several times.
+        They are cached until new ones are added, since each row needs them several times.
         """
         newest = self._store.newest()
         if self._known is None or self._known[0] != newest:
@@ -413,7 +412,9 @@ class Labelling:
         )
 
     def _fields(self, row: QueuedRow) -> GivenFields:
-        """Read a row's texts once while it is on screen or next: a trajectory is long."""
+        """Return a row's texts, cached while it is on screen or next, because trajectories are
+        long.
+        """
         with reading(self._store.folder) as ledger:
             row_version = row, row_checksum(ledger, row.judge, row.number)
             if (cached := self._read.get(row.identity)) and cached[0] == row_version:
@@ -439,10 +440,10 @@ def labelling(
     criteria: str | None = None,
     draw: Callable[[LabelStore, JudgedScale, Annotator], DrawnRows] | None = None,
 ) -> Labelling:
-    """Open one annotator's session.
+    """Open an annotator's session.
 
     Rows are drawn when the first annotator begins. If rows are assigned to people, the session has
-    those of the annotator. ``draw``: instead of ``draw_rows``.
+    this annotator's share. ``draw``: used instead of ``draw_rows``.
     """
     scale = label_scale(folder, criteria)
     store, people = LabelStore(folder), People(folder)
@@ -458,7 +459,7 @@ def labelling(
 
 
 def assign_rows(folder: str | Path, assignment: Assignment, criteria: str | None = None) -> None:
-    """Draw rows and assign them to people. Existing labels count."""
+    """Draw rows and assign them to people, taking existing labels into account."""
     scale, store = label_scale(folder, criteria), LabelStore(folder)
     plan = draw_rows(
         store, scale, _with_assigned_queue(assignment, Annotator(assignment.people[0]))
@@ -467,7 +468,9 @@ def assign_rows(folder: str | Path, assignment: Assignment, criteria: str | None
 
 
 def _with_assigned_queue(assignment: Assignment, who: Annotator, criteria: str = "") -> Annotator:
-    """Return the annotator with the queue of the assignment."""
+    """Return the annotator with the assignment's queue. Raises a SetupError if it does not include
+    them.
+    """
     if who.name not in assignment.people:
         raise SetupError(
             "the rows of criterion {criteria!r} are assigned to {people}, not to {name!r}: label "
@@ -486,7 +489,7 @@ def _with_assigned_queue(assignment: Assignment, who: Annotator, criteria: str =
 
 
 def draw_rows(store: LabelStore, judged: JudgedScale, who: Annotator) -> DrawnRows:
-    """Draw the rows of an annotator's queue."""
+    """Draw the rows for an annotator's queue."""
     queue = who.queue
     if who.by and queue != "random-stratified":
         raise SetupError("--by goes with --queue random-stratified: leave one of them out")
@@ -517,10 +520,10 @@ def draw_rows(store: LabelStore, judged: JudgedScale, who: Annotator) -> DrawnRo
 def _weighting(
     store: LabelStore, criteria: str, index: RowIndex, queue: WeightedQueue, by: str
 ) -> Weighting:
-    """Return the basis of chances: as the first session of the run had it, whichever rows were
-    added since.
+    """Return what chances are based on, as fixed by the run's first session even if rows were added
+    since.
 
-    Raise a SetupError if that was another queue.
+    Raises a SetupError if that was for another queue.
     """
     proposed = index.weighting(queue, by)
     stored = Weighting.read(
@@ -538,9 +541,7 @@ def _weighting(
 
 
 def seconds_per_row(times: Iterable[float]) -> float | None:
-    """Return the recent median of seconds per row from the times of labels; None until there are a
-    few.
-    """
+    """Return the median seconds per row from recent label times; None with too few."""
     lately = sorted(times)[-_OF_LATE:]
     gaps = [later - earlier for earlier, later in pairwise(lately) if 0 < later - earlier < _BREAK]
     return median(gaps) if len(gaps) > 1 else None

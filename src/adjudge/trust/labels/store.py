@@ -49,7 +49,9 @@ _SAID = (
 
 @dataclass(frozen=True)
 class Draw:
-    """The permutation of rows by which a criterion is labelled: one per run, for all annotators."""
+    """The permutation in which rows are labelled for a criterion, shared by all annotators of a
+    run.
+    """
 
     seed: int
     at: float
@@ -57,7 +59,7 @@ class Draw:
 
 @dataclass(frozen=True, kw_only=True)
 class Conflict:
-    """A row to which annotators give different answers."""
+    """A row that annotators answered differently."""
 
     criteria: str
     row: str
@@ -65,7 +67,7 @@ class Conflict:
 
     @property
     def is_open(self) -> bool:
-        """True if someone has to decide: no answer has more annotators than the others.
+        """True if someone has to decide: no answer is more frequent than all others.
 
         For numbers, a third label decides.
         """
@@ -79,7 +81,7 @@ class Conflict:
 
 
 class LabelStore(LabelDatabase):
-    """The labels of one run folder."""
+    """The labels of a run folder."""
 
     FILE = LABELS
     TABLES = ("labels", "draws")
@@ -87,11 +89,10 @@ class LabelStore(LabelDatabase):
     DAMAGED = Message("it is damaged: put it aside and import the labels from an export")
 
     def add(self, *labels: Label) -> None:
-        """Append labels that count from now on, all or none; they are on the disk when this
-        returns.
+        """Append labels that count from now on, all or none, flushed to disk before returning.
 
-        A label that is older than its annotator's last one of the row (a clock was set back, or it
-        has no time) gets the time of that one.
+        A label older than its annotator's last one for the row (no time, or a clock set back) gets
+        that one's time.
         """
         latest = f"SELECT max(at) FROM labels WHERE {_ABOUT}"  # noqa: S608 - names of ours
         with self._writing() as connection:
@@ -101,10 +102,9 @@ class LabelStore(LabelDatabase):
                 connection.execute(_ADD, _row(replace(label, at=at) if is_older else label))
 
     def merge(self, *labels: Label) -> list[Label]:
-        """Append labels of a file with their own times, all or none, and return the new ones.
+        """Append labels from a file with their own times, all or none, and return the new ones.
 
-        A label that is older than another one of its annotator does not count, whichever is added
-        first.
+        A label older than another one by its annotator does not count, whichever is added first.
         """
         same_time = f"{_SELECT_ALL} WHERE {_ABOUT} AND at = ?"
         distinct: dict[Label, Label] = {}
@@ -122,9 +122,9 @@ class LabelStore(LabelDatabase):
         return added
 
     def draw_anew(self, *labels: Label) -> None:
-        """Append labels of rows that now count as drawn in another way.
+        """Append labels for rows that now count as drawn in another way.
 
-        If their annotator has given another answer meanwhile, that one stands.
+        If the annotator has since given another answer, that answer stays.
         """
         latest = f"SELECT max(at) FROM labels WHERE {_ABOUT}"  # noqa: S608 - names of ours
         with self._writing() as connection:
@@ -133,14 +133,14 @@ class LabelStore(LabelDatabase):
                     connection.execute(_ADD, _row(label))
 
     def current(self, criteria: str | None = None) -> Iterator[Label]:
-        """Yield each annotator's current label of each row: the latest, unless it was withdrawn."""
+        """Yield each annotator's current label for each row: the latest, unless withdrawn."""
         for history in self._of_each_row(criteria):
             if label := _current_label(history):
                 yield label
 
     def current_of_copies(self, criteria: str | None = None) -> Iterator[Label]:
-        """Like ``current``, but if rows of equal content were labelled under their own ids, the
-        last label of each id.
+        """Like ``current``, but if rows with equal content were labelled under their own ids, one
+        label per id.
         """
         for history in self._of_each_row(criteria):
             yield from (label for copy in _copies(history) if (label := _current_label(copy)))
@@ -149,19 +149,19 @@ class LabelStore(LabelDatabase):
         """Like ``current_of_copies``, but for corrections.
 
         If an annotator changed a label after seeing the judge's verdict, yield the label from
-        before that.
+        before.
         """
         for history in self._of_each_row(criteria):
             yield from _labels_that_count(history)
 
     def _of_each_row(self, criteria: str | None) -> Iterator[list[Label]]:
-        """Yield each annotator's labels of each row, the earliest first."""
+        """Yield each annotator's labels for each row, earliest first."""
         labels = self._read(f"{_SELECT} ORDER BY criteria, row, annotator, at, number", criteria)
         for _, history in groupby(labels, _key):
             yield list(history)
 
     def newest(self) -> tuple[int, int]:
-        """Return a mark that changes when a label is added."""
+        """Return a value that changes whenever a label is added."""
         if not self.path.is_file():
             return 0, 0
         with self._connection(writable=False) as connection:
@@ -176,7 +176,7 @@ class LabelStore(LabelDatabase):
         return self._read(f"{_SELECT} ORDER BY number", criteria)
 
     def conflicts(self, criteria: str | None = None) -> Iterator[Conflict]:
-        """Yield rows to which annotators give different answers."""
+        """Yield the rows that annotators answered differently."""
         for (name, row), labels in groupby(
             self.current(criteria), lambda label: (label.criteria, label.row)
         ):
@@ -185,9 +185,10 @@ class LabelStore(LabelDatabase):
                 yield Conflict(criteria=name, row=row, labels=tuple(answered))
 
     def last(self, criteria: str, annotator: str, *, chosen: bool = False) -> Label | None:
-        """Return the annotator's newest label that stands, of drawn or of chosen rows, for undo.
+        """Return an annotator's newest current label, for undo; None if there is none.
 
-        A label that was drawn again is as old as its answer.
+        ``chosen``: look among chosen instead of drawn rows. A label that was drawn again is as old
+        as its answer.
         """
         newest = (
             "NOT EXISTS (SELECT 1 FROM labels AS later WHERE later.criteria = labels.criteria AND "
@@ -199,10 +200,10 @@ class LabelStore(LabelDatabase):
         return next(self._read(f"{_SELECT} AND {which} {order}", criteria, annotator), None)
 
     def withdraw(self, label: Label, *, judge_visible: bool = False) -> None:
-        """Take a label back: it stays in the history and no longer counts.
+        """Withdraw a label: it stays in the history but no longer counts.
 
-        ``judge_visible``: the annotator has seen the judge's verdict since. Their next label is
-        then not blind, so the withdrawn one goes on correcting (``of_each_copy``).
+        ``judge_visible``: the annotator has since seen the judge's verdict. Their next label is
+        then not blind, so corrections keep using the withdrawn one (``of_each_copy``).
         """
         self.add(
             replace(
@@ -219,9 +220,9 @@ class LabelStore(LabelDatabase):
         )
 
     def draw(self, criteria: str, seed: int | None = None) -> Draw:
-        """Return the draw of a criterion's rows; make it with ``seed`` if there is none.
+        """Return the draw for a criterion's rows, creating it with ``seed`` if there is none.
 
-        Raise a SetupError if it was made with another seed.
+        Raises a SetupError if it was created with another seed.
         """
         with self._writing() as connection:
             values = (criteria, 0 if seed is None else seed, time.time())
@@ -244,8 +245,8 @@ class LabelStore(LabelDatabase):
         return stored
 
     def keep_draw(self, criteria: str, draw: Draw) -> None:
-        """Store the draw that imported labels come from, so that further labels belong to the same
-        sample.
+        """Store the draw of imported labels, unless there is one, so that further labels join the
+        same sample.
         """
         with self._writing() as connection:
             connection.execute(
@@ -254,7 +255,9 @@ class LabelStore(LabelDatabase):
             )
 
     def weighting(self, criteria: str) -> str | None:
-        """Return the basis of the chances of a criterion's rows; None if no rows were drawn so."""
+        """Return what chances for a criterion's rows are based on; None if none were drawn with
+        unequal chances.
+        """
         if not self.path.is_file():
             return None
         with self._connection(writable=False) as connection:
@@ -266,7 +269,9 @@ class LabelStore(LabelDatabase):
         return row[0] if row else None
 
     def keep_weighting(self, criteria: str, drawn_by: str) -> str:
-        """Store the basis of chances, unless an earlier session has; return the stored one."""
+        """Store what chances are based on unless an earlier session did; return the stored
+        value.
+        """
         with self._writing() as connection:
             connection.execute(
                 "UPDATE draws SET drawn_by = ? WHERE criteria = ? AND drawn_by IS NULL",
@@ -302,7 +307,7 @@ class LabelStore(LabelDatabase):
 
 
 def counting_labels(labels: Iterable[Label]) -> Iterator[Label]:
-    """Yield the labels of a file that count, as ``LabelStore.of_each_copy`` does for a run."""
+    """Yield those labels from a file that count, as ``LabelStore.of_each_copy`` does for a run."""
     histories: dict[tuple[str, str, str], list[Label]] = {}
     for label in labels:
         histories.setdefault(_key(label), []).append(label)
@@ -321,18 +326,18 @@ def _key(label: Label) -> tuple[str, str, str]:
 
 
 def _content(label: Label) -> Label:
-    """Return a label without the values that may differ between equal labels.
+    """Return a label without values that may differ between equal labels.
 
-    An import may not know how the criterion was worded, and takes the number of rows that could be
-    drawn from the run as it is then.
+    An import may not know the criterion's wording, and takes the number of drawable rows from the
+    run at that time.
     """
     return replace(label, criteria_identity=None, drawn_of=None)
 
 
 def _copies(history: Iterable[Label]) -> Iterable[list[Label]]:
-    """Group a history by id, the copy that was labelled last at the end.
+    """Group a history by id, the most recently labelled copy last.
 
-    A label without an id, or a withdrawn one, is of all copies.
+    A label without an id, or a withdrawn one, is for all copies.
     """
     copies: dict[str | None, list[Label]] = {}
     for label in history:
@@ -351,10 +356,10 @@ def _copies(history: Iterable[Label]) -> Iterable[list[Label]]:
 
 
 def _current_label(history: Sequence[Label]) -> Label | None:
-    """Return the latest label that was not withdrawn.
+    """Return the latest label since the last withdrawal; None if there is none.
 
-    A row that was once drawn at random stays in the random sample, even if its label is corrected
-    later. A text that the queue drew stays drawn if a file corrects it.
+    A row once drawn at random stays in the random sample even if its label is corrected later. A
+    text drawn by the queue stays drawn if a file corrects it.
     """
     taken_back = [place for place, label in enumerate(history) if label.state == "withdrawn"]
     since = history[taken_back[-1] + 1 :] if taken_back else history
@@ -378,7 +383,7 @@ def _current_label(history: Sequence[Label]) -> Label | None:
 
 
 def _blind(label: Label, history: Sequence[Label]) -> Label:
-    """Return the label that stood before the annotator saw the judge's verdict, if they did."""
+    """Return the label from before the annotator saw the judge's verdict, or the label itself."""
     if not label.judge_visible:
         return label
     blind = (
@@ -393,13 +398,13 @@ def _row(label: Label) -> tuple[object, ...]:
 
 
 def _round_trip(label: Label) -> Label:
-    """Return a label as it will be read back."""
+    """Return a label as it will be read back from the database."""
     # SQLite cannot even look for half a surrogate pair
     return _label(_row(label))
 
 
 def _checksum(values: Sequence[object]) -> int:
-    """Return the checksum of the columns of the oldest version that has all values of the row."""
+    """Return a row's checksum, over the columns of the oldest format that can hold its values."""
     for added in reversed(_LATER):
         if values[-len(added) :] != [None] * len(added):
             break
@@ -408,9 +413,9 @@ def _checksum(values: Sequence[object]) -> int:
 
 
 def _storable(name: str, value: object) -> object:
-    """Return a value as SQLite gives it back from its column.
+    """Return a value as SQLite will return it from its column.
 
-    Half a surrogate pair, which has no UTF-8, becomes its escape.
+    Lone surrogates, which UTF-8 cannot encode, are escaped.
     """
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()

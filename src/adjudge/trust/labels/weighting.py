@@ -34,7 +34,7 @@ _ABOVE, _BELOW = ("unsure", "sure"), ("divided", "united")
 
 @dataclass(frozen=True)
 class Weighting:
-    """Basis of the chances of rows."""
+    """What the chances of rows are based on."""
 
     queue: WeightedQueue
     by: str = ""
@@ -42,7 +42,7 @@ class Weighting:
 
     @classmethod
     def read(cls, text: str) -> Weighting:
-        """Read the text that ``str`` writes; raise a SetupError for any other."""
+        """Parse the output of ``str``. Raises a SetupError for anything else."""
         name, _, by = text.partition(":")
         for queue in WEIGHTED:
             if name == queue and (queue == "random-stratified" or _is_number(by)):
@@ -62,15 +62,13 @@ class Weighting:
         return self.queue == "random-uncertain"
 
     def kind(self, record: JudgmentRecord) -> str:
-        """Return the kind of a row with a verdict. Rows without a verdict are one kind, without a
-        name.
-        """
+        """Return the kind of a row with a verdict. Rows without a verdict have the empty kind."""
         if self.queue == "random-stratified":
             return value_in(record, self.by) if self.by else ""
         return self.kind_of_signal(signal(record, self.queue))
 
     def kind_of_signal(self, doubt: float) -> str:
-        """Like ``kind``, but from the doubt in the verdict."""
+        """Like ``kind``, but based on the doubt about the verdict."""
         above, below = _ABOVE if self.reads_votes else _BELOW
         return above if doubt > float(self.by) else below
 
@@ -83,15 +81,15 @@ def _is_number(text: str) -> bool:
 
 
 def signal(record: JudgmentRecord, queue: str) -> float:
-    """Return the doubt in a verdict: for ``random-uncertain`` how unsure the votes are, else how
-    much they contradict each other.
+    """Return the doubt about a verdict: how unsure the votes are for ``random-uncertain``, else how
+    much they differ.
     """
     return doubt(record) if queue == "random-uncertain" else dispute(record)
 
 
 def dispute(result: JudgmentRecord) -> float:
-    """Return how much the votes on a row contradict each other: a split, an order that changes the
-    verdict, a tie, a divided panel.
+    """Return how much the votes on a row conflict: through splits, order effects, ties, or a
+    divided panel.
     """
     bias = result.positional_bias
     flipped = bias is not None and bool(bias.detected)
@@ -100,8 +98,8 @@ def dispute(result: JudgmentRecord) -> float:
 
 
 def doubt(result: JudgmentRecord) -> float:
-    """Return how unsure the votes are: by the probability of their verdicts if it is known, else by
-    their agreement.
+    """Return how unsure the votes are, from their verdicts' probabilities if known, else from their
+    agreement.
     """
     read = [vote for vote in result.votes or () if vote.distribution is not None]
     doubts = [_doubt_of_share(vote.probability) for vote in read]
@@ -117,8 +115,9 @@ Kind = tuple[str, str]
 
 
 def quotas(rows: Mapping[Kind, int], queue: WeightedQueue, count: int) -> dict[Kind, int]:
-    """Return how many rows of each verdict and kind make about ``count``. A larger ``count`` never
-    takes fewer of any.
+    """Return how many rows of each verdict and kind make up about ``count``.
+
+    A larger ``count`` never takes fewer of any.
     """
     if queue == "random-stratified":
         weights = {kind: math.sqrt(number) for kind, number in rows.items()}
@@ -135,9 +134,9 @@ def quotas(rows: Mapping[Kind, int], queue: WeightedQueue, count: int) -> dict[K
 
 
 def turn(seed: int, identity: str, rank: int, quota: int) -> float:
-    """Return the place of a row in the queue, from 0 to 1, by its rank within its kind.
+    """Return a row's position in the queue, from 0 to 1, based on its rank within its kind.
 
-    Kinds are spread over the queue, so that a row's place does not tell its verdict.
+    Kinds are spread over the queue, so that the position does not reveal the verdict.
     """
     digest = hashlib.sha256(f"{seed} turn:{identity}".encode()).digest()
     return (rank + int.from_bytes(digest[:7]) / 2**56) / quota

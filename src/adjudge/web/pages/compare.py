@@ -70,7 +70,7 @@ Labels = Mapping[tuple[str, str], str | None]
 
 
 def show(request: Request) -> Response:
-    """Compare two runs: the outcome of each criterion, then the rows."""
+    """Compare two runs: outcomes by criterion, then rows."""
     site, query = site_of(request), request.query_params
     if not query.get("a") or not query.get("b"):
         raise SetupError("choose the runs to compare in the list of runs: two or more")
@@ -134,7 +134,7 @@ def _page(
     start: int,
     order: str,
 ) -> list[_Rows]:
-    """Return the rows of a tab from ``start`` on."""
+    """Return the rows of a tab, beginning at ``start``."""
     if order == "size":
         return comparison.largest[tab][start : start + SHOWN]
     if start + SHOWN <= _HELD or comparison.counts[tab] <= _HELD:
@@ -146,7 +146,7 @@ def _page(
 def rows_around(
     site: Site, run_a: RunPlace, run_b: RunPlace, *, tab: str, place: int, order: str
 ) -> Iterator[tuple[str, int, _Rows]]:
-    """Yield the rows before and after a place of a tab, with the direction of each."""
+    """Yield the rows before and after a position in a tab, each with its direction."""
     what = f"compare {run_b.id} {site.library.version(run_b)}"
     comparison = site.library.get_or_compute(run_a, what, lambda: _compare(run_a, run_b))
     for name, step in (("before", -1), ("after", 1)):
@@ -160,7 +160,7 @@ def rows_around(
 
 
 def columns_in(library: Library, run_a: RunPlace, run_b: RunPlace) -> list[str]:
-    """Return the columns that divide the rows of both runs, as far as their first rows show."""
+    """Return the columns that group the rows of both runs, judging by their first rows."""
     columns_a, columns_b = (
         library.read(place, "columns of first rows", _columns_of_first_rows)
         for place in (run_a, run_b)
@@ -173,8 +173,8 @@ def _columns_of_first_rows(run: sqlite3.Connection) -> list[str]:
 
 
 def by_column(library: Library, run_a: RunPlace, run_b: RunPlace, by: str) -> list[JsonDict]:
-    """Return the paired differences of each slice of a column, the worst first; the intervals of
-    all slices hold together.
+    """Return the differences per slice of a column, worst first, with simultaneous intervals over
+    all slices.
     """
 
     def compare() -> list[JsonDict]:
@@ -203,7 +203,7 @@ def by_column(library: Library, run_a: RunPlace, run_b: RunPlace, by: str) -> li
 
 
 class _RowTexts(NamedTuple):
-    """The texts of a row in one run: the beginnings that a list shows."""
+    """The beginnings of a row's texts in one run, as shown in the list."""
 
     question: str
     answer: str
@@ -214,7 +214,7 @@ class _RowTexts(NamedTuple):
 def _with_texts(
     run_a: RunPlace, run_b: RunPlace, rows: Sequence[_Rows], by: str
 ) -> Iterator[tuple[_Rows, tuple[_RowTexts | None, _RowTexts | None]]]:
-    """Yield rows with what they ask, answer, and why they were judged so."""
+    """Yield rows with the beginnings of their texts and reasons, for each run."""
     with reading(run_a.folder) as ledger_a, reading(run_b.folder) as ledger_b:
         judged: dict[str, str] = {}
         for pair in rows:
@@ -300,7 +300,7 @@ class _Compared:
 
 @dataclass(frozen=True)
 class DrawnDifference:
-    """The difference B − A by one criterion, as it is drawn."""
+    """The difference B − A by one criterion, ready to be drawn."""
 
     name: str
     criteria: str
@@ -328,7 +328,7 @@ class DrawnDifference:
 
 @dataclass(frozen=True)
 class _Move:
-    """The number of rows that went from one outcome to another."""
+    """How many rows moved from one outcome to another."""
 
     criteria: str
     a: str
@@ -346,7 +346,7 @@ class _BothScores:
 
 @dataclass(frozen=True)
 class _Scores:
-    """The number of rows for each pair of scores in A and B, by a criterion with more than two
+    """How many rows have each pair of scores in A and B, for a criterion with more than two
     scores.
     """
 
@@ -359,7 +359,7 @@ class _Scores:
 
 @dataclass(frozen=True)
 class ComparedRow:
-    """A judgment of one of the runs."""
+    """A judgment in one of the runs."""
 
     row: int
     id: str | None
@@ -376,7 +376,7 @@ class ComparedRow:
 
 @dataclass(frozen=True)
 class _Rows:
-    """One row in both runs; None for a run that does not have it."""
+    """A row in both runs; None for a run without it."""
 
     a: ComparedRow | None
     b: ComparedRow | None
@@ -406,9 +406,7 @@ def _compare(comparison: RunPlace, run_b: RunPlace) -> _Compared:
 
 
 def line_name(judges: Collection[str], judge: str, criteria: str, system: str = "") -> str:
-    """Name the criterion, with the judge if there are several, and the system if there are
-    several.
-    """
+    """Name a criterion, adding the judge if there are several, and the system if there is one."""
     name = JudgeCriterion(judge, criteria).name if len(judges) > 1 else criteria or judge
     return of_system(name, system)
 
@@ -436,7 +434,7 @@ def drawn_difference(comparison: RunComparison, judges: Collection[str]) -> Draw
 
 
 def _is_left_open(comparison: RunComparison) -> bool:
-    """Return True if the rows with a number would decide, were there no others."""
+    """Return True if the comparison is undecided only because of rows without a number."""
     limits = comparison.difference.of_scored
     is_apart = limits is not None and (limits.lower > 0 or limits.upper < 0)
     is_open = comparison.outcome is ComparisonOutcome.CANNOT_TELL
@@ -444,8 +442,8 @@ def _is_left_open(comparison: RunComparison) -> bool:
 
 
 def axis_share(differences: Iterable[DrawnDifference]) -> float:
-    """Return the share of the largest possible change that the axes show: the smallest that holds
-    every interval.
+    """Return the share of the largest possible change that axes show: the smallest that fits all
+    intervals.
     """
     reached = [
         max(
@@ -473,7 +471,7 @@ def _scores(
 
 
 class _Outcome(NamedTuple):
-    """The outcome of a judgment, as it is compared."""
+    """A judgment's outcome, in comparable form."""
 
     text: str
     is_verdict: bool
@@ -481,7 +479,7 @@ class _Outcome(NamedTuple):
 
 
 class _Tabs:
-    """Sorts rows into tabs. A row may be in several."""
+    """Sorts rows into tabs. A row may be in several tabs."""
 
     def __init__(
         self, labels: Labels, starts: Mapping[str, int] | None = None, most: int = _HELD
@@ -518,7 +516,7 @@ class _Tabs:
             self._scores[criteria, outcome.text] = (total + score, count + 1)
 
     def frequent_moves(self) -> tuple[list[_Move], dict[str, int]]:
-        """Return the most frequent moves of each criterion, and how many rows went other ways."""
+        """Return each criterion's most frequent moves, and how many rows moved otherwise."""
         frequent: list[_Move] = []
         moves_by_criterion, rare = Counter[str](), Counter[str]()
         for (name, a, b), count in self._moves.most_common():
@@ -545,7 +543,7 @@ class _Tabs:
                 yield _scores(criteria, counts, min(0.0, *values), max(1.0, *values))
 
     def worth(self) -> dict[str, dict[str, float]]:
-        """Map criteria to verdicts and the mean of their scores."""
+        """Return criterion → verdict → mean score, for means from 0 to 1."""
         means: dict[str, dict[str, float]] = {}
         for (criteria, verdict), (total, count) in self._scores.items():
             # only means from 0 to 1 are drawn
@@ -577,7 +575,7 @@ class _Tabs:
             yield "only_a_right" if right[0] else "only_b_right"
 
     def by_size(self) -> dict[str, list[_Rows]]:
-        """Return the rows with the largest changes of each tab, these first."""
+        """Return each tab's rows with the largest changes, largest first."""
         return {
             tab: [rows for _, _, rows in sorted(heap, key=lambda entry: (-entry[0], -entry[1]))]
             for tab, heap in self._largest.items()
@@ -600,8 +598,9 @@ class _Tabs:
 
 
 def labels_in(*places: RunPlace) -> Labels:
-    """Map (criteria, row) to the option that people chose in any of the runs; rows on which they
-    differ are left out.
+    """Return (criteria, row) → the option that people chose in any of the runs.
+
+    Rows with differing labels are left out.
     """
     options_by_row: dict[tuple[str, str], set[str]] = {}
     for label in (stored for place in places for stored in LabelStore(place.folder).current()):
@@ -619,12 +618,12 @@ def compared_row(row: JudgedRow, label: str | None = None) -> ComparedRow:
 
 
 def _number(row: JudgedRow) -> float | None:
-    """Return the number that is compared; None for comparisons of more than two responses."""
+    """Return the number to compare; None for comparisons of more than two responses."""
     return None if len(row.systems) > 2 else number_of(row.summary)
 
 
 def outcome_in(row: JudgedRow) -> _Outcome:
-    """Return the verdict, for compared responses the name of the better one; else the status."""
+    """Return the verdict (the better response's name in comparisons), or else the status."""
     choice, status = row.summary.chosen, row.summary.status
     if status != "scored" or choice is None:
         return _Outcome(status, is_verdict=False)

@@ -53,8 +53,9 @@ def show(request: Request) -> Response:
 
 
 def _neighbours(site: Site, query: QueryParams, places: list[RunPlace]) -> dict[str, JsonDict]:
-    """Return the queries of the rows before and after this one in the list that it was opened from;
-    empty if it was not opened from a list of two runs.
+    """Return the queries for the previous and next row in the list from which this row was opened.
+
+    Empty if it was not opened from a list of two runs.
     """
     tab, at = query.get("tab"), whole(query.get("place", ""))
     if len(places) != 2 or tab not in TABS or at is None:
@@ -78,7 +79,7 @@ def _neighbours(site: Site, query: QueryParams, places: list[RunPlace]) -> dict[
 
 
 def _find_judgment(library: Library, cell: str) -> tuple[RunPlace, JudgmentRecord]:
-    """Find a judgment, and the run that it is in."""
+    """Return the run and the judgment that a cell of the address names."""
     run, row, judge = (*cell.split(":", 2), "", "")[:3]
     place = library.find(run)
     return place, row_record(place, judge, whole(row) or 0)

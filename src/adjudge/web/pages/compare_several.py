@@ -54,7 +54,7 @@ Kind = tuple[str, str]
 
 @dataclass(frozen=True)
 class _GridRow:
-    """One row in every run, the base first; None for a run that does not have it."""
+    """A row in every run, the base first; None for a run without it."""
 
     criteria: str
     cells: tuple[ComparedRow | None, ...]
@@ -64,7 +64,7 @@ class _GridRow:
 
 @dataclass(frozen=True)
 class _Against:
-    """A run compared with the base, by one criterion."""
+    """The comparison of a run with the base, by one criterion."""
 
     difference: DrawnDifference
     same_judge: bool
@@ -72,7 +72,7 @@ class _Against:
 
 @dataclass(frozen=True)
 class _Several:
-    """The comparison of several runs with one."""
+    """The comparison of several runs with a base."""
 
     against: list[dict[str, _Against]]
     """For each run after the base: criterion → its difference."""
@@ -94,7 +94,7 @@ class _Several:
 
 
 def show(request: Request) -> Response:
-    """Compare several runs with a base: rates, differences, and the rows on which they differ."""
+    """Compare several runs with a base: means, differences, and the rows that differ."""
     site, query_values = site_of(request), request.query_params
     if "runs" not in query_values:
         return compare.show(request)
@@ -139,7 +139,7 @@ def show(request: Request) -> Response:
 
 
 def _find_places(library: Library, query: QueryParams) -> list[RunPlace]:
-    """Find the runs, the base first: the one that the address names, else the oldest."""
+    """Return the runs, the base first: the one named by the address, else the oldest."""
     ids = list(dict.fromkeys(query.getlist("runs")))
     if not 2 <= len(ids) <= MOST_RUNS:
         raise SetupError(
@@ -176,7 +176,7 @@ def _page(
     kind: Kind,
     start: int,
 ) -> list[_GridRow]:
-    """Return the rows of a kind from ``first`` on."""
+    """Return the rows of a kind, beginning at ``start``."""
     if start + SHOWN <= _HELD or comparison.counts[kind] <= _HELD:
         return comparison.rows.get(kind, [])[start : start + SHOWN]
 
@@ -193,7 +193,7 @@ def _page(
 def _join_runs(
     places: Sequence[RunPlace],
 ) -> Iterator[tuple[Mapping[str, RunDiff], sqlite3.Connection]]:
-    """Open the difference of each run from the base, and a table of the rows of all runs."""
+    """Open each run's difference from the base, and a table with the rows of all runs."""
     base, *other_runs = places
     # an empty name is a temporary database that may spill to disk
     with ExitStack() as opened, closing(sqlite3.connect("")) as table:
@@ -247,8 +247,9 @@ def _fill(table: sqlite3.Connection, run: int, diff: RunDiff, labels: Labels) ->
 
 
 class _Grid:
-    """Sorts rows by how the runs differ; a row may be of several kinds. ``only``: keeps a page of
-    one kind, from ``first`` on.
+    """Sorts rows by how the runs differ; a row may be of several kinds.
+
+    ``only``: keep just a page of this kind, beginning at ``start``.
     """
 
     def __init__(self, runs: int, only: Kind | None = None, start: int = 0) -> None:
@@ -295,7 +296,7 @@ class _Grid:
 def _criteria_data(
     library: Library, places: Sequence[RunPlace], comparison: _Several
 ) -> list[JsonValue]:
-    """Return a line per criterion and run: its own mean, and its difference from the base."""
+    """Return the data of each criterion: every run's mean, and its difference from the base."""
     return [
         {
             "name": name,
@@ -320,7 +321,7 @@ def _criteria_data(
 
 
 def _note(differences: Sequence[DrawnDifference]) -> Message | None:
-    """Say what the numbers of a criterion mean, if they are not means of scores."""
+    """Say what a criterion's numbers mean if they are not mean scores; None if they are."""
     if any(difference.reach is None for difference in differences):
         return FEWER
     wins_of = next((difference.wins_of for difference in differences if difference.wins_of), None)
@@ -328,7 +329,9 @@ def _note(differences: Sequence[DrawnDifference]) -> Message | None:
 
 
 def _against(comparison: _Several, number: int, name: str) -> _Against | None:
-    """Return how a run differs by a criterion. For the base, any other run's: it has the names."""
+    """Return a run's difference by a criterion. For the base, return another run's, which has the
+    names.
+    """
     if number:
         return comparison.against[number - 1].get(name)
     return next(
@@ -339,8 +342,9 @@ def _against(comparison: _Several, number: int, name: str) -> _Against | None:
 def _mean(
     library: Library, place: RunPlace, against: _Against | None, *, is_base: bool
 ) -> JsonDict | None:
-    """Return the mean over all rows of the run, with its interval. If several targets answered, or
-    responses were compared, return the mean over the compared rows.
+    """Return the mean over all rows of the run, with its interval.
+
+    If several targets answered or responses were compared, return the mean over the compared rows.
     """
     if against is None:
         return None

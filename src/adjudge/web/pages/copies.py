@@ -18,7 +18,7 @@ _CHUNK = 1 << 16
 
 
 def show(request: Request) -> Response:
-    """Show which runs are copied, and how large the copy will be."""
+    """Show which runs will be copied, and how large the copy will be."""
     site, places = site_of(request), _places(request)
     settings = _settings(site, request)
     expected = expected_size(site.library, places, settings)

@@ -19,7 +19,7 @@ from adjudge.web.site import site_of
 
 
 def show_all(request: Request) -> Response:
-    """List all criteria, in the language of the reader."""
+    """List all criteria in the reader's language."""
     site = site_of(request)
     language, words = site.language_of(request), request.query_params.get("q", "").strip()
     entries = [catalog.entry(name, language) for name in catalog.all_names(language)]
@@ -40,7 +40,7 @@ def show_all(request: Request) -> Response:
 
 
 def show(request: Request) -> Response:
-    """Show one criterion with its options and examples, and what the linter finds."""
+    """Show a criterion with its options, examples and linter findings."""
     site, name = site_of(request), request.path_params["name"]
     entry = find_ready_made(name, site.language_of(request))
     data = {

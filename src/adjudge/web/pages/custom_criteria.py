@@ -23,8 +23,8 @@ from adjudge.web.site import site_of
 
 
 def show(request: Request) -> Response:
-    """Show each criterion of the file, with what the linter finds; ``part=1``: only the part that
-    changes, for a page that polls.
+    """Show each criterion in the file with its linter findings. ``part=1``: only the part that a
+    page polls.
     """
     site, query = site_of(request), request.query_params
     file = find_file(
@@ -36,7 +36,7 @@ def show(request: Request) -> Response:
 
 
 def findings_of(file: FoundFile) -> tuple[list[Finding], str]:
-    """Return what the linter finds, and why it cannot read the file if it cannot."""
+    """Return the linter's findings, and an error message if the file cannot be read."""
     try:
         return lint_file(file.path), ""
     except AdjudgeError as error:
@@ -71,7 +71,7 @@ def _entry(entry: CatalogEntry) -> JsonDict:
 
 
 def question_data(criteria: Criteria) -> JsonDict:
-    """Return the fields, options and examples of criteria."""
+    """Return the fields, options and examples of a criterion."""
     return {
         "judged": criteria.to_evaluate_field,
         "context": list(criteria.context_fields or ()),

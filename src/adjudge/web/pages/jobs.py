@@ -24,7 +24,7 @@ from adjudge.web.site import Site, place_of, site_of
 
 
 def show(request: Request) -> Response:
-    """Show the progress; ``part=1``: only the part that changes, for a page that polls."""
+    """Show a job's progress. ``part=1``: only the part that a page polls."""
     site = site_of(request)
     data = {"job": job_data(site, site.jobs.find(request.path_params["job"]))}
     template = "job_part.html.jinja" if request.query_params.get("part") else "job.html.jinja"
@@ -32,7 +32,7 @@ def show(request: Request) -> Response:
 
 
 def stop(request: Request) -> Response:
-    """Stop gently: nothing more is sent, replies under way are awaited."""
+    """Stop a job gently: nothing more is sent, but open requests are awaited."""
     site = site_of(request)
     site.refuse_read_only(JUDGES_NOTHING)
     job = site.jobs.find(request.path_params["job"])
@@ -41,7 +41,7 @@ def stop(request: Request) -> Response:
 
 
 def resume(request: Request, form: QueryParams) -> Response:
-    """Continue a run that was stopped."""
+    """Resume a stopped run."""
     site, place = site_of(request), place_of(request)
     site.refuse_read_only(JUDGES_NOTHING)
     words, language = ["resume", str(place.folder), "--"], site.language_of(request)
@@ -50,7 +50,7 @@ def resume(request: Request, form: QueryParams) -> Response:
 
 
 def job_data(site: Site, job: Job) -> JsonDict:
-    """Return the state of a job: its progress, cost and budget."""
+    """Return a job's state: progress, cost and budget."""
     is_running, place = job.is_running, _place(site, job)
     spent = (
         site.library.get_or_compute(
@@ -86,7 +86,7 @@ def job_data(site: Site, job: Job) -> JsonDict:
 
 
 def _place(site: Site, job: Job) -> RunPlace | None:
-    """Return the run, as soon as there is one."""
+    """Return the job's run; None until it exists."""
     if not holds_run(job.folder):
         return None
     return next((place for place in site.library.scan() if place.folder == job.folder), None)

@@ -46,7 +46,7 @@ class _Desk(NamedTuple):
 
 
 def labelled_run(request: Request) -> RunPlace:
-    """Return the run that an address names, if the page may write."""
+    """Return the run named by the address. Raises an HTTPException if the page is read-only."""
     place = place_of(request)
     site_of(request).refuse_read_only(
         Message("the page was started with --read-only: nothing can be labelled")
@@ -55,7 +55,7 @@ def labelled_run(request: Request) -> RunPlace:
 
 
 def show(request: Request) -> Response:
-    """Show the next row, or the form that asks who labels, and by which criteria."""
+    """Show the next row, or a form that asks who labels and by which criteria."""
     site, place, query = site_of(request), labelled_run(request), request.query_params
     names = _criteria(place)
     assigned = assigned_rows(place)
@@ -88,7 +88,7 @@ def show(request: Request) -> Response:
 
 
 def keep(request: Request, form: QueryParams) -> Response:
-    """Handle one key press. The label is on the disk before the next row is shown."""
+    """Handle a key press. The label is on disk before the next row is shown."""
     site, place, query = site_of(request), labelled_run(request), request.query_params
     desk = _desk(place, query)
     with site.sessions.lock(place):
@@ -103,7 +103,7 @@ def keep(request: Request, form: QueryParams) -> Response:
 
 
 def _act(site: Site, desk: _Desk, work: Labelling, form: QueryParams) -> Message:
-    """Do what the key says, and return the reply to the annotator."""
+    """Perform the requested action, and return the message for the annotator."""
     if form.get("do") == "unclear":
         add_note(desk.place.folder, desk.criteria, desk.who.name, form.get("unclear", ""))
         return Message("Kept as a note on the criteria.")
@@ -177,7 +177,7 @@ def _row_part(
     *,
     in_full: bool = False,
 ) -> JsonDict:
-    """Return what is shown of a row; empty values if there is none."""
+    """Return what is shown of a row; empty values if there is no row."""
     other_labels = _others(work, row) if row and work.queue == "conflicts" else []
     quotes = set(quoted_in([label["note"] for label in other_labels]))
     seen_rows = site_of(request).sessions.seen_rows(desk.place)
@@ -190,7 +190,7 @@ def _row_part(
 
 
 def _summary(work: Labelling, who: str) -> JsonDict:
-    """Count an annotator's answers at the end. Nothing in it comes from a verdict."""
+    """Count an annotator's answers, for the end of a session. Independent of any verdict."""
     own_labels = list(work.labels(who))
     answers = Counter(str(label.answer) for label in own_labels if label.state == "given")
     return {
@@ -202,10 +202,10 @@ def _summary(work: Labelling, who: str) -> JsonDict:
 
 
 def _so_far(work: Labelling) -> JsonDict:
-    """Return how sure the rate is by the labels alone.
+    """Return how precisely the labels alone determine the rate.
 
-    The judge's verdicts might narrow it. But showing by how much would tell annotators, after each
-    label, how often the judge agrees with them.
+    The judge's verdicts might narrow this, but showing by how much would reveal how often the judge
+    agrees with each label.
     """
     estimate = labels_so_far(work.labels(), work.judged.scale)
     too_few_rows = estimate.more is not None and estimate.rows + estimate.more > work.rows
@@ -213,8 +213,9 @@ def _so_far(work: Labelling) -> JsonDict:
 
 
 def _others(work: Labelling, row: ShownRow) -> list[JsonDict]:
-    """Return what people said about a row on which they differ. Compared responses are named by the
-    places where they are shown now.
+    """Return the answers to a row with conflicting labels.
+
+    Compared responses are named by the positions at which they are shown now.
     """
     scale = work.judged.scale
     about = {option.name: option.description for option in scale.criteria.options}
@@ -241,8 +242,9 @@ def _others(work: Labelling, row: ShownRow) -> list[JsonDict]:
 def _row_data(
     row: ShownRow, scale: LabelScale, quotes: Set[str] = frozenset(), *, in_full: bool
 ) -> JsonDict:
-    """Return a row and its keys; nothing in it comes from a verdict. ``quotes``: what annotators
-    quote as their reasons; it is marked in the texts.
+    """Return a row with its keys, independent of any verdict.
+
+    ``quotes``: passages that annotators quote as reasons, to be marked in the texts.
     """
     about = {option.name: option.description for option in scale.criteria.options}
     return {
@@ -269,7 +271,7 @@ def _row_data(
 
 
 def show_steps(request: Request) -> Response:
-    """Show further steps of the row that is labelled now, or of the next."""
+    """Show further steps of the row being labelled, or of the next one."""
     site, query, place = site_of(request), request.query_params, place_of(request)
     desk = _desk(place, query)
     with site.sessions.lock(place):
@@ -281,8 +283,8 @@ def show_steps(request: Request) -> Response:
 
 
 def _steps_data(request: Request, row: ShownRow) -> JsonDict | None:
-    """Return a stretch of a trajectory's steps, by its texts alone; nothing that a judge said is in
-    it.
+    """Return a range of a trajectory's steps, based on its texts alone; None if the row has no
+    steps.
     """
     drawn = (
         part.label(request, row.fields, row.queued.identity) for part in row_parts() if part.label
@@ -291,7 +293,7 @@ def _steps_data(request: Request, row: ShownRow) -> JsonDict | None:
 
 
 def _texts(name: str, value: str | Sequence[str], scale: LabelScale) -> list[tuple[str, str]]:
-    """Return (name, text) pairs of a field."""
+    """Return a field's texts as (name, text) pairs."""
     if isinstance(value, str):
         return [(name, value)]
     compared = scale.compares and name == scale.criteria.to_evaluate_field
@@ -348,7 +350,7 @@ def _desk(place: RunPlace, query: QueryParams) -> _Desk:
 
 
 class AskedQueue(NamedTuple):
-    """The rows that a form asks for."""
+    """The queue that a form asks for."""
 
     queue: Queue
     rows: int
@@ -357,7 +359,7 @@ class AskedQueue(NamedTuple):
 
 
 def read_queue(query: Mapping[str, str]) -> AskedQueue:
-    """Read and check the queue that a form names."""
+    """Parse and check the queue that a form asks for."""
     name = query.get("queue") or "random"
     queues: tuple[Queue, ...] = (*QUEUES, "listed")
     queue = next((candidate for candidate in queues if candidate == name), None)

@@ -44,14 +44,14 @@ _MOST_RUNS = 40
 
 
 class _Asked(NamedTuple):
-    """The criteria of a judge, and the hash over everything that decides its verdicts."""
+    """A judge's criteria, and a hash of everything that affects its verdicts."""
 
     criteria: tuple[str, ...]
     identity: str | None
 
 
 def show(request: Request) -> Response:
-    """Show the pictures as a page, or as a part of the run's page."""
+    """Show the charts as a page, or as a part of the run's page."""
     site, query, place = site_of(request), request.query_params, place_of(request)
     with reading(place.folder) as connection:
         judge = judge_from_query(query, connection)
@@ -101,7 +101,7 @@ def _asked_in(library: Library, place: RunPlace) -> dict[str, _Asked]:
 def _of(
     connection: sqlite3.Connection, judge: str, configuration: JudgeConfiguration | None
 ) -> _Asked:
-    """Return what a judge asks. If it keeps no criteria, its judgments name its question."""
+    """Return what a judge asks. Without stored criteria, its first judgments tell."""
     sample = "SELECT criterion FROM judgments WHERE judge = ? ORDER BY number LIMIT 64"
     configured = criteria_names(configuration) if configuration else []
     names = configured or [str(name) for (name,) in connection.execute(sample, (judge,))]
@@ -110,8 +110,8 @@ def _of(
 
 
 def _trends(library: Library, place: RunPlace, judge: str) -> list[JsonDict]:
-    """Return the mean of each criterion in every run that asks it, the oldest first; none if this
-    run is the only one.
+    """Return each criterion's mean in every run that uses it, oldest first; empty if this run is
+    the only one.
     """
     own_judge = _asked_in(library, place).get(judge, _Asked((), None))
     moments_by_criterion: dict[str, list[tuple[float, JsonDict]]] = {
@@ -144,7 +144,7 @@ def _trends(library: Library, place: RunPlace, judge: str) -> list[JsonDict]:
 def _moment(
     library: Library, place: RunPlace, judge: str, criterion: str
 ) -> tuple[float, JsonDict] | None:
-    """Return when a run began, and the mean of a criterion in it."""
+    """Return when a run started, and a criterion's mean in it; None without a mean."""
     about, counts = library.about(place), library.counts(place).get(judge)
     mean = counts and (counts.means.get(criterion) or counts.means.get(""))
     if not mean:
@@ -155,7 +155,7 @@ def _moment(
 
 
 def _slices(library: Library, place: RunPlace, judge: str, by: str) -> list[JsonDict]:
-    """Return the judge's scores for each slice, and the rates that labels correct."""
+    """Return the judge's scores per slice, plus the rates corrected by labels."""
 
     def find(run: sqlite3.Connection) -> list[JsonDict]:
         judgments = list(records(run, judge=judge, trajectory=False))
@@ -181,8 +181,9 @@ def _slices(library: Library, place: RunPlace, judge: str, by: str) -> list[Json
 
 
 def _slice_queries(slices: ScoreSlices, name: str, *, several: bool) -> dict[str, JsonDict]:
-    """Map each slice to the query of the list of its rows; without those of rarer values together,
-    which no expression names. ``name``: the column as users write it.
+    """Return slice → query for the list of its rows. ``name``: the column as users write it.
+
+    The slice of rare values is left out because no expression names it.
     """
     queries: dict[str, JsonDict] = {}
     for part in slices.slices:
@@ -209,7 +210,7 @@ def _slice_condition(slice_name: str, column: str) -> str:
 
 
 def _correct_slices(place: RunPlace, judge: str, by: str) -> dict[tuple[str, str], JsonDict]:
-    """Map (criterion, system if there are several) to slices and their corrected rates."""
+    """Return (criterion, system if there are several) → slice → corrected rate."""
     try:
         calibrations = calibrate_run(
             place.folder, settings=CalibrationSettings(agreement=None, by=by)
@@ -253,7 +254,7 @@ def _order(library: Library, place: RunPlace, judge: str) -> OrderRates | None:
 
 
 def _leaderboards(library: Library, place: RunPlace, judge: str) -> list[JsonDict]:
-    """Rank the systems by the comparisons of the run; empty if it compares nothing."""
+    """Rank the systems that the run compares; empty if it compares nothing."""
 
     def find(run: sqlite3.Connection) -> list[JsonDict]:
         record = next(records(run, judge=judge, trajectory=False), None)

@@ -78,7 +78,7 @@ _SHOWN_APART = (
 
 
 def show(request: Request) -> Response:
-    """Show the row as a page, or the part of it that is next to a list."""
+    """Show the row as a page, or as the part next to a list."""
     site, query, place = site_of(request), request.query_params, place_of(request)
     with reading(place.folder) as connection:
         judges = judges_in(connection)
@@ -102,7 +102,7 @@ def show(request: Request) -> Response:
 
 
 def row_record(place: RunPlace, judge: str, row: int) -> JudgmentRecord:
-    """Read the judgment with its votes; raise a RunError if there is none."""
+    """Return the judgment with its votes. Raises a RunError if there is none."""
     with reading(place.folder) as connection:
         record = next(
             records(connection, judge=judge, index=row - 1, votes=True, trajectory=False), None
@@ -125,13 +125,11 @@ def row_data(
     prompts: bool = True,
     copied: bool = False,
 ) -> JsonDict:
-    """Return a judgment as the page shows it.
+    """Return a judgment as pages show it.
 
-    Callers report it to the label sessions (``mark_seen``): whoever labels the row later was not
-    blind.
-
-    ``prompts``: with what was sent; ``copied``: for other readers, without names, code of this
-    machine and rows of the same text.
+    Callers must report it to the label sessions (``mark_seen``), since labelling the row is then no
+    longer blind. ``prompts``: include what was sent. ``copied``: for other readers, so without
+    annotators' names, local code, and rows with the same text.
     """
     judge, row, is_owned = record.judge, record.row, owner_of(record) is not None
     record_data = replace(record, votes=None, fields={} if is_owned else record.fields).to_dict()
@@ -197,7 +195,7 @@ def _votes(
 
 
 def _fields(record: JudgmentRecord, *, in_full: bool) -> list[JsonDict]:
-    """Return the judged texts and their context, with what explanations quote marked."""
+    """Return the judged texts and their context, marking what explanations quote."""
     votes, hidden = record.votes or (), hidden_fields(record)
     explanations = [
         begins(record.explanation),
@@ -216,8 +214,9 @@ def _fields(record: JudgmentRecord, *, in_full: bool) -> list[JsonDict]:
 def _columns(
     record: JudgmentRecord, configuration: JudgeConfiguration, several: Sequence[str]
 ) -> list[JsonDict]:
-    """Return the cells of the data that are not among the texts, each with an expression for the
-    rows that have the same value if it is short enough for one.
+    """Return the data columns that are not among the texts.
+
+    A short value comes with an expression for the rows that share it.
     """
     known = KnownColumns(
         fields=tuple(record.fields),
@@ -242,7 +241,7 @@ def _columns(
 
 
 def several_criteria(configuration: JudgeConfiguration) -> tuple[str, ...]:
-    """Return the criteria of a judge that judges every row by each of several."""
+    """Return the criteria of a judge that judges each row by several; empty for other judges."""
     names = criteria_names(configuration)
     # dimensions are scores within one judgment, not judgments of their own
     return tuple(names) if len(names) > 1 and not configuration.dimensions else ()
@@ -268,21 +267,21 @@ def _group(
 
 
 def page_data(site: Site, request: Request, place: RunPlace, record: JudgmentRecord) -> JsonDict:
-    """Return what features add to a page that shows the row."""
+    """Return what parts add to a page that shows the row."""
     return merge_data(
         part.page_data(site, request, place, record) for part in row_parts() if part.page_data
     )
 
 
 def quoted_in(texts: Sequence[object]) -> Iterator[str]:
-    """Yield what explanations quote."""
+    """Yield the passages that explanations quote."""
     for text in texts:
         for match in _QUOTES.finditer(text if isinstance(text, str) else ""):
             yield next(part for part in match.groups() if part)
 
 
 def _in_reading_order(fields: Fields) -> list[str]:
-    """Order fields: the question first, the response last."""
+    """Return the field names with the question first and the response last."""
     return [
         *(name for name in _FIRST if name in fields),
         *(name for name in fields if name not in (*_FIRST, _LAST)),
@@ -298,7 +297,7 @@ def _texts(
     *,
     in_full: bool,
 ) -> Iterator[JsonDict]:
-    """Yield a field's texts; compared responses under the names of their systems."""
+    """Yield a field's texts. Compared responses are named by their systems."""
     several = not isinstance(value, str)
     names = systems if several and len(value) == len(systems) else ()
     for place, text in enumerate(value if several else [value], 1):
@@ -310,7 +309,9 @@ def _texts(
 
 
 def text_data(text: str, quotes: Iterable[str], *, in_full: bool) -> JsonDict:
-    """Return a text with its quoted parts marked; rendered if nothing is quoted or left out."""
+    """Return a text with quoted passages marked, or rendered if it has none and is not
+    shortened.
+    """
     visible_text = text if in_full else text[:LONGEST]
     parts, cut = mark_quotes(visible_text, quotes), len(text) - len(visible_text)
     plain = not cut and not any(is_quoted for _, is_quoted in parts)
@@ -322,8 +323,8 @@ def text_data(text: str, quotes: Iterable[str], *, in_full: bool) -> JsonDict:
 
 
 def mark_quotes(text: str, quotes: Iterable[str]) -> list[tuple[str, bool]]:
-    """Split ``text`` into parts and mark the quoted ones; of several that begin at one place, the
-    longest.
+    """Split ``text`` into parts and mark the quoted ones. At the same position, the longest quote
+    wins.
     """
     # a heap of the next place of each quote: a text may hold thousands of them
     nearest = [(place, -len(quote), quote) for quote in quotes if (place := text.find(quote)) != -1]
@@ -367,7 +368,7 @@ def _vote(
 
 
 def _bars(vote: VoteRecord, systems: Sequence[str]) -> list[tuple[str, float]]:
-    """Return the likeliest options with their probabilities; none if there is only one."""
+    """Return the likeliest options with their probabilities; empty if there are fewer than two."""
     shares = sorted((vote.distribution or {}).items(), key=lambda pair: -pair[1])
     if len(shares) < 2:
         return []
@@ -375,21 +376,21 @@ def _bars(vote: VoteRecord, systems: Sequence[str]) -> list[tuple[str, float]]:
 
 
 def _name_option(option: str | None, systems: Sequence[str]) -> str | None:
-    """Name a vote's option; for compared responses, the better system and not its place."""
+    """Return a vote's option; in comparisons, the better system's name."""
     if option is None or not systems or not option.isdecimal():
         return begins(option)
     return systems[int(option)] if int(option) < len(systems) else option
 
 
 def _shown_order(order: Sequence[int] | None, systems: Sequence[str]) -> list[str]:
-    """Return the names of compared responses in the order in which they were shown."""
+    """Return the names of compared responses in the order shown; empty if it is unknown."""
     if order is None or sorted(order) != list(range(len(systems))):
         return []
     return [systems[place] for place in order]
 
 
 def begins(value: str | None) -> str | None:
-    """Shorten a text that a model wrote next to its verdict. A message of ours stays a message."""
+    """Shorten a text that a model wrote. Messages of ours stay translatable."""
     # models rarely write so much; but a run folder may come from anybody
     return value if value is None or len(value) <= LONGEST else value[:LONGEST]
 
@@ -401,7 +402,7 @@ def _prompt(prompt: ShownPrompt, *, in_full: bool) -> JsonDict:
 
 
 def as_python(place: RunPlace, judge: str, row: int) -> str:
-    """Return Python code that reads this judgment."""
+    """Return Python code that prints this judgment."""
     return (
         "from adjudge.core.ledger.records import records\n"
         "from adjudge.runs.folder import reading\n\n"

@@ -32,7 +32,7 @@ _MOST_RUNS = 50
 
 
 def show(request: Request) -> Response:
-    """Show the details that are fetched when the reader opens them."""
+    """Show details that are fetched only when opened."""
     site, query = site_of(request), request.query_params
     place, row = place_of(request), request.path_params["row"]
     judge = query.get("judge", "")
@@ -60,7 +60,7 @@ def show(request: Request) -> Response:
 
 
 def _answers(record: JudgmentRecord) -> JsonDict | None:
-    """Return how the answers of two systems differ."""
+    """Return how two systems' answers differ; None unless the row compares two."""
     texts = next((value for value in record.fields.values() if not isinstance(value, str)), ())
     if len(record.systems) != 2 or len(texts) != 2:
         return None
@@ -68,7 +68,7 @@ def _answers(record: JudgmentRecord) -> JsonDict | None:
 
 
 def _parts(old_text: str, new_text: str) -> list[Part] | None:
-    """Compare two texts by words; None if they are too long."""
+    """Compare two texts word by word; None if they are too long."""
     return (
         word_difference(old_text, new_text) if len(old_text) + len(new_text) <= _LONGEST else None
     )
@@ -90,9 +90,7 @@ def _against(record: JudgmentRecord, other: RunPlace) -> JsonDict:
 
 
 def text_differences(record_a: JudgmentRecord, record_b: JudgmentRecord) -> list[JsonDict]:
-    """Return the texts that differ, word by word; a text that only one record has is new, or
-    gone.
-    """
+    """Return the texts that differ, word by word. A text in only one record is new or gone."""
     both = (
         (name, text_of(record_a, name), text_of(record_b, name))
         for name in dict.fromkeys((*record_a.fields, *record_b.fields))
@@ -105,7 +103,7 @@ def text_differences(record_a: JudgmentRecord, record_b: JudgmentRecord) -> list
 
 
 def text_of(record: JudgmentRecord, name: str) -> str:
-    """Return a text of the row; several, such as contexts, one below the other."""
+    """Return a text of the row. Lists, e.g. of contexts, are joined by blank lines."""
     value = record.fields.get(name, "")
     return value if isinstance(value, str) else "\n\n".join(value)
 
@@ -116,8 +114,9 @@ def outcome_of(record: JudgmentRecord) -> JsonDict:
 
 
 def _same_row(record: JudgmentRecord, other: RunPlace) -> JudgmentRecord | None:
-    """Find the row in another run by its id; without one, by its number, if the content is the
-    same.
+    """Return the same row in another run; None if there is none.
+
+    Rows are matched by id, or without one by number if their content is equal.
     """
     with reading(other.folder) as connection:
         judges = judges_in(connection)
@@ -147,8 +146,9 @@ def _fields(record: JudgmentRecord) -> dict[str, str | list[str]]:
 
 
 def _curl(folder: Path, record: JudgmentRecord) -> str:
-    """Return a call of ``adjudge serve`` that judges this row; empty if its criterion is not
-    stored, or if it has no field ``response``.
+    """Return a curl command for ``adjudge serve`` that judges this row.
+
+    Empty if its criterion is not stored or the row has no response.
     """
     scale = next(
         (

@@ -90,7 +90,7 @@ _PASSING = ("part", "searched", "go")
 
 @dataclass(frozen=True)
 class _Listed:
-    """The query of a list of judgments, and the columns that it can use."""
+    """The query for a list of judgments, and the columns that it can use."""
 
     judge: str
     facts: JsonObject
@@ -104,18 +104,18 @@ class _Listed:
 
     @property
     def per_row(self) -> int:
-        """Judgments per row, as people count rows."""
+        """Number of judgments per row."""
         return len(self.columns.criteria) or 1
 
     def without_condition(self, problem: WrongCondition) -> _Listed:
-        """Drop the expression, because of a problem with it."""
+        """Remove the expression because of this problem."""
         filters = replace(self.filters, where=None)
         return replace(self, query=without(self.query, "where"), filters=filters, problem=problem)
 
 
 @dataclass(frozen=True)
 class _Found:
-    """A page of a list, and the values by which it can be narrow."""
+    """A page of a list, and what the filters show."""
 
     page: ListPage
     filters: Filters
@@ -126,7 +126,7 @@ class _Found:
 
 
 def show(request: Request) -> Response:
-    """Show the list, and the row that the address names."""
+    """Show the list, and the row named by the address."""
     site, place, query = site_of(request), place_of(request), request.query_params
     part = query.get("part") == "list"
     with reading(place.folder) as connection:
@@ -193,7 +193,7 @@ def show(request: Request) -> Response:
 def _find(
     connection: sqlite3.Connection, library: Library, place: RunPlace, listed: _Listed
 ) -> _Found:
-    """Read the page that is asked for; an empty one if the expression cannot be evaluated."""
+    """Return the requested page; an empty one if the expression is invalid."""
     query, filters = listed.query, listed.filters
     filter_data = {} if is_large(place) else _filter_data(library, place, query, filters)
     people = _people_counts(connection, library, place, listed)
@@ -213,8 +213,8 @@ def _find(
 
 
 def _matching(library: Library, place: RunPlace, listed: _Listed, found: _Found) -> JsonDict | None:
-    """Count the lines that pass the filters, and all lines; None if nothing is filtered, or if
-    reading every judgment takes longer than a page should stay blank.
+    """Count the lines that pass the filters, and all lines; None without filters, or if counting is
+    slow.
     """
     if listed.problem or library.is_slow(place):
         return None
@@ -268,7 +268,7 @@ def _read_list(
 
 
 def _judge_data(listed: _Listed) -> JsonDict:
-    """Return the judge of a list, its criteria and what it judges."""
+    """Return a list's judge, its criteria, and what it judges."""
     field_name = judged_field(listed.configuration)
     return {
         "judge": listed.judge,
@@ -323,8 +323,8 @@ def without(query: QueryParams, *names: str) -> QueryParams:
 
 
 def order_of(library: Library, place: RunPlace, filters: Filters) -> Sequence[int]:
-    """Return the numbers of all judgments in an order that no index holds; empty if an index
-    does.
+    """Return the numbers of all judgments in the requested order; empty if an index provides that
+    order.
     """
     if not (key := filters.key):
         return ()
@@ -338,9 +338,7 @@ def _sorted_by(judge: str, key: SortKey) -> str:
 
 
 def _condition_data(query: QueryParams, listed: _Listed) -> JsonDict:
-    """Return the words that an expression can use, and what is wrong with the one in the
-    address.
-    """
+    """Return the words that expressions can use, and what is wrong with the current one."""
     text, problem = query.get("where", ""), listed.problem
     wrong: JsonValue = None
     if problem:
@@ -367,7 +365,7 @@ def _state_data(site: Site, place: RunPlace, facts: JsonObject) -> JsonDict:
 
 
 def _page_data(query: QueryParams, filters: Filters, page: ListPage) -> JsonDict:
-    """Return the position and columns of a page of the list."""
+    """Return a list page's position and columns."""
     plain = Filters(
         judge=filters.judge, sort=filters.sort, key=filters.key, together=filters.together
     )
@@ -395,7 +393,7 @@ def filters_in(library: Library, place: RunPlace, query: QueryParams, judge: str
 def _people_counts(
     connection: sqlite3.Connection, library: Library, place: RunPlace, listed: _Listed
 ) -> JsonDict:
-    """Count the rows of each stand of people, under the other filters."""
+    """Count rows by whether people agree with the judge, with the other filters applied."""
     filters, people = listed.filters, listed.people
     if not people:
         return {}
@@ -421,7 +419,7 @@ def _people_counts(
 
 
 def narrow(filters: Filters, library: Library, place: RunPlace, query: QueryParams) -> Filters:
-    """Narrow the filters by what the address asks of features."""
+    """Apply the filters of parts that the address requests."""
     for part in list_parts():
         rows = part.rows(library, place, filters.judge, dict(query)) if part.rows else None
         if rows is not None:
@@ -432,7 +430,7 @@ def narrow(filters: Filters, library: Library, place: RunPlace, query: QueryPara
 def _filter_data(
     library: Library, place: RunPlace, query: QueryParams, filters: Filters
 ) -> JsonDict:
-    """Return what the filters of features show, counted among the rows that the others leave."""
+    """Return the data for the filters of parts, counted among rows that pass the other filters."""
 
     def remaining_rows() -> Collection[int] | None:
         other_filters = replace(filters, sort="row", key=None)
@@ -461,8 +459,9 @@ def _redirect_to_ticked(
 
 
 def line_data(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> JsonDict:
-    """Return a line of the list, with what people said of its row; for several criteria, with each
-    criterion's judgment under its name.
+    """Return a line of the list, with people's answers.
+
+    If a line stands for several criteria, each criterion's judgment is included under its name.
     """
     people_of_row = people.get(line.row)
     by_criterion = {
@@ -487,10 +486,10 @@ COLUMNS = ("text", "criterion", "verdict", "score", "people", "votes")
 def columns_of(
     query: Mapping[str, str], lines: Sequence[JudgmentLine], *, is_together: bool = False
 ) -> JsonDict:
-    """Return which columns are shown, and which could be.
+    """Return the visible and the available columns.
 
-    By default all are shown except the further texts of a row. ``is_together``: every criterion has
-    a column, with what people say of it.
+    By default all are visible except a row's further texts. ``is_together``: each criterion has its
+    own column, including people's answers.
     """
     texts = list(
         dict.fromkeys(name for line in lines for name in line.fields if not {",", '"'} & {*name})
@@ -546,7 +545,7 @@ def _is_resumable(facts: JsonObject) -> bool:
 
 
 def _in_good_order(filters: Filters, *, is_large: bool) -> Filters:
-    """Search a large run in the order of its rows."""
+    """Search a large run in row order, which avoids random disk access."""
     looked_for = any(
         (
             *(filters.verdict, filters.flag, filters.criteria, filters.dimension),
@@ -558,7 +557,7 @@ def _in_good_order(filters: Filters, *, is_large: bool) -> Filters:
 
 
 def in_order_of_rows(filters: Filters, configuration: JudgeConfiguration) -> Filters:
-    """Place rows by their measures if some criteria count, since counts have no common scale with
+    """Sort rows by their measures if some criteria are counts, which do not share a scale with
     them.
     """
     if filters.key or not configuration.counts or filters.sort not in ("worst", "best"):
@@ -609,7 +608,7 @@ def filters_of(
 
 
 def figures_data(library: Library, place: RunPlace, judge: str) -> JsonDict:
-    """Return the figures of a judge; counted once, until the run changes."""
+    """Return a judge's figures, cached until the run changes."""
     figures, identity, excluded = library.get_or_compute(
         place, f"figures {judge}", lambda: _figures(place, judge)
     )
@@ -647,8 +646,10 @@ def figures_data(library: Library, place: RunPlace, judge: str) -> JsonDict:
 
 
 def _failures(connection: sqlite3.Connection, judge: str) -> list[JsonDict]:
-    """Count the judgments without a score by their reason, the most frequent first, each with the
-    query of its rows. What differs from row to row in a reason does not tell two apart.
+    """Return the most frequent reasons for missing scores, each with its count and a query for its
+    rows.
+
+    Reasons that differ only in row-specific details are combined.
     """
     query = (
         "SELECT number, substr(result, 1, 100000) FROM judgments "
@@ -671,8 +672,8 @@ def _failures(connection: sqlite3.Connection, judge: str) -> list[JsonDict]:
 
 
 def _figures(place: RunPlace, judge: str) -> tuple[Figures, str | None, Mapping[str, int]]:
-    """Return the figures, the judge's identity (one hash over everything that decides its
-    verdicts), and the panel models that did not count → on how many rows.
+    """Return the figures, the judge's identity, and for each excluded panel model on how many rows
+    it did not count.
     """
     with reading(place.folder) as connection:
         configuration = read_judge(connection, judge)
@@ -682,7 +683,7 @@ def _figures(place: RunPlace, judge: str) -> tuple[Figures, str | None, Mapping[
 
 
 def judge_from_query(query: QueryParams, run: sqlite3.Connection) -> str:
-    """Return the judge that an address names, else the first."""
+    """Return the judge named by the address, else the first."""
     return find_judge(judges_in(run), query.get("judge"))
 
 
@@ -695,7 +696,7 @@ def _number(query: QueryParams, name: str) -> float | None:
 
 
 def judged_field(configuration: JudgeConfiguration) -> str:
-    """Return the field whose text the list shows: the one that the judge's criteria judge."""
+    """Return the field whose text lists show: the one that the judge's first criterion judges."""
     criteria = configuration.criteria
     field_name = criteria[0].get("to_evaluate_field") if criteria else None
     return "response" if field_name in (None, STEPS) else str(field_name)

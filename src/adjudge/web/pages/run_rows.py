@@ -30,7 +30,7 @@ _TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
 
 def download(request: Request) -> Response:
-    """Send every row that fits the filters, in the order of the list."""
+    """Send every row that passes the filters, in the order of the list."""
     site, ending = site_of(request), request.path_params["ending"]
     if ending not in _TYPES:
         raise SetupError(

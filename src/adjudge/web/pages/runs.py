@@ -21,7 +21,7 @@ _MOST_NAMES = 50
 
 
 def show(request: Request) -> Response:
-    """List every run, the newest first."""
+    """List all runs, newest first."""
     site = site_of(request)
     words = request.query_params.get("q", "").strip()
     places = [place for place in site.library.scan() if words.casefold() in place.name.casefold()]

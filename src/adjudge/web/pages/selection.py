@@ -41,8 +41,8 @@ _PATIENCE = 30.0
 
 
 def label(request: Request) -> Response:
-    """Redirect to labelling exactly these rows. The address names them, whatever is labelled
-    since.
+    """Redirect to labelling exactly these rows. The address names them, so it stays valid as rows
+    are labelled.
     """
     place = place_of(request)
     filters, rows = _read_selection(request, request.query_params)
@@ -59,9 +59,10 @@ def try_out(request: Request) -> Response:
 
 
 def judge_again(request: Request, form: QueryParams) -> Response:
-    """Redirect to a new run of these rows, written to a file next to a file of their criteria.
+    """Redirect to the form for a new run with these rows and their criteria, each written to a
+    file.
 
-    The form there estimates the cost before any model is asked.
+    The form estimates the cost before any model is asked.
     """
     site, place = site_of(request), place_of(request)
     site.refuse_read_only(JUDGES_NOTHING)
@@ -91,7 +92,7 @@ def judge_again(request: Request, form: QueryParams) -> Response:
 
 
 def _read_selection(request: Request, query: QueryParams) -> tuple[Filters, list[int]]:
-    """Return the filters of a list, and its first judgments in its order."""
+    """Return the filters of a list, and its first judgments in list order."""
     site, place = site_of(request), place_of(request)
     with reading(place.folder) as connection:
         judge = judge_from_query(query, connection)
@@ -104,7 +105,7 @@ def _read_selection(request: Request, query: QueryParams) -> tuple[Filters, list
 
 
 def _rows(place: RunPlace, selected: Iterable[JudgmentRecord]) -> Iterator[JsonDict]:
-    """Yield each row once, by the names of its fields; compared responses in a column each."""
+    """Yield each row once, by field names. Compared responses get one column each."""
     identities: set[str] = set()
     for record in selected:
         if owner_of(record) or names_only(record.input):
@@ -126,7 +127,7 @@ def _rows(place: RunPlace, selected: Iterable[JudgmentRecord]) -> Iterator[JsonD
 
 
 def _write_criteria(place: RunPlace, selected: Iterable[JudgmentRecord], path: Path) -> bool:
-    """Write the criteria of these rows to a file; return False if they ask for numbers."""
+    """Write the criteria of these rows to a file. Return False if there is none to write."""
     names = {scale.criterion for scale in selected}
     entries = [
         as_file(

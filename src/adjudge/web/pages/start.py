@@ -44,8 +44,8 @@ _ROOM = 1.2
 
 
 def show(request: Request) -> Response:
-    """Show the files, the beginning of the chosen one, what it can be judged by, and the estimate
-    if asked for.
+    """Show the files, a preview of the chosen one, the available criteria, and the estimate if
+    requested.
     """
     site, query = site_of(request), request.query_params
     _check(site)
@@ -93,9 +93,7 @@ def begin(request: Request, form: QueryParams) -> Response:
 
 
 def begin_example(request: Request) -> Response:
-    """Start a run of example rows and criteria, written to a new folder, with the embedded
-    model.
-    """
+    """Start a run with the embedded model on example rows and criteria, written to a new folder."""
     site = site_of(request)
     _check(site)
     language, place = site.language_of(request), make_folder(site.home, EXAMPLE)
@@ -127,8 +125,8 @@ def lead_to_job(request: Request, job: Job) -> Response:
 
 
 def _refuse_changed(plan: JobPlan, version: str) -> None:
-    """Raise a SetupError if the plan is not the one that was estimated. Without an estimate, any
-    plan is accepted.
+    """Raise a SetupError if the plan differs from the estimated one. Without an estimate, accept
+    any.
     """
     if version and version != plan.version:
         raise SetupError(
@@ -138,7 +136,7 @@ def _refuse_changed(plan: JobPlan, version: str) -> None:
 
 
 def dollars(form: QueryParams, site: Site) -> float:
-    """Read the budget of a form; by default, all that is left."""
+    """Return the budget given in a form, by default everything that is left."""
     text = form.get("usd", "").strip().replace(",", ".")
     try:
         usd = float(text) if text else site.spending.remaining
@@ -185,7 +183,7 @@ def _choices(site: Site, request: Request) -> JsonDict:
 
 
 def _run_own(site: Site, file: Path) -> list[str]:
-    """Return the command that runs an eval file which this page has just written."""
+    """Return the arguments that run an eval file just written by this page."""
     trusted_project(find_project(site.home))
     # trusted: the page wrote it, and it names by whole paths only files that were chosen here
     return ["run", str(file), "--trust"]

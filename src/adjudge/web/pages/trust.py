@@ -47,7 +47,9 @@ _LOWER_IS_BETTER = ("Brier", "ECE", "ECE by chance")
 
 
 def show(request: Request) -> Response:
-    """Show the corrected rate or why there is none, the label plan, and who agrees with whom."""
+    """Show the corrected rate or why there is none, the labels needed, and how well people and
+    judges agree.
+    """
     site, place = site_of(request), place_of(request)
     if site.must_wait(request, place, "trust"):
         return site.answer_first(request, {"title": place.name, "run": place.link})
@@ -84,7 +86,7 @@ def _conflicts(place: RunPlace, conflicts: Sequence[Conflict]) -> list[JsonDict]
 
 
 def _beginnings(place: RunPlace, identities: set[str]) -> dict[str, str]:
-    """Return how the texts of rows begin, by row. Labels know rows only by a hash."""
+    """Return row → beginning of its text, because labels only have a hash of the row."""
     texts: dict[str, str] = {}
     with reading(place.folder) as connection:
         judgments = records(connection, trajectory=False)
@@ -146,8 +148,8 @@ def _range(estimate: Estimate) -> JsonDict:
 
 
 def _kappas(agreement: AgreementReport) -> list[JsonDict]:
-    """Return a line for the judge and for each annotator, with their kappas with all of them in
-    turn; empty if there are none.
+    """Return a line per rater (judge first) with their kappas against all raters; empty if there
+    are none.
     """
     lines = kappa_matrix(agreement)
     if not any(pair and pair.kappa.value is not None for _, pairs in lines for pair in pairs):
@@ -169,9 +171,7 @@ def _kappa(pair: TwoRaters) -> JsonDict:
 
 
 def _scale(figures: Iterable[JsonDict]) -> tuple[float, float]:
-    """Return the ends of the axis for figures: 0 and 1, or further in tenths if a figure lies
-    outside.
-    """
+    """Return the ends of the axis: 0 and 1, extended in tenths if a figure is outside."""
     ends = [
         float(end)
         for figure in figures
@@ -182,8 +182,8 @@ def _scale(figures: Iterable[JsonDict]) -> tuple[float, float]:
 
 
 def _heat(table: Mapping[str, Mapping[str, int]]) -> JsonDict:
-    """Return the confusion table: people in the rows, the judge in the columns; each cell with its
-    share of the row in tenths.
+    """Return the confusion table: people in rows, the judge in columns, each cell with its share of
+    the row in tenths.
     """
     options = list(dict.fromkeys([*table, *(name for row in table.values() for name in row)]))
     rows: list[JsonValue] = [

@@ -55,7 +55,7 @@ def _apply(root: Path, form: Mapping[str, str], query: str) -> None:
 
 
 def views_data(root: Path, judges: Sequence[str], query: str) -> JsonDict:
-    """Return the saved views that fit a run; ``query``: the current view of the list."""
+    """Return the saved views that fit a run. ``query``: the current view of the list."""
     try:
         views = [view for view in read_views(root) if view.judge in ("", *judges)]
     except RunError as error:
