@@ -359,7 +359,7 @@ def test_a_gate_of_comparisons_says_whose_win_rate_it_holds(project: Project) ->
     )
     assert (
         "PairwiseJudge: Which?: two scores higher: win rate of old 0.000 → 1.000 on 12 rows"
-        in " ".join(done.stdout.split("\n"))
+        in " ".join(done.stdout.split())
     )
     assert "\ufdd0" not in done.stdout
     said = commands.adjudge(*two, "--language", "ru", "--run", "three", cwd=project.folder).stderr
