@@ -267,7 +267,7 @@ def test_the_next_judge_is_asked_although_the_last_rows_of_the_one_before_failed
     first = critic(model).evaluate(marked(40), run=tmp_path / "first")
     other = AspectCritic("The mark must end in the letter Y.", model)
     assert sum(result.status is Status.FAILED for result in first) == 20
-    assert "not asked" in (first[-1].votes[0].reason or "")
+    assert any("not asked" in (result.votes[0].reason or "") for result in first)
     results = other.evaluate(marked(700)[100:], run=tmp_path / "second")
     assert all(result.status is Status.SCORED for result in results)
 
