@@ -85,7 +85,7 @@ def test_the_limits_of_two_verdicts_are_those_of_a_search_over_both_shares(
 
 
 def test_looked_at_after_every_label_it_misses_in_one_stream_of_twenty_at_most() -> None:
-    """A labelled rate, and a corrected one; one for one look misses oftener."""
+    """A labelled rate, and a corrected one; one for one look misses more often."""
     choice = random.Random(19)
     missed = {"labels": 0, "corrected": 0, "one look": 0}
     streams = min(int(os.environ.get("ADJUDGE_TABLES", "40")), 400)

@@ -75,8 +75,8 @@ NAMES: Mapping[str, Mapping[str, str]] = {
     "outcome": OUTCOME_NAMES,
     "queue": {
         "random": term("queue", "random"),
-        "random-uncertain": Message("at random, unsure verdicts oftener"),
-        "random-disagreement": Message("at random, divided votes oftener"),
+        "random-uncertain": Message("at random, unsure verdicts more often"),
+        "random-disagreement": Message("at random, divided votes more often"),
         "random-stratified": Message("at random, by verdict and column"),
         "disagreement": Message("disagreement first"),
         "learn": Message("to teach a judge"),

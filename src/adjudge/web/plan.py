@@ -233,7 +233,7 @@ def _whole(form: QueryParams, name: str, most: int) -> int | None:
 
 
 def trouble_in(file: FoundFile) -> str:
-    """Return why a criteria file cannot be used; empty if it can."""
+    """Return why a file of criteria cannot be used; empty if it can."""
     try:
         read_entries(file.path)
     except AdjudgeError as error:

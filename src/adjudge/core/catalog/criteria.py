@@ -90,8 +90,9 @@ def criteria_of(text: str, kind: Kind = "direct", language: str = "en") -> Crite
 
 
 def _refuse_file(text: str) -> None:
-    """Raise SetupError for the name of a criteria file: asked as a question, it would get verdicts
-    that mean nothing.
+    """Raise SetupError if a text is the name of a file of criteria.
+
+    Asked as a question, it would get verdicts that mean nothing.
     """
     if text.strip().casefold().endswith((".yaml", ".yml", ".json")) and " " not in text.strip():
         raise SetupError(

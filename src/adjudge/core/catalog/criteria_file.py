@@ -294,7 +294,7 @@ def _with_places(whole: Place) -> list[tuple[Place, object]]:
 
 
 def as_file(entry: CatalogEntry) -> JsonDict:
-    """Return an entry as a criteria file writes it, without defaults."""
+    """Return an entry in the form of a file of criteria, without defaults."""
     criteria = entry.criteria
     data: JsonDict = {
         "name": criteria.name,

@@ -334,8 +334,9 @@ def _refuse_files(items: Sequence[object], reader: str) -> None:
 
 
 def as_criteria(given: CriteriaLike, kind: Kind, language: str) -> Criteria:
-    """Return a Criteria as it is, and a text as the ready-made criteria it names, else as a yes/no
-    question.
+    """Return criteria for a text: the ready-made ones that it names, else a yes/no question.
+
+    ``Criteria`` are returned unchanged.
     """
     if isinstance(given, Criteria):
         return given

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 from adjudge.core.aio.event_loop import sync_edge
@@ -19,9 +18,7 @@ from adjudge.core.domain.verdict import Chosen
 from adjudge.core.domain.vote import Ballot, Outcome, Vote
 from adjudge.core.engine.run import RunLike
 from adjudge.core.gateway.layers.budget import Budget
-from adjudge.core.gateway.opener import ModelLike
-from adjudge.core.judges.judge import Judge
-from adjudge.core.judges.settings import AskSettings, ModelPanel, alias
+from adjudge.core.judges.proposal import ProposalJudge
 from adjudge.core.prompts.renderer import ABOUT_SCENARIOS
 from adjudge.errors import SetupError
 from adjudge.features.conversations.scenario import Scenario
@@ -132,7 +129,7 @@ class ProposedScenarios(Result):
 
 
 @dataclass(frozen=True)
-class ScenarioWriter(AskSettings, Judge[Instance, ProposedScenarios]):
+class ScenarioWriter(ProposalJudge[ProposedScenarios]):
     """Has a model propose scenarios from a text.
 
     Parameters:
@@ -146,20 +143,9 @@ class ScenarioWriter(AskSettings, Judge[Instance, ProposedScenarios]):
         max_repairs: how often it is asked again after a reply that cannot be read.
     """
 
-    model: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
     _: KW_ONLY
     count: int = 5
     criterion: str | None = None
-    models: ModelLike | Sequence[ModelLike] | None = alias("model")
-
-    def open_models(self) -> ModelPanel:
-        """Open the models."""
-        return ModelPanel.of(self.model)
-
-    @property
-    def samples(self) -> int:
-        """One proposal per model."""
-        return 1
 
     @property
     def criteria(self) -> Criteria:
@@ -181,17 +167,12 @@ class ScenarioWriter(AskSettings, Judge[Instance, ProposedScenarios]):
         if not str(item.fields.get(MATERIAL, "")).strip():
             raise SetupError("{id} is empty: there is nothing to propose from", id=item.id)
 
-    def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Return a ballot for the next model, until one has answered."""
-        if any(vote.verdict for vote in votes):
-            return []
-        asked_models = {vote.model for vote in votes}
-        waiting = [name for name in self.panel if name not in asked_models][:1]
+    def ballot_of(self, item: Instance, model: str) -> Ballot:
+        """Return the request for scenarios."""
         question = ScenarioQuestion((), language=self.language)
-        return [
-            self.ballot_for(self.criteria, item, question, "scenario_proposal", name, 0, "generate")
-            for name in waiting
-        ]
+        return self.ballot_for(
+            self.criteria, item, question, "scenario_proposal", model, 0, "generate"
+        )
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> ProposedScenarios:
         """Return the first valid proposal, or a failed result if there is none."""
@@ -203,14 +184,6 @@ class ScenarioWriter(AskSettings, Judge[Instance, ProposedScenarios]):
             status=Status.SCORED if verdict else Status.FAILED,
             scenarios=tuple(json.loads(verdict.option)) if verdict else (),
         )
-
-    def fallback_result(
-        self,
-        result: ProposedScenarios,
-        choice: random.Random,  # noqa: ARG002
-    ) -> ProposedScenarios:
-        """Return the result unchanged, because scenarios cannot be random."""
-        return replace(result)
 
     async def aevaluate(
         self,

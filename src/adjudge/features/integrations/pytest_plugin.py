@@ -190,7 +190,7 @@ def judged_agent(request: pytest.FixtureRequest) -> Callable[..., JudgedAgent]:
 
 @pytest.fixture
 def judged_goldens(request: pytest.FixtureRequest) -> Callable[[str | Path], None]:
-    """Judge the golden cases in a criteria file: ``judged_goldens("criteria/tone.yaml")``."""
+    """Judge the golden cases in a file of criteria: ``judged_goldens("criteria/tone.yaml")``."""
     session, undecided = _judging(request.config), _undecided_callback(request.config, request.node)
     update: bool = request.config.option.judged_update
     return _brief(session, lambda path: session.try_goldens(path, undecided, update=update))

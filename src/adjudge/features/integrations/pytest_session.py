@@ -152,7 +152,7 @@ class JudgingSession:
         return JudgedRun(outcome, self.folder / name, self.root, lowest, undecided, self.render)
 
     def try_goldens(self, path: Path, undecided: Undecided, *, update: bool) -> None:
-        """Judge the golden cases in a criteria file, and fail if a verdict is wrong.
+        """Judge the golden cases in a file of criteria, and fail if a verdict is wrong.
 
         With ``update``, the verdicts are stored as the expected ones instead. In both cases, cases
         that cannot be decided end the test as undecided, unless it has failed.

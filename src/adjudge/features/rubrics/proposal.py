@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adjudge.core.aio.event_loop import sync_edge
@@ -19,10 +18,9 @@ from adjudge.core.domain.verdict import Chosen
 from adjudge.core.domain.vote import Ballot, Outcome, Vote
 from adjudge.core.engine.run import RunLike
 from adjudge.core.gateway.layers.budget import Budget
-from adjudge.core.gateway.opener import ModelLike
 from adjudge.core.judges.inputs import as_instance, items_of
-from adjudge.core.judges.judge import InstanceLike, Judge
-from adjudge.core.judges.settings import AskSettings, ModelPanel, alias
+from adjudge.core.judges.judge import InstanceLike
+from adjudge.core.judges.proposal import ProposalJudge
 from adjudge.core.prompts.renderer import ABOUT_POINTS
 from adjudge.errors import SetupError
 from adjudge.features.evidence.grouped_questions import OfEach, object_schema
@@ -90,7 +88,7 @@ class ProposedRubric(Result):
 
 
 @dataclass(frozen=True)
-class RubricWriter(AskSettings, Judge[Instance, ProposedRubric]):
+class RubricWriter(ProposalJudge[ProposedRubric]):
     """Has a model propose a rubric per row, from the question and a reference answer.
 
     Parameters:
@@ -101,19 +99,6 @@ class RubricWriter(AskSettings, Judge[Instance, ProposedRubric]):
         seed: of the request.
         max_repairs: how often it is asked again after a reply that cannot be read.
     """
-
-    model: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
-    _: KW_ONLY
-    models: ModelLike | Sequence[ModelLike] | None = alias("model")
-
-    def open_models(self) -> ModelPanel:
-        """Return the models, ready to be asked."""
-        return ModelPanel.of(self.model)
-
-    @property
-    def samples(self) -> int:
-        """One proposal per model."""
-        return 1
 
     @property
     def criteria(self) -> Criteria:
@@ -137,25 +122,12 @@ class RubricWriter(AskSettings, Judge[Instance, ProposedRubric]):
                 found=", ".join(item.fields),
             )
 
-    def plan(self, item: Instance, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        """Return a ballot for the next model, until one has answered."""
-        if any(vote.verdict for vote in votes):
-            return []
-        asked_models = {vote.model for vote in votes}
+    def ballot_of(self, item: Instance, model: str) -> Ballot:
+        """Return the request for a rubric; the model sees only the question and the reference."""
         shown_row = Instance({name: item.fields[name] for name in READS if item.fields.get(name)})
-        waiting = [name for name in self.panel if name not in asked_models][:1]
-        return [
-            self.ballot_for(
-                self.criteria,
-                shown_row,
-                ProposalQuestion(()),
-                "rubric_proposal",
-                name,
-                0,
-                "generate",
-            )
-            for name in waiting
-        ]
+        return self.ballot_for(
+            self.criteria, shown_row, ProposalQuestion(()), "rubric_proposal", model, 0, "generate"
+        )
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> ProposedRubric:
         """Return the first valid proposal, or a failed result."""
@@ -168,10 +140,6 @@ class RubricWriter(AskSettings, Judge[Instance, ProposedRubric]):
             status=Status.SCORED if verdict else Status.FAILED,
             points=tuple({**point, "proposed": True} for point in points),
         )
-
-    def fallback_result(self, result: ProposedRubric, choice: random.Random) -> ProposedRubric:  # noqa: ARG002
-        """Return the result unchanged: there is no random rubric."""
-        return replace(result)
 
     async def aevaluate(
         self,

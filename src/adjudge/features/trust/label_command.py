@@ -80,7 +80,7 @@ class LabelOptions:
         default="random",
         help=(
             "Which rows; only those of a random queue count in a corrected rate. random-… draw "
-            "some oftener, with chances that are known. learn mixes random rows with rows that "
+            "some more often, with chances that are known. learn mixes random rows with rows that "
             "teach a judge most."
         ),
     )
@@ -300,7 +300,7 @@ def _intro(work: Labelling, who: Annotator) -> Message:
         )
     if is_drawn(who.queue):
         return Message(
-            "Rows drawn at random, some kinds oftener than others ({queue}, seed {seed}): each "
+            "Rows drawn at random, some kinds more often than others ({queue}, seed {seed}): each "
             "label keeps its chance, and they count. You do not see what the judge said.",
             queue=who.queue,
             seed=work.draw.seed,

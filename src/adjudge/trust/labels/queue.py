@@ -59,7 +59,7 @@ _TABLE = (
     "verdict TEXT NOT NULL, dispute REAL NOT NULL, doubt REAL NOT NULL, "
     "signal REAL, kind TEXT NOT NULL, sampled INTEGER NOT NULL)"
 )
-# Of the rows, about how many are drawn oftener: the greatest doubts, and no row without any.
+# Of the rows, about how many are drawn more often: the greatest doubts, and no row without any.
 _DOUBTFUL = 1 / 3
 _ADD = (
     "INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "

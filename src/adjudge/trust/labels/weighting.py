@@ -38,7 +38,7 @@ class Weighting:
 
     queue: WeightedQueue
     by: str = ""
-    """Above which doubt rows are drawn oftener, or by which column they are drawn apart."""
+    """Above which doubt rows are drawn more often, or by which column they are drawn apart."""
 
     @classmethod
     def read(cls, text: str) -> Weighting:

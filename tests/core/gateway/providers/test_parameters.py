@@ -11,7 +11,7 @@ import adjudge
 from adjudge import open_model
 from adjudge.core.gateway.providers.parameters import merged
 from adjudge.errors import AdjudgeError, SetupError
-from support.asking import SCHEMA, a_request, ask, open_at
+from support.asking import SCHEMA, a_request, ask, critic, open_at
 from support.fake_provider import KEY, FakeProvider
 
 SENT: dict[str, dict[str, Any]] = {
@@ -78,11 +78,38 @@ def test_the_server_receives_them(provider: FakeProvider) -> None:
     assert provider.bodies[0]["store"] is False
 
 
-def test_our_own_values_stay() -> None:
-    assert merged({"a": 1, "b": {"c": 2}}, {"a": 5, "b": {"c": 6, "d": 7}}) == {
-        "a": 1,
-        "b": {"c": 2, "d": 7},
-    }
+def test_objects_are_merged_and_a_second_value_is_refused() -> None:
+    body: dict[str, Any] = {"a": 1, "b": {"c": 2}}
+    assert merged(body, {"a": 1, "b": {"d": 7}}, "m") == {"a": 1, "b": {"c": 2, "d": 7}}
+    with pytest.raises(SetupError, match="parameters of m: 'c' is set by adjudge"):
+        merged(body, {"b": {"c": 6}}, "m")
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("ollama", {"format": "json"}),
+        ("ollama", {"options": {"num_ctx": 512}}),
+        ("google", {"generationConfig": {"responseMimeType": "text/plain"}}),
+    ],
+)
+def test_a_parameter_that_a_request_has_already_ends_the_run_before_it_is_sent(
+    provider: FakeProvider, name: str, parameters: dict[str, object]
+) -> None:
+    judge = critic(open_at(provider, name, parameters=parameters))
+    with pytest.raises(SetupError, match="is set by adjudge"):
+        judge.evaluate(["REC-00001-Y", "REC-00002-N"])
+    assert not provider.requests
+
+
+def test_a_parameter_that_contradicts_the_effort_is_refused(provider: FakeProvider) -> None:
+    with pytest.raises(SetupError, match="'type' is set by adjudge"):
+        open_at(
+            provider,
+            "anthropic",
+            reasoning_effort="low",
+            parameters={"thinking": {"type": "adaptive"}},
+        )
 
 
 @pytest.mark.parametrize(

@@ -214,12 +214,12 @@ class HttpProvider(ABC):
     def _extra_parameters(self) -> JsonDict:
         effort = self.connection.reasoning_effort
         thinking = {} if effort is None else self._thinking(effort)
-        return merged(thinking, self.connection.parameters)
+        return merged(thinking, self.connection.parameters, self.connection.name)
 
     def _complete_body(self, request: Request) -> JsonDict:
         """Return the body with the user's parameters."""
         body = self._body(request)
-        return merged(body, self._extra_parameters) if self._extra_parameters else body
+        return merged(body, self._extra_parameters, self.name) if self._extra_parameters else body
 
     def _read_model_names(self, data: JsonObject) -> list[str]:
         """Return the model names in a server's list, or raise KeyError and the like."""

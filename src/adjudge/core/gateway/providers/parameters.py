@@ -21,7 +21,8 @@ BUDGETS: Final[Mapping[str, int]] = {
     "high": 24576,
 }
 """Effort → tokens, for providers that want a number."""
-# Parameters that adjudge sets itself → our setting for it, if there is one.
+# Parameters that adjudge sets itself, also if a request does not have them → our setting for it, if
+# there is one. ``merged`` refuses all others that a request has already.
 _OURS: Final[Mapping[str, str]] = {
     "model": "",
     "messages": "",
@@ -62,14 +63,9 @@ def check_parameters(parameters: Mapping[str, object], model: str) -> JsonObject
     except (TypeError, ValueError):
         raise SetupError("parameters of {model}: a value is not JSON", model=model) from None
     groups = (checked, *(checked[name] for name in _GROUPS if isinstance(checked.get(name), dict)))
-    for name in (name for group in groups for name in group if name in _OURS):
-        setting = _OURS[name]
-        raise SetupError(
-            "parameters of {model}: {name} is set by adjudge{advice}",
-            model=model,
-            name=repr(name),
-            advice=Message("; use the setting {setting}", setting=setting) if setting else "",
-        )
+    taken = next((name for group in groups for name in group if name in _OURS), None)
+    if taken is not None:
+        raise _set_by_us(taken, model)
     return dict(checked)
 
 
@@ -84,15 +80,29 @@ def check_effort(effort: str | None, model: str) -> None:
         )
 
 
-def merged(body: JsonDict, parameters: JsonObject) -> JsonDict:
-    """Return the body with the parameters added; objects are merged, and our values stay except for
-    token limits.
+def merged(body: JsonDict, parameters: JsonObject, model: str) -> JsonDict:
+    """Return the body with the parameters added. Objects are merged, and token limits replaced.
+
+    Raises SetupError for any other parameter that the body has with another value: if it were
+    dropped, the model's identity would name a setting that the model never saw.
     """
     result = dict(body)
     for name, value in parameters.items():
         own = result.get(name)
         if isinstance(own, dict) and isinstance(value, Mapping):
-            result[name] = merged(own, value)
-        elif name not in result or name in _LIMITS:
+            result[name] = merged(own, value, model)
+        elif name in _LIMITS or name not in result:
             result[name] = value
+        elif own != value:
+            raise _set_by_us(name, model)
     return result
+
+
+def _set_by_us(name: str, model: str) -> SetupError:
+    setting = _OURS.get(name)
+    return SetupError(
+        "parameters of {model}: {name} is set by adjudge{advice}",
+        model=model,
+        name=repr(name),
+        advice=Message("; use the setting {setting}", setting=setting) if setting else "",
+    )
