@@ -76,6 +76,34 @@ def test_nothing_is_in_a_copy_that_should_not_be(
     assert "The prompt as it was sent" not in text
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("see /home/ada/work/src/a.py:7", "see …/src/a.py:7"),
+        ("in <code>/home/ada/work</code>", "in <code>…</code>"),
+        ("read /home/ada/.ssh/id_rsa, twice", "read ~/…, twice"),
+        ("&#34;/home/ada/x/y.txt&#34; /home/ada", "&#34;~/…&#34; ~/…"),
+        ("/home/adam/x https://host/home/ada/x /etc/hosts", None),
+        ("/home/ada/work-2/x", "~/…"),
+    ],
+)
+def test_paths_outside_the_project_are_struck_out(text: str, shown: str | None) -> None:
+    project, home = Path("/home/ada/work"), Path("/home/ada")
+    assert run_copy.without_local_paths(text, project, home) == (shown or text)
+    assert run_copy.without_local_paths(text, Path("/"), Path("/")) == text
+
+
+def test_a_reply_does_not_take_local_paths_into_a_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path / "ada")
+    row = f"row 1 said yes. I read {tmp_path}/ada/notes/x.txt"
+    run_of(tmp_path / "runs" / "one", [(row, True, True)])
+    copied(tmp_path / "runs", tmp_path / "copy")
+    text = "".join(pages(tmp_path / "copy").values())
+    assert "I read ~/…" in text and "notes" not in text
+
+
 def test_a_large_run_is_one_list_with_its_rows_in_files(
     runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

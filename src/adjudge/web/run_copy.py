@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -74,6 +75,7 @@ _LINE = 600
 """Approximate bytes of a row in a list."""
 _PATIENCE = 3600.0
 _FOLDER_IN_ZIP = "adjudge-runs"
+_REST_OF_PATH = r"[^\s<>&|:;,)\]}\"'`]*"
 _FILTERS = {
     *("q", "criteria", "status", "verdict", "flag", "min", "max", "dimension", "rule", "people"),
     "sort",
@@ -502,7 +504,7 @@ def _surroundings() -> dict[str, object]:
 def _page(template: str, settings: CopySettings, **data: object) -> bytes:
     """Render a page with inline style and script, and nothing else that could run or be loaded.
 
-    Secrets from the environment are masked.
+    Secrets from the environment and paths of this machine are masked.
     """
     style, script = _inline("page.css", "drawing.css"), _inline("copy.js", "drawing.js")
     text = (
@@ -520,7 +522,20 @@ def _page(template: str, settings: CopySettings, **data: object) -> bytes:
     for secret in environment_secrets(os.environ):
         for form in (secret, htmlsafe_json_dumps(secret)[1:-1]):
             text = text.replace(str(escape(str(form))), "***")
-    return text.encode("utf-8", "replace")
+    return without_local_paths(text, Path.cwd(), Path.home()).encode("utf-8", "replace")
+
+
+def without_local_paths(text: str, project: Path, home: Path) -> str:
+    """Return ``text`` with paths below ``project`` relative, and others below ``home`` struck out.
+
+    Example: ``/home/ada/work/a.py`` is ``…/a.py`` or, outside the project, ``~/…``.
+    """
+    for folder, rest, shown in ((project, "", "…"), (home, _REST_OF_PATH, "~/…")):
+        if folder.parent == folder:  # the root of a file system is the beginning of every path
+            continue
+        path = re.escape(str(escape(str(folder))))
+        text = re.sub(rf"(?<![\w.~/-]){path}(?![\w.-]){rest}", shown, text)
+    return text
 
 
 @cache

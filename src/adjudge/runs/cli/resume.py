@@ -5,7 +5,8 @@ there, show first what it does.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import get_args
 
@@ -13,7 +14,7 @@ import click
 
 from adjudge.core.data.dataset import STDIN
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.domain.json_types import JsonObject, object_in
 from adjudge.core.ledger.file import holds_run
 from adjudge.core.ledger.pending import Orphans
 from adjudge.core.reading.objects import ObjectFile
@@ -22,8 +23,15 @@ from adjudge.messages import Message, render, term
 from adjudge.runs.cli.main import COMMANDS
 from adjudge.runs.cli.options import LANGUAGE, PATH, argument, command, use_trust
 from adjudge.runs.cli.output import output, use_language
+from adjudge.runs.cli.stored_headers import (
+    HiddenHeader,
+    hidden_headers,
+    with_hidden_headers,
+    without_hidden_headers,
+)
 from adjudge.runs.cli.stored_options import FACT, Kept, is_known, read_kept
 from adjudge.runs.cli.trust_question import print_line
+from adjudge.runs.cli.typed_values import header_line
 from adjudge.runs.criteria_entry import CRITERIA_FILES, Aspect
 from adjudge.runs.eval_file import EvalFile, FailUnder, JudgeEntry
 from adjudge.runs.folder import run_info
@@ -89,7 +97,9 @@ def resume(
     if language:
         use_language(language)
     record = _record(folder)
-    stored_run = read_kept(record, folder)
+    hidden = hidden_headers(record)
+    # values of hidden headers are looked up after the question whether to resume at all
+    stored_run = read_kept(without_hidden_headers(record) if hidden else record, folder)
     options = {
         name: value for name, value in stored_run.options.items() if not wait or name != "detach"
     }
@@ -102,8 +112,16 @@ def resume(
         obj=stored_run.project,
         default_map=options,
     ) as inner:
-        if not is_known(record, stored_run.what if isinstance(stored_run.what, EvalFile) else None):
-            _confirm(folder, stored_run, inner.params, yes=yes)
+        file = stored_run.what if isinstance(stored_run.what, EvalFile) else None
+        if not is_known(record, file):
+            _confirm(folder, stored_run, hidden, inner.params, yes=yes)
+        if hidden:
+            typed = inner.params.get("header") or ()
+            full = with_hidden_headers(record, folder, file, typed)
+            stored_run = read_kept(full, folder)
+            inner.obj = stored_run.project
+            if not isinstance(stored_run.what, EvalFile):
+                inner.params["header"] = (*_headers_of_options(stored_run.options), *typed)
         if isinstance(stored_run.what, EvalFile):
             inner.params["file"] = stored_run.what
             inner.params["fail_under"] = _bars(inner, options)
@@ -125,7 +143,12 @@ def _bars(run: click.Context, kept: JsonObject) -> FailUnder | None:
     return tuple({**bars_of(first_bars), **bars_of(typed_bars)}.items())
 
 
-def _record(folder: Path) -> object:
+def _headers_of_options(options: JsonObject) -> Iterator[tuple[str, str]]:
+    lines = options.get("header")
+    yield from (header_line(str(line)) for line in (lines if isinstance(lines, list) else ()))
+
+
+def _record(folder: Path) -> JsonObject:
     """Return the stored record for resuming. Raises a RunError for an imported run, or without a
     record.
     """
@@ -144,7 +167,7 @@ def _record(folder: Path) -> object:
             "damage. Run that program again, or the command with --run, and it goes on",
             folder=folder,
         )
-    return facts[FACT]
+    return object_in(facts[FACT])
 
 
 def _stored_facts(folder: Path) -> JsonObject:
@@ -164,7 +187,14 @@ def _find_command(name: str) -> click.Command:
     return found_command.get_command(click.Context(found_command), command_name) or found_command
 
 
-def _confirm(folder: Path, kept: Kept, given: JsonObject, *, yes: bool) -> None:
+def _confirm(
+    folder: Path,
+    kept: Kept,
+    hidden: Iterable[HiddenHeader],
+    given: JsonObject,
+    *,
+    yes: bool,
+) -> None:
     """Show what resuming would read, write and send, and ask the user to agree unless ``yes``.
 
     Raises a RunError if the user declines or cannot be asked, or if code would run without a
@@ -185,7 +215,9 @@ def _confirm(folder: Path, kept: Kept, given: JsonObject, *, yes: bool) -> None:
     ]
     actions = [
         (render(verb, language), render(what, language))
-        for verb, what in dict.fromkeys(_what_it_does(kept, given))
+        for verb, what in dict.fromkeys(
+            chain(_what_it_does(kept, given), ((SENDS, f"{header.name}: …") for header in hidden))
+        )
     ]
     width = max(len(verb) for verb, _ in actions)
     lines += [f"  {verb:<{width}}  {what}" for verb, what in actions]

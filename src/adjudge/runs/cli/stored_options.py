@@ -32,6 +32,7 @@ from adjudge.core.reading.values import Place
 from adjudge.errors import RunError, SetupError
 from adjudge.plugins import Parts
 from adjudge.runs.cli.model_choice import current_project
+from adjudge.runs.cli.stored_headers import hide_headers
 from adjudge.runs.code_files import CodeFiles
 from adjudge.runs.eval_file import BudgetEntry, EvalFile, Gates
 from adjudge.runs.project import Project
@@ -103,11 +104,13 @@ def facts_to_keep(
         stored: JsonDict = {"eval": write_eval(file if what.typed else what)}
     else:
         stored = {"command": what}
-    record = {
-        "options": options,
-        "project": to_data(replace(project, prices=None)),
-        **stored,
-    }
+    record = hide_headers(
+        {
+            "options": options,
+            "project": to_data(replace(project, prices=None)),
+            **stored,
+        }
+    )
     remember(record, what if isinstance(what, EvalFile) else None, code)
     return {FACT: record}
 

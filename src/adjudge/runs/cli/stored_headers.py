@@ -1,0 +1,231 @@
+"""Header values that a run folder does not keep: only their names and salted hashes.
+
+A value that only names a variable (``Bearer $TOKEN``) is kept as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from hmac import compare_digest
+from pathlib import Path
+
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
+from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.reading.values import Place, load_yaml
+from adjudge.errors import RunError, SetupError
+from adjudge.messages import Message
+from adjudge.runs.cli.output import echo
+from adjudge.runs.eval_file import EvalFile, eval_text
+
+Header = tuple[str, str]
+_HEADERS = "headers"
+_OPTION = "header"
+_VARIABLE_ALONE = re.compile(
+    r"(?:(?:Bearer|Basic|Token|ApiKey) )?\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})", re.IGNORECASE
+)
+_ROUNDS = 20_000
+"""Rounds of the hash, so that short values are not guessed quickly from a shared folder."""
+
+
+@light_dataclass(frozen=True)
+class HiddenHeader:
+    """A header of which the run folder keeps a hash."""
+
+    name: str
+    salt: str
+    hash: str
+
+    def fits(self, value: str) -> bool:
+        """Return True if the run was last asked with this value."""
+        return compare_digest(_hash(self.name, value, self.salt), self.hash)
+
+
+def hide_headers(record: JsonDict) -> JsonDict:
+    """Return what a run folder keeps to be resumed, with hashes in place of header values."""
+    salt = os.urandom(16).hex()
+
+    def hide(name: str, value: JsonValue) -> JsonValue:
+        if not isinstance(value, str) or _VARIABLE_ALONE.fullmatch(value):
+            return value
+        return {"salt": salt, "hash": _hash(name, value, salt)}
+
+    return _with_headers(record, hide)
+
+
+def hidden_headers(record: JsonObject) -> tuple[HiddenHeader, ...]:
+    """Return the headers of the record whose values it does not keep, each once."""
+    hidden: dict[HiddenHeader, None] = {}
+
+    def note(name: str, value: JsonValue) -> JsonValue:
+        if header := _read_hidden(name, value):
+            hidden[header] = None
+        return value
+
+    _with_headers(record, note)
+    return tuple(hidden)
+
+
+def without_hidden_headers(record: JsonObject) -> JsonDict:
+    """Return the record without the headers whose values it does not keep."""
+    return _with_headers(record, lambda name, value: None if _read_hidden(name, value) else value)
+
+
+def with_hidden_headers(
+    record: JsonObject, folder: Path, file: EvalFile | None, typed: Iterable[Header]
+) -> JsonDict:
+    """Return the record with the values of hidden headers, from the command line or the eval file.
+
+    Raises a RunError if a value is missing, or is not the one that the run was last asked with.
+    """
+    typed_values = {name.lower(): value for name, value in typed}
+    known = cache(lambda: tuple(_headers_of_file(file)))
+    warn = cache(lambda name: _warn_of_other_value(name, folder))
+
+    def restore(name: str, value: JsonValue) -> JsonValue:
+        header = _read_hidden(name, value)
+        if header is None:
+            return value
+        if (typed_value := typed_values.get(name.lower())) is not None:
+            if not header.fits(typed_value):
+                warn(name)
+            return typed_value
+        values = [text for known_name, text in known() if known_name.lower() == name.lower()]
+        return next(filter(header.fits, values), None) or _refuse(header, values, folder, file)
+
+    return _with_headers(record, restore)
+
+
+def _refuse(
+    header: HiddenHeader, values: list[str], folder: Path, file: EvalFile | None
+) -> JsonValue:
+    again = f"adjudge resume {folder} -- --header '{header.name}: …'"
+    if values and file:
+        raise RunError(
+            "{folder} was last run with another value of the header {name} than {path} has now: "
+            "restore it there, or give the value to use: {again}",
+            folder=folder,
+            name=header.name,
+            path=file.path,
+            again=again,
+        )
+    raise RunError(
+        "{folder} keeps only a hash of the header {name}, not its value: give it again, in the "
+        "eval file or with {again}",
+        folder=folder,
+        name=header.name,
+        again=again,
+    )
+
+
+def _warn_of_other_value(name: str, folder: Path) -> None:
+    echo(
+        Message(
+            "The header {name} has another value than {folder} was last run with.",
+            name=name,
+            folder=folder,
+        ),
+        err=True,
+    )
+
+
+def _with_headers(
+    record: JsonObject, change: Callable[[str, JsonValue], JsonValue]
+) -> dict[str, JsonValue]:
+    """Return the record with each header's value replaced by ``change(name, value)``; None drops
+    the header.
+    """
+    changed = dict(record)
+    try:
+        match changed.get("eval"):
+            case {"file": file, **rest}:
+                changed["eval"] = {**rest, "file": _changed(file, change)}
+        if "project" in changed:
+            changed["project"] = _changed(changed["project"], change)
+    except RecursionError as error:
+        raise RunError("the eval file that a run keeps is nested too deep") from error
+    match changed.get("options"):
+        case {"header": list(lines), **options}:
+            kept = [_changed_line(line, change) for line in lines]
+            changed["options"] = {**options, _OPTION: [line for line in kept if line is not None]}
+    return changed
+
+
+def _changed(value: JsonValue, change: Callable[[str, JsonValue], JsonValue]) -> JsonValue:
+    if isinstance(value, Mapping):
+        return {
+            name: _changed_headers(inner, change)
+            if name == _HEADERS and isinstance(inner, Mapping)
+            else _changed(inner, change)
+            for name, inner in value.items()
+        }
+    return [_changed(inner, change) for inner in value] if isinstance(value, list) else value
+
+
+def _changed_headers(
+    headers: JsonObject, change: Callable[[str, JsonValue], JsonValue]
+) -> JsonValue:
+    changed = {name: change(name, value) for name, value in headers.items()}
+    return {name: value for name, value in changed.items() if value is not None}
+
+
+def _changed_line(line: JsonValue, change: Callable[[str, JsonValue], JsonValue]) -> JsonValue:
+    """Change a header as it is typed, ``Name: value``; hidden, it is ``{Name: {salt, hash}}``."""
+    match line:
+        case str():
+            name, _, text = line.partition(": ")
+            value = change(name, text)
+        case {**header} if len(header) == 1:
+            ((name, stored),) = header.items()
+            value = change(name, stored)
+        case _:
+            return line
+    if value is None:
+        return None
+    return f"{name}: {value}" if isinstance(value, str) else {name: value}
+
+
+def _read_hidden(name: str, value: JsonValue) -> HiddenHeader | None:
+    match value:
+        case {"salt": str(salt), "hash": str(hashed)}:
+            return HiddenHeader(name, salt, hashed)
+    return None
+
+
+@cache
+def _hash(name: str, value: str, salt: str) -> str:
+    text = f"{name.lower()}\0{value}".encode()
+    return hashlib.pbkdf2_hmac("sha256", text, salt.encode(), _ROUNDS).hex()
+
+
+def _headers_of_file(file: EvalFile | None) -> Iterator[Header]:
+    """Yield the headers that the eval file and the project have now."""
+    from adjudge.runs.cli.model_choice import current_project
+
+    yield from current_project().headers
+    if file is None:
+        return
+    with suppress(SetupError, OSError, RecursionError):
+        content = load_yaml(eval_text(file.path), Place(str(file.path))).value
+        yield from _headers_in(content)
+
+
+def _headers_in(value: object) -> Iterator[Header]:
+    """Yield the headers anywhere in the content of an eval file."""
+    waiting, seen = [value], set[int]()
+    while waiting:
+        part = waiting.pop()
+        if id(part) in seen:  # every alias of YAML is the same object
+            continue
+        seen.add(id(part))
+        if isinstance(part, Mapping):
+            headers = part.get(_HEADERS)
+            if isinstance(headers, Mapping):
+                yield from ((str(name), str(text)) for name, text in headers.items())
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part
