@@ -14,7 +14,7 @@ from functools import cache
 from hmac import compare_digest
 from pathlib import Path
 
-from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.reading.values import Place, load_yaml
 from adjudge.errors import RunError, SetupError
@@ -140,18 +140,18 @@ def _with_headers(
     the header.
     """
     changed = dict(record)
+    evaluation, options = object_in(record.get("eval")), object_in(record.get("options"))
     try:
-        match changed.get("eval"):
-            case {"file": file, **rest}:
-                changed["eval"] = {**rest, "file": _changed(file, change)}
-        if "project" in changed:
-            changed["project"] = _changed(changed["project"], change)
+        if "file" in evaluation:
+            changed["eval"] = {**evaluation, "file": _changed(evaluation["file"], change)}
+        if "project" in record:
+            changed["project"] = _changed(record["project"], change)
     except RecursionError as error:
         raise RunError("the eval file that a run keeps is nested too deep") from error
-    match changed.get("options"):
-        case {"header": list(lines), **options}:
-            kept = [_changed_line(line, change) for line in lines]
-            changed["options"] = {**options, _OPTION: [line for line in kept if line is not None]}
+    lines = options.get(_OPTION)
+    if isinstance(lines, list):
+        kept = [_changed_line(line, change) for line in lines]
+        changed["options"] = {**options, _OPTION: [line for line in kept if line is not None]}
     return changed
 
 
@@ -175,15 +175,15 @@ def _changed_headers(
 
 def _changed_line(line: JsonValue, change: Callable[[str, JsonValue], JsonValue]) -> JsonValue:
     """Change a header as it is typed, ``Name: value``; hidden, it is ``{Name: {salt, hash}}``."""
-    match line:
-        case str():
-            name, _, text = line.partition(": ")
-            value = change(name, text)
-        case {**header} if len(header) == 1:
-            ((name, stored),) = header.items()
-            value = change(name, stored)
-        case _:
-            return line
+    hidden = object_in(line)
+    if isinstance(line, str):
+        name, _, text = line.partition(": ")
+        value = change(name, text)
+    elif len(hidden) == 1:
+        ((name, stored),) = hidden.items()
+        value = change(name, stored)
+    else:
+        return line
     if value is None:
         return None
     return f"{name}: {value}" if isinstance(value, str) else {name: value}
