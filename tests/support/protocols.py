@@ -382,8 +382,7 @@ class Anthropic(Protocol):
                 yield Problem(400, f"{field}: Field required")
         for field in body.keys() - self.known:
             yield Problem(400, f"{field}: Extra inputs are not permitted")
-        if not body.get("system", "…").strip():
-            yield Problem(400, "system: text content blocks must be non-empty")
+        yield from self._system_problems(body.get("system", "…"))
         yield from _message_problems(body, {"user", "assistant"})
         yield from _number_problems(body, temperature=(0, 1))
         if "output_config" in body:
@@ -397,6 +396,16 @@ class Anthropic(Protocol):
                     "output_config.format.schema: 'additionalProperties' must be explicitly "
                     "set to false",
                 )
+
+    def _system_problems(self, system: str | list[Json]) -> Iterator[Problem]:
+        blocks = [{"type": "text", "text": system}] if isinstance(system, str) else system
+        for number, block in enumerate(blocks):
+            if block.keys() - {"type", "text", "cache_control"} or block["type"] != "text":
+                yield Problem(400, f"system.{number}: Extra inputs are not permitted")
+            if not block["text"].strip():
+                yield Problem(400, "system: text content blocks must be non-empty")
+            if block.get("cache_control", {"type": "ephemeral"}) != {"type": "ephemeral"}:
+                yield Problem(400, f"system.{number}.cache_control: Input should be 'ephemeral'")
 
     def rejection(self, field: str) -> Problem:
         return Problem(400, f"{field}: Extra inputs are not permitted")
@@ -418,12 +427,20 @@ class Anthropic(Protocol):
             "content": [thinking] if text is None else [thinking, {"type": "text", "text": text}],
             "stop_reason": self.finishes[said[0].finish],
             "stop_sequence": None,
-            "usage": {
-                "input_tokens": _tokens(body) - CACHED_TOKENS,
-                "cache_creation_input_tokens": 16,
-                "cache_read_input_tokens": CACHED_TOKENS - 16,
-                "output_tokens": len(text or "") // 4,
-            },
+            "usage": {**self._prompt_usage(body), "output_tokens": len(text or "") // 4},
+        }
+
+    def _prompt_usage(self, body: Json) -> Json:
+        system = body.get("system", "")
+        if isinstance(system, str):
+            written, read = 16, CACHED_TOKENS - 16
+        else:
+            prefix = "".join(block["text"] for block in system if "cache_control" in block)
+            written, read = written_and_read(prefix, body["model"])
+        return {
+            "input_tokens": _tokens(body) - written - read,
+            "cache_creation_input_tokens": written,
+            "cache_read_input_tokens": read,
         }
 
     def error(self, status: int, message: str) -> Json:
@@ -592,6 +609,11 @@ class Bedrock(Protocol):
                 block["text"].strip() for block in message["content"]
             ):
                 yield Problem(400, f"The text field in messages.{number} is blank.")
+        for block in body.get("system", ()):
+            if block.keys() not in ({"text"}, {"cachePoint"}) or block.get(
+                "cachePoint", {"type": "default"}
+            ) != {"type": "default"}:
+                yield Problem(400, "Malformed input request: system")
         settings = body.get("inferenceConfig", {})
         for field in settings.keys() - {"maxTokens", "temperature", "topP", "stopSequences"}:
             yield Problem(400, f"Malformed input request: {field} is not known")
@@ -613,6 +635,11 @@ class Bedrock(Protocol):
         text = said[0].text
         thinking = {"reasoningContent": {"reasoningText": {"text": "FAIL? PASS?"}}}
         tokens, answer = _tokens(body), len(text or "") // 4
+        written, read = 0, CACHED_TOKENS
+        blocks = body.get("system", [])
+        if {"cachePoint": {"type": "default"}} in blocks:
+            prefix = "".join(block.get("text", "") for block in blocks)
+            written, read = written_and_read(prefix, self.name)
         return {
             "output": {
                 "message": {
@@ -622,11 +649,11 @@ class Bedrock(Protocol):
             },
             "stopReason": self.finishes[said[0].finish],
             "usage": {
-                "inputTokens": tokens - CACHED_TOKENS,
+                "inputTokens": tokens - written - read,
                 "outputTokens": answer,
                 "totalTokens": tokens + answer,
-                "cacheReadInputTokens": CACHED_TOKENS,
-                "cacheWriteInputTokens": 0,
+                "cacheReadInputTokens": read,
+                "cacheWriteInputTokens": written,
             },
             "metrics": {"latencyMs": 551},
         }
@@ -651,6 +678,22 @@ PROTOCOLS = {
 
 
 # -- what they share ---------------------------------------------------------------
+
+
+_WRITTEN_PREFIXES: set[tuple[str, str]] = set()
+LEAST_CACHED = 1024
+"""Tokens of the shortest prefix that a service caches."""
+
+
+def written_and_read(prefix: str, model: str) -> tuple[int, int]:
+    """The tokens of a marked prefix that are written to the cache, and that are read from it."""
+    tokens = len(prefix) // 4
+    if tokens < LEAST_CACHED:
+        return 0, 0
+    if (prefix, model) in _WRITTEN_PREFIXES:
+        return 0, tokens
+    _WRITTEN_PREFIXES.add((prefix, model))
+    return tokens, 0
 
 
 def token_logprobs(text: str, alternatives: int) -> list[Json]:

@@ -22,6 +22,7 @@ from adjudge.core.prompts.renderer import LANGUAGES
 from adjudge.core.reading.project_files import PYPROJECT, project_files
 from adjudge.core.reading.toml_text import load_toml
 from adjudge.core.reading.types import (
+    Flag,
     Json,
     Names,
     Number,
@@ -169,6 +170,11 @@ class ModelEntry(ServerEntry):
         ParametersType(),
         "Further parameters of each request, as the provider's protocol names them.",
         NOTHING,
+    )
+    prompt_caching: bool = key(
+        Flag(),
+        "Ask the provider to cache what the prompts of all rows share.",
+        False,
     )
     window: int | None = key(
         WholeNumber(least=1000),

@@ -141,6 +141,10 @@ class Capabilities:
     """Most tokens of a prompt and its answer together; None: unknown."""
     text_first: bool = False
     """True if it reads only prompts that show the text before the question."""
+    writes_cache: bool = False
+    """True if requests ask the provider to cache the shared part of their prompts, which it
+    charges for.
+    """
     decisions: DecisionLimits | None = None
     """Set for a decision model: it answers typed questions with probabilities and writes no text.
     """
@@ -209,6 +213,8 @@ class Usage(Amounts):
     batch_prompt_tokens: int = 0
     """Prompt tokens that went through a provider's batches, at their price."""
     batch_completion_tokens: int = 0
+    cache_write_tokens: int = 0
+    """Prompt tokens that the provider wrote to its cache, at a higher price."""
 
     @property
     def tokens(self) -> int:

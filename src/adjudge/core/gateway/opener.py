@@ -176,6 +176,7 @@ class OpenSettings(TypedDict, total=False):
     tokens_per_minute: float | None
     reasoning_effort: str | None
     parameters: Mapping[str, object] | None
+    prompt_caching: bool
 
 
 def open_model(
@@ -196,6 +197,7 @@ def open_model(
     prices: PriceTable | None = None,
     reasoning_effort: str | None = None,
     parameters: Mapping[str, object] | None = None,
+    prompt_caching: bool = False,
 ) -> OpenModel:
     """Open the model that ``id`` names.
 
@@ -210,6 +212,9 @@ def open_model(
     ``reasoning_effort``: how long the model may think: none, minimal, low, medium or high.
     ``parameters``: further parameters of each request, as the provider's protocol names them, e.g.
     ``{"service_tier": "flex"}``. Both are part of the model's identity.
+
+    ``prompt_caching``: ask the provider to cache what the prompts of all rows share, which makes
+    long criteria cheaper. Only for anthropic, bedrock and Claude on vertex.
     """
     rate = Rate(requests_per_minute, tokens_per_minute)
     _check_limits(
@@ -223,10 +228,13 @@ def open_model(
             Headers.of(headers) if headers else Headers(),
             reasoning_effort,
             parameters or NOTHING,
+            prompt_caching,
         ),
     )
     if (reasoning_effort or parameters) and not isinstance(provider, HttpProvider):
         raise SetupError("{name} takes neither reasoning_effort nor parameters", name=provider.name)
+    if prompt_caching and not isinstance(provider, HttpProvider):
+        raise SetupError("{name} has no prompt_caching: leave it out", name=provider.name)
     layers: Model = Allowed(provider)
     # A model in this process queues its requests itself, and cannot hang.
     if not provider.capabilities.exact_logprobs:
@@ -317,6 +325,7 @@ class _Server:
     headers: Headers
     reasoning_effort: str | None = None
     parameters: Mapping[str, object] = NOTHING
+    prompt_caching: bool = False
 
     def connect(
         self, name: str, provider: str, model: str, base_url: str, key: Secret
@@ -332,6 +341,7 @@ class _Server:
             self.headers,
             self.reasoning_effort,
             check_parameters(self.parameters, name),
+            self.prompt_caching,
         )
 
     def key_for(self, spec: ProviderSpec) -> Secret:

@@ -46,19 +46,28 @@ class Price:
     """Share of the price that is paid in a batch; by default all of it."""
     window: int | None = None
     """Tokens that a prompt and its answer may have together, if known."""
+    cache_write: float | None = None
+    """Prompt tokens that the provider wrote to its cache; by default a quarter more than
+    ``input``, the highest price that a provider takes for five minutes.
+    """
 
     def cost(self, usage: Usage) -> float:
         """Return the cost in US dollars."""
-        cached = self.input if self.cached is None else self.cached
-        fresh = usage.prompt_tokens - usage.cached_tokens
-        full = (
-            fresh * self.input
-            + usage.cached_tokens * cached
-            + usage.completion_tokens * self.output
-        )
-        return (full - self._saved(usage)) / _MILLION
+        full = usage.prompt_tokens * self.input + usage.completion_tokens * self.output
+        return (full - self._batch_discount(usage)) / _MILLION - self.saved_by_cache(usage)
 
-    def _saved(self, usage: Usage) -> float:
+    def saved_by_cache(self, usage: Usage) -> float:
+        """Return the dollars that the provider's own cache saved; negative if writing to it cost
+        more.
+        """
+        cached = self.input if self.cached is None else self.cached
+        written = 1.25 * self.input if self.cache_write is None else self.cache_write
+        return (
+            usage.cached_tokens * (self.input - cached)
+            - usage.cache_write_tokens * (written - self.input)
+        ) / _MILLION
+
+    def _batch_discount(self, usage: Usage) -> float:
         """Return the batch discount, in millionths of a dollar.
 
         Tokens from the provider's cache get no discount, so the cost is never too low.
@@ -195,6 +204,9 @@ def _prices(data: object, where: str) -> dict[str, Price]:
     return {str(id): _price(str(id), entry, where) for id, entry in data.items()}
 
 
+_KEYS = {"input", "output", "cached", "cache_write", "batch", "window"}
+
+
 def _price(id: str, entry: object, where: str) -> Price:
     numbers = entry if isinstance(entry, dict) else {}
     valid = {
@@ -202,10 +214,7 @@ def _price(id: str, entry: object, where: str) -> Price:
         for name, value in numbers.items()
         if isinstance(value, int | float) and 0 <= value < inf and not isinstance(value, bool)
     }
-    if (
-        not {"input", "output"} <= valid.keys() <= {"input", "output", "cached", "batch", "window"}
-        or valid.keys() != numbers.keys()
-    ):
+    if not {"input", "output"} <= valid.keys() <= _KEYS or valid.keys() != numbers.keys():
         example = "{input: 0.15, output: 0.6, cached: 0.075, batch: 0.5}"
         raise SetupError(
             "{where}: the price of {id} must be like {example}, in dollars for a million tokens",

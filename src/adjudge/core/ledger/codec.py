@@ -38,6 +38,7 @@ from adjudge.core.domain.record import (
 )
 from adjudge.core.domain.vote import count_answering_models, usage_by_model
 from adjudge.core.ledger.rows import (
+    CACHE_WRITES,
     COLUMNS,
     IN_BATCH,
     INPUT,
@@ -94,6 +95,7 @@ class _VoteExtras:
 
     at: float
     in_batch: tuple[int, int] | None = None
+    cache_writes: int = 0
 
 
 def judgment_row(
@@ -399,7 +401,11 @@ def read_exported_judgment(found: JsonObject) -> JudgmentRecord:
 def exported_vote(vote: VoteRecord) -> JsonDict:
     """Return a vote in the form of exports."""
     # Batches are left out: the verdict is the same either way.
-    extras = {name: value for name, value in _extras_of(vote).items() if name != IN_BATCH}
+    extras = {
+        name: value
+        for name, value in _extras_of(vote).items()
+        if name not in (IN_BATCH, CACHE_WRITES)
+    }
     columns = zip(_IN_COLUMNS, _columns(vote), strict=True)
     exported = {name: value for name, value in columns if name not in _NOT_SHOWN}
     return {**exported, "at": vote.at, "more": json_text(extras) if extras else None, **extras}
@@ -464,6 +470,7 @@ def _extras_of(vote: VoteRecord) -> JsonDict:
         IN_BATCH: [usage.batch_prompt_tokens, usage.batch_completion_tokens]
         if usage.batch_prompt_tokens
         else None,
+        CACHE_WRITES: usage.cache_write_tokens or None,
     }
     return {name: value for name, value in extras.items() if value is not None}
 
@@ -495,13 +502,13 @@ class _StoredVotes:
     def __init__(self) -> None:
         hints, defaults = hints_and_defaults(VoteRecord)
         self._names = tuple(name for name in hints if name not in {*_IN_COLUMNS, "usage", "at"})
-        missing = {**defaults, **_ABSENT_OF_VOTE, "estimated": 0, IN_BATCH: None}
-        hints |= {"estimated": int, IN_BATCH: tuple[int, int] | None}
-        members = (*self._names, "estimated", IN_BATCH)
+        missing = {**defaults, **_ABSENT_OF_VOTE, "estimated": 0, IN_BATCH: None, CACHE_WRITES: 0}
+        hints |= {"estimated": int, IN_BATCH: tuple[int, int] | None, CACHE_WRITES: int}
+        members = (*self._names, "estimated", IN_BATCH, CACHE_WRITES)
         self._decoder = JsonDecoder(
             {name: hints[name] for name in members},
             {name: missing[name] for name in members},
-            (MESSAGES, *_BATCH_TOKENS),
+            (MESSAGES, *_BATCH_TOKENS, "cache_write_tokens"),
         )
         self._values_of = attrgetter(*self._names)
         self._absent = {name: missing[name] for name in self._names}
@@ -521,8 +528,16 @@ class _StoredVotes:
             values, usage = self._absent, _usage(calls, tokens_in, tokens_out, cached)
         elif (decoded := self._decoder.decode(more)) is not None:
             values = dict(zip(self._names, self._values_of(decoded), strict=True))
-            batch = decoded.in_batch or ()
-            usage = _usage(calls, tokens_in, tokens_out, cached, decoded.estimated, *batch)
+            batch = decoded.in_batch or (0, 0)
+            usage = _usage(
+                calls,
+                tokens_in,
+                tokens_out,
+                cached,
+                decoded.estimated,
+                *batch,
+                decoded.cache_writes,
+            )
         else:
             return None
         return _instantiate(
@@ -557,8 +572,11 @@ def _stored_votes() -> _StoredVotes:
 
 def _vote(stored: JsonObject) -> VoteRecord:
     used: JsonObject = stored
-    if batch := read_as(_VoteExtras, stored).in_batch:
-        used = {**stored, **dict(zip(_BATCH_TOKENS, batch, strict=True))}
+    extras = read_as(_VoteExtras, stored)
+    if extras.in_batch:
+        used = {**used, **dict(zip(_BATCH_TOKENS, extras.in_batch, strict=True))}
+    if extras.cache_writes:
+        used = {**used, "cache_write_tokens": extras.cache_writes}
     return read_as(VoteRecord, {**_ABSENT_OF_VOTE, **stored}, usage=read_as(Usage, used))
 
 

@@ -18,6 +18,7 @@ from adjudge.core.domain.judge_configuration import JudgeConfiguration, judges_o
 from adjudge.core.domain.message import Usage
 from adjudge.core.ledger.changes import SettingChange, change_lines, differences, is_wording
 from adjudge.core.ledger.rows import (
+    CACHE_WRITES,
     CHECKSUM_SQL,
     COLUMNS,
     IN_BATCH,
@@ -291,7 +292,7 @@ def _keep_answers_only(connection: sqlite3.Connection) -> None:
     ):
         connection.execute(f"DELETE FROM {unwanted}")  # noqa: S608 - names of ours
     free = dict.fromkeys(("calls", "prompt_tokens", "completion_tokens", "cached_tokens"), "0")
-    now = {**free, "more": f"json_remove(more, '$.estimated', '$.{IN_BATCH}')"}
+    now = {**free, "more": f"json_remove(more, '$.estimated', '$.{IN_BATCH}', '$.{CACHE_WRITES}')"}
     values = ", ".join(now.get(name, name) for name in COLUMNS["votes"])
     changes = ", ".join(f"{name} = {value}" for name, value in now.items())
     connection.execute(
@@ -424,7 +425,8 @@ USAGE = (
     "sum(calls - (outcome = 'model_error')), "  # the last call of a failed vote brought no reply
     "sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens), "
     "sum(coalesce(json_extract(more, '$.estimated'), 0)), "
-    f"{', '.join(_IN_BATCHES)}"
+    f"{', '.join(_IN_BATCHES)}, "
+    f"sum(coalesce(json_extract(more, '$.{CACHE_WRITES}'), 0))"
 )
 """The usage of votes, as SQL."""
 
@@ -459,7 +461,8 @@ WITH RECURSIVE asked(judge, criterion, ballots, place) AS (
 )
 SELECT judge, criterion, sum(times * calls), sum(times * prompt_tokens),
     sum(times * completion_tokens), sum(times * cached_tokens),
-    sum(times * coalesce(json_extract(more, '$.estimated'), 0))
+    sum(times * coalesce(json_extract(more, '$.estimated'), 0)), 0, 0,
+    sum(times * coalesce(json_extract(more, '$.{CACHE_WRITES}'), 0))
 FROM repeated JOIN votes ON number = (SELECT max(number) FROM votes WHERE ballot = key)
 GROUP BY 1, 2
 """  # noqa: S608 - a number of ours

@@ -66,6 +66,8 @@ IN_BATCH = "in_batch"
 
 Exports leave it out: a verdict is the same either way.
 """
+CACHE_WRITES = "cache_writes"
+"""The key under which a vote keeps its tokens that were written to the provider's cache."""
 # Tables with many rows, whose checksums are computed in a quicker way first: the places of their
 # binary column and of their columns of real numbers.
 _QUICK: Mapping[str, tuple[int, tuple[int, ...]]] = {

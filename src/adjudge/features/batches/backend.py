@@ -186,6 +186,8 @@ class Batches:
         """Write the request to a batch file once; skip it for now if it does not fit the budget."""
         if key in self._planned:
             return
+        if model.capabilities.writes_cache:
+            self._budget.sizes.cache_writers.add(model.name)
         try:
             reserved = self._budget.set_aside(model.name, request)
         except BudgetSpent as spent:

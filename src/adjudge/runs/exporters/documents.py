@@ -58,6 +58,9 @@ class SummaryShape(FiguresShape):
     unpriced_models: Annotated[
         Sequence[str], "models whose price is not known: what they cost is not in cost_usd"
     ]
+    saved_by_prompt_caching_usd: NotRequired[
+        Annotated[float, "what the providers' prompt caches saved; negative if they cost more"]
+    ]
 
 
 class SystemShape(TypedDict):
@@ -270,6 +273,7 @@ class RunShape(TypedDict):
     calls: NotRequired[Count]
     cost_usd: NotRequired[float | None]
     unpriced_models: NotRequired[Sequence[str]]
+    saved_by_prompt_caching_usd: NotRequired[float]
     configuration: NotRequired[Mapping[str, object]]
 
 

@@ -13,7 +13,6 @@ from functools import cached_property
 from pathlib import Path
 
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.gateway.prices import dollars
 from adjudge.messages import Message, render
 from adjudge.runs.counts import count_judgments, exclusion
 from adjudge.runs.folder import run_facts
@@ -128,7 +127,7 @@ class GithubReport:
         report = self.report
         jinja_environment = environment(report.language, html=False)
         jinja_environment.filters["cut"] = lambda text: _cut(self._render(text))
-        cost = report.cost.cost_usd
+        cost = report.cost
         earlier_means = {
             section.name: change.before
             for section in report.sections
@@ -147,7 +146,7 @@ class GithubReport:
             name_of=self._name_of,
             option_title=option_title,
             statuses=STATUSES,
-            cost=None if cost is None else dollars(cost),
+            cost=None if cost.cost_usd is None else cost.message,
             exclusion=exclusion,
         )
         return _within(page.strip() + "\n", int(most_kib * 1024), self._render(_CUT))

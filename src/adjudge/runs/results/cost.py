@@ -11,6 +11,9 @@ from adjudge.core.domain.message import Usage
 from adjudge.core.gateway.prices import PriceTable, dollars
 from adjudge.messages import Message
 
+# A smaller saving is left out of texts.
+_LEAST_SHOWN = 0.00005
+
 
 @light_dataclass(frozen=True)
 class Cost:
@@ -20,9 +23,30 @@ class Cost:
     """None if no price is known."""
     unpriced_models: tuple[str, ...]
     """Models whose price is not known: what they cost is not in it."""
+    saved_by_prompt_caching_usd: float | None = None
+    """What the providers' own caches saved; below zero if writing to them cost more. None if no
+    provider said that it used one.
+    """
 
     def to_dict(self) -> JsonDict:
-        return some_of(self, "cost_usd", "unpriced_models")
+        figures = some_of(self, "cost_usd", "unpriced_models")
+        saved = self.saved_by_prompt_caching_usd
+        return figures if saved is None else {**figures, "saved_by_prompt_caching_usd": saved}
+
+    @property
+    def message(self) -> Message:
+        """The dollars and what prompt caching saved, for people."""
+        cost = Message("{cost}", cost=dollars(self.cost_usd or 0.0))
+        saved = self.saved_by_prompt_caching_usd or 0.0
+        if saved >= _LEAST_SHOWN:
+            return Message("{cost} (prompt caching saved {saved})", cost=cost, saved=dollars(saved))
+        if saved <= -_LEAST_SHOWN:
+            return Message(
+                "{cost} (prompt caching cost {extra} more than it saved)",
+                cost=cost,
+                extra=dollars(-saved),
+            )
+        return cost
 
 
 def cost_of(used: Mapping[str, Usage], prices: PriceTable) -> Cost:
@@ -30,14 +54,30 @@ def cost_of(used: Mapping[str, Usage], prices: PriceTable) -> Cost:
     costs = {model: prices.cost(model, usage) for model, usage in used.items()}
     unknown = tuple(model for model, cost in costs.items() if cost is None)
     known_costs = [cost for cost in costs.values() if cost is not None]
-    return Cost(sum(known_costs) if known_costs or not unknown else None, unknown)
+    return Cost(
+        sum(known_costs) if known_costs or not unknown else None, unknown, _saved(used, prices)
+    )
+
+
+def _saved(used: Mapping[str, Usage], prices: PriceTable) -> float | None:
+    """Return the dollars that the providers' caches saved; None if they were not used or have no
+    price.
+    """
+    savings = [
+        price.saved_by_cache(usage)
+        for model, usage in used.items()
+        if (usage.cached_tokens or usage.cache_write_tokens)
+        and (price := prices.of(model))
+        and price.input
+    ]
+    return sum(savings) if savings else None
 
 
 def cost_message(used: Mapping[str, Usage], prices: PriceTable) -> Message:
     """Return a cost in words: dollars, and the models without a price."""
     total = cost_of({model: usage for model, usage in used.items() if usage != Usage()}, prices)
     usd, unpriced = total.cost_usd, total.unpriced_models
-    cost = Message("{cost}", cost=dollars(usd or 0.0))
+    cost = total.message
     if not unpriced:
         return cost
     missing = Message("no price for model {names}", names=", ".join(map(repr, unpriced)))

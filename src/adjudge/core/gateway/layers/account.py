@@ -46,6 +46,8 @@ class RequestSizes:
     def __init__(self) -> None:
         self._larger: dict[str, tuple[float, float]] = {}
         """Model → highest ratio of actual to expected length, of its prompts and its answers."""
+        self.cache_writers: set[str] = set()
+        """Models whose provider may write a prompt to its cache, at a higher price."""
 
     def factors(self, model: str) -> tuple[float, float] | None:
         """Return how many times as long as expected a model's prompts and answers were; None before
@@ -75,7 +77,9 @@ class RequestSizes:
     def most(self, model: str, request: Request) -> Usage:
         """Return an upper bound of a request's usage, no lower than the estimate."""
         likely, (prompt, answer) = self.likely(model, request), most_tokens(request)
-        return Usage(1, max(prompt, likely.prompt_tokens), max(answer, likely.completion_tokens))
+        prompt = max(prompt, likely.prompt_tokens)
+        written = prompt if model in self.cache_writers else 0
+        return Usage(1, prompt, max(answer, likely.completion_tokens), cache_write_tokens=written)
 
 
 def token_count(value: object) -> int:
@@ -131,12 +135,15 @@ def plausible_usage(reply: Reply, prompt_size: int, answer_bytes: int | None = N
         return Usage()
     counts = (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
     calls, prompt, answer, cached = (max(0, token_count(count)) for count in counts)
+    written = usage.cache_write_tokens
     missing_prompt = prompt == 0 or not _covers(prompt, prompt_size)
     missing_answer = answer_size > 0 and (answer == 0 or not _covers(answer, answer_size))
     doubtful = (
         missing_prompt
         or type(usage.cached_tokens) is not int
         or not 0 <= usage.cached_tokens <= prompt
+        or type(written) is not int
+        or not 0 <= written <= prompt - usage.cached_tokens
     )
     return Usage(
         calls=calls or 1,
@@ -144,21 +151,29 @@ def plausible_usage(reply: Reply, prompt_size: int, answer_bytes: int | None = N
         completion_tokens=_tokens_in(answer_size) if missing_answer else answer,
         cached_tokens=0 if doubtful else cached,
         estimated=int(doubtful or missing_answer),
+        cache_write_tokens=0 if doubtful else written,
     )
 
 
 def _is_plausible(usage: Usage) -> bool:
     """Return True if every count is there and plausible."""
-    calls, prompt, answer, cached = (
+    calls, prompt, answer, cached, written = (
         usage.calls,
         usage.prompt_tokens,
         usage.completion_tokens,
         usage.cached_tokens,
+        usage.cache_write_tokens,
     )
-    if not type(calls) is type(prompt) is type(answer) is type(cached) is int:
+    if not type(calls) is type(prompt) is type(answer) is type(cached) is type(written) is int:
         return False
     most = _MOST_TOKENS
-    return 0 < calls <= most and 0 < prompt <= most and 0 < answer <= most and 0 <= cached <= prompt
+    return (
+        0 < calls <= most
+        and 0 < prompt <= most
+        and 0 < answer <= most
+        and cached >= 0
+        and 0 <= written <= prompt - cached
+    )
 
 
 def _covers(tokens: int, size: int) -> bool:

@@ -349,6 +349,8 @@ class Allowed(Layer):
         # A model in this process costs nothing per token.
         if budget.limits_size and not self.provider.capabilities.exact_logprobs:
             limited_request = with_token_limit(request, budget)
+            if self.provider.capabilities.writes_cache:
+                open_budget.sizes.cache_writers.add(self.name)
         return open_budget.send(self.name, request, lambda: self.inner.complete(limited_request))
 
     async def _send_counted(self, request: Request) -> Reply:

@@ -32,6 +32,7 @@ class Anthropic(HttpProvider):
     """``POST {base_url}/messages``. No seeds and no log-probabilities."""
 
     capabilities = Capabilities(json_schema=True)
+    marks_prompts = True
     probe_path = "/models?limit=1000"
     wire_names: ClassVar[Mapping[str, str]] = {
         "schema": "output[_ ](?:config|format)",
@@ -57,7 +58,10 @@ class Anthropic(HttpProvider):
             ],
         }
         if system := [turn.content for turn in turns if turn.role == "system"]:
-            body["system"] = "\n\n".join(system)
+            text = "\n\n".join(system)
+            # The rows of a criterion share the system turn, and no more than that.
+            mark: JsonDict = {"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}
+            body["system"] = [mark] if self.connection.prompt_caching else text
         if request.temperature is not None:
             body["temperature"] = request.temperature
         if request.schema is not None:
@@ -88,6 +92,7 @@ class Anthropic(HttpProvider):
                 token_sum(fresh, cache_writes, cached),
                 token_count(answer),
                 token_count(cached),
+                cache_write_tokens=token_count(cache_writes),
             ),
             finish=finish_of(data.get("stop_reason")),
             details=FrozenDict({name: str(data.get(name, "")) for name in ("model", "id")}),

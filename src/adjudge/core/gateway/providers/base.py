@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import field, replace
 from difflib import get_close_matches
 from functools import cached_property
 from hashlib import sha256
@@ -49,6 +49,10 @@ class Connection:
     """How long the model may think, one of EFFORTS; None leaves it to the provider."""
     parameters: JsonObject = NOTHING
     """Further parameters of each request, in the provider's own protocol."""
+    prompt_caching: bool = False
+    """True if the provider is asked to cache the part of the prompts that rows share. It changes
+    the price and no reply, so it is not a part of the model's identity.
+    """
 
     @property
     def labels(self) -> tuple[str, str]:
@@ -84,7 +88,9 @@ class Connection:
 class HttpProvider(ABC):
     """A model behind an HTTP API."""
 
-    capabilities: ClassVar[Capabilities]
+    capabilities: Capabilities
+    marks_prompts: ClassVar[bool] = False
+    """True if the protocol has a mark for the part of a prompt that the provider should cache."""
     wire_names: ClassVar[Mapping[str, str]] = {}
     """Optional part of a request → pattern of its name in the protocol, as error messages
     have it.
@@ -95,6 +101,14 @@ class HttpProvider(ABC):
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+        if connection.prompt_caching:
+            if not self.marks_prompts:
+                raise SetupError(
+                    "prompt_caching is for anthropic, bedrock and Claude on vertex; {name} cannot "
+                    "be asked to cache (OpenAI and Google do it without being asked): leave it out",
+                    name=connection.name,
+                )
+            self.capabilities = replace(self.capabilities, writes_cache=True)
         self._endpoints: dict[str, Endpoint] = {}
         self._parts = OptionalParts(connection.name, self.capabilities, self.wire_names)
         _ = self._extra_parameters  # raises now if the provider has no such setting

@@ -38,6 +38,7 @@ class Bedrock(HttpProvider):
     """
 
     capabilities = Capabilities()
+    marks_prompts = True
     wire_names: ClassVar[Mapping[str, str]] = {"temperature": "temperature"}
 
     def __init__(self, connection: Connection) -> None:
@@ -96,7 +97,8 @@ class Bedrock(HttpProvider):
             ]
         }
         if system := [{"text": turn.content} for turn in turns if turn.role == "system"]:
-            body["system"] = system
+            mark: list[JsonDict] = [{"cachePoint": {"type": "default"}}]
+            body["system"] = system + (mark if self.connection.prompt_caching else [])
         settings = {"maxTokens": request.max_tokens, "temperature": request.temperature}
         settings = {name: value for name, value in settings.items() if value is not None}
         return body | ({"inferenceConfig": settings} if settings else {})
@@ -111,7 +113,9 @@ class Bedrock(HttpProvider):
 
     def _read(self, data: JsonObject) -> Reply:
         usage = object_in(data.get("usage"))
-        cached = usage.get("cacheReadInputTokens")
+        cached, cache_writes = (
+            usage.get(f"cache{action}InputTokens") for action in ("Read", "Write")
+        )
         blocks = objects_at(object_at(object_at(data, "output"), "message"), "content")
         # Models that think send their reasoning in blocks without "text".
         text = "".join(cast(str, block["text"]) for block in blocks if "text" in block)
@@ -120,9 +124,10 @@ class Bedrock(HttpProvider):
             text=with_calls(text, calls),
             usage=Usage(
                 1,
-                token_sum(usage.get("inputTokens"), usage.get("cacheWriteInputTokens"), cached),
+                token_sum(usage.get("inputTokens"), cache_writes, cached),
                 token_count(usage.get("outputTokens")),
                 token_count(cached),
+                cache_write_tokens=token_count(cache_writes),
             ),
             finish=_FINISH.get(str(data.get("stopReason")), "stop"),
             details=FrozenDict({"model": self.connection.model}),

@@ -36,6 +36,7 @@ _OURS: Final[Mapping[str, str]] = {
     "seed": "seed",
     "random_seed": "seed",
     "reasoning_effort": "reasoning_effort",
+    "cache_control": "prompt_caching",
     "response_format": "",
     "logprobs": "",
     "top_logprobs": "",
