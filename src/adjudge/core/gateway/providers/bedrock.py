@@ -10,7 +10,14 @@ from typing import ClassVar, cast
 from urllib.parse import quote
 
 from adjudge.core.domain.frozen_mapping import FrozenDict
-from adjudge.core.domain.json_types import JsonDict, JsonObject, object_at, object_in, objects_at
+from adjudge.core.domain.json_types import (
+    JsonDict,
+    JsonObject,
+    JsonValue,
+    object_at,
+    object_in,
+    objects_at,
+)
 from adjudge.core.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.core.gateway.http import Secret, encoded_body, post_json
 from adjudge.core.gateway.layers.account import token_count, token_sum
@@ -96,9 +103,13 @@ class Bedrock(HttpProvider):
                 if turn.role != "system"
             ]
         }
-        if system := [{"text": turn.content} for turn in turns if turn.role == "system"]:
-            mark: list[JsonDict] = [{"cachePoint": {"type": "default"}}]
-            body["system"] = system + (mark if self.connection.prompt_caching else [])
+        system: list[JsonValue] = [
+            {"text": turn.content} for turn in turns if turn.role == "system"
+        ]
+        if system and self.connection.prompt_caching:
+            system.append({"cachePoint": {"type": "default"}})
+        if system:
+            body["system"] = system
         settings = {"maxTokens": request.max_tokens, "temperature": request.temperature}
         settings = {name: value for name, value in settings.items() if value is not None}
         return body | ({"inferenceConfig": settings} if settings else {})
