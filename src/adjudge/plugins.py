@@ -287,6 +287,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "jobs": "web.pages.jobs:PAGE",
             "compare-row": "web.pages.compare_row:PAGE",
             "compare-several": "web.pages.compare_several:PAGE",
+            "outputs": "web.pages.outputs:PAGE",
             "copies": "web.pages.copies:PAGE",
         },
     ),

@@ -141,6 +141,17 @@ class OutcomeCount(NamedTuple):
     times: int
 
 
+class AlignedOutcome(NamedTuple):
+    """The place and the outcome of a judgment, as the columns of a table of many runs need it."""
+
+    judge: str
+    row: int
+    name: str
+    """The id of the row; empty if it has none, or only a position."""
+    outcome: tuple[str, float | None, str]
+    """The status, the score and the verdict as JSON: equal for equal outcomes."""
+
+
 class LoneRow(NamedTuple):
     """A row that only one of the runs judged."""
 
@@ -287,6 +298,33 @@ class RunDiff:
                 ids,
                 numbers,
             )
+
+    def aligned(
+        self,
+    ) -> Iterator[tuple[str, AlignedOutcome | None, AlignedOutcome | None]]:
+        """Yield every judgment of both runs: its judge and criterion as a JSON key, and its outcome
+        in each run, None for a run without it.
+
+        The order is that of the first run; what only the second run has comes last.
+        """
+        columns = ("judge", "row", "CASE WHEN {0}.named THEN {0}.name ELSE '' END", *_OUTCOME[1:])
+        both = ", ".join(
+            name.format(run) if "{" in name else f"{run}.{name}" for run in "ab" for name in columns
+        )
+        query = (
+            f"SELECT a.line, {both} FROM judged a "  # noqa: S608 - constant texts
+            "LEFT JOIN judged b ON b.place = a.partner WHERE a.side = {0} {1} ORDER BY a.place"
+        )
+        for line, *before, judge, row, name, status, score, chosen in self._table.execute(
+            query.format(0, "")
+        ):
+            after = (
+                None if row is None else AlignedOutcome(judge, row, name, (status, score, chosen))
+            )
+            yield line, AlignedOutcome(*before[:3], (before[3], before[4], before[5])), after
+        for line, *values in self._table.execute(query.format(1, "AND a.partner IS NULL")):
+            lone = AlignedOutcome(*values[:3], (values[3], values[4], values[5]))
+            yield line, None, lone
 
     def outcomes(self, line: str) -> Iterator[OutcomeCount]:
         """Count how often each outcome in the first run became each outcome in the second.

@@ -18,7 +18,19 @@ from adjudge.runs.folder import NoSuchRun
 from adjudge.web.guard import LANGUAGE_COOKIE, Guard
 from adjudge.web.names import LANGUAGES
 from adjudge.web.page_registry import pages
-from adjudge.web.site import THEME_COOKIE, THEMES, Site, address_of, assets, site_of
+from adjudge.web.site import (
+    HEIGHT_COOKIE,
+    HEIGHTS,
+    THEME_COOKIE,
+    THEMES,
+    Site,
+    address_of,
+    assets,
+    site_of,
+)
+
+_REMEMBERED = 365 * 24 * 3600
+"""Seconds for which a choice is remembered."""
 
 
 def application(site: Site) -> ASGIApp:
@@ -27,6 +39,7 @@ def application(site: Site) -> ASGIApp:
         routes=[
             Route("/language", partial(_choose, LANGUAGE_COOKIE, LANGUAGES)),
             Route("/theme", partial(_choose, THEME_COOKIE, THEMES)),
+            Route("/row-height", partial(_choose, HEIGHT_COOKIE, HEIGHTS)),
             Route("/static/{name:path}", static),
             # the first that matches answers: ours come before those of installed packages
             *(route for page in pages() for route in page.routes),
@@ -63,7 +76,7 @@ def _choose(cookie: str, choices: Sequence[str], request: Request) -> Response:
     is_ours = back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable()
     answer = RedirectResponse(back if is_ours else address_of(request, "/"), 303)
     if choice in choices:
-        answer.set_cookie(cookie, choice, samesite="strict", httponly=True, path="/")
+        answer.set_cookie(cookie, choice, _REMEMBERED, samesite="strict", httponly=True, path="/")
     return answer
 
 

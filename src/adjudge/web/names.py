@@ -73,6 +73,18 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "long": Message("6–10 sentences"),
     },
     "outcome": OUTCOME_NAMES,
+    "height": {
+        "low": term("row height", "low"),
+        "middle": term("row height", "middle"),
+        "high": term("row height", "high"),
+        "whole": Message("whole texts"),
+    },
+    "outputs": {
+        "all": Message("All rows"),
+        "differ": Message("Different outcomes"),
+        "failed": Message("Without a score somewhere"),
+        "lone": Message("Not in all"),
+    },
     "queue": {
         "random": term("queue", "random"),
         "random-uncertain": Message("at random, unsure verdicts more often"),

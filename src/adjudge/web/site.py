@@ -71,6 +71,9 @@ _LOG = logging.getLogger("adjudge.web")
 T = TypeVar("T")
 THEME_COOKIE = "adjudge_theme"
 THEMES = ("light", "dark")
+HEIGHT_COOKIE = "adjudge_row_height"
+HEIGHTS = ("low", "middle", "high", "whole")
+"""How much of a text each row of a grid shows."""
 _HOME = Path(__file__).parent
 _TYPES = {
     ".js": "text/javascript; charset=utf-8",
@@ -380,6 +383,12 @@ def theme_of(request: Request) -> str:
     """Return the chosen theme, light or dark; empty if the browser decides."""
     theme = request.cookies.get(THEME_COOKIE, "")
     return theme if theme in THEMES else ""
+
+
+def row_height_of(request: Request) -> str:
+    """Return the chosen height of the rows of a grid."""
+    height = request.cookies.get(HEIGHT_COOKIE, "")
+    return height if height in HEIGHTS else HEIGHTS[1]
 
 
 def site_of(request: Request) -> Site:

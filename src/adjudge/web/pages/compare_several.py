@@ -98,7 +98,7 @@ def show(request: Request) -> Response:
     site, query_values = site_of(request), request.query_params
     if "runs" not in query_values:
         return compare.show(request)
-    places = _find_places(site.library, query_values)
+    places = find_places(site.library, query_values)
     if len(places) == 2:
         query = {"a": places[0].id, "b": places[1].id}
         return RedirectResponse(address_of(request, "/compare", query), 303)
@@ -115,10 +115,16 @@ def show(request: Request) -> Response:
     rows = [] if held_back else _page(site.library, places, what, comparison, kind, start)
     data: JsonDict = {
         "runs": [
-            {"id": run.id, "name": run.name, "letter": letter, "alone": _address(places, run)}
+            {
+                "id": run.id,
+                "name": run.name,
+                "letter": letter,
+                "alone": address_with_base(places, run),
+            }
             for letter, run in zip(ascii_uppercase, places, strict=False)
         ],
-        "address": _address(places, places[0]) + ("&anyway=1" if "anyway" in query_values else ""),
+        "address": address_with_base(places, places[0])
+        + ("&anyway=1" if "anyway" in query_values else ""),
         "held_back": held_back,
         "level": comparison.level,
         "criteria": [] if held_back else _criteria_data(site.library, places, comparison),
@@ -138,7 +144,7 @@ def show(request: Request) -> Response:
     return site.answer(request, "compare_several.html.jinja", data)
 
 
-def _find_places(library: Library, query: QueryParams) -> list[RunPlace]:
+def find_places(library: Library, query: QueryParams) -> list[RunPlace]:
     """Return the runs, the base first: the one named by the address, else the oldest."""
     ids = list(dict.fromkeys(query.getlist("runs")))
     if not 2 <= len(ids) <= MOST_RUNS:
@@ -157,7 +163,7 @@ def _find_places(library: Library, query: QueryParams) -> list[RunPlace]:
     return sorted(places, key=age)
 
 
-def _address(places: Sequence[RunPlace], base: RunPlace) -> str:
+def address_with_base(places: Sequence[RunPlace], base: RunPlace) -> str:
     return urlencode([*(("runs", place.id) for place in places), ("base", base.id)])
 
 

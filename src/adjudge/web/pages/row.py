@@ -247,6 +247,12 @@ def several_criteria(configuration: JudgeConfiguration) -> tuple[str, ...]:
     return tuple(names) if len(names) > 1 and not configuration.dimensions else ()
 
 
+def judgments_per_row(ledger: sqlite3.Connection, judge: str) -> int:
+    """Return how many judgments each row of a judge has, if its criteria take turns; else 1."""
+    several = several_criteria(read_judge(ledger, judge))
+    return len(several) if are_in_turn(ledger, judge, several) else 1
+
+
 def criteria_names(configuration: JudgeConfiguration) -> list[str]:
     return [str(criterion.get("name")) for criterion in configuration.criteria]
 

@@ -24,6 +24,37 @@ function choose(line) {
   for (const other of lines()) other.classList.toggle("chosen", other === line);
 }
 
+// Side by side, j and k go from one row whose verdicts differ to the next, over the end of the page.
+function chooseDifferent(row) {
+  for (const other of document.querySelectorAll("[data-differs].chosen")) other.classList.remove("chosen");
+  row.classList.add("chosen");
+  row.scrollIntoView({ block: "center" });
+  row.querySelector("a")?.focus({ preventScroll: true });
+}
+
+function moveDifferent(step) {
+  const all = [...document.querySelectorAll("[data-differs]")], at = all.findIndex((row) => row.classList.contains("chosen"));
+  const next = all[at < 0 ? (step > 0 ? 0 : -1) : at + step];
+  if (next) chooseDifferent(next);
+  else document.querySelector(step > 0 ? "#changed-after" : "#changed-before")?.click();
+}
+
+const differentRow = document.querySelector("table.outputs") && location.hash && document.querySelector(`${location.hash}[data-differs]`);
+if (differentRow) chooseDifferent(differentRow);
+
+// The height of rows changes at once; the server remembers it.
+document.addEventListener("click", (event) => {
+  const choice = event.target.closest(".heights [data-height]");
+  if (!choice || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  document.querySelector("table.outputs").dataset.height = choice.dataset.height;
+  for (const other of document.querySelectorAll(".heights [data-height]")) {
+    other.classList.toggle("on", other === choice);
+    if (other === choice) other.setAttribute("aria-current", "true"); else other.removeAttribute("aria-current");
+  }
+  fetch(choice.href);
+});
+
 // Ticked rows are what the buttons above the list are about.
 function countTicked() {
   const count = document.querySelectorAll("[data-line] input:checked").length;
@@ -163,6 +194,8 @@ document.addEventListener("keydown", (event) => {
     openDialog(event.key === "?" ? "#help" : "#switch");
   } else if (key === "x") {
     tickChosen();
+  } else if ((key === "j" || key === "k") && document.querySelector("table.outputs")) {
+    moveDifferent(key === "j" ? 1 : -1);
   } else if (key === "j" || key === "k") {
     move(key === "j" ? 1 : -1);
   } else if (key === "n" && document.querySelector("#next")) {
