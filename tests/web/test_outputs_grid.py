@@ -89,9 +89,9 @@ def test_rows_are_matched_by_id_and_lone_rows_are_counted(page: Page) -> None:
         [False, True, True],
         [False, False, True],
     ]
-    folders = [page.server.site.library.find(page.run(name)[5:]).folder for name in ("one", "two")]
+    one, two = (page.server.site.library.find(page.run(name)[5:]) for name in ("one", "two"))
     pair = page.data(_address(page, "one", "two"))
-    with run_diff(*folders) as diff:
+    with run_diff(one.folder, two.folder) as diff:
         assert pair["kinds"]["differ"] == diff.changed
         assert pair["kinds"]["lone"] == diff.alone(0) + diff.alone(1)
 

@@ -315,16 +315,10 @@ class RunDiff:
             f"SELECT a.line, {both} FROM judged a "  # noqa: S608 - constant texts
             "LEFT JOIN judged b ON b.place = a.partner WHERE a.side = {0} {1} ORDER BY a.place"
         )
-        for line, *before, judge, row, name, status, score, chosen in self._table.execute(
-            query.format(0, "")
-        ):
-            after = (
-                None if row is None else AlignedOutcome(judge, row, name, (status, score, chosen))
-            )
-            yield line, AlignedOutcome(*before[:3], (before[3], before[4], before[5])), after
+        for line, *values in self._table.execute(query.format(0, "")):
+            yield line, _aligned(values[:6]), None if values[7] is None else _aligned(values[6:])
         for line, *values in self._table.execute(query.format(1, "AND a.partner IS NULL")):
-            lone = AlignedOutcome(*values[:3], (values[3], values[4], values[5]))
-            yield line, None, lone
+            yield line, None, _aligned(values[:6])
 
     def outcomes(self, line: str) -> Iterator[OutcomeCount]:
         """Count how often each outcome in the first run became each outcome in the second.
@@ -404,6 +398,11 @@ class RunDiff:
             values,
         ).fetchone()
         return int(count)
+
+
+def _aligned(values: list[Any]) -> AlignedOutcome:
+    judge, row, name, status, score, chosen = values
+    return AlignedOutcome(judge, row, name, (status, score, chosen))
 
 
 def _cluster_of(row: Pair | LoneRow) -> str:
