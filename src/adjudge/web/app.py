@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import partial
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
-from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Message as Sent
 
 from adjudge.errors import AdjudgeError
 from adjudge.messages import Message
 from adjudge.runs.folder import NoSuchRun
+from adjudge.web.audit import deed_of
 from adjudge.web.guard import LANGUAGE_COOKIE, Guard
 from adjudge.web.names import LANGUAGES
 from adjudge.web.page_registry import pages
+from adjudge.web.roles import changes_something, person_of, refusal, role_of
+from adjudge.web.server_access import SAFE
 from adjudge.web.site import (
     HEIGHT_COOKIE,
     HEIGHTS,
@@ -36,14 +41,7 @@ _REMEMBERED = 365 * 24 * 3600
 def application(site: Site) -> ASGIApp:
     """Build the pages behind their guard."""
     app = Starlette(
-        routes=[
-            Route("/language", partial(_choose, LANGUAGE_COOKIE, LANGUAGES)),
-            Route("/theme", partial(_choose, THEME_COOKIE, THEMES)),
-            Route("/row-height", partial(_choose, HEIGHT_COOKIE, HEIGHTS)),
-            Route("/static/{name:path}", static),
-            # the first that matches answers: ours come before those of installed packages
-            *(route for page in pages() for route in page.routes),
-        ],
+        routes=[_guard_route(route, site) for route in all_routes()],
         exception_handlers={
             AdjudgeError: _explain,
             HTTPException: _refuse,
@@ -53,6 +51,53 @@ def application(site: Site) -> ASGIApp:
     )
     app.state.site = site
     return Guard(app, site.access)
+
+
+def all_routes() -> list[BaseRoute]:
+    """Return every route, in the order in which they are tried."""
+    return [
+        Route("/language", partial(_choose, LANGUAGE_COOKIE, LANGUAGES)),
+        Route("/theme", partial(_choose, THEME_COOKIE, THEMES)),
+        Route("/row-height", partial(_choose, HEIGHT_COOKIE, HEIGHTS)),
+        Route("/static/{name:path}", static),
+        # the first that matches answers: ours come before those of installed packages
+        *(route for page in pages() for route in page.routes),
+    ]
+
+
+def _guard_route(route: BaseRoute, site: Site) -> BaseRoute:
+    """Return a copy of the route that checks the role, and writes the audit log."""
+    # plugins are checked for it when they are loaded
+    assert isinstance(route, Route)
+    role, answer, guarded = role_of(route), route.app, copy(route)
+
+    async def check(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        person = person_of(request)
+        if not person.may(role):
+            raise HTTPException(403, refusal(person, role))
+        if site.audit is None:
+            await answer(scope, receive, send)
+            return
+        is_change = scope["method"] not in SAFE and changes_something(route)
+        if is_change:
+            site.audit.check()
+        status = 0
+
+        async def watch(sent: Sent) -> None:
+            nonlocal status
+            status = sent.get("status", status)
+            await send(sent)
+
+        try:
+            await answer(scope, receive, watch)
+        finally:
+            what, details = deed_of(request) or (f"{scope['method']} {scope['path']}", {})
+            if is_change or details:
+                site.audit.write(what, {**details, "status": status}, person)
+
+    guarded.app = check
+    return guarded
 
 
 def static(request: Request) -> Response:

@@ -23,6 +23,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from adjudge.messages import Message, render
 from adjudge.web.opener import page_leading_to
+from adjudge.web.proxy import Refused, Sharing
+from adjudge.web.roles import OWNER, PERSON, Person
 from adjudge.web.server_access import (
     CLOSED,
     HARDENING,
@@ -48,13 +50,25 @@ _FIXED = {
 class Access(ServerAccess):
     """The address and secrets of the server for pages."""
 
+    sharing: Sharing | None = None
+    """How a proxy lets several people in; None if the page is its owner's alone."""
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The Host headers that are accepted."""
+        return self.sharing.hosts if self.sharing else super().hosts
+
     @property
     def origins(self) -> tuple[str, ...]:
         """The Origin headers of our own pages."""
+        if self.sharing:
+            return (self.sharing.origin,)
         return tuple(f"http://{host}" for host in self.hosts)
 
     @property
     def url(self) -> str:
+        if self.sharing:
+            return f"{self.sharing.origin}/"
         return f"http://127.0.0.1:{self.port}/?token={self.token}"
 
     @property
@@ -82,7 +96,11 @@ class Access(ServerAccess):
     @property
     def form_token(self) -> str:
         """The secret that our pages send with changes. The token itself is not in any page."""
-        return self._made_for("form")
+        return self.form_token_of(OWNER)
+
+    def form_token_of(self, person: Person) -> str:
+        """Return the form token of one person, so that nobody can use that of another."""
+        return self._made_for(f"form {person.user}" if person.user else "form")
 
     def _made_for(self, purpose: str) -> str:
         return hmac.new(self.token.encode(), purpose.encode(), hashlib.sha256).hexdigest()
@@ -99,9 +117,10 @@ class Access(ServerAccess):
         """
         return any(is_secret(candidate, self.session) for candidate in values)
 
-    def knows_form(self, token: str | None) -> bool:
-        """Return True if this token allows a change."""
-        return self.knows(token) or is_secret(token, self.form_token)
+    def knows_form(self, token: str | None, person: Person) -> bool:
+        """Return True if this token allows a person's change."""
+        is_owners = self.sharing is None and self.knows(token)
+        return is_owners or is_secret(token, self.form_token_of(person))
 
 
 def policy(nonce: str) -> str:
@@ -128,11 +147,15 @@ class Guard:
             return
         # allows the page's own inline scripts, for this answer only
         nonce = secrets.token_urlsafe(16)
-        scope.setdefault("state", {})["nonce"] = nonce
-        scope["root_path"] = (
-            self._access.place if self._access.is_below_place(scope["path"]) else ""
-        )
-        answer = self._refusal(scope) or self._start_session(scope)
+        state = scope.setdefault("state", {})
+        state |= {"nonce": nonce, "person": OWNER}
+        is_shared = self._access.sharing is not None
+        is_below = not is_shared and self._access.is_below_place(scope["path"])
+        scope["root_path"] = self._access.place if is_below else ""
+        answer = self._refusal(scope)
+        if answer is None and not is_shared:
+            answer = self._start_session(scope)
+        PERSON.set(state["person"])
         await (answer or self._app)(
             scope,
             receive,
@@ -147,30 +170,37 @@ class Guard:
         """Return the response that refuses a request; None if it may pass."""
         headers, access = Headers(scope=scope), self._access
         # first, before anything in the request is trusted
-        if has_two_lengths(headers):
-            return PlainTextResponse(
-                "the request says in two ways how long its body is", 400, CLOSED
-            )
-        if is_too_long(scope):
-            return PlainTextResponse("the address is too long", 414)
-        if headers.get("host", "").lower() not in access.hosts:
+        if answer := _malformed(scope, headers) or self._set_person(scope, headers):
+            return answer
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or hosts[0].lower() not in access.hosts:
             return PlainTextResponse(
                 "this name is not served here: use the address that adjudge view printed", 421
             )
-        if scope["method"] not in SAFE and not self._is_ours(headers):
+        if scope["method"] not in SAFE and not self._is_ours(headers, scope["state"]["person"]):
             return PlainTextResponse("only the page itself may change something: reload it", 403)
-        if not self._is_known(scope, headers):
+        if not access.sharing and not self._is_known(scope, headers):
             return _stray(scope, headers)
         return None
 
-    def _is_ours(self, headers: Headers) -> bool:
+    def _set_person(self, scope: Scope, headers: Headers) -> Response | None:
+        """Set who sent the request, as the proxy of a shared page says, or refuse it."""
+        if self._access.sharing:
+            try:
+                scope["state"]["person"] = self._access.sharing.identify(scope)
+            except Refused as refused:
+                text = render(refused.message, _language(headers))
+                return PlainTextResponse(text, refused.status)
+        return None
+
+    def _is_ours(self, headers: Headers, person: Person) -> bool:
         origin = headers.get("origin")
         same = (
             origin.lower() in self._access.origins
             if origin
             else headers.get("sec-fetch-site") == "same-origin"
         )
-        return same and self._access.knows_form(headers.get(TOKEN_HEADER))
+        return same and self._access.knows_form(headers.get(TOKEN_HEADER), person)
 
     def _is_known(self, scope: Scope, headers: Headers) -> bool:
         access = self._access
@@ -224,6 +254,18 @@ def _cookies(headers: Headers, name: str) -> list[str]:
     return [value.strip() for key, _, value in pairs if key.strip() == name]
 
 
+def _malformed(scope: Scope, headers: Headers) -> Response | None:
+    if has_two_lengths(headers):
+        return PlainTextResponse("the request says in two ways how long its body is", 400, CLOSED)
+    if is_too_long(scope):
+        return PlainTextResponse("the address is too long", 414)
+    return None
+
+
+def _language(headers: Headers) -> str:
+    return "ru" if "ru" in _cookies(headers, LANGUAGE_COOKIE) else "en"
+
+
 def _stray(scope: Scope, headers: Headers) -> Response:
     """Answer an address outside of ``Access.place``, or one of an earlier server on this port.
 
@@ -232,7 +274,7 @@ def _stray(scope: Scope, headers: Headers) -> Response:
     text = "open the address that adjudge view printed, with its token"
     if scope["method"] != "GET" or "text/html" not in headers.get("accept", ""):
         return PlainTextResponse(text, 403)
-    language = "ru" if "ru" in _cookies(headers, LANGUAGE_COOKIE) else "en"
+    language = _language(headers)
     texts = {
         "title": Message("This address does not open the page"),
         "said": Message("To get in, open the address that adjudge view printed, with its token."),

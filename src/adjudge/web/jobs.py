@@ -150,7 +150,7 @@ class Jobs:
                     "{most} runs are under way: wait for one of them, or stop it",
                     most=_MOST_AT_ONCE,
                 )
-            spent_before, share = dollars_in(folder), self._spending.set_aside(usd)
+            spent_before, share = dollars_in(folder), self._spending.set_aside(usd, folder.name)
             output = TemporaryFile()  # noqa: SIM115 - it is closed when the job has ended
             # the limit of a run counts from its beginning, so what was spent before is added
             command = [*_WORKER, *words, "--max-usd", f"{spent_before + usd:.6f}"]

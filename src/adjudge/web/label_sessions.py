@@ -22,6 +22,7 @@ from adjudge.trust.labels.session import (
 )
 from adjudge.trust.labels.store import LabelStore
 from adjudge.web.library import RunPlace, file_version
+from adjudge.web.roles import PERSON
 
 _MOST = 50
 """Sessions that are kept open. An older one begins again when it is needed, which loses nothing."""
@@ -32,7 +33,8 @@ class LabelSessions:
 
     def __init__(self) -> None:
         self._open: dict[tuple[str, str | None, Annotator], Labelling] = {}
-        self._seen: dict[str, set[int]] = {}
+        self._seen: dict[tuple[str, str], set[int]] = {}
+        """The rows of a run whose verdicts a person has seen."""
         self._drawn: dict[tuple[str, str, Queue, int, str], tuple[Hashable, DrawnRows]] = {}
         """The rows of a queue, and of which ledger: the same for all annotators."""
         self._last: dict[tuple[str, str | None, Annotator], ShownRow] = {}
@@ -88,12 +90,14 @@ class LabelSessions:
         return self._last.get((place.id, criteria, who))
 
     def mark_seen(self, place: RunPlace, row: int) -> None:
-        """Note that the judge's verdict on a row was shown."""
-        self._seen.setdefault(place.id, set()).add(row)
+        """Note that the judge's verdict on a row was shown to whoever sent the request."""
+        self._seen.setdefault((place.id, PERSON.get().user), set()).add(row)
 
     def seen_rows(self, place: RunPlace) -> set[int]:
-        """Return the rows whose verdicts were shown since the server started."""
-        return self._seen.get(place.id, set())
+        """Return the rows whose verdicts were shown to whoever sent the request, since the server
+        started.
+        """
+        return self._seen.get((place.id, PERSON.get().user), set())
 
 
 def _leave_latest(sessions: dict[Any, Any]) -> None:

@@ -1,16 +1,19 @@
-"""The server of the pages: on this machine alone, until Ctrl-C."""
+"""The server of the pages: on this machine alone or behind a proxy, until Ctrl-C."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypedDict
 
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.web.app import application
+from adjudge.web.audit import AuditLog
 from adjudge.web.guard import Access
 from adjudge.web.library import Library
-from adjudge.web.loopback import Listening
+from adjudge.web.loopback import LOOPBACK, Listening
+from adjudge.web.proxy import Sharing
 from adjudge.web.site import Site, compile_template, templates
 from adjudge.web.spending import DEFAULT_USD, Spending
 
@@ -24,6 +27,14 @@ _QUIET, _LONG_QUIET = 0.1, 1.0
 """Seconds without a request, after which the templates of these pages are compiled, and then all
 others: before they are needed, and not while a reader waits.
 """
+
+
+class SharingOptions(TypedDict, total=False):
+    """What a shared page needs besides the options of every page."""
+
+    sharing: Sharing
+    address: str
+    audit: AuditLog
 
 
 class PageServer:
@@ -42,9 +53,12 @@ class PageServer:
         models: Sequence[str] = (),
         prices: PriceTable | None = None,
         home: Path | None = None,
+        sharing: Sharing | None = None,
+        address: str = LOOPBACK,
+        audit: AuditLog | None = None,
     ) -> None:
-        self._listening = Listening(port)
-        self.access = Access(self._listening.port)
+        self._listening = Listening(port, address)
+        self.access = Access(self._listening.port, sharing=sharing)
         self.site = Site(
             self.access,
             Library(root, read_only=read_only),
@@ -52,6 +66,7 @@ class PageServer:
             spending=Spending(max_usd, prices),
             home=(home or Path.cwd()).resolve(),
             models=tuple(models),
+            audit=audit,
             is_leaving=lambda: self._listening.is_stopping,
         )
 

@@ -27,7 +27,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.domain.json_types import JsonObject, JsonValue
 from adjudge.core.gateway.opener import default_model
 from adjudge.errors import SetupError
 from adjudge.messages import Message, plural, render, term
@@ -50,6 +50,7 @@ from adjudge.runs.view.plots import (
     step_class,
 )
 from adjudge.runs.view.timeline import Moment, timeline
+from adjudge.web.audit import AuditLog
 from adjudge.web.forms import counted_rows
 from adjudge.web.guard import LANGUAGE_COOKIE, Access
 from adjudge.web.jobs import Jobs
@@ -65,7 +66,8 @@ from adjudge.web.page_registry import (
     pages,
     row_parts,
 )
-from adjudge.web.spending import Spending
+from adjudge.web.roles import ROLE_TITLES, Role, person_of
+from adjudge.web.spending import Share, Spending
 
 _LOG = logging.getLogger("adjudge.web")
 T = TypeVar("T")
@@ -149,10 +151,14 @@ class Site:
     """Models that were named on the command line."""
     answered: float = 0.0
     """Time of the last answer, by the monotonic clock."""
+    audit: AuditLog | None = None
+    """Of a shared page."""
     is_leaving: Callable[[], bool] = lambda: False
     """Returns True if the server is about to end: pages that follow something stop then."""
 
     def __post_init__(self) -> None:
+        if self.audit:
+            self.spending.tell = self._tell_spent
         self.jobs = Jobs(self.spending, self.home)
         """The runs that were started here."""
         self._singletons: dict[type, object] = {}
@@ -202,6 +208,15 @@ class Site:
         choice = request.cookies.get(LANGUAGE_COOKIE)
         return choice if choice in LANGUAGES else self.language
 
+    def may(self, request: Request, role: Role) -> bool:
+        """Return True if who sent a request may do what needs this role, on this page."""
+        return person_of(request).may(role) and (role == "read" or not self.read_only)
+
+    def _tell_spent(self, share: Share, usd: float) -> None:
+        if self.audit:
+            details: dict[str, JsonValue] = {"usd": round(usd, 6), "for": share.purpose}
+            self.audit.write("money was spent", details, share.person)
+
     def refuse_read_only(self, why: Message) -> None:
         """Raise an HTTPException if the server is read-only."""
         if self.read_only:
@@ -237,7 +252,7 @@ class Site:
         ``drawn``: variables for the template only, such as charts and the record shown.
         """
         self.answered = time.monotonic()
-        language = self.language_of(request)
+        language, person = self.language_of(request), person_of(request)
         if wants_json(request):
             text = json.dumps(_render_messages(data, language), ensure_ascii=False, default=str)
             return Response(_bytes(text), status, media_type="application/json")
@@ -250,8 +265,12 @@ class Site:
                 here=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
                 root=request.scope["root_path"],
                 nonce=request.state.nonce,
-                form_token=self.access.form_token,
+                form_token=self.access.form_token_of(person),
+                person=person if person.user else None,
+                role_title=ROLE_TITLES[person.role],
                 read_only=self.read_only,
+                may_label=self.may(request, "label"),
+                may_spend=self.may(request, "spend"),
                 theme=theme_of(request),
                 here_is=_section(request),
             )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.errors import BudgetSpent, SetupError
+from adjudge.web.roles import PERSON, Person
 
 DEFAULT_USD = 1.0
 
@@ -14,8 +15,11 @@ DEFAULT_USD = 1.0
 class Share:
     """A reserved part of the budget, settled once with the actual cost."""
 
-    def __init__(self, spending: Spending, usd: float) -> None:
+    def __init__(self, spending: Spending, usd: float, purpose: str) -> None:
         self.usd = usd
+        self.purpose = purpose
+        self.person: Person = PERSON.get()
+        """Who asked for it."""
         self.prices = spending.prices
         self._spending = spending
 
@@ -33,6 +37,8 @@ class Spending:
         self._spent = 0.0
         # shares that were set aside and not settled yet
         self._open: set[Share] = set()
+        self.tell: Callable[[Share, float], None] = lambda share, usd: None  # noqa: ARG005
+        """Called with every share that cost something, and its cost."""
         self._lock = threading.Lock()
 
     @property
@@ -45,8 +51,10 @@ class Spending:
         with self._lock:
             return self._remaining()
 
-    def set_aside(self, usd: float | None = None) -> Share:
+    def set_aside(self, usd: float | None = None, purpose: str = "") -> Share:
         """Reserve a part of the remaining budget, by default all of it.
+
+        ``purpose``: what it is for, as the audit log names it.
 
         Raises BudgetSpent if less is left.
         """
@@ -60,7 +68,7 @@ class Spending:
                     left=remaining,
                     max_usd=self.max_usd,
                 )
-            share = Share(self, remaining if usd is None else usd)
+            share = Share(self, remaining if usd is None else usd, purpose)
             self._open.add(share)
             return share
 
@@ -70,9 +78,12 @@ class Spending:
         """
         with self._lock:
             # a second call for the same share does nothing
-            if share in self._open:
+            is_open = share in self._open
+            if is_open:
                 self._open.remove(share)
                 self._spent += max(0.0, spent)
+        if is_open and spent > 0:
+            self.tell(share, spent)
 
     def _remaining(self) -> float:
         return max(0.0, self.max_usd - self._spent - sum(share.usd for share in self._open))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import webbrowser
 from contextlib import suppress
 from importlib.util import find_spec
@@ -20,7 +21,7 @@ from adjudge.runs.cli.output import echo, language, typed_language
 from adjudge.runs.results.exit_code import ExitCode
 
 if TYPE_CHECKING:
-    from adjudge.web.server import PageServer
+    from adjudge.web.server import PageServer, SharingOptions
 
 _USUAL = Path("runs")
 """Default folder of runs; it may not exist before the first run."""
@@ -53,6 +54,38 @@ class ViewOptions:
         default=1.0,
         help="What the page may spend while it is open.",
     )
+    trust_header: str | None = option(
+        "--trust-header",
+        metavar="NAME",
+        help="Share the page behind a reverse proxy that authenticates: the header in which it "
+        "names the user. Needs the next three options.",
+    )
+    trusted_proxy: tuple[str, ...] = option(
+        "--trusted-proxy",
+        metavar="ADDRESS[/BITS]",
+        multiple=True,
+        help="The address or network of the proxy, the only one that may connect; repeatable.",
+    )
+    public_origin: str | None = option(
+        "--public-origin",
+        metavar="ADDRESS",
+        help="The page's address in browsers, such as https://judge.example.com.",
+    )
+    users: Path | None = option(
+        "--users",
+        type=PATH,
+        help="A YAML file that gives each user a role: read, label or spend.",
+    )
+    listen: str | None = option(
+        "--listen",
+        metavar="ADDRESS",
+        help="With --trust-header: the address to listen on; 127.0.0.1 by default.",
+    )
+    audit_log: Path | None = option(
+        "--audit-log",
+        type=PATH,
+        help="With --trust-header: the file for who changed what; .adjudge/audit.jsonl by default.",
+    )
     export: Path | None = option(
         "--export",
         type=PATH,
@@ -78,8 +111,8 @@ def view(options: ViewOptions) -> int:
     """Look at runs in a browser: every row with its votes, labelling, comparison of two runs, how
     far to trust them.
 
-    Only this machine can reach the page, and only who has the address with its token. Ctrl-C ends
-    it.
+    Only this machine can reach the page, and only who has the address with its token. With
+    --trust-header, a reverse proxy lets others in. Ctrl-C ends it.
     """
     if missing := [name for name in _NEEDED if find_spec(name) is None]:
         raise SetupError(
@@ -91,6 +124,22 @@ def view(options: ViewOptions) -> int:
             "{folder} is not a folder: give a run folder, or a folder that contains runs",
             folder=folder,
         )
+    sharing_options = (
+        options.trusted_proxy,
+        options.public_origin,
+        options.users,
+        options.listen,
+        options.audit_log,
+    )
+    if any(sharing_options) and options.trust_header is None:
+        raise UsageError(
+            Message(
+                "--trusted-proxy, --public-origin, --users, --listen and --audit-log need "
+                "--trust-header NAME"
+            )
+        )
+    if options.export is not None and options.trust_header is not None:
+        raise UsageError(Message("--export writes a copy and ends: leave --trust-header out"))
     if options.export is not None:
         return _export(options, options.export)
     if options.run or options.with_prompts or options.most_rows:
@@ -154,13 +203,41 @@ def _serve(options: ViewOptions) -> int:
         models=options.model,
         # a page that judges nothing needs nothing of the project
         prices=None if options.read_only else price_table(),
+        **_sharing(options),
     )
     with suppress(KeyboardInterrupt):  # that is how it ends
-        if options.no_open:
+        if options.no_open or options.trust_header is not None:
             server.serve(click.echo)
         else:
             _serve_and_open(server)
     return ExitCode.OK
+
+
+def _sharing(options: ViewOptions) -> SharingOptions:
+    """Return how the page is shared; nothing if it is not."""
+    from adjudge.web.audit import AuditLog
+    from adjudge.web.home import make_folder
+    from adjudge.web.loopback import LOOPBACK
+    from adjudge.web.proxy import SECRET_VARIABLE, make_sharing
+
+    if options.trust_header is None:
+        return {}
+    if not options.trusted_proxy or options.public_origin is None or options.users is None:
+        raise UsageError(
+            Message(
+                "--trust-header needs --trusted-proxy ADDRESS, --public-origin ADDRESS and "
+                "--users FILE: without them anybody could send the header"
+            )
+        )
+    sharing = make_sharing(
+        options.trust_header,
+        options.trusted_proxy,
+        options.public_origin,
+        options.users,
+        os.environ.get(SECRET_VARIABLE, ""),
+    )
+    file = options.audit_log or make_folder(Path.cwd(), ".adjudge") / "audit.jsonl"
+    return {"sharing": sharing, "address": options.listen or LOOPBACK, "audit": AuditLog(file)}
 
 
 def _serve_and_open(server: PageServer) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from adjudge.core.aio.files import write_new
 from adjudge.core.catalog.criteria_file import as_file
@@ -48,6 +47,7 @@ from adjudge.messages import Joined, Message, join
 from adjudge.runs.case_file import TestCase, dump_yaml, parse_case
 from adjudge.web.forms import whole
 from adjudge.web.home import make_folder
+from adjudge.web.roles import RoleRoute
 from adjudge.web.site import address_of, lead_to, site_of
 
 BROUGHT = Message("what was brought in")
@@ -256,10 +256,18 @@ def show_case(request: Request) -> Response:
 
 
 ROUTES = (
-    Route("/playground/save", accept_form(save), methods=["POST"]),
-    Route("/playground/save-criteria", accept_form(save_criteria), methods=["POST"]),
-    Route("/playground/export", accept_form(export), methods=["POST"]),
-    Route("/playground/import", accept_form(bring_in), methods=["POST"]),
-    Route("/playground/case/{name}", show_case),
-    Route("/playground/case/{name}/delete", accept_form(delete), methods=["POST"]),
+    RoleRoute("/playground/save", accept_form(save), methods=["POST"], role="spend"),
+    RoleRoute(
+        "/playground/save-criteria", accept_form(save_criteria), methods=["POST"], role="spend"
+    ),
+    RoleRoute(
+        "/playground/export", accept_form(export), methods=["POST"], role="spend", changes=False
+    ),
+    RoleRoute(
+        "/playground/import", accept_form(bring_in), methods=["POST"], role="spend", changes=False
+    ),
+    RoleRoute("/playground/case/{name}", show_case, role="spend"),
+    RoleRoute(
+        "/playground/case/{name}/delete", accept_form(delete), methods=["POST"], role="spend"
+    ),
 )

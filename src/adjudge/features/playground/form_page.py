@@ -11,7 +11,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
 
 from adjudge.core.catalog import criteria as catalog
 from adjudge.core.catalog.lint import lint
@@ -33,6 +32,7 @@ from adjudge.runs.case_file import TestCase
 from adjudge.runs.project import ModelEntry
 from adjudge.web.forms import fields_of, rows_in, rows_text, whole
 from adjudge.web.plan import find_ready_made
+from adjudge.web.roles import RoleRoute
 from adjudge.web.site import Site, site_of, wants_json
 
 LARGEST_FORM = 4_000_000
@@ -400,13 +400,27 @@ async def _events(trial: Trial, is_leaving: Callable[[], bool]) -> AsyncIterator
 
 
 ROUTES = (
-    Route("/playground", show),
-    Route("/playground/edit", accept_form(edit), methods=["POST"]),
-    Route("/playground/beside", accept_form(judge_beside), methods=["POST"]),
-    Route("/playground/check", accept_form(check), methods=["POST"]),
-    Route("/playground/judge", accept_form(judge), methods=["POST"]),
-    Route("/playground/trial/{trial}", show_trial),
-    Route("/playground/trial/{trial}", accept_form(look), methods=["POST"]),
-    Route("/playground/trial/{trial}/events", follow),
-    Route("/playground/trial/{trial}/stop", accept_form(stop), methods=["POST"]),
+    RoleRoute("/playground", show, role="spend"),
+    RoleRoute("/playground/edit", accept_form(edit), methods=["POST"], role="spend", changes=False),
+    RoleRoute(
+        "/playground/beside",
+        accept_form(judge_beside),
+        methods=["POST"],
+        role="spend",
+        changes=False,
+    ),
+    RoleRoute(
+        "/playground/check", accept_form(check), methods=["POST"], role="spend", changes=False
+    ),
+    RoleRoute("/playground/judge", accept_form(judge), methods=["POST"], role="spend"),
+    RoleRoute("/playground/trial/{trial}", show_trial, role="spend"),
+    RoleRoute(
+        "/playground/trial/{trial}",
+        accept_form(look),
+        methods=["POST"],
+        role="spend",
+        changes=False,
+    ),
+    RoleRoute("/playground/trial/{trial}/events", follow, role="spend"),
+    RoleRoute("/playground/trial/{trial}/stop", accept_form(stop), methods=["POST"], role="spend"),
 )

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from adjudge.core.domain.vote import Ballot
 from adjudge.core.engine.ask import prompt_for
@@ -23,6 +22,7 @@ from adjudge.messages import Message
 from adjudge.runs.case_file import TestCase
 from adjudge.runs.plan import resolve
 from adjudge.runs.project import ModelEntry
+from adjudge.web.roles import RoleRoute
 from adjudge.web.site import site_of
 
 _NOTHING = Message("there is nothing to judge: write a text into an instance")
@@ -59,4 +59,8 @@ def _first_ballot(case: TestCase, models: Sequence[ModelEntry]) -> Ballot:
     raise SetupError(_NOTHING)
 
 
-ROUTES = (Route("/playground/prompt", accept_form(preview), methods=["POST"]),)
+ROUTES = (
+    RoleRoute(
+        "/playground/prompt", accept_form(preview), methods=["POST"], role="spend", changes=False
+    ),
+)

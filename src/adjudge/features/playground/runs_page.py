@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from adjudge.features.playground.draft import MOST_ROWS, Draft
 from adjudge.features.playground.form_page import Form, accept_form, models_of, trial_answer
 from adjudge.features.playground.run_rows import rows_to_try
 from adjudge.features.playground.trial import trials_of
 from adjudge.web.forms import row_count
+from adjudge.web.roles import RoleRoute
 from adjudge.web.site import site_of
 
 _FEW = 0.1
@@ -30,4 +30,4 @@ def try_rows(request: Request, form: Form) -> Response:
     return trial_answer(request, trial)
 
 
-ROUTES = (Route("/playground/try", accept_form(try_rows), methods=["POST"]),)
+ROUTES = (RoleRoute("/playground/try", accept_form(try_rows), methods=["POST"], role="spend"),)

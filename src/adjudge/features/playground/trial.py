@@ -41,6 +41,7 @@ _OUTCOMES = {
 }
 _RISK = 0.05
 """Probability that simultaneous intervals fail."""
+_PURPOSE = "the playground"
 _ROOM = 2.0
 """Factor between the estimate and the amount set aside."""
 
@@ -462,10 +463,12 @@ class Trials:
     def _room(self, case: TestCase, models: Sequence[ModelEntry]) -> Share:
         """Reserve the trial's likely cost, so that two trials do not spend the same money."""
         if self._spending.is_free(entry.model for entry in models):
-            return self._spending.set_aside(0.0)
+            return self._spending.set_aside(0.0, _PURPOSE)
         likely = estimate_of(case, models, self._spending.prices).usd[1]
         # A tenth of a cent on top, so that an estimate of 0 still allows a call.
-        return self._spending.set_aside(min(self._spending.remaining, _ROOM * likely + 0.001))
+        return self._spending.set_aside(
+            min(self._spending.remaining, _ROOM * likely + 0.001), _PURPOSE
+        )
 
 
 def trials_of(site: Site) -> Trials:

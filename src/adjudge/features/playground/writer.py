@@ -74,7 +74,7 @@ class WritingDesk:
     @contextmanager
     def pay(self) -> Iterator[None]:
         """Pay every request made inside the block from the page's budget."""
-        share = self.spending.set_aside(min(_MOST_USD, self.spending.remaining))
+        share = self.spending.set_aside(min(_MOST_USD, self.spending.remaining), "the playground")
         budget = OpenBudget(Budget(max_usd=share.usd), share.prices)
         try:
             with calling(budget):

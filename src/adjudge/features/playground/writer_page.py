@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from adjudge.core.catalog.criteria_file import as_file
 from adjudge.core.prompts.case_writing import DATA_LENGTHS, DATA_TASKS, TEXT_ACTIONS, DataStyle
@@ -27,6 +26,7 @@ from adjudge.features.playground.writer import (
 )
 from adjudge.runs.case_file import TestCase, dump_yaml
 from adjudge.web.forms import whole
+from adjudge.web.roles import RoleRoute
 from adjudge.web.site import Site, site_of
 from adjudge.web.text_differences import line_difference, word_difference
 
@@ -149,8 +149,15 @@ def _desk(site: Site, form: Form, case: TestCase) -> WritingDesk:
 
 
 ROUTES = (
-    Route("/playground/trial/{trial}/improve", accept_form(improve_criteria), methods=["POST"]),
-    Route("/playground/trial/{trial}/fix", accept_form(fix_text), methods=["POST"]),
-    Route("/playground/rewrite", accept_form(rewrite), methods=["POST"]),
-    Route("/playground/data", accept_form(make_data), methods=["POST"]),
+    RoleRoute(
+        "/playground/trial/{trial}/improve",
+        accept_form(improve_criteria),
+        methods=["POST"],
+        role="spend",
+    ),
+    RoleRoute(
+        "/playground/trial/{trial}/fix", accept_form(fix_text), methods=["POST"], role="spend"
+    ),
+    RoleRoute("/playground/rewrite", accept_form(rewrite), methods=["POST"], role="spend"),
+    RoleRoute("/playground/data", accept_form(make_data), methods=["POST"], role="spend"),
 )

@@ -16,6 +16,7 @@ from adjudge.messages import Message
 from adjudge.web.forms import with_form
 from adjudge.web.home import FoundFile, data_files, find_file
 from adjudge.web.page import NavigationLink, Page
+from adjudge.web.roles import RoleRoute
 from adjudge.web.site import Site, site_of
 
 _MOST_ROWS = 200
@@ -127,7 +128,7 @@ PAGE = Page(
     routes=(
         Route("/rubrics", show_files),
         Route("/rubrics-file", show_rows),
-        Route("/rubrics-file", with_form(keep), methods=["POST"]),
+        RoleRoute("/rubrics-file", with_form(keep), methods=["POST"], role="label"),
     ),
     link=NavigationLink("/rubrics", Message("Rubrics")),
     package="adjudge.features.rubrics",

@@ -5,22 +5,31 @@ from __future__ import annotations
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from adjudge.trust.labels.people import Assignment, People
 from adjudge.trust.labels.scales import label_scale
 from adjudge.trust.labels.session import assign_rows
 from adjudge.web.annotators import assigned_rows
+from adjudge.web.audit import note
 from adjudge.web.forms import whole, with_form
 from adjudge.web.page import Page
 from adjudge.web.pages.label import labelled_run, read_queue
+from adjudge.web.roles import RoleRoute
 from adjudge.web.site import site_of
 
 
 def keep(request: Request, form: QueryParams) -> Response:
     place = labelled_run(request)
     criteria = label_scale(place.folder, form.get("criteria") or None).name
-    if form.get("do") == "unassign":
+    is_removed = form.get("do") == "unassign"
+    note(
+        request,
+        "an assignment of rows was removed" if is_removed else "rows were assigned",
+        run=place.name,
+        criteria=criteria,
+        people=form.get("people", ""),
+    )
+    if is_removed:
         People(place.folder).unassign(criteria)
     else:
         names = (" ".join(line.split()) for line in form.get("people", "").splitlines())
@@ -39,5 +48,6 @@ def keep(request: Request, form: QueryParams) -> Response:
 
 
 PAGE = Page(
-    name="assign", routes=(Route("/run/{run}/label/assign", with_form(keep), methods=["POST"]),)
+    name="assign",
+    routes=(RoleRoute("/run/{run}/label/assign", with_form(keep), methods=["POST"], role="spend"),),
 )

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from adjudge.web.audit import note
 from adjudge.web.library import RunPlace
 from adjudge.web.page import Page
 from adjudge.web.run_copy import CopySettings, choose_runs, expected_size, size_text, zip_copy
@@ -35,8 +36,9 @@ def show(request: Request) -> Response:
 
 def download(request: Request) -> Response:
     """Send the copy as a .zip file."""
-    site = site_of(request)
-    file = zip_copy(site.library, _places(request), _settings(site, request))
+    site, places = site_of(request), _places(request)
+    note(request, "a copy was downloaded", runs=[place.name for place in places])
+    file = zip_copy(site.library, places, _settings(site, request))
     return StreamingResponse(
         _chunks(file),
         media_type="application/zip",

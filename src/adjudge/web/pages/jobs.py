@@ -14,12 +14,14 @@ from starlette.routing import Route
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.ledger.file import holds_run
 from adjudge.runs.folder import spent_in
+from adjudge.web.audit import note
 from adjudge.web.forms import with_form
 from adjudge.web.gates import gates_data
 from adjudge.web.jobs import Job
 from adjudge.web.library import RunPlace
 from adjudge.web.page import Page
 from adjudge.web.pages.start import JUDGES_NOTHING, dollars, lead_to_job
+from adjudge.web.roles import RoleRoute
 from adjudge.web.site import Site, place_of, site_of
 
 
@@ -36,6 +38,7 @@ def stop(request: Request) -> Response:
     site = site_of(request)
     site.refuse_read_only(JUDGES_NOTHING)
     job = site.jobs.find(request.path_params["job"])
+    note(request, "a run was stopped", run=job.folder.name)
     job.stop()
     return site.answer(request, "job_part.html.jinja", {"job": job_data(site, job)})
 
@@ -45,7 +48,9 @@ def resume(request: Request, form: QueryParams) -> Response:
     site, place = site_of(request), place_of(request)
     site.refuse_read_only(JUDGES_NOTHING)
     words, language = ["resume", str(place.folder), "--"], site.language_of(request)
-    job = site.jobs.start(words, place.folder, dollars(form, site), language=language)
+    usd = dollars(form, site)
+    note(request, "a run was resumed", run=place.name, max_usd=usd)
+    job = site.jobs.start(words, place.folder, usd, language=language)
     return lead_to_job(request, job)
 
 
@@ -101,7 +106,7 @@ PAGE = Page(
     name="jobs",
     routes=(
         Route("/jobs/{job}", show),
-        Route("/jobs/{job}/stop", stop, methods=["POST"]),
-        Route("/run/{run}/resume", with_form(resume), methods=["POST"]),
+        RoleRoute("/jobs/{job}/stop", stop, methods=["POST"], role="spend"),
+        RoleRoute("/run/{run}/resume", with_form(resume), methods=["POST"], role="spend"),
     ),
 )

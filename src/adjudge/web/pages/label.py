@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
 from starlette.datastructures import QueryParams
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from adjudge.core.domain.instance import STEPS
 from adjudge.core.domain.json_types import JsonDict
@@ -26,11 +26,13 @@ from adjudge.trust.labels.queue import FIRST, QUEUES, Queue, is_drawn
 from adjudge.trust.labels.scales import keys_of, label_scales, read_fields
 from adjudge.trust.labels.session import Annotator, Labelling, ShownRow
 from adjudge.web.annotators import assigned_rows
+from adjudge.web.audit import note
 from adjudge.web.forms import row_count, rows_in, whole, with_form
 from adjudge.web.library import RunPlace
 from adjudge.web.page import Page
 from adjudge.web.page_registry import row_parts
 from adjudge.web.pages.row import LONGEST, quoted_in, text_data
+from adjudge.web.roles import RoleRoute, person_of
 from adjudge.web.site import Site, asked_for, place_of, site_of
 
 ANNOTATOR_COOKIE = "adjudge_annotator"
@@ -69,14 +71,14 @@ def show(request: Request) -> Response:
         "drawn_queues": [name for name in QUEUES if is_drawn(name)],
     }
     if query.get("annotator"):
-        desk = _desk(place, query)
+        desk = _desk(request, place)
         if not site.sessions.is_open(*desk) and site.must_wait(request, place, "label"):
             heading = {"title": place.name, "run": data["run"], "at": "label"}
             return site.answer_first(request, heading)
         with site.sessions.lock(place):
             data |= _work_data(request, desk, site.sessions.work(*desk))
     answer = site.answer(request, "label.html.jinja", data)
-    if query.get("annotator"):
+    if query.get("annotator") and not person_of(request).user:
         answer.set_cookie(
             ANNOTATOR_COOKIE,
             query["annotator"].encode().hex(),
@@ -90,10 +92,21 @@ def show(request: Request) -> Response:
 def keep(request: Request, form: QueryParams) -> Response:
     """Handle a key press. The label is on disk before the next row is shown."""
     site, place, query = site_of(request), labelled_run(request), request.query_params
-    desk = _desk(place, query)
+    desk = _desk(request, place)
     with site.sessions.lock(place):
         work = site.sessions.work(*desk)
         reply = _act(site, desk, work, form)
+        note(
+            request,
+            "a row was labelled",
+            run=place.name,
+            criteria=desk.criteria,
+            annotator=desk.who.name,
+            row=form.get("row", ""),
+            did=form.get("do") or "answer",
+            answer=form.get("choice", ""),
+            reply=str(reply),
+        )
         data = {
             "run": place.link,
             "asked": dict(query),
@@ -118,21 +131,21 @@ def _act(site: Site, desk: _Desk, work: Labelling, form: QueryParams) -> Message
     if row is None or row.queued.identity != form.get("row"):
         # compared with the row of the form, so a second tab cannot label a row it does not show
         return Message("That row was labelled in another tab: this is the next one.")
-    note = form.get("note", "").strip()
+    remark = form.get("note", "").strip()
     judge_visible = row.queued.number in site.sessions.seen_rows(desk.place)
     step = whole(fault) if (fault := form.get("fault", "")) else None
     if form.get("do") == "skip":
-        work.skip(row, note)
+        work.skip(row, remark)
         return Message("Skipped: it comes again at the end.")
     if form.get("do") == "unsure":
-        work.unsure(row, note, judge_visible=judge_visible, step=step)
+        work.unsure(row, remark, judge_visible=judge_visible, step=step)
         site.sessions.set_last(*desk, row)
         return Message("Kept as unsure.")
     try:
         answer = work.judged.scale.read(form.get("choice", ""), len(row.order) or None)
     except ValueError as error:
         raise SetupError(str(error)) from error
-    work.answer(row, answer, note, judge_visible=judge_visible, step=step)
+    work.answer(row, answer, remark, judge_visible=judge_visible, step=step)
     site.sessions.set_last(*desk, row)
     return Message("Kept.")
 
@@ -273,7 +286,7 @@ def _row_data(
 def show_steps(request: Request) -> Response:
     """Show further steps of the row being labelled, or of the next one."""
     site, query, place = site_of(request), request.query_params, place_of(request)
-    desk = _desk(place, query)
+    desk = _desk(request, place)
     with site.sessions.lock(place):
         rows = site.sessions.work(*desk).upcoming()
     matches = (row for row in rows if query.get("of", "") in ("", row.queued.identity))
@@ -330,9 +343,17 @@ def _criteria(place: RunPlace) -> list[str]:
     return [scale.name for scale in label_scales(place.folder)]
 
 
-def _desk(place: RunPlace, query: QueryParams) -> _Desk:
-    names = _criteria(place)
+def _desk(request: Request, place: RunPlace) -> _Desk:
+    query, person, names = request.query_params, person_of(request), _criteria(place)
     name, criteria = query.get("annotator", "").strip(), query.get("criteria") or names[0]
+    if person.user and name != person.annotator:
+        raise HTTPException(
+            403,
+            Message(
+                "you label as {annotator}: nobody can label under the name of somebody else",
+                annotator=person.annotator,
+            ),
+        )
     if not is_name(name):
         raise SetupError("say who labels: a name of at most 100 characters")
     if criteria not in names:
@@ -390,7 +411,7 @@ def _defaults(request: Request, assigned: Sequence[JsonDict], names: list[str]) 
     people = [progress["annotator"] for progress in assigned]
     name = cookie_name or _login()
     return {
-        "annotator": name if name in people or not people else "",
+        "annotator": person_of(request).annotator or (name if name in people or not people else ""),
         "criteria": names[0],
         "queue": "random",
         "count": str(FIRST),
@@ -409,9 +430,9 @@ def _login() -> str:
 PAGE = Page(
     name="label",
     routes=(
-        Route("/run/{run}/label", show),
-        Route("/run/{run}/label/steps", show_steps),
-        Route("/run/{run}/label", with_form(keep), methods=["POST"]),
+        RoleRoute("/run/{run}/label", show, role="label"),
+        RoleRoute("/run/{run}/label/steps", show_steps, role="label"),
+        RoleRoute("/run/{run}/label", with_form(keep), methods=["POST"], role="label"),
     ),
     keys=(
         ("1 … 9", Message("label a row: the option of that number")),

@@ -18,6 +18,7 @@ from adjudge.core.reading.reiterable import Reiterable
 from adjudge.errors import SetupError
 from adjudge.runs.exporters.table import flat, write_rows
 from adjudge.runs.folder import reading
+from adjudge.web.audit import note
 from adjudge.web.library import RunPlace
 from adjudge.web.page import Page
 from adjudge.web.pages.run import filters_in, judge_from_query, order_of
@@ -42,6 +43,7 @@ def download(request: Request) -> Response:
     with reading(place.folder) as connection:
         judge = judge_from_query(query, connection)
     filters = filters_in(site.library, place, query, judge)
+    note(request, "rows were downloaded", run=place.name, judge=judge, query=str(query))
     order = order_of(site.library, place, filters)
     with ExitStack() as stack:
         path = Path(stack.enter_context(tempfile.TemporaryDirectory()), f"rows.{ending}")

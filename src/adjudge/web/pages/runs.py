@@ -32,12 +32,13 @@ def show(request: Request) -> Response:
     for place in places:
         with suppress(FileNotFoundError, NoSuchRun):  # it was deleted just now
             lines.append(_line(site.library, place))
+    is_first = not (lines or words) and site.may(request, "spend")
     data = {
         "folder": site.library.root.name,
         "q": words,
         "runs": lines,
         "live": any(line["live"] for line in lines),
-        "files": list(data_files(site.home)) if not (lines or words or site.read_only) else [],
+        "files": list(data_files(site.home)) if is_first else [],
     }
     template = "runs_part.html.jinja" if request.query_params.get("part") else "runs.html.jinja"
     return site.answer(request, template, data)

@@ -12,7 +12,6 @@ import yaml
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
 
 from adjudge.core.catalog.criteria_file import as_file
 from adjudge.core.catalog.entry import CatalogEntry
@@ -32,6 +31,7 @@ from adjudge.web.page import Page
 from adjudge.web.page_registry import owner_of, row_parts
 from adjudge.web.pages.run import filters_in, judge_from_query, order_of
 from adjudge.web.pages.start import JUDGES_NOTHING
+from adjudge.web.roles import RoleRoute
 from adjudge.web.site import address_of, lead_to, place_of, site_of
 
 MOST = 500
@@ -146,8 +146,8 @@ def _write_criteria(place: RunPlace, selected: Iterable[JudgmentRecord], path: P
 PAGE = Page(
     name="these",
     routes=(
-        Route("/run/{run}/these/label", label),
-        Route("/run/{run}/these/playground", try_out),
-        Route("/run/{run}/these/again", with_form(judge_again), methods=["POST"]),
+        RoleRoute("/run/{run}/these/label", label, role="label"),
+        RoleRoute("/run/{run}/these/playground", try_out, role="spend"),
+        RoleRoute("/run/{run}/these/again", with_form(judge_again), methods=["POST"], role="spend"),
     ),
 )

@@ -10,7 +10,6 @@ from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from adjudge.core.catalog import criteria as catalog
 from adjudge.core.domain.json_types import JsonDict
@@ -20,6 +19,7 @@ from adjudge.errors import SetupError
 from adjudge.messages import Message, term
 from adjudge.runs.project import find_project
 from adjudge.runs.trusted_folders import trusted_project
+from adjudge.web.audit import note
 from adjudge.web.forms import whole, with_form
 from adjudge.web.home import data_files, find_file, make_folder, preview
 from adjudge.web.jobs import Job
@@ -34,9 +34,12 @@ from adjudge.web.plan import (
     suggested_name,
     trouble_in,
 )
+from adjudge.web.roles import RoleRoute
 from adjudge.web.site import Site, address_of, lead_to, site_of
 
 EXAMPLE = "example"
+STARTED = "a run was started"
+"""For the audit log."""
 JUDGES_NOTHING = Message("the page was started with --read-only: nothing can be judged")
 _TOO_LONG = Message("it takes too long: give the command in a terminal")
 _ROOM = 1.2
@@ -84,6 +87,7 @@ def begin(request: Request, form: QueryParams) -> Response:
     usd = dollars(form, site)
     _refuse_changed(plan, form.get("version", ""))
     name = form.get("name", "").strip() or suggested_name(plan.data.name)
+    note(request, STARTED, run=name, data=plan.data.name, models=list(plan.models), max_usd=usd)
     with new_folder(site.library.root, name) as folder:
         (folder / EVAL_FILE).write_text(plan.to_eval(), encoding="utf-8")
         words = [*_run_own(site, folder / EVAL_FILE), "--run", str(folder), "--quiet"]
@@ -101,6 +105,7 @@ def begin_example(request: Request) -> Response:
         words = ["init", "chat", "--folder", str(place), "--force", "--language", language]
         site.jobs.answer_of(words, _TOO_LONG)
         model = default_model()
+        note(request, STARTED, run=EXAMPLE, models=[model], max_usd=0.0)
         words = ["run", str(place / EVAL_FILE), "-m", model, "--run", str(folder), "--quiet"]
         job = site.jobs.start(words, folder, 0.0, language=language)
     return lead_to_job(request, job)
@@ -113,6 +118,7 @@ def bring_in(request: Request, form: QueryParams) -> Response:
     file = find_file(data_files(site.home), form.get("data", ""), term("page", "data file"))
     folder = site.library.root / suggested_name(file.name)
     words = ["import", str(file.path), "--run", str(folder)]
+    note(request, "a file was imported", data=file.name, run=folder.name)
     site.jobs.answer_of([*words, "--language", site.language_of(request)], _TOO_LONG)
     answer = site.answer(request, "started.html.jinja", {"job": ""})
     return lead_to(answer, address_of(request, "/"))
@@ -206,10 +212,10 @@ def _estimate(site: Site, plan: JobPlan) -> JsonDict:
 PAGE = Page(
     name="start",
     routes=(
-        Route("/start", show),
-        Route("/start", with_form(begin), methods=["POST"]),
-        Route("/start/example", begin_example, methods=["POST"]),
-        Route("/start/import", with_form(bring_in), methods=["POST"]),
+        RoleRoute("/start", show, role="spend"),
+        RoleRoute("/start", with_form(begin), methods=["POST"], role="spend"),
+        RoleRoute("/start/example", begin_example, methods=["POST"], role="spend"),
+        RoleRoute("/start/import", with_form(bring_in), methods=["POST"], role="spend"),
     ),
     link=NavigationLink("/start", term("nav", "New run"), writes=True),
 )

@@ -8,7 +8,6 @@ from pathlib import Path
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.ledger.record_browser import judges_in
@@ -17,6 +16,7 @@ from adjudge.messages import Message
 from adjudge.runs.folder import reading
 from adjudge.web.forms import with_form
 from adjudge.web.page import Page
+from adjudge.web.roles import RoleRoute
 from adjudge.web.site import place_of, site_of
 from adjudge.web.views import delete_view, read_views, rename_view, save_view, view_query
 
@@ -63,4 +63,7 @@ def views_data(root: Path, judges: Sequence[str], query: str) -> JsonDict:
     return {"views": [view._asdict() for view in views], "view_query": query, "views_wrong": None}
 
 
-PAGE = Page(name="views", routes=(Route("/run/{run}/views", with_form(change), methods=["POST"]),))
+PAGE = Page(
+    name="views",
+    routes=(RoleRoute("/run/{run}/views", with_form(change), methods=["POST"], role="label"),),
+)
