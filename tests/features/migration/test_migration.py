@@ -186,6 +186,59 @@ def test_files_outside_of_the_folder_are_not_read(tmp_path: Path) -> None:
     assert not any("hidden words" in file.read_text(encoding="utf-8") for file in written)
 
 
+def test_a_second_assert_of_a_kind_extends_its_rows(tmp_path: Path) -> None:
+    """Asserts with other thresholds ask the same: the rows of the second were not judged, or the
+    eval file had two judges of one name and was refused.
+    """
+    test = "  - vars: {question: %s, context: c}\n    assert: [%s]\n"
+    asserts = (
+        "{type: answer-relevance, threshold: 0.5}, {type: llm-rubric, value: ok, threshold: 0.1}",
+        "{type: answer-relevance, threshold: 0.8}, {type: llm-rubric, value: ok, threshold: 0.2}",
+        "{type: context-recall, value: 'in 1889'}, {type: llm-rubric, value: ok, threshold: 0.2}",
+        "{type: context-recall, value: 'in 1999'}, {type: llm-rubric, value: ok, threshold: 0.1}",
+        "{type: factuality, value: 'in 2001'}",
+        "{type: factuality, value: 'in 2002'}",
+    )
+    tests = "".join(test % (f"q{number}", each) for number, each in enumerate(asserts))
+    head = "prompts: ['{{question}}']\nproviders: [openai:gpt-4o]\ntests:\n"
+    convert(write(tmp_path, "p.yaml", head + tests), tmp_path)
+    _, judged = run(tmp_path, "--target", "scripted")
+    assert judged["answer_relevance"] == {"test-1", "test-2"}
+    assert judged["ok"] == {"test-1", "test-2", "test-3", "test-4"}
+    assert judged["rag"] == {"test-3", "test-4"}
+    assert judged["factual_correctness"] == {"test-5", "test-6"}
+    references = [row["reference"] for row in rows_in(tmp_path)]
+    assert references == ["", "", "in 1889", "in 1999", "in 2001", "in 2002"]
+
+
+def test_a_row_has_one_reference(tmp_path: Path) -> None:
+    """The text of context-recall replaced that of factuality, which then judged by it."""
+    config = (
+        "prompts: ['{{question}}']\nproviders: [openai:gpt-4o]\ntests:\n"
+        "  - vars: {question: q, context: c}\n    assert:\n"
+        "      - {type: factuality, value: 'in 1889'}\n"
+        "      - {type: context-recall, value: '%s'}\n"
+    )
+    done = convert(write(tmp_path, "p.yaml", config % "a fair"), tmp_path)
+    assert "line 7: context-recall: a row has one reference, and this is a second" in done.stdout
+    assert [row["reference"] for row in rows_in(tmp_path)] == ["in 1889"]
+    other = tmp_path / "other"
+    other.mkdir()
+    convert(write(other, "p.yaml", config % "in 1889"), other)
+    assert [judge["kind"] for judge in eval_in(other)["judges"]] == ["direct", "rag"]
+
+
+@pytest.mark.parametrize("kind", ["llm-rubric", "factuality", "contains"])
+def test_a_text_that_is_empty_in_a_row_is_reported(tmp_path: Path, kind: str) -> None:
+    config = (
+        "prompts: ['{{question}}']\nproviders: [openai:gpt-4o]\n"
+        "defaultTest: {assert: [{type: is-json}, {type: %s, value: '{{want}}'}]}\n"
+        "tests: [{vars: {question: a, want: b}}, {vars: {question: c, want: ''}}]\n"
+    )
+    done = convert(write(tmp_path, "p.yaml", config % kind), tmp_path)
+    assert f"line 3: {kind}: its text is empty in a row" in done.stdout
+
+
 def test_thresholds_of_tests_become_that_of_the_checks(tmp_path: Path) -> None:
     config = (
         "prompts: ['{{q}}']\nproviders: [openai:gpt-4o]\ntests:\n"
@@ -316,6 +369,24 @@ def test_rows_without_an_answer_are_set_apart(tmp_path: Path) -> None:
     assert run(tmp_path)[1] == {"social_bias": {"line-3"}}
 
 
+def test_a_metric_used_twice_is_one_judge(tmp_path: Path) -> None:
+    """Two judges of one name made an eval file that was refused; so did two cases on a line, whose
+    rows had one id and counted as one.
+    """
+    path = write(
+        tmp_path,
+        "test_x.py",
+        "from deepeval import evaluate\n"
+        "a, b = 1, 2\n"
+        "evaluate([LLMTestCase(input='q', actual_output='a', context=['c'])],"
+        " [HallucinationMetric(threshold=0.5)])\n"
+        "evaluate([LLMTestCase('r', 'b', context=['d']), LLMTestCase('s', 'c', context=['e'])],"
+        " [HallucinationMetric(threshold=0.7)])\n",
+    )
+    convert(path, tmp_path)
+    assert run(tmp_path)[1] == {"no_contradiction": {"line-3", "line-4", "line-4.2"}}
+
+
 # -- Ragas -------------------------------------------------------------------------------
 
 
@@ -347,6 +418,19 @@ def test_a_file_of_rows_is_used_where_it_is(tmp_path: Path) -> None:
     assert eval_in(target)["data"] == {"path": "../rows.csv"}
     ran = adjudge("run", "evals/eval.yaml", "-m", "scripted", "--trust", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
+
+
+def test_two_columns_of_one_field_are_reported(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "score.py",
+        "from ragas import evaluate\n"
+        "data = [{'question': 'q', 'user_input': 'other', 'answer': 'a'}]\n"
+        "evaluate(Dataset.from_list(data), metrics=[answer_relevancy])\n",
+    )
+    done = adjudge("init", "--from", path, cwd=tmp_path)
+    assert "line 2: dataset.user_input: another column is read as user_input" in done.stdout
+    assert rows_in(tmp_path)[0]["user_input"] == "q"
 
 
 # -- all ---------------------------------------------------------------------------------

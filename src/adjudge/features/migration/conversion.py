@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
@@ -101,6 +101,54 @@ class Conversion:
             self.files[path] = _yaml({**criterion, "name": final_name})
         return path, final_name
 
+    def add_judge(self, judge: dict[str, Any], what: str, rows: Collection[int]) -> None:
+        """Add a judge of these rows. If the same question is asked already, extend its rows.
+
+        ``what`` names the column that marks the rows, unless all rows are judged.
+        """
+        same = next(
+            (each for each in self.judges if _without_rows(each) == _without_rows(judge)), None
+        )
+        if same is None:
+            if len({*rows}) < len(self.rows):
+                judge = {**judge, "rows_with": self.mark(what, rows)}
+            self.judges.append(judge)
+        elif "rows_with" in same:
+            column = same["rows_with"]
+            for place in rows:
+                self.rows[place][column] = "yes"
+            if all(row[column] for row in self.rows):
+                del same["rows_with"]
+                for row in self.rows:
+                    del row[column]
+
+    def mark(self, what: str, rows: Collection[int]) -> str:
+        """Add a column that marks rows, and return its name."""
+        base = f"only_{slug(what)}"
+        name, number = base, 1
+        while any(name in row for row in self.rows):
+            number += 1
+            name = f"{base}_{number}"
+        for place, row in enumerate(self.rows):
+            row[name] = "yes" if place in rows else ""
+        return name
+
+    def set_models(self, lines: Mapping[str, int], label: str, none: str) -> None:
+        """Name the first model as the file's; report the others, or note that there is none.
+
+        ``lines``: model → its line. ``none`` is the note if no model is named.
+        """
+        if not self.judges:
+            return
+        models = [*lines]
+        if models:
+            self.keys["models"] = models[:1]
+        else:
+            self.note(1, "models", none)
+        for model in models[1:]:
+            reason = Message("the file has one grader, {model}", model=models[0])
+            self.leave(lines[model], f"{label} {model}", reason)
+
     @property
     def can_run(self) -> bool:
         """True if there is something to judge, and rows with answers or a target for them."""
@@ -175,6 +223,10 @@ def slug(text: str) -> str:
             break
         name = longer
     return name[:_LONGEST_NAME] or "criterion"
+
+
+def _without_rows(judge: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in judge.items() if name != "rows_with"}
 
 
 def _comment(line: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from adjudge.core.checks.words import short
 from adjudge.core.domain.json_types import JsonValue
 from adjudge.features.migration.conversion import Conversion, slug
 from adjudge.features.migration.providers import model_of_bare_name
@@ -89,18 +90,6 @@ class _Use:
     rows: list[int] = field(default_factory=list)
 
 
-def is_deepeval(module: ast.Module) -> bool:
-    """Return True for a file that imports DeepEval."""
-    return any(
-        (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "deepeval")
-        or (
-            isinstance(node, ast.Import)
-            and any(n.name.split(".")[0] == "deepeval" for n in node.names)
-        )
-        for node in ast.walk(module)
-    )
-
-
 def convert_deepeval(path: Path) -> Conversion:
     """Convert a DeepEval test file. Nothing in it is imported or executed."""
     return _Reader(parse_python(path), Conversion(path.name)).read()
@@ -130,7 +119,11 @@ class _Reader:
         self._set_unanswered_apart()
         self._add_metrics()
         self._check_rows()
-        self._add_models()
+        none = Message(
+            "no model is named; DeepEval would ask its default model, and adjudge asks the "
+            "embedded one: name models"
+        )
+        self.made.set_models(self.models, "model", none)
         return self.made
 
     def _read_call(self, call: ast.Call, scope: Scope) -> None:
@@ -164,7 +157,9 @@ class _Reader:
 
     def _row(self, case: ast.Call, scope: Scope) -> dict[str, JsonValue] | None:
         """Return the row of a test case; None if its input is computed."""
-        row: dict[str, JsonValue] = {"id": f"line-{case.lineno}"}
+        earlier = sum(_line_of(row) == case.lineno for row in self.made.rows)
+        number = f".{earlier + 1}" if earlier else ""
+        row: dict[str, JsonValue] = {"id": f"line-{case.lineno}{number}"}
         given = {each.arg: each.value for each in case.keywords if each.arg}
         given |= dict(zip(_FIELDS, case.args, strict=False))
         for name, node in given.items():
@@ -190,10 +185,10 @@ class _Reader:
         reason = (
             Message(
                 "{code} is computed when the test runs: name your application as target",
-                code=_short(node),
+                code=short(ast.unparse(node)),
             )
             if name == "actual_output"
-            else Message("{code} is computed when the test runs", code=_short(node))
+            else Message("{code} is computed when the test runs", code=short(ast.unparse(node)))
         )
         self.made.leave(node.lineno, f"{_CASE}.{name}", reason)
 
@@ -206,7 +201,7 @@ class _Reader:
             f"{json.dumps(self.made.rows[place], ensure_ascii=False)}\n" for place in places
         )
         for place in places:
-            line = int(str(self.made.rows[place]["id"]).rpartition("-")[2])
+            line = _line_of(self.made.rows[place])
             reason = Message("has no answer in the file: its row is in {file}", file=_UNANSWERED)
             self.made.leave(line, _CASE, reason)
         kept = [place for place in range(len(self.made.rows)) if place not in places]
@@ -238,9 +233,7 @@ class _Reader:
             judge = self._judge(use, name)
             if judge is None:
                 continue
-            if len({*use.rows}) < len(self.made.rows):
-                judge["rows_with"] = self._mark(name, use.rows)
-            self.made.judges.append(judge)
+            self.made.add_judge(judge, name, use.rows)
             self.made.mapped += 1
 
     def _judge(self, use: _Use, name: str) -> dict[str, Any] | None:
@@ -260,11 +253,7 @@ class _Reader:
         if not self._have(use, name, needed):
             return None
         self.made.note(line, name, difference)
-        judge = dict(entry)
-        same = [each for each in self.made.judges if each.get("criteria") == judge.get("criteria")]
-        if judge["kind"] == "direct" and same:
-            judge["name"] = f"{judge['criteria']}_{len(same) + 1}"
-        return judge
+        return dict(entry)
 
     def _have(self, use: _Use, name: str, needed: tuple[str, ...]) -> bool:
         """Return True if every row of the metric has the columns; report a missing one.
@@ -347,16 +336,6 @@ class _Reader:
         except NotLiteralError:
             return None
 
-    def _mark(self, metric: str, rows: list[int]) -> str:
-        base = f"only_{slug(metric)}"
-        name, number = base, 1
-        while any(name in row for row in self.made.rows):
-            number += 1
-            name = f"{base}_{number}"
-        for place, row in enumerate(self.made.rows):
-            row[name] = "yes" if place in rows else ""
-        return name
-
     # -- the file ------------------------------------------------------------------------
 
     def _see_model(self, use: _Use) -> None:
@@ -371,20 +350,6 @@ class _Reader:
         elif node is not None and not isinstance(node, ast.Constant):
             reason = Message("the model is made by code: name models in the file")
             self.made.leave(use.call.lineno, "model", reason)
-
-    def _add_models(self) -> None:
-        models = [*self.models]
-        if models:
-            self.made.keys["models"] = models[:1]
-        elif self.made.judges:
-            reason = Message(
-                "no model is named; DeepEval would ask its default model, and adjudge asks the "
-                "embedded one: name models"
-            )
-            self.made.note(1, "models", reason)
-        for model in models[1:]:
-            reason = Message("the file has one grader, {model}", model=models[0])
-            self.made.leave(self.models[model], f"model {model}", reason)
 
     def _check_rows(self) -> None:
         if self.made.judges:
@@ -401,6 +366,6 @@ def _argument_of(column: str) -> str:
     return next(name for name, each in _FIELDS.items() if each == column).replace("_", " ")
 
 
-def _short(node: ast.expr, most: int = 60) -> str:
-    text = " ".join(ast.unparse(node).split())
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def _line_of(row: Mapping[str, JsonValue]) -> int:
+    """Return the line of a row's test case, which its id names: ``line-30``, ``line-30.2``."""
+    return int(str(row["id"]).removeprefix("line-").partition(".")[0])

@@ -15,8 +15,7 @@ def convert(source: Path, folder: Path = Path()) -> Conversion:
     """Convert a promptfoo configuration, a DeepEval test file or a Ragas script.
 
     ``folder`` is where the eval file will be written; its paths are relative to that. Nothing in
-    the
-    source is executed. Raise a SetupError if nothing in it has a counterpart.
+    the source is executed. Raise a SetupError if nothing in it has a counterpart.
     """
     try:
         conversion = _read(source)
@@ -41,14 +40,14 @@ def _read(source: Path) -> Conversion:
 
         return convert_promptfoo(source)
     if source.suffix.lower() == ".py":
-        from adjudge.features.migration.deepeval import convert_deepeval, is_deepeval
-        from adjudge.features.migration.python_source import parse_python
-        from adjudge.features.migration.ragas import convert_ragas, is_ragas
+        from adjudge.features.migration.deepeval import convert_deepeval
+        from adjudge.features.migration.python_source import imports, parse_python
+        from adjudge.features.migration.ragas import convert_ragas
 
         module = parse_python(source)
-        if is_deepeval(module):
+        if imports(module, "deepeval"):
             return convert_deepeval(source)
-        if is_ragas(module):
+        if imports(module, "ragas"):
             return convert_ragas(source)
         raise SetupError("{path} imports neither deepeval nor ragas", path=source)
     raise SetupError(

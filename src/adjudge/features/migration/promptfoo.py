@@ -11,7 +11,7 @@ import itertools
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -149,7 +149,11 @@ class _Reader:
         self._add_targets(config, prompts, targets)
         self._add_rows()
         self._add_asserts()
-        self._add_graders()
+        none = Message(
+            "no grader is named; promptfoo would ask its default model, and adjudge asks the "
+            "embedded one: name models"
+        )
+        self.made.set_models(self.graders, "provider", none)
         if self.made.checks or all(each["kind"] != "check" for each in self.made.judges):
             self.made.keys["gates"] = {"fail_under": 1.0}
             self.made.note(
@@ -502,7 +506,7 @@ class _Reader:
             self.made.leave(one.line, one.what, Message("weight 0 never fails a test"))
             return False
         if one.kind in _GRADED or one.kind in _RAG or one.kind == "answer-relevance":
-            return not self._refuse_negated(one) and self._add_judge(one, numbers, everywhere)
+            return not self._refuse_negated(one) and self._add_judge(one, numbers)
         if reason := _REASONS.get(one.kind):
             self.made.leave(one.line, one.what, reason)
             return False
@@ -511,7 +515,7 @@ class _Reader:
         check = self._check(one)
         if check is None:
             return False
-        self._append_check(one, check, "" if everywhere else self._mark(one, numbers))
+        self._append_check(one, check, "" if everywhere else self.made.mark(one.kind, numbers))
         return True
 
     def _refuse_negated(self, one: _Assert) -> bool:
@@ -530,27 +534,25 @@ class _Reader:
             entry["rows_with"] = rows_with
         self.made.checks.append(entry)
 
-    def _mark(self, one: _Assert, numbers: Sequence[int]) -> str:
-        """Add a column that marks the rows with this assert, and return its name."""
-        base = f"only_{slug(one.kind)}"
-        name, number = base, 1
-        while any(name in row for row in self.made.rows):
-            number += 1
-            name = f"{base}_{number}"
-        marked = {*numbers}
-        for row_number, row in enumerate(self.made.rows):
-            row[name] = "yes" if row_number in marked else ""
-        return name
+    def _texts(self, one: _Assert, text: str, numbers: list[int]) -> dict[int, str] | None:
+        """Return a text with the variables of each row.
 
-    def _rendered(self, one: _Assert, text: str, number: int) -> str | None:
-        """Return a text with the variables of a row; None if its template has no counterpart."""
-        fields = self.tests[number].fields
-        names = _TEMPLATE.findall(text)
-        if _LOGIC.search(_TEMPLATE.sub("", text)) or not {*names} <= {*fields}:
+        If its template has no counterpart or a row's text is empty, report that and return None.
+        """
+        names = {*_TEMPLATE.findall(text)}
+        rows = {number: self.tests[number].fields for number in numbers}
+        if _LOGIC.search(_TEMPLATE.sub("", text)) or any(names - {*row} for row in rows.values()):
             reason = Message("its template has logic, or a variable that a test lacks")
             self.made.leave(one.line, one.what, reason)
             return None
-        return _TEMPLATE.sub(lambda match: str(fields[match[1]]), text)
+        texts = {
+            number: _TEMPLATE.sub(lambda match, row=row: str(row[match[1]]), text)  # type: ignore[misc]
+            for number, row in rows.items()
+        }
+        if not all(each.strip() for each in texts.values()):
+            self.made.leave(one.line, one.what, Message("its text is empty in a row"))
+            return None
+        return texts
 
     def _add_text_check(
         self,
@@ -575,13 +577,10 @@ class _Reader:
             self.made.note(one.line, one.what, Message("adjudge ignores space around the answer"))
         if fixed and (everywhere or one.kind == "starts-with"):
             check: dict[str, Any] = {name: {"text": text, **case}} if case else {name: text}
-            self._append_check(one, check, "" if everywhere else self._mark(one, numbers))
+            self._append_check(one, check, "" if everywhere else self.made.mark(one.kind, numbers))
             return True
-        texts = {number: self._rendered(one, text, number) for number in numbers}
-        if None in texts.values():
-            return False
-        if not all(str(each).strip() for each in texts.values()):
-            self.made.leave(one.line, one.what, Message("its text is empty in a row"))
+        texts = self._texts(one, text, numbers)
+        if texts is None:
             return False
         group = (one.what, one.weight, one.metric)
         turns = columns[group]
@@ -711,15 +710,15 @@ class _Reader:
 
     # -- judges --------------------------------------------------------------------------
 
-    def _add_judge(self, one: _Assert, numbers: list[int], everywhere: bool) -> bool:
+    def _add_judge(self, one: _Assert, numbers: list[int]) -> bool:
         if one.provider is not None:
             self._see_grader(one.provider, one.line)
         if one.weight not in (None, 1.0):
             self.made.note(one.line, one.what, Message("its weight is not kept: judges have none"))
         if one.kind in _RAG:
-            return self._add_rag(one, numbers, everywhere)
+            return self._add_rag(one, numbers)
         if one.kind == "answer-relevance":
-            return self._add_relevance(one, numbers, everywhere)
+            return self._add_relevance(one, numbers)
         texts = one.value if isinstance(one.value, list) else [one.value]
         text = "\n".join(str(each) for each in texts if isinstance(each, str))
         if not text.strip() or text.startswith(_FILE):
@@ -731,7 +730,7 @@ class _Reader:
             )
             self.made.note(one.line, one.what, reason)
         if one.kind.endswith("factuality"):
-            return self._add_factuality(one, text, numbers, everywhere)
+            return self._add_factuality(one, text, numbers)
         templated = "{{" in text or "{%" in text
         if templated or (len(numbers) == 1 and len(self.tests) > 1):
             return self._add_requirement(one, text, numbers)
@@ -740,10 +739,8 @@ class _Reader:
             f"Does the response meet this requirement?\n{text.strip()}",
             (),
         )
-        judge: dict[str, Any] = {"kind": "direct", "name": name, "criteria": path}
-        if not everywhere:
-            judge["rows_with"] = self._mark(one, numbers)
-        self.made.judges.append(judge)
+        judge = {"kind": "direct", "name": name, "criteria": path}
+        self.made.add_judge(judge, one.kind, numbers)
         return True
 
     def _add_requirement(self, one: _Assert, text: str, numbers: list[int]) -> bool:
@@ -751,8 +748,8 @@ class _Reader:
 
         Return False if a row's text is empty or its template has no counterpart.
         """
-        texts = {number: self._rendered(one, text, number) for number in numbers}
-        if not all(each and each.strip() for each in texts.values()):
+        texts = self._texts(one, text, numbers)
+        if texts is None:
             return False
         turn = 1
         while True:
@@ -773,34 +770,37 @@ class _Reader:
             self.made.rows[number][column] = each
         return True
 
-    def _add_factuality(
-        self, one: _Assert, text: str, numbers: list[int], everywhere: bool
-    ) -> bool:
-        texts = {number: self._rendered(one, text, number) for number in numbers}
-        if None in texts.values():
-            return False
-        if any(self.made.rows[number].get("reference") for number in numbers):
-            self.made.leave(
-                one.line, one.what, Message("a row has one reference, and this is a second")
-            )
-            return False
+    def _add_factuality(self, one: _Assert, text: str, numbers: list[int]) -> bool:
         if not self._has_question(one):
+            return False
+        texts = self._texts(one, text, numbers)
+        if texts is None or not self._set_references(one, texts):
             return False
         reason = Message(
             "promptfoo sorts the answer into five categories; factual_correctness has the options "
             "Correct, Mixed and Wrong"
         )
         self.made.note(one.line, one.what, reason)
-        for row in self.made.rows:
-            row.setdefault("reference", "")
-        for number, each in texts.items():
-            self.made.rows[number]["reference"] = each
-        judge: dict[str, Any] = {"kind": "direct", "criteria": "factual_correctness"}
-        if not any(each.get("criteria") == "factual_correctness" for each in self.made.judges):
-            self.made.judges.append(judge | ({} if everywhere else {"rows_with": "reference"}))
+        judge = {"kind": "direct", "criteria": "factual_correctness"}
+        self.made.add_judge(judge, one.kind, numbers)
         return True
 
-    def _add_relevance(self, one: _Assert, numbers: list[int], everywhere: bool) -> bool:
+    def _set_references(self, one: _Assert, texts: Mapping[int, str]) -> bool:
+        """Set the references of rows. Return False if a row has another one already."""
+        if any(
+            self.made.rows[number].get("reference", "") not in ("", text)
+            for number, text in texts.items()
+        ):
+            reason = Message("a row has one reference, and this is a second")
+            self.made.leave(one.line, one.what, reason)
+            return False
+        for row in self.made.rows:
+            row.setdefault("reference", "")
+        for number, text in texts.items():
+            self.made.rows[number]["reference"] = text
+        return True
+
+    def _add_relevance(self, one: _Assert, numbers: list[int]) -> bool:
         if not self._has_question(one):
             return False
         reason = Message(
@@ -808,18 +808,22 @@ class _Reader:
             "Direct, Partial and Off-topic"
         )
         self.made.note(one.line, one.what, reason)
-        judge: dict[str, Any] = {"kind": "direct", "criteria": "answer_relevance"}
-        if not everywhere:
-            judge["rows_with"] = self._mark(one, numbers)
-        if not any(each.get("criteria") == "answer_relevance" for each in self.made.judges):
-            self.made.judges.append(judge)
+        judge = {"kind": "direct", "criteria": "answer_relevance"}
+        self.made.add_judge(judge, one.kind, numbers)
         return True
 
-    def _add_rag(self, one: _Assert, numbers: list[int], everywhere: bool) -> bool:
+    def _add_rag(self, one: _Assert, numbers: list[int]) -> bool:
         if "context" not in self.names or not self._has_question(one):
             reason = Message("it needs the variables context and query (or question)")
             self.made.leave(one.line, one.what, reason)
             return False
+        if one.kind == "context-recall":
+            if not isinstance(one.value, str):
+                self.made.leave(one.line, one.what, Message("it needs a text to look for"))
+                return False
+            texts = self._texts(one, str(one.value), numbers)
+            if texts is None or not self._set_references(one, texts):
+                return False
         setting, name = _RAG[one.kind]
         reason = Message(
             "promptfoo compares a share with a threshold; {name} of rag is scored another way",
@@ -828,20 +832,8 @@ class _Reader:
         self.made.note(one.line, one.what, reason)
         for number, row in enumerate(self.made.rows):
             row["contexts"] = [str(self.tests[number].fields.get("context") or "")]
-        if one.kind == "context-recall":
-            if not isinstance(one.value, str):
-                self.made.leave(one.line, one.what, Message("it needs a text to look for"))
-                return False
-            for number in numbers:
-                rendered = self._rendered(one, str(one.value), number)
-                if rendered is None:
-                    return False
-                self.made.rows[number]["reference"] = rendered
-        judge: dict[str, Any] = {"kind": "rag", "name": slug(one.kind), "dimensions": "none"}
-        judge[setting] = [name]
-        if not everywhere:
-            judge["rows_with"] = self._mark(one, numbers)
-        self.made.judges.append(judge)
+        judge = {"kind": "rag", "name": slug(one.kind), "dimensions": "none", setting: [name]}
+        self.made.add_judge(judge, one.kind, numbers)
         return True
 
     def _has_question(self, one: _Assert) -> bool:
@@ -864,22 +856,6 @@ class _Reader:
             self.made.leave(line, f"provider {title}", reason)
         else:
             self.graders.setdefault(model, line)
-
-    def _add_graders(self) -> None:
-        if not self.made.judges:
-            return
-        models = [*self.graders]
-        if models:
-            self.made.keys["models"] = models[:1]
-        else:
-            reason = Message(
-                "no grader is named; promptfoo would ask its default model, and adjudge asks the "
-                "embedded one: name models"
-            )
-            self.made.note(1, "models", reason)
-        for model in models[1:]:
-            reason = Message("the file has one grader, {model}", model=models[0])
-            self.made.leave(self.graders[model], f"provider {model}", reason)
 
     def _add_threshold(self, thresholds: set[float | None]) -> None:
         if not thresholds - {None}:

@@ -96,6 +96,17 @@ def parse_python(path: Path) -> ast.Module:
         ) from error
 
 
+def imports(module: ast.Module, package: str) -> bool:
+    """Return True for a file that imports a package, or a part of it."""
+    names: list[str] = []
+    for node in ast.walk(module):
+        if isinstance(node, ast.ImportFrom):
+            names.append(node.module or "")
+        elif isinstance(node, ast.Import):
+            names += [each.name for each in node.names]
+    return any(name.split(".")[0] == package for name in names)
+
+
 def scopes_in(module: ast.Module) -> Iterator[tuple[Scope, list[ast.AST]]]:
     """Yield (scope, nodes) for the module and each function.
 

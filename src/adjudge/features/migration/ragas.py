@@ -93,18 +93,6 @@ _DEEPEST = 5
 _SUFFIXES = (".csv", ".json", ".jsonl", ".parquet")
 
 
-def is_ragas(module: ast.Module) -> bool:
-    """Return True for a file that imports Ragas."""
-    return any(
-        (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "ragas")
-        or (
-            isinstance(node, ast.Import)
-            and any(n.name.split(".")[0] == "ragas" for n in node.names)
-        )
-        for node in ast.walk(module)
-    )
-
-
 def convert_ragas(path: Path) -> Conversion:
     """Convert a script that calls Ragas' ``evaluate``. Nothing in it is executed."""
     return _Reader(path, parse_python(path), Conversion(path.name)).read()
@@ -188,7 +176,7 @@ class _Reader:
             value = scope.literal(node)
         except NotLiteralError:
             return False
-        return self._add_rows(value)
+        return self._add_rows(value, node.lineno)
 
     def _add_samples(self, items: list[ast.expr], scope: Scope) -> bool:
         rows: list[object] = []
@@ -202,9 +190,9 @@ class _Reader:
                     reason = Message("is computed when the script runs")
                     self.made.leave(each.lineno, f"SingleTurnSample.{keyword.arg}", reason)
             rows.append(row)
-        return self._add_rows(rows)
+        return self._add_rows(rows, items[0].lineno)
 
-    def _add_rows(self, value: object) -> bool:
+    def _add_rows(self, value: object, line: int) -> bool:
         """Add rows from a list of rows or mapping of columns; return False for other values."""
         if isinstance(value, dict):
             columns = [each for each in value.values() if isinstance(each, list)]
@@ -223,6 +211,10 @@ class _Reader:
             made: dict[str, JsonValue] = {"id": f"row-{number}"}
             for name, cell in row.items():
                 column = _COLUMNS.get(name, name)
+                if column in made and column != "id":  # such as question next to user_input
+                    reason = Message("another column is read as {column}", column=column)
+                    self.made.leave(line, f"dataset.{name}", reason)
+                    continue
                 made[column] = _cell(cell, column)
                 self.columns.add(column)
             self.made.rows.append(made)
