@@ -16,7 +16,7 @@ from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.gateway.headers import key_in
 from adjudge.core.gateway.layers.cache import Cache
-from adjudge.core.gateway.opener import ModelLike, OpenModel, open_model
+from adjudge.core.gateway.opener import ModelLike, OpenModel, default_model, open_model
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.judges.case import CaseJudge
 from adjudge.core.judges.judge import Judge
@@ -47,6 +47,12 @@ _NO_KEY = "none"
 _LOG = logging.getLogger("adjudge")
 OpenEntry = Callable[[ModelEntry], ModelLike]
 Models = Sequence[ModelLike] | None
+
+
+class PanelModels(list[ModelLike]):
+    """The models of a panel, and the model that replaces one that fails."""
+
+    replacement: ModelLike | None = None
 
 
 def look_up_criteria(file: EvalFile) -> EvalFile:
@@ -225,6 +231,9 @@ def _make_judges(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[Re
         if entry.asks_no_model
         else [model(model_entry) for model_entry in entry.models or file.models] or None
     )
+    for replacement in entry.replacements:
+        models = PanelModels(models or [default_model()])
+        models.replacement = model(replacement)
     entry.check_calibration()
     part = _KINDS.find(entry.kind)
     if part is None:
@@ -306,6 +315,7 @@ def _aspects(file: EvalFile, entry: AspectEntry, models: Models) -> list[ReadyJu
             early_stop=entry.early_stop,
             min_valid=entry.min_valid,
             weights=_weights(file, entry),
+            replacement=_replacement(models),
             **common_settings(file, entry),
         )
         judges.append(ready_judge(file, entry, judge_name, critic))
@@ -349,6 +359,7 @@ def _direct(file: EvalFile, entry: DirectEntry, models: Models) -> list[ReadyJud
         judge_description_prompt=None if invented else entry.persona,
         generate_synthetic_persona=invented,
         early_stop=entry.early_stop,
+        replacement=_replacement(models),
         **_asked_as(file, entry),
     )
     return _with_criteria(file, entry, judge)
@@ -358,9 +369,17 @@ def _pairwise(file: EvalFile, entry: PairwiseEntry, models: Models) -> list[Read
     from adjudge.core.judges.pairwise import PairwiseJudge
 
     judge = PairwiseJudge(
-        models, contests=entry.contests, tie_enabled=entry.tie_enabled, **_asked_as(file, entry)
+        models,
+        contests=entry.contests,
+        tie_enabled=entry.tie_enabled,
+        replacement=_replacement(models),
+        **_asked_as(file, entry),
     )
     return _with_criteria(file, entry, judge)
+
+
+def _replacement(models: Models) -> ModelLike | None:
+    return models.replacement if isinstance(models, PanelModels) else None
 
 
 def _asked_as(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> dict[str, Any]:

@@ -76,7 +76,8 @@ class CodeFiles:
 
     def of_judge(self, entry: JudgeEntry) -> str:
         """Like ``of_model``, but for the code and the models that a judge names."""
-        models = (model.model for model in entry.own_models if self._is_function(model.model))
+        entries = (*entry.own_models, *entry.replacements)
+        models = (model.model for model in entries if self._is_function(model.model))
         return self._version([*(code for _, code in entry.named_code()), *models])
 
     def of_target(self, entry: TargetEntry) -> str:

@@ -690,7 +690,7 @@ def _possible(
     if not row.excluded_models:
         return _NOTHING_LOST
     ends = (0.0, 1.0) if row.possible_win_rates else row.possible_scores(scale)
-    return *(ends or (None, None)), _json_text(tuple(sorted(row.left_out)))
+    return *(ends or (None, None)), _json_text(tuple(sorted(row.lost_models)))
 
 
 @lru_cache(maxsize=1024, typed=True)

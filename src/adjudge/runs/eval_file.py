@@ -234,6 +234,11 @@ class JudgeEntry:
         return self.models
 
     @property
+    def replacements(self) -> tuple[ModelEntry, ...]:
+        """The model that replaces a member of the panel, if there is one."""
+        return ()
+
+    @property
     def cascade_steps(self) -> tuple[StepEntry, ...]:
         """The steps of a cascade; empty if the judge is not one."""
         return ()
@@ -350,7 +355,27 @@ class JudgeEntry:
 
 
 @light_dataclass(frozen=True, kw_only=True)
-class CascadeEntry(JudgeEntry):
+class PanelEntry(JudgeEntry):
+    """The settings of judges that can replace a member of their panel."""
+
+    replacement: ModelEntry | None = key(
+        Record(ModelEntry, short="model"),
+        "The model to ask about a row if a model of the panel gives no verdict on it.",
+        None,
+        metavar="MODEL",
+    )
+
+    @property
+    def replacements(self) -> tuple[ModelEntry, ...]:
+        return () if self.replacement is None else (self.replacement,)
+
+    def named_models(self) -> Iterator[tuple[str, Sequence[ModelEntry]]]:
+        yield from super().named_models()
+        yield "replacement", self.replacements
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class CascadeEntry(PanelEntry):
     """The settings of judges that may be a cascade."""
 
     cascade: tuple[StepEntry, ...] = key(
@@ -391,6 +416,10 @@ class CascadeEntry(JudgeEntry):
     def check_calibration(self) -> None:
         if self.cascade and self.models:
             raise SetupError("a judge has models or a cascade of them, not both")
+        if self.cascade and self.replacement:
+            raise SetupError(
+                "replacement is of a panel; in a cascade, the next step is asked: leave it out"
+            )
         if self.calibration and not self.cascade:
             raise SetupError(
                 "the calibration is used by nothing: add cascade, or weights: from labels"
@@ -473,7 +502,7 @@ class DirectEntry(CascadeEntry):
 
 
 @light_dataclass(frozen=True, kw_only=True)
-class PairwiseEntry(JudgeEntry):
+class PairwiseEntry(PanelEntry):
     """A judge that says which of several responses is better."""
 
     criteria: tuple[CriteriaEntry, ...] = key(
@@ -711,7 +740,10 @@ class EvalFile:
     @property
     def all_models(self) -> tuple[ModelEntry, ...]:
         """The models of the file and of its judges, without those of targets."""
-        return (*self.models, *(entry for judge in self.judges for entry in judge.own_models))
+        entries = (
+            entry for judge in self.judges for entry in (*judge.own_models, *judge.replacements)
+        )
+        return (*self.models, *entries)
 
     @cached_property
     def source(self) -> Path | ObjectFile:
@@ -889,6 +921,8 @@ def with_models(judge: JudgeEntry, change: ChangeModel) -> JudgeEntry:
     changed: dict[str, Any] = (
         {"cascade": tuple(map(change, judge.cascade_steps))} if judge.cascade_steps else {}
     )
+    if isinstance(judge, PanelEntry) and judge.replacement:
+        changed["replacement"] = change(judge.replacement)
     return replace(judge, models=tuple(map(change, judge.models)), **changed)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass, replace
 from functools import cache
 from itertools import compress
@@ -181,7 +181,7 @@ class Detail:
 
         ``scale``: the scale of the criterion.
         """
-        if record.score is None or not record.left_out or math.isinf(self.bounds[1]):
+        if record.score is None or not record.lost_models or math.isinf(self.bounds[1]):
             return None
         low, high = scale
         return min(low, record.score), max(high, record.score)
@@ -256,7 +256,7 @@ class DirectDetail(Detail):
         if self.positional_bias is None:
             return True
         # Votes lost per order are known only if whole models failed: they lack both orders alike.
-        models, left_out = {*record.model_scores, *record.left_out}, record.left_out
+        models, left_out = {*record.model_scores, *record.lost_models}, record.lost_models
         lost = record.votes_requested - record.votes_valid
         is_even = lost * len(models) == record.votes_requested * len(left_out)
         return record.agreement == 1 and is_even
@@ -281,7 +281,7 @@ class AspectDetail(Detail):
     def possible_scores(
         self, record: JudgmentRecord, scale: tuple[float, float]
     ) -> tuple[float, float] | None:
-        if record.score is None or not record.left_out:
+        if record.score is None or not record.lost_models:
             return None
         scores, weights = self.model_scores, self.weights or {}
         counted = {model: weights.get(model, 1.0) for model in scores}
@@ -289,7 +289,7 @@ class AspectDetail(Detail):
         weight_sum = math.fsum(counted.values())
         if not weight_sum or not math.isclose(mean / weight_sum, record.score, abs_tol=1e-9):
             return super().possible_scores(record, scale)  # weighted, and stored without weights
-        lost = math.fsum(weights.get(model, 1.0) for model in record.left_out)
+        lost = math.fsum(weights.get(model, 1.0) for model in record.lost_models)
         low, high = ((mean + lost * end) / (weight_sum + lost) for end in scale)
         return (low, high) if lost else None
 
@@ -375,7 +375,7 @@ class PairwiseDetail(Detail):
         return self.positional_bias
 
     def possible_win_rates(self, record: JudgmentRecord) -> tuple[tuple[float, float], ...]:
-        if not record.scored or not record.left_out:
+        if not record.scored or not record.lost_models:
             return ()
         ranges = tuple(
             _possible_win_rate(system, record.votes_valid, record.votes_requested)
@@ -580,6 +580,9 @@ class JudgmentRecord:
     notes: tuple[str, ...] = ()
     excluded_models: Annotated[Mapping[str, str], "model that did not count: why"] = NOTHING
     steps: Annotated[tuple[CascadeStepRecord, ...], "cascades: the steps that were asked"] = ()
+    replaced_models: Annotated[
+        Mapping[str, str], "model of a panel without a verdict: the model asked in its place"
+    ] = NOTHING
     detail: Detail
     votes: tuple[VoteRecord, ...] | None = None
     """None if they were not read."""
@@ -668,6 +671,16 @@ class JudgmentRecord:
             self.detail.lists_excluded and len({*self.model_scores, *self.excluded_models}) < 2
         )
         return () if self.steps or is_single else tuple(self.excluded_models)
+
+    @property
+    def lost_models(self) -> tuple[str, ...]:
+        """Those in ``left_out`` whose votes are missing: of a model that was replaced and its
+        replacement at most one is.
+        """
+        if not self.replaced_models:
+            return self.left_out
+        spare = spare_models(self.replaced_models, self.excluded_models)
+        return tuple(model for model in self.left_out if model not in spare)
 
     @property
     def model_scores(self) -> Mapping[str, float]:
@@ -773,12 +786,26 @@ class JudgmentRecord:
         }
         if self.left_out:
             outcome["excluded_models"] = dict(self.excluded_models)
+        if self.replaced_models:
+            outcome["replaced_models"] = dict(self.replaced_models)
         if self.steps:
             outcome |= {"decided_by": self.decided_by, "steps": json_ready(self.steps)}
         outcome |= detail
         if self.detail.lists_excluded:
             outcome["excluded_models"] = dict(self.excluded_models)
         return outcome
+
+
+def spare_models(replaced: Mapping[str, str], excluded: Collection[str]) -> frozenset[str]:
+    """Return, per model that was replaced, it or its replacement: the one whose votes do not count
+    as missing.
+
+    The replacement stands for the model; if it has no verdict either, the model's own failure
+    counts.
+    """
+    return frozenset(
+        replacement if replacement in excluded else model for model, replacement in replaced.items()
+    )
 
 
 def place_names(count: int) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from adjudge.core.domain.record import (
     OtherDetail,
     PairwiseDetail,
     SystemResult,
+    spare_models,
 )
 from adjudge.core.domain.verdict import TIE, Chosen, Selection, Verdict
 from adjudge.core.domain.vote import Vote, count_answering_models, usage_by_model
@@ -105,6 +106,8 @@ class Result(HtmlRepr):
     """The steps of a cascade that were asked, in their order."""
     made_by: tuple[Vote, ...] = ()
     """Votes of a target that wrote the judged text, if their cost belongs to this result."""
+    replaced: Mapping[str, str] = NOTHING
+    """Model of a panel without a verdict → the model that was asked in its place."""
 
     @property
     def decided_by(self) -> str | None:
@@ -180,8 +183,11 @@ class Result(HtmlRepr):
 
     @property
     def votes_requested(self) -> int:
-        """The number of votes that were asked for."""
-        return len(self.votes)
+        """The number of votes that were asked for: of a member of a panel that was replaced and of
+        its replacement, those of one.
+        """
+        spare = spare_models(self.replaced, self._excluded_by_model()) if self.replaced else ()
+        return sum(vote.model not in spare for vote in self.votes) if spare else len(self.votes)
 
     @property
     def votes_valid(self) -> int:
@@ -266,6 +272,7 @@ class Result(HtmlRepr):
             notes=tuple(self.notes),
             excluded_models=self._excluded_by_model(),
             steps=tuple(step.record() for step in self.steps),
+            replaced_models=self.replaced,
             detail=self.detail(),
             votes=tuple(vote.record() for vote in self.votes) if votes else None,
             used=usage_by_model((*self.made_by, *self.votes)),
@@ -364,6 +371,7 @@ class DirectInstanceResult(_DirectFields):
         notes: tuple[str, ...] = (),
         steps: tuple[StepTaken, ...] = (),
         made_by: tuple[Vote, ...] = (),
+        replaced: Mapping[str, str] = NOTHING,
         mean_score: float | None = None,
         feedback: str | None = None,
         positional_bias: PositionalBias | None = None,
@@ -390,6 +398,7 @@ class DirectInstanceResult(_DirectFields):
             notes=notes,
             steps=steps,
             made_by=made_by,
+            replaced=replaced,
             mean_score=mean_score,
             feedback=feedback,
             positional_bias=positional_bias,

@@ -38,8 +38,8 @@ from adjudge.core.judges.judge import InstanceLike, Judge, Progress
 from adjudge.core.judges.learnt_settings import Learnt, LearntWeights
 from adjudge.core.judges.settings import (
     AskSettings,
-    ModelPanel,
     OnFailure,
+    ReplacementSettings,
     alias,
     at_least,
     check_mode,
@@ -50,6 +50,7 @@ from adjudge.core.pooling.majority import (
     any_abstained,
     notes_on,
     panel,
+    replacement_notes,
     samples_still_needed,
     status_of,
 )
@@ -109,7 +110,7 @@ def _ready_made(name: str, meaning: str) -> _Maker:
 
 
 @dataclass(frozen=True)
-class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
+class AspectCritic(ReplacementSettings, AskSettings, Judge[Instance, AspectResult]):
     """Checks responses against one criterion.
 
     Every model votes ``votes`` times; its verdict is PASS when more than half of its valid
@@ -176,10 +177,6 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
             )
         super().check_settings()
         self._take_ready_made()
-
-    def open_models(self) -> ModelPanel:
-        """Return the models, ready to be asked."""
-        return ModelPanel.of(self.models)
 
     def _checked_weights(self) -> FrozenDict[float] | LearntWeights | None:
         weights = self.weights
@@ -348,13 +345,21 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         """Return the ballots that each model still owes; with ``early_stop`` only those that can
         change the verdict.
         """
-        return [ballot for name in self.panel for ballot in self._plan_model(name, item, votes)]
+        ballots = [
+            ballot for name in self.panel.members for ballot in self._plan_model(name, item, votes)
+        ]
+        replacement = self.panel.replacement
+        if ballots or replacement is None or not self.panel.failed_members(votes, self.min_valid):
+            return ballots
+        return self._plan_model(replacement, item, votes)
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> AspectResult:
         """Pool each model's votes by majority, then average over the models with enough valid
         votes, by their weights.
         """
-        opinion = panel(votes, list(self.panel), self.criteria, self.min_valid)
+        replaced = self.replaced_by(votes, self.min_valid)
+        asked = (*self.panel.members, *dict.fromkeys(replaced.values()))
+        opinion = panel(votes, asked, self.criteria, self.min_valid)
         score = opinion.score if self.shares is None else opinion.weighted_score(self.shares)
         verdict = None if score is None else PASS if score > 0.5 else FAIL
         valid = [(vote.model, vote.verdict) for vote in votes if vote.verdict]
@@ -383,14 +388,15 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
             panel=opinion.counted,
             excluded_models=FrozenDict(opinion.excluded) if opinion.excluded else NOTHING,
             weights=self.shares,
-            notes=notes_on(votes, self.temperatures),
+            replaced=replaced,
+            notes=(*notes_on(votes, self.temperatures), *replacement_notes(replaced)),
         )
 
     def companion(self, criteria: Criteria) -> Companion | None:  # noqa: ARG002
         return self._companion_ballot if type(self) is AspectCritic else None
 
     def _companion_ballot(self, ballot: Ballot) -> Ballot | None:
-        if ballot.model not in self.panel or ballot.sample >= self.votes:
+        if ballot.model not in self.panel.members or ballot.sample >= self.votes:
             return None
         try:
             self.check(ballot.instance)

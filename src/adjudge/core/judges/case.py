@@ -41,7 +41,7 @@ from adjudge.core.judges.inputs import (
 )
 from adjudge.core.judges.judge import InstanceLike, Judge, Progress
 from adjudge.core.judges.settings import at_least, check_votes
-from adjudge.core.pooling.majority import notes_on
+from adjudge.core.pooling.majority import notes_on, replacement_notes
 from adjudge.errors import SetupError
 
 
@@ -266,7 +266,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         """Return the ballot of another criterion about the same row, model and order; None if there
         is none.
         """
-        if ballot.model not in self.panel:
+        if ballot.model not in self.panel.members:
             return None
         try:
             case = self.case(ballot.instance, criteria)
@@ -325,7 +325,28 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
     # ``item`` is for custom judges that override this method.
     def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002
         """Return notes for readers of the result."""
-        return notes_on(votes, self.temperatures)
+        replaced = self.replaced_by(votes)
+        return (*notes_on(votes, self.temperatures), *replacement_notes(replaced))
+
+    def replacement_ballots(self, case: Case, votes: Sequence[Vote]) -> list[Ballot]:
+        """Return the ballots for the replacement of a member that failed; none if there is no such
+        member, or if they were asked.
+        """
+        name = self.panel.replacement
+        if name is None or any(vote.model == name for vote in votes):
+            return []
+        if not self.panel.failed_members(votes):
+            return []
+        first = self.panel.members[0]
+        return [
+            self._ballot_like(ballot, case, name)
+            for ballot in self.ballots(case)
+            if ballot.model == first
+        ]
+
+    def _ballot_like(self, ballot: Ballot, case: Case, model: str) -> Ballot:
+        """Return the same question to another model."""
+        return cast(Ballot, cast(Any, self).ballot(case, model, ballot.question, ballot.sample))
 
     def cases(
         self, instances: InstancesLike, criteria: CriteriaLike | Sequence[CriteriaLike]

@@ -63,7 +63,7 @@ def _entries(kind: type) -> dict[str, str]:
 
 
 NAMES_OF_MODELS = ("models", "inference_engine", "model", "llm")
-_NO_SETTINGS = (*NAMES_OF_MODELS, "panel", "batch_size")
+_NO_SETTINGS = (*NAMES_OF_MODELS, "replacement", "panel", "batch_size")
 
 
 class ConfiguredJudge(ABC):
@@ -118,7 +118,7 @@ class ConfiguredJudge(ABC):
             for name, value in self.__dict__.items()
             if name not in ("panel", FIELDS) and name not in computed
         }
-        for name in NAMES_OF_MODELS:
+        for name in (*NAMES_OF_MODELS, "replacement"):
             check_picklable(type(self).__name__, state.get(name))
         return state
 
@@ -233,11 +233,12 @@ class ConfiguredJudge(ABC):
     def recorded_settings(self) -> dict[str, object]:
         """Return the settings without the models, which are recorded separately."""
         names = [entry.name for entry in fields(self)]  # type: ignore[arg-type]
+        replacement = self.panel.replacement
         return {
             self.stored_names.get(name, name): getattr(self, name)
             for name in names
             if name[0] != "_" and name not in _NO_SETTINGS
-        }
+        } | ({} if replacement is None else {"replacement": replacement})
 
     def __repr__(self) -> str:
         """Show the settings that differ from their defaults."""

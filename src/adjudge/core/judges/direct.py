@@ -27,13 +27,20 @@ from adjudge.core.judges.settings import (
     ModelSettings,
     OnFailure,
     OwnSettings,
+    ReplacementSettings,
     alias,
     check_mode,
     check_written,
 )
 from adjudge.core.pooling.composite import composite
 from adjudge.core.pooling.contests import flip_rate, noise_rate
-from adjudge.core.pooling.majority import majority, notes_on, samples_still_needed, status_of
+from adjudge.core.pooling.majority import (
+    majority,
+    notes_on,
+    replacement_notes,
+    samples_still_needed,
+    status_of,
+)
 from adjudge.core.prompts.renderer import render_improvement, render_persona, shown_fields
 from adjudge.core.verdicts.text import read_persona, read_text
 from adjudge.errors import ModelError, Refused, SetupError
@@ -89,7 +96,7 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
 
     def plan(self, item: Case, votes: Sequence[Vote]) -> Sequence[Ballot]:
         """Plan every ballot in the first round, none later."""
-        return [] if votes else self.ballots(item)
+        return self.replacement_ballots(item, votes) if votes else self.ballots(item)
 
     def ballots(self, case: Case) -> list[Ballot]:
         """Return all ballots of a case: those in the listed order first."""
@@ -102,7 +109,7 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
         return [
             self.ballot(case, model, ordered, sample)
             for ordered in (question, *reversed_orders)
-            for model in self.panel or (type(self).__name__,)
+            for model in self.panel.members or (type(self).__name__,)
             for sample in range(self.samples)
         ]
 
@@ -117,7 +124,7 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
         the agreement over both orders and the bias.
         """
         if not self.check_positional_bias:
-            return self._pool_votes(item, votes)
+            return replace(self._pool_votes(item, votes), replaced=self.replaced_by(votes))
         forward = [vote for vote in votes if vote.order is None]
         result = self._pool_votes(item, forward)
         backward = [vote for vote in votes if vote.order is not None]
@@ -125,6 +132,7 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
         return replace(
             _over_both_orders(result, item.criteria, votes),
             positional_bias=bias,
+            replaced=self.replaced_by(votes),
             notes=self.notes(item, votes),
         )
 
@@ -270,7 +278,7 @@ _WHO_JUDGES = Criteria(_PERSONA, "Who is best placed to judge?")
 
 @BaseDirectJudge.register
 @dataclass(frozen=True, kw_only=True)
-class DirectJudge(ModelSettings, Direct):
+class DirectJudge(ReplacementSettings, ModelSettings, Direct):
     """Asks models to choose one of the criteria's options.
 
     Parameters:
@@ -298,6 +306,11 @@ class DirectJudge(ModelSettings, Direct):
         super().__post_init__()
         if self.generate_synthetic_persona and self.judge_description_prompt:
             raise SetupError("a judge has a description or a synthetic persona, not both")
+        if self.early_stop and self.replacement is not None:
+            raise SetupError(
+                "early_stop leaves out votes, so a missing verdict need not be a failure: leave "
+                "out early_stop or replacement"
+            )
         check_mode(self.mode, self.panel)
         check_written(
             self.panel,
@@ -337,7 +350,7 @@ class DirectJudge(ModelSettings, Direct):
             self.early_stop and not self.check_positional_bias and not item.criteria.any_integer
         )
         if not adaptive:
-            return [] if votes else self.ballots(item)
+            return super().plan(item, votes)
         remaining = self.ballots(item)[len(votes) :]
         options = [vote.verdict.option for vote in votes if vote.verdict]
         return remaining[: samples_still_needed(options, len(remaining), item.criteria)]
@@ -360,7 +373,8 @@ class DirectJudge(ModelSettings, Direct):
     # as the base class has it
     def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002
         """Return notes for readers of the result."""
-        return notes_on(votes, self.temperatures, persona=self.generate_synthetic_persona)
+        notes = notes_on(votes, self.temperatures, persona=self.generate_synthetic_persona)
+        return (*notes, *replacement_notes(self.replaced_by(votes)))
 
     async def aevaluate_with_custom_prompt(
         self, judge_prompts: str | Sequence[str], valid_outputs: ValidOutputs = None

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import random
 from abc import abstractmethod
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from adjudge.core.aio import event_loop
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.frozen_mapping import content_hash
+from adjudge.core.domain.frozen_mapping import NOTHING, FrozenDict, content_hash
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.light_dataclass import light_dataclass
@@ -225,6 +225,17 @@ class Judge(ConfiguredJudge, Generic[I, R]):
             self.failing_ballots,
         )
         return estimate(judge, items, answered, prices or PriceTable.load())
+
+    def replaced_by(self, votes: Sequence[Vote], min_valid: int = 1) -> Mapping[str, str]:
+        """Map the member of the panel that was replaced to its replacement; empty if there is
+        none.
+        """
+        panel = self.panel
+        if panel.replacement is None or all(vote.model != panel.replacement for vote in votes):
+            return NOTHING
+        # The replacement takes one place: with two, one model would count twice.
+        failed = panel.failed_members(votes, min_valid)[:1]
+        return FrozenDict(dict.fromkeys(failed, panel.replacement))
 
     def companion(self, criteria: Criteria) -> Companion | None:  # noqa: ARG002
         """Return a function that maps another judge's ballot to this judge's ballot about the same

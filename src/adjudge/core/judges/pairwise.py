@@ -26,6 +26,7 @@ from adjudge.core.judges.settings import (
     ModelSettings,
     OnFailure,
     OwnSettings,
+    ReplacementSettings,
     alias,
     check_mode,
     check_written,
@@ -146,7 +147,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
 
     def plan(self, item: Case, votes: Sequence[Vote]) -> Sequence[Ballot]:
         """Plan every contest in every order in the first round, none later."""
-        return [] if votes else self.ballots(item)
+        return self.replacement_ballots(item, votes) if votes else self.ballots(item)
 
     def ballots(self, case: Case) -> list[Ballot]:
         """Return all ballots of a case: those in the given order first."""
@@ -160,7 +161,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
             self.ballot(case, model, Comparison(order, self.offers_tie), sample)
             for member in members
             for order in self._orders(member)
-            for model in self.panel or (type(self).__name__,)
+            for model in self.panel.members or (type(self).__name__,)
             for sample in range(self.samples)
         ]
 
@@ -208,6 +209,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
             or any(
                 contest.even for contest in pooled if {contest.first, contest.second} & set(best)
             ),
+            replaced=self.replaced_by(votes),
             metadata=self.metadata(votes, winner),
             notes=self.notes(item, votes),
         )
@@ -321,7 +323,7 @@ def _by_order(votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
 
 @BasePairwiseJudge.register
 @dataclass(frozen=True, kw_only=True)
-class PairwiseJudge(ContestSettings, ModelSettings, Pairwise):
+class PairwiseJudge(ContestSettings, ReplacementSettings, ModelSettings, Pairwise):
     """Asks models which of two or more responses is better.
 
     Parameters:

@@ -8,14 +8,14 @@ import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, cast
 
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.frozen_mapping import FrozenDict, plain
 from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.numbers import MOST_WEIGHT
-from adjudge.core.domain.vote import Ballot, Mode
+from adjudge.core.domain.vote import Ballot, Mode, Vote
 from adjudge.core.engine.ask import requests_for
 from adjudge.core.gateway.inference_engine import (
     EngineLike,
@@ -26,6 +26,7 @@ from adjudge.core.gateway.inference_engine import (
 from adjudge.core.gateway.model import Learned, Model
 from adjudge.core.gateway.opener import ModelLike, OpenModel, open_model, open_panel
 from adjudge.core.pooling import VERSION as POOLING
+from adjudge.core.pooling.majority import any_abstained
 from adjudge.core.prompts.renderer import wordings
 from adjudge.core.verdicts import VERSION as READER
 from adjudge.errors import SetupError
@@ -44,10 +45,58 @@ _ROOM_FOR_A_PANEL = 2048
 class ModelPanel(FrozenDict[OpenModel]):
     """Models by the names on the ballots, as they were when the judge was made."""
 
+    replacement: str | None = None
+    """The model that takes the place of a member without a verdict, if there is one."""
+
     @classmethod
-    def of(cls, models: EngineLike | Sequence[EngineLike] | None) -> "ModelPanel":
-        """Open the caller's models; None is the embedded model."""
-        return cls(open_panel(_with_engines(models)))
+    def of(
+        cls,
+        models: EngineLike | Sequence[EngineLike] | None,
+        replacement: EngineLike | None = None,
+    ) -> "ModelPanel":
+        """Open the caller's models; None is the embedded model, and no replacement."""
+        members = open_panel(_with_engines(models))
+        if replacement is None:
+            return cls(members)
+        if isinstance(replacement, list | tuple):
+            raise SetupError("replacement is one model, not a list of them")
+        ((name, model),) = open_panel(_with_engines([replacement])).items()
+        if any(model.identity == member.identity for member in members.values()):
+            raise SetupError(
+                "replacement: {name} is in the panel already, and would fail with it: name "
+                "another model",
+                name=name,
+            )
+        if name in members:  # the same name at another server
+            raise SetupError(
+                "replacement: a model of the panel is called {name}, too, so votes could not be "
+                "told apart: name another model",
+                name=name,
+            )
+        panel = cls({**members, name: model})
+        panel.replacement = name
+        return panel
+
+    @cached_property
+    def members(self) -> tuple[str, ...]:
+        """The models that are asked about everything: all but the replacement."""
+        return tuple(name for name in self if name != self.replacement)
+
+    def failed_members(self, votes: Sequence[Vote], min_valid: int = 1) -> tuple[str, ...]:
+        """Return the members whose place the replacement takes, given all their votes.
+
+        They have fewer than ``min_valid`` verdicts. What the others said makes no difference, and
+        a member that declined to decide is not replaced: that is an answer.
+        """
+        if self.replacement is None:
+            return ()
+        failed = []
+        for name in self.members:
+            own = [vote for vote in votes if vote.model == name]
+            too_few = sum(vote.valid for vote in own) < min_valid
+            if own and too_few and not any_abstained(own):
+                failed.append(name)
+        return tuple(failed)
 
     @cached_property
     def max_in_flight(self) -> int:
@@ -241,6 +290,22 @@ class VoteSettings(AskSettings):
     check_positional_bias: bool = False
     on_failure: OnFailure = "abstain"
     batch_size: int = 32
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class ReplacementSettings:
+    """The setting of judges that can replace a member of their panel.
+
+    Parameters:
+        replacement: the model to ask about a row if a member of the panel gives no verdict on it.
+            It takes the place of one member, under its own name.
+    """
+
+    replacement: EngineLike | None = field(default=None, hash=False)
+
+    def open_models(self) -> ModelPanel:
+        """Return the models, ready to be asked, and their replacement."""
+        return ModelPanel.of(cast("ModelSettings", self).models, self.replacement)
 
 
 @light_dataclass(frozen=True, kw_only=True)

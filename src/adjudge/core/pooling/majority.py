@@ -183,6 +183,16 @@ ONE_ORDER = Message("asked in one order: a better response cannot be told from a
 """The note on a comparison whose responses were shown in one order."""
 
 
+def replacement_notes(replaced: Mapping[str, str]) -> Iterator[Message]:
+    """Yield a note on each member of a panel that was replaced."""
+    for model, replacement in replaced.items():
+        yield Message(
+            "{model} gave no verdict, so {replacement} was asked in its place",
+            model=model,
+            replacement=replacement,
+        )
+
+
 NO_EXPLANATION = Message("no explanation: a decision model writes none")
 
 

@@ -84,7 +84,7 @@ class CheckOptions:
             "'not: {contains: sorry}'; repeatable."
         ),
     )
-    settings: Settings = shared(settings(AspectEntry, "votes", "early_stop"))
+    settings: Settings = shared(settings(AspectEntry, "votes", "early_stop", "replacement"))
     file: Path | None = shared(rows)
     column: tuple[str, ...] = shared(columns)
     given: Mapping[str, str | Sequence[str]] = shared(accompanying)

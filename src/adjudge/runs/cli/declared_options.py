@@ -15,6 +15,7 @@ from adjudge.core.reading.types import (
     Json,
     Many,
     Number,
+    Record,
     Text,
     Type,
     WholeNumber,
@@ -100,7 +101,7 @@ def _click_settings(kind: Type[object]) -> dict[str, Any]:
             settings = {"multiple": True}
         case FilePath():
             settings = {"type": click.Path(path_type=Path)}
-        case Text():
+        case Text() | Record(short=str()):  # of a record, the key that a bare text sets
             pass
         case _:
             raise TypeError(f"{type(kind).__name__} has no option")
@@ -113,4 +114,6 @@ def typed_value(field: Field[object], typed: Any) -> object:
     if isinstance(kind, Many) and kind.commas:
         names = (name.strip() for word in typed for name in word.split(","))
         return tuple(filter(None, names))
+    if isinstance(kind, Record) and kind.short and typed is not None:
+        return kind.made(**{kind.short: typed})
     return str(typed) if isinstance(typed, Path) else typed

@@ -44,7 +44,14 @@ from adjudge.runs.cli.settings import typed_settings
 from adjudge.runs.cli.show import print_json, warn
 from adjudge.runs.cli.watch import Watch
 from adjudge.runs.counts import count_calls, count_judgments, count_rows, count_tokens
-from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
+from adjudge.runs.eval_file import (
+    BudgetEntry,
+    DataEntry,
+    EvalFile,
+    Gates,
+    JudgeEntry,
+    PanelEntry,
+)
 from adjudge.runs.execute import (
     BackendNews,
     Event,
@@ -150,6 +157,9 @@ def eval_file_from_flags(
 ) -> EvalFile:
     """Build the eval file that is equivalent to a command's options."""
     model_names = flags.model if models is None else models
+    if isinstance(judge, PanelEntry) and judge.replacement:
+        (entry,) = model_entries((judge.replacement.model,), flags.at, flags.max_concurrency)
+        judge = replace(judge, replacement=entry)
     return EvalFile(
         data=data,
         judges=(judge,),

@@ -94,7 +94,9 @@ class JudgeOptions(TextOptions):
         help="A text, or rows: .csv, .jsonl, .json, …; - is rows.",
     )
     column: tuple[str, ...] = shared(columns)
-    settings: Settings = shared(settings(DirectEntry, "votes", "check_positional_bias", "feedback"))
+    settings: Settings = shared(
+        settings(DirectEntry, "votes", "check_positional_bias", "feedback", "replacement")
+    )
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -111,7 +113,7 @@ class CompareOptions(TextOptions):
         "--column", multiple=True, help="A response's column (repeat), or FIELD=COLUMN."
     )
     settings: Settings = shared(
-        settings(PairwiseEntry, "votes", "contests", "tie_enabled", "order")
+        settings(PairwiseEntry, "votes", "contests", "tie_enabled", "order", "replacement")
     )
     check_positional_bias: bool = shared(both_orders)
 

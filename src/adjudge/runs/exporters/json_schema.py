@@ -22,7 +22,10 @@ from adjudge.runs.sections import SECTIONS
 
 Schema = dict[str, object]
 _RENAMED = {"index": "row", "criterion": "criteria"}
-_NOT_ALWAYS = ("input", "excluded_models", "decided_by", "steps", "judge_identity", "votes")
+_NOT_ALWAYS = (
+    *("input", "excluded_models", "replaced_models", "decided_by", "steps", "judge_identity"),
+    "votes",
+)
 _NOT_SHOWN = ("detail", "used", "named")
 _NOT_SHOWN_OF_A_VOTE = (
     *("usage", "score", "at", "answered_before", "fingerprint", "persona"),
