@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from adjudge import AspectCritic, DirectJudge
+from adjudge.core.data.sources.row import Row
+from adjudge.core.judges.frames import _with_fields
 from adjudge.errors import SetupError
 
 
@@ -39,6 +41,13 @@ def test_pandas_keeps_its_index_columns_and_order() -> None:
         assert list(judged["score"]) == [1.0, 1.0]
         assert list(judged["status"]) == ["scored", "scored"]
     assert list(frame.columns) == ["Q", "Bot", "n"]  # the caller's is as it was
+
+
+def test_two_fields_may_come_from_one_column() -> None:
+    """The first of the two was lost, so the judge did not see the question."""
+    row = Row(1, {"Text": "the text", "n": "1"})
+    named = _with_fields(row, {"response": "Text", "user_input": "Text"})
+    assert named.cells == {"response": "the text", "user_input": "the text", "n": "1"}
 
 
 def test_a_failure_is_a_missing_value_and_no_number() -> None:

@@ -245,3 +245,26 @@ def test_commands(tmp_path: Path) -> None:
     changes = {(one["kind"], one["name"]): one for one in json.loads(compared.stdout)["results"]}
     assert changes["point", TEXTS[0]]["worse"] == 15
     assert changes["point", TEXTS[3]]["better"] == 15  # a penalty that is not met
+
+
+def test_a_row_without_a_rubric_is_skipped_and_counts_nowhere(tmp_path: Path) -> None:
+    """With ``rows_with`` a row whose cell is empty stopped the run, and rows that checks had set
+    aside widened the mean over all rows.
+    """
+    rubric = json.dumps([{"text": "Says how many.", "points": 1}])
+    rows = "".join(f'{each},a{each},"{rubric.replace(chr(34), chr(34) * 2)}"\n' for each in (1, 2))
+    (tmp_path / "rows.csv").write_text(f"id,response,rubric\n{rows}3,a3,\n4,set aside,x\n")
+    (tmp_path / "eval.yaml").write_text(
+        "data: rows.csv\nmodels: [scripted]\n"
+        "checks: [{not: {contains: aside}, required: true}]\n"
+        "judges: [{kind: rubric, name: points, rows_with: rubric, after: checks}]\n"
+    )
+    done = adjudge("run", "eval.yaml", "-q", cwd=tmp_path)
+    assert "2 rows were not judged" in " ".join(done.stdout.split()), done.stderr
+    judged = [each for each in records_of(tmp_path / "runs" / "eval") if each.judge == "points"]
+    assert [each.status for each in judged] == ["failed", "failed", "skipped", "skipped"]
+    tally = RubricTally()
+    for each in judged:
+        tally.add(each)
+    summary = tally.summary()
+    assert summary is not None and summary.total.rows == 2

@@ -66,13 +66,13 @@ def _with_fields(row: Row, columns: Mapping[str, str]) -> Row:
     """Return the row with its columns renamed to fields, as ``columns`` maps them."""
     if isinstance(row.cells, Instance) or not columns:
         return row
-    sources = {find_column(row.cells, column) or column: field for field, column in columns.items()}
+    sources = {field: find_column(row.cells, column) or column for field, column in columns.items()}
     cells = {
         name: cell
         for name, cell in row.cells.items()
-        if name not in sources and name not in columns
+        if name not in sources.values() and name not in columns
     }
-    named = {field: row.cells[name] for name, field in sources.items()}
+    named = {field: row.cells[name] for field, name in sources.items()}
     return row._replace(cells={**named, **cells})
 
 

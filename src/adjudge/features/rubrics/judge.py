@@ -288,7 +288,17 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
         """Decide each point by its own votes; set the score if no missing verdict could
         change it.
         """
-        rubric = self.rubric_of(item)
+        try:
+            rubric = self.rubric_of(item)
+        except SetupError:
+            if votes:
+                raise
+            return RubricResult(  # a row that is not judged need not have a rubric
+                instance=item,
+                criteria=self.criteria,
+                status=Status.FAILED,
+                text_field=self.text_field,
+            )
         result = RubricResult(
             instance=item,
             criteria=self.criteria,

@@ -96,5 +96,7 @@ class RubricDetail(Detail):
 
 
 def rubric_detail(record: JudgmentRecord) -> RubricDetail | None:
-    """Return the points of a judgment; None if it is of another kind."""
-    return record.detail if isinstance(record.detail, RubricDetail) else None
+    """Return the points of a judgment; None if it is of another kind, or its row was skipped."""
+    if record.status == "skipped" or not isinstance(record.detail, RubricDetail):
+        return None
+    return record.detail

@@ -265,7 +265,7 @@ class RubricSummary(SectionPart):
                     upper=upper,
                 )
             )
-        if self.total.is_clipped:
+        if self.total.is_clipped and self.total.mean is not None:
             messages.append(
                 Message(
                     "The mean over the rows is {mean:.3f}; it is clipped to 0 once, as HealthBench "

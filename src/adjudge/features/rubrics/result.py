@@ -10,6 +10,8 @@ from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.results import Result, Status
 from adjudge.features.rubrics.arithmetic import (
+    EVERYTHING,
+    NOTHING,
     Bounds,
     category_scores,
     failed_gates,
@@ -28,7 +30,8 @@ _MOST_NAMED = 5
 class RubricResult(Result):
     """The points of a row with their verdicts.
 
-    ``score`` is None if missing verdicts could change it; ``bounds`` is always there.
+    ``score`` is None if missing verdicts could change it; ``bounds`` is always there. A row without
+    a rubric was not judged and has no points.
     """
 
     rubric: Rubric = None  # type: ignore[assignment] # as in Result
@@ -41,6 +44,8 @@ class RubricResult(Result):
     @property
     def exact(self) -> Bounds:
         """The score as fractions."""
+        if not self.points:
+            return Bounds(NOTHING, EVERYTHING)
         return score_of(self.rubric, self.values)
 
     @property
@@ -83,6 +88,18 @@ class RubricResult(Result):
     def detail(self) -> RubricDetail:
         """Return the fields that only results by rubrics have."""
         lower, upper = self.bounds
+        if not self.points:
+            return RubricDetail(
+                layout="",
+                identity="",
+                lower=lower,
+                upper=upper,
+                points=(),
+                categories=FrozenDict(),
+                failed_gates=(),
+                open_gates=(),
+                text_field=self.text_field,
+            )
         values = self.values
         shares = {id(unit.node): float(unit.weight) for unit in self.rubric.units}
         return RubricDetail(
