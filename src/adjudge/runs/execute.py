@@ -18,6 +18,7 @@ from adjudge.core.data.dataset import BadRow, OddRows
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.results import Result
 from adjudge.core.domain.vote import Vote
 from adjudge.core.engine.estimate import CostEstimate
@@ -31,6 +32,7 @@ from adjudge.core.judges.companions import JudgeWithCriteria, with_companions
 from adjudge.core.ledger.file import holds_run
 from adjudge.errors import RunError, SetupError
 from adjudge.messages import Message
+from adjudge.runs.earlier_judgments import EarlierJudgments, is_repeated
 from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.plan import Plan
 from adjudge.runs.ready_judge import ReadyJudge
@@ -61,6 +63,18 @@ class JudgmentDone:
     """Requests so far that brought no reply, tries that were repeated included."""
     lost: Spent = Spent()
     """Estimate of what requests so far took whose replies did not arrive."""
+
+
+@light_dataclass(frozen=True)
+class JudgmentRepeated:
+    """A row is the same as in an earlier pass, and so is its judgment. Only yielded if ``execute``
+    is called with ``repeats=True``; else it is a ``JudgmentDone``.
+    """
+
+    record: JudgmentRecord
+    spent: Spent
+    failed_calls: int = 0
+    lost: Spent = Spent()
 
 
 @light_dataclass(frozen=True)
@@ -117,6 +131,7 @@ Event = (
     | RowsEnded
     | JudgeStarted
     | JudgmentDone
+    | JudgmentRepeated
     | VoteCast
     | Called
     | OddRows
@@ -179,12 +194,14 @@ def execute(
     kept: Kept = dict,
     batch: Rounds | None = None,
     calls: bool = False,
+    repeats: bool = False,
 ) -> Iterator[Iterator[Event]]:
     """Judge all rows, yielding events as they happen. Leaving the block early cancels the run.
 
     ``kept``: returns facts to store with the run; called at its start and after the last event was
-    handled. ``batch``: ask in providers' batches. ``calls``: also yield ``Called``. Raises
-    BudgetSpent or RunStopped if the run ends early.
+    handled. ``batch``: ask in providers' batches. ``calls``: also yield ``Called``. ``repeats``:
+    yield ``JudgmentRepeated``, which takes less time. Raises BudgetSpent or RunStopped if the run
+    ends early.
     """
     run = (
         RunSettings(plan.folder, fork_of, retry_failed, {**plan.facts, **kept()}, batch is not None)
@@ -195,11 +212,12 @@ def execute(
         raise SetupError("batches are kept in a run: say where, with --run FOLDER")
     if batch:
         batch.check(plan.models)
+    repeats = repeats and batch is None and not retry_failed and is_repeated(plan)
 
     async def work(outbox: event_loop.Outbox[Event]) -> None:
         on_call = (lambda call: outbox.put(Called(call))) if calls else session().on_call
         with OpenedSession(replace(session(), on_call=on_call)):
-            await _execute(plan, run, outbox, kept, batch)
+            await _execute(plan, run, outbox, kept, batch, repeats=repeats)
 
     # the events come from another thread; a caller that leaves the block cancels it
     with event_loop.stream(work) as events:
@@ -241,6 +259,8 @@ async def _execute(
     outbox: event_loop.Outbox[Event],
     kept: Kept,
     batch: Rounds | None,
+    *,
+    repeats: bool,
 ) -> None:
     first_judge, listen = plan.judges[0], outbox.put
     rows = judgeable_rows(plan, first_judge, listen)
@@ -264,7 +284,7 @@ async def _execute(
                     listen(JudgeStarted(ready.name))
                     items = rows if ready is first_judge else judgeable_rows(plan, ready, _ignore)
                     with with_companions(_asked_beside(plan, ready)):
-                        await _judge(ready, items, open_run_or_none, listen)
+                        await _judge(ready, items, open_run_or_none, listen, repeats=repeats)
             listen(RowsEnded())
         finally:
             if run and open_run_or_none:
@@ -332,14 +352,24 @@ async def _judge(
     run: OpenRun | None,
     listen: Listen,
     deferred: DeferredItems | None = None,
+    *,
+    repeats: bool = False,
 ) -> None:
     under_way: dict[int, int] = {}
     """Judgment → row, while it is judged."""
+    earlier = EarlierJudgments(run.ledger, ready) if run and repeats else None
+    if earlier:
+        deferred = DeferredItems()  # which skips the rows that are judged
     if deferred:
         deferred.begin(under_way.pop)
 
     def items() -> Iterator[object]:
         for number, (row, judged_item) in enumerate(rows):
+            if run and earlier and deferred and (record := earlier.find(number, judged_item)):
+                run.open_budget.raise_if_halted()
+                deferred.done(number)
+                account, spent = run.open_budget.account, run.open_budget.spent
+                listen(JudgmentRepeated(record, spent, account.failed, account.lost))
             if not deferred or not deferred.is_done(number):
                 under_way[number] = row
             yield judged_item

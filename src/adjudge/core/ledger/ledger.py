@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from adjudge.core.domain.frozen_mapping import NOTHING
 from adjudge.core.domain.json_types import JsonObject, JsonValue, object_in
 from adjudge.core.domain.message import Usage
+from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.results import Result
 from adjudge.core.domain.vote import Ballot, Vote
 from adjudge.core.ledger.changes import judge_changes
@@ -29,7 +30,9 @@ from adjudge.core.ledger.file import (
     read_meta,
     under_lock,
     used_in,
+    write_meta,
 )
+from adjudge.core.ledger.records import records
 from adjudge.core.ledger.rows import (
     checked_key,
     checksum_matches,
@@ -42,7 +45,12 @@ from adjudge.core.ledger.rows import (
     with_checksum,
 )
 from adjudge.errors import RunError
+from adjudge.version import __version__
 
+POOLED_BY = "pooled_by"
+"""The fact that names the version of adjudge that pooled every judgment of a run; an empty text if
+there were several.
+"""
 _BITS = 1 << 22
 _KEYS = 250_000
 
@@ -119,6 +127,14 @@ def _check_fork(folder: Path, configuration: JsonObject, fork_of: Path | None) -
         )
 
 
+def _is_pooled_alike(connection: sqlite3.Connection) -> bool:
+    """Return True if this version pooled all judgments of a run, and note if it did not."""
+    version = read_meta(connection, POOLED_BY).get(POOLED_BY)
+    if version not in (__version__, ""):
+        write_meta(connection, {POOLED_BY: ""})
+    return version == __version__
+
+
 class Ledger:
     """The votes of a run by their ballots, and the judgments by their positions.
 
@@ -144,9 +160,11 @@ class Ledger:
             _check_fork(folder, configuration, fork_of)
             stack.enter_context(under_lock(folder))
             self.is_new = not self.path.exists()
+            begun_by = {POOLED_BY: __version__}
             connection, self.wordings = stack.enter_context(
-                open_ledger(folder, configuration, fork_of, facts, lasting=lasting)
+                open_ledger(folder, configuration, fork_of, {**facts, **begun_by}, lasting=lasting)
             )
+            self._is_pooled_alike = _is_pooled_alike(connection)
             self._reader = stack.enter_context(connect(self.path, writable=False))
             ((self._rows_at_start,),) = self.rows(
                 "SELECT coalesce(max(number) + 1, 0) FROM judgments"
@@ -204,6 +222,19 @@ class Ledger:
     def _write_vote(self, key: bytes, row: Row) -> Awaitable[None]:
         self._maybe_known.add(key)
         return self._writer.write(_KEEP_VOTE, row)
+
+    def judgments(self, judge: str, numbers: range) -> list[JudgmentRecord]:
+        """Return the judgments at these places, with their votes.
+
+        There are none if another version of adjudge may have pooled one of the run's.
+        """
+        if not self._is_pooled_alike or numbers.start >= self._rows_at_start:
+            return []
+        stored = records(self._reader, votes=True, judge=storable(judge), numbers=numbers)
+        try:
+            return list(stored)
+        except sqlite3.Error as error:
+            raise ledger_error(self.path, error) from error
 
     async def keep_judgment(
         self,

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from adjudge.core.domain.record import JudgmentRecord, VoteRecord
 from adjudge.core.ledger.codec import StoredOutcome, judgment_of, outcomes_in, vote_of
-from adjudge.core.ledger.rows import KEY_BYTES, LARGEST, select, verify_row
+from adjudge.core.ledger.rows import KEY_BYTES, LARGEST, select, verifier, verify_row
 from adjudge.messages import Message
 
 _VOTES = f"{select('votes')} WHERE ballot IN ({{}}) ORDER BY number"
@@ -29,15 +29,17 @@ def records(
     judge: str | None = None,
     index: int | None = None,
     criterion: str | None = None,
+    numbers: range | None = None,
     trajectory: bool = True,
     seen: VotesSeen | None = None,
 ) -> Iterator[JudgmentRecord]:
     """Yield every judgment, by judge and row.
 
-    ``votes``: with their votes; ``judge``, ``index``, ``criterion``: only these; ``trajectory``:
-    False leaves out the trajectories of agents; ``seen``: notes which votes were read.
+    ``votes``: with their votes; ``judge``, ``index``, ``criterion``, ``numbers``: only these;
+    ``trajectory``: False leaves out the trajectories of agents; ``seen``: notes which votes were
+    read.
     """
-    rows = judgment_rows(ledger, judge=judge, index=index, criterion=criterion)
+    rows = judgment_rows(ledger, judge=judge, index=index, criterion=criterion, numbers=numbers)
     if not votes:
         yield from (_record(ledger, row, None, trajectory) for row in rows)
         return
@@ -114,16 +116,19 @@ def judgment_rows(
     judge: str | None = None,
     index: int | None = None,
     criterion: str | None = None,
+    numbers: range | None = None,
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the stored rows of the judgments."""
+    """Yield the stored rows of the judgments; ``numbers``: only these places."""
     if index is not None and not 0 <= index <= LARGEST:
         return iter(())
-    filters = {"judge": judge, "number": index, "criterion": criterion}
-    which = " AND ".join(
-        f"{name} = :{name}" for name, value in filters.items() if value is not None
-    )
+    filters: dict[str, object] = {"judge": judge, "number": index, "criterion": criterion}
+    conditions = [f"{name} = :{name}" for name, value in filters.items() if value is not None]
+    if numbers is not None:
+        filters |= {"first": numbers.start, "end": numbers.stop}
+        conditions.append("number >= :first AND number < :end")
+    which = " AND ".join(conditions)
     query = f"{select('judgments')} WHERE {which or 'TRUE'} ORDER BY judge, number"
-    return (verify_row("judgments", row) for row in ledger.execute(query, filters))
+    return map(verifier("judgments"), ledger.execute(query, filters))
 
 
 def row_checksum(ledger: sqlite3.Connection, judge: str, index: int) -> object:
@@ -157,7 +162,8 @@ def _newest_votes(
         some = keys[place : place + _AT_ONCE]
         marks = ",".join("?" * len(some))
         newest |= {row[1]: row for row in ledger.execute(_VOTES.format(marks), some)}
-    return {key: verify_row("votes", row) for key, row in newest.items()}
+    verify = verifier("votes")
+    return {key: verify(row) for key, row in newest.items()}
 
 
 def votes_of(ledger: sqlite3.Connection, judge: str, index: int) -> tuple[VoteRecord, ...]:

@@ -138,9 +138,43 @@ def verify_row(table: str, row: Sequence[object]) -> tuple[Any, ...]:
 
     Raise SQLite's error for a damaged row.
     """
-    values = tuple(row[:-1])
-    is_intact = table in _QUICK and _quick_checksum(table, values) == row[-1]
-    if not is_intact and zlib.crc32(_encoded(values).encode()) != row[-1]:
+    return verifier(table)(tuple(row))
+
+
+@cache
+def verifier(table: str) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """Return ``verify_row`` for the rows of one table.
+
+    The checksum is first computed by msgspec, which writes texts several times faster than
+    ``json``, but some values differently; then ``json`` decides.
+    """
+    if table not in _QUICK:
+        return lambda row: _verify_slowly(table, row)
+    import msgspec  # heavy: only for commands that read a ledger
+
+    encode, crc32, (key, numbers) = msgspec.json.Encoder().encode, zlib.crc32, _QUICK[table]
+
+    def verify(row: tuple[Any, ...]) -> tuple[Any, ...]:
+        parts = [*row]
+        try:
+            stored = parts.pop()
+            parts[key] = parts[key].hex()
+            for place in numbers:
+                # msgspec writes infinity as null
+                if (number := parts[place]) is not None and number - number != 0:
+                    return _verify_slowly(table, row)
+            if crc32(b"[%b]" % b", ".join(map(encode, parts))) == stored:
+                return row[:-1]
+        except (AttributeError, TypeError, UnicodeEncodeError):
+            pass
+        return _verify_slowly(table, row)
+
+    return verify
+
+
+def _verify_slowly(table: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
+    values = row[:-1]
+    if zlib.crc32(_encoded(values).encode()) != row[-1]:
         places = zip(COLUMNS[table], values, strict=True)
         where = ", ".join(
             f"{name} {value!r}"[:60] for name, value in places if name in (*ORDER[table], "name")
@@ -151,37 +185,13 @@ def verify_row(table: str, row: Sequence[object]) -> tuple[Any, ...]:
     return values
 
 
-@cache
-def _text_encoder() -> Callable[[object], bytes]:
-    import msgspec  # heavy: only for commands that read a ledger
-
-    return msgspec.json.Encoder().encode
-
-
-def _quick_checksum(table: str, values: Sequence[Any]) -> int | None:
-    """Return the checksum of a row of ASCII values; another number, or None, for other rows.
-
-    msgspec writes texts several times faster than ``json``, but some values differently.
-    """
-    key, numbers = _QUICK[table]
-    row = [*values]
-    try:
-        row[key] = row[key].hex()
-        for place in numbers:
-            if (number := row[place]) is not None and number - number != 0:
-                return None  # msgspec would write infinity as null
-        return zlib.crc32(b"[%b]" % b", ".join(map(_text_encoder(), row)))
-    except (AttributeError, TypeError, UnicodeEncodeError):
-        return None
-
-
 def refuse_damaged_rows(
     connection: sqlite3.Connection, tables: Iterable[str] = tuple(COLUMNS)
 ) -> None:
     """Raise SQLite's error if the checksum of any row of ``tables`` does not match."""
     for table in tables:
-        for row in connection.execute(select(table)):
-            verify_row(table, row)
+        for _ in map(verifier(table), connection.execute(select(table))):
+            pass
 
 
 def storable(text: str | None) -> str | None:

@@ -56,6 +56,7 @@ from adjudge.runs.execute import (
     BackendNews,
     Event,
     JudgmentDone,
+    JudgmentRepeated,
     Rounds,
     RowsReadable,
     Stopping,
@@ -392,6 +393,7 @@ class RunDisplay:
             kept=self.outcome.facts,
             batch=batch,
             calls=bool(self.listeners),
+            repeats=not self.listeners and not self.keeps,
         ) as events:
             for event in events:
                 if prepare and isinstance(event, RowsReadable):
@@ -407,6 +409,8 @@ class RunDisplay:
             self.watch.on_result(event.result, event.spent)
             if self.keeps:
                 self.judged.add(event)
+        elif isinstance(event, JudgmentRepeated):
+            self.watch.on_repeated(event.spent)
         elif isinstance(event, BadRow) and self.outcome.skipped <= _MOST_TOLD:
             echo(Message("skipped {row}", row=str(event)), err=True)
         elif isinstance(event, BlankRows | EmptyAnswers | LabelsShown | OtherSheets):

@@ -71,6 +71,12 @@ class Watch:
                 self._used.add(vote.model, vote.usage)
         self._show()
 
+    def on_repeated(self, spent: Spent) -> None:
+        """Count a judgment with a score that an earlier pass made."""
+        self._done += 1
+        self._spent = spent
+        self._show()
+
     def on_vote(self) -> None:
         """Count a vote and update the display: a row may take many votes and much time."""
         self._votes += 1

@@ -24,6 +24,7 @@ from adjudge.runs.execute import (
     ColumnsChosen,
     Event,
     JudgmentDone,
+    JudgmentRepeated,
     RowsEnded,
     VoteCast,
 )
@@ -129,6 +130,10 @@ class RunOutcome:
                 record = event.result.record(self._labels[event.judge], event.number, votes=True)
                 self._left.see(record)
                 self._tally.add(record)
+            case JudgmentRepeated(record=record):
+                self._tally.failed_calls, self._lost = event.failed_calls, event.lost
+                self._left.see(record)
+                self._tally.add(record, is_stored=False)
             case RowsEnded():
                 setup = self._tally.setup
                 self._left.end()

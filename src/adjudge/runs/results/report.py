@@ -716,7 +716,10 @@ class ReportTally:
         tally.kept = self.kept
         return tally
 
-    def add(self, record: JudgmentRecord) -> None:
+    def add(self, record: JudgmentRecord, *, is_stored: bool = True) -> None:
+        """Count a judgment. ``is_stored``: False if votes that rows with equal content share were
+        cast, or are to count, for each of these rows.
+        """
         key = record.judge, record.criterion, record.answered_by
         if key not in self._sections:
             self._sections[key] = _SectionTally(key, record, self.setup)
@@ -739,7 +742,7 @@ class ReportTally:
                 self._targets_failed[record.judge, record.criterion] += 1
             else:
                 self._unanswered += failed
-            self._count_format(vote)
+            self._count_format(vote, is_stored=is_stored)
             was_paid = vote.usage.calls or vote.metadata.get(PAID_WITH)
             self._reused += vote.text is not None and not failed and not was_paid
         if record.notes:
@@ -749,12 +752,12 @@ class ReportTally:
             # sorting at twice the size keeps both memory and time small
             self._worst = self._worst_first()
 
-    def _count_format(self, vote: VoteRecord) -> None:
+    def _count_format(self, vote: VoteRecord, *, is_stored: bool) -> None:
         """Count a vote's format. A vote that is shared by rows with equal content counts once."""
         if vote.text is None or len(self._counted_votes) >= _MOST_COUNTED:
             return
         key = hash((vote.model, vote.sample, vote.prompt, vote.at))
-        if vote.at is None or key not in self._counted_votes:
+        if not is_stored or vote.at is None or key not in self._counted_votes:
             self._counted_votes.add(key)
             repeated, votes = self._missed_formats.get(vote.model, (0, 0))
             is_missed = vote.repairs > 0 or vote.outcome == "unreadable"

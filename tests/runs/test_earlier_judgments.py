@@ -1,0 +1,119 @@
+"""A second pass over rows that are judged: what is taken from the run, and what is judged anew."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from adjudge.core.domain.vote import Vote
+from adjudge.core.judges.aspect import AspectCritic
+from adjudge.core.judges.direct import DirectJudge
+from adjudge.core.ledger import ledger
+from adjudge.core.ledger.file import FILE, connect, read_meta
+from adjudge.core.ledger.ledger import POOLED_BY
+from adjudge.runs import execute
+from adjudge.runs.cli.main import main
+
+ROWS = 5
+EVAL = """data: {path: rows.csv, id: id}
+models: ["scripted/PASS,FAIL,PASS", "scripted/FAIL,PASS"]
+judges:
+  - {kind: aspect, name: short, criteria: It is short.}
+  - kind: direct
+    name: tone
+    criteria:
+      - name: tone
+        description: "Is it kind?"
+        options: [{name: PASS, score: 1}, {name: FAIL, score: 0}]
+    check_positional_bias: true
+run: runs/a
+"""
+Again = Callable[[], tuple[int, str]]
+
+
+@pytest.fixture
+def again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Again:
+    """Run the eval file: the number of items that were pooled, and what was printed."""
+    pooled: list[object] = []
+    for kind in (AspectCritic, DirectJudge):
+
+        def pool(
+            judge: AspectCritic,
+            item: object,
+            votes: Sequence[Vote],
+            kept: Callable[..., object] = kind.pool,
+        ) -> object:
+            pooled.append(item)
+            return kept(judge, item, votes)
+
+        monkeypatch.setattr(kind, "pool", pool)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "eval.yaml").write_text(EVAL)
+    write_rows(tmp_path)
+
+    def run() -> tuple[int, str]:
+        pooled.clear()
+        monkeypatch.setattr(sys, "argv", ["adjudge", "run", "eval.yaml", "--quiet"])
+        with pytest.raises(SystemExit):
+            main()
+        return len(pooled), capsys.readouterr().out
+
+    return run
+
+
+def write_rows(folder: Path, changed: int = -1) -> None:
+    rows = [f"q{row},{'other' if row == changed else 'text'} {row}" for row in range(ROWS)]
+    (folder / "rows.csv").write_text("\n".join(["id,response", *rows]))
+
+
+def test_rows_that_are_judged_are_not_judged_again(
+    again: Again, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert again()[0] == 2 * ROWS
+    quick = again()
+    monkeypatch.setattr(execute, "is_repeated", lambda _: False)
+    judged, printed = again()
+    assert (judged, quick) == (2 * ROWS, (0, printed))
+
+
+def test_every_row_of_changed_data_is_judged_as_before(again: Again, tmp_path: Path) -> None:
+    again()
+    write_rows(tmp_path, changed=2)
+    assert again()[0] == 2 * ROWS
+    assert again()[0] == 0
+
+
+def test_a_changed_eval_file_is_looked_at_row_by_row(again: Again, tmp_path: Path) -> None:
+    again()
+    (tmp_path / "eval.yaml").write_text(EVAL.replace("id: id", "id: id, limit: 9"))
+    assert again()[0] == 2 * ROWS
+    assert again()[0] == 0
+
+
+def test_judgments_pooled_by_another_version_are_never_taken(
+    again: Again, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again()
+    version = ledger.__version__
+    monkeypatch.setattr(ledger, "__version__", "99.0")
+    assert again()[0] == 2 * ROWS
+    monkeypatch.setattr(ledger, "__version__", version)
+    assert again()[0] == 2 * ROWS
+    with connect(tmp_path / "runs/a" / FILE, writable=False) as connection:
+        assert read_meta(connection)[POOLED_BY] == ""
+
+
+def test_a_row_whose_vote_is_gone_is_judged(again: Again, tmp_path: Path) -> None:
+    again()
+    with closing(sqlite3.connect(tmp_path / "runs/a" / FILE)) as connection:
+        connection.execute("DELETE FROM votes WHERE number = 1")
+        connection.commit()
+    assert again()[0] == 1
+    assert again()[0] == 0
