@@ -13,11 +13,11 @@ import pytest
 from adjudge.core.domain.vote import Vote
 from adjudge.core.judges.aspect import AspectCritic
 from adjudge.core.judges.direct import DirectJudge
-from adjudge.core.ledger import ledger
 from adjudge.core.ledger.file import FILE, connect, read_meta
 from adjudge.core.ledger.ledger import POOLED_BY
 from adjudge.runs import execute
 from adjudge.runs.cli.main import main
+from adjudge.version import __version__
 
 ROWS = 5
 EVAL = """data: {path: rows.csv, id: id}
@@ -101,10 +101,9 @@ def test_judgments_pooled_by_another_version_are_never_taken(
     again: Again, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     again()
-    version = ledger.__version__
-    monkeypatch.setattr(ledger, "__version__", "99.0")
+    monkeypatch.setattr("adjudge.core.ledger.ledger.__version__", "99.0")
     assert again()[0] == 2 * ROWS
-    monkeypatch.setattr(ledger, "__version__", version)
+    monkeypatch.setattr("adjudge.core.ledger.ledger.__version__", __version__)
     assert again()[0] == 2 * ROWS
     with connect(tmp_path / "runs/a" / FILE, writable=False) as connection:
         assert read_meta(connection)[POOLED_BY] == ""
