@@ -154,5 +154,10 @@ def _admit(request: Request, error: Exception) -> Response:
 
 def _answer(request: Request, message: str, status: int) -> Response:
     """Render the error as a page, or as a fragment if only a part of a page was requested."""
-    template = "error_part" if request.headers.get("hx-request") else "error"
-    return site_of(request).answer(request, f"{template}.html.jinja", {"error": message}, status)
+    is_part = bool(request.headers.get("hx-request"))
+    template = "error_part" if is_part else "error"
+    answer = site_of(request).answer(request, f"{template}.html.jinja", {"error": message}, status)
+    # a page of which the browser takes a part: the error goes on top of that part
+    if is_part and request.headers.get("hx-request-type") == "full":
+        answer.headers["hx-reselect"], answer.headers["hx-reswap"] = ".note", "afterbegin"
+    return answer

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from adjudge.core.domain.frozen_mapping import NOTHING
@@ -114,6 +114,28 @@ def read_condition(text: str, known: KnownColumns) -> Condition:
         reader.patterns,
         tuple(dict.fromkeys(reader.other_meanings)),
     )
+
+
+def is_condition(text: str, known: KnownColumns) -> bool:
+    """Return True if a text is meant as an expression rather than as words to look for.
+
+    It is one if it compares something, even wrongly, or joins names of columns. A name alone is a
+    word, since many names are common words: ``(tie)`` is an expression, ``tie`` is not.
+    """
+    try:
+        tokens = list(_tokens(text))
+    except WrongCondition:  # such as a quotation mark without its counterpart
+        return any(sign in text for sign in "=<>~")
+    if any(token.kind == "sign" and token.text not in "()" for token in tokens):
+        return True
+    if len(tokens) < 3:  # one word, and the end
+        return False
+    try:
+        # names are not looked for in all rows: most texts are words
+        read_condition(text, replace(known, find_fields=tuple, find_columns=tuple))
+    except WrongCondition:
+        return False
+    return True
 
 
 def _tokens(text: str) -> Iterator[_Token]:

@@ -67,6 +67,10 @@ _CHUNK = 500
 _DIMENSION = re.compile(r"\w{1,100}:\d{1,3}", re.ASCII)
 _MOST_DIGITS = 15
 _MOST_BEGINNINGS = 8
+_SEEN = 80
+"""Characters of the beginning of a text that a list surely shows."""
+_AROUND = 40
+"""Characters in front of a word that was found; behind it are twice as many."""
 # Separates the beginnings of compared responses.
 _BETWEEN = " | "
 _HAS_WORDS = (
@@ -155,6 +159,8 @@ class JudgmentLine(NamedTuple):
     """The beginning of each cell of the data that is not a text of the row under the same name."""
     reason: str = ""
     """The beginning of the reason why there is no score."""
+    excerpt: str = ""
+    """The words that were looked for with what is around them, unless ``begins`` shows them."""
 
 
 @dataclass(frozen=True)
@@ -619,7 +625,9 @@ def _line(
     id, status, score, verdict, flags, criterion, result_text, texts, *more = connection.execute(
         _LINE.format(number_columns(numbers)), values
     ).fetchone()
-    fields = {name: _preview(value) for name, value in begin_object(texts).items()}
+    whole_fields = begin_object(texts)
+    fields = {name: _preview(value) for name, value in whole_fields.items()}
+    begins = fields.get(judged) or next(iter(fields.values()), "")
     result = begin_object(result_text)
     valid, requested, scores = map(result.get, ("votes_valid", "votes_requested", "scores"))
     valid = valid if isinstance(valid, int) else 0
@@ -633,7 +641,7 @@ def _line(
         valid,
         requested if isinstance(requested, int) else 0,
         flags_in(flags),
-        fields.get(judged) or next(iter(fields.values()), ""),
+        begins,
         fields,
         criterion,
         {
@@ -651,7 +659,28 @@ def _line(
         count_agreeing(valid, number_of(result.get("agreement"))),
         _data_columns(object_in(result.get(INPUT)), fields),
         _preview(result.get("reason")),
+        _excerpt(
+            filters.words,
+            begins[:_SEEN],
+            [*whole_fields.values(), result.get("explanation"), result.get("reason")],
+        ),
     )
+
+
+def _excerpt(words: str, seen: str, texts: Sequence[JsonValue]) -> str:
+    """Return where the words are in these texts; empty if a reader sees them anyway."""
+    if not words:
+        return ""
+    pattern = re.compile(re.escape(words), re.IGNORECASE)
+    if pattern.search(seen):
+        return ""
+    for value in texts:
+        for text in map(str, value) if isinstance(value, list) else (str(value or ""),):
+            if match := pattern.search(text):
+                start = max(0, match.start() - _AROUND)
+                end = match.end() + 2 * _AROUND
+                return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+    return ""
 
 
 def _data_columns(stored: JsonObject, fields: Mapping[str, str]) -> dict[str, str]:

@@ -95,6 +95,7 @@ def show(request: Request) -> Response:
         "judges": judges,
         "chosen": row_data(place, record, in_full=in_full),
         "alone": query.get("part") != "1",
+        "words_found": query.get("q", "").strip(),
         **page_data(site, request, place, record),
     }
     template = "row_part.html.jinja" if query.get("part") else "row.html.jinja"

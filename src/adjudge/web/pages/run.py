@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +34,12 @@ from adjudge.core.ledger.columns import (
     rows_key,
     sort_key,
 )
-from adjudge.core.ledger.conditions import WrongCondition, read_condition, written_names
+from adjudge.core.ledger.conditions import (
+    WrongCondition,
+    is_condition,
+    read_condition,
+    written_names,
+)
 from adjudge.core.ledger.figures import Figures, figures_of
 from adjudge.core.ledger.file import read_judge, read_meta
 from adjudge.core.ledger.record_browser import (
@@ -80,11 +86,14 @@ from adjudge.web.views import view_query
 _PATIENCE = 0.4
 """Seconds for which one step of a search goes on that continues by itself."""
 _MOST_COLUMNS = 20
+_MOST_COUNTED = 200_000
+"""Judgments of a run in which those that pass a filter are counted unasked."""
 _MOST_REASONS = 10
 """Reasons of failures that are listed."""
 _MOST_NAMED = 1_000
 """Rows that a link to a reason names."""
-_PASSING = ("part", "searched", "go")
+_QUOTED = re.compile(r'"([^"]+)"')
+_PASSING = ("part", "searched", "go", "at")
 """Query names that matter for one step only."""
 
 
@@ -135,6 +144,10 @@ def show(request: Request) -> Response:
             judge_from_query(query, connection),
             not part and site.is_shown_first(request),
         )
+        if "find" in query:
+            return _redirect_to_found(
+                request, query, columns_known(connection, site.library, place, judge)
+            )
         try:
             listed = _read_list(connection, site.library, place, judge, query, may_wait=may_wait)
         except _ReadsEveryRow:
@@ -181,6 +194,8 @@ def show(request: Request) -> Response:
         "people": list_page.people,
         **list_page.filter_data,
         "total": total,
+        "at": whole(query.get("at", "")) or 0,
+        "words_found": query.get("q", "").strip(),
         "chosen": None if record is None else row_data(place, record),
         **({} if record is None else page_data(site, request, place, record)),
     }
@@ -213,20 +228,78 @@ def _find(
 
 
 def _matching(library: Library, place: RunPlace, listed: _Listed, found: _Found) -> JsonDict | None:
-    """Count the lines that pass the filters, and all lines; None without filters, or if counting is
-    slow.
+    """Count the lines that pass the filters, and all lines; None without filters.
+
+    In a run that is slow to read, the numbers are missing until they were counted.
     """
-    if listed.problem or library.is_slow(place):
+    filters, plain = _counted(found.filters)
+    if listed.problem or filters == plain:
         return None
-    filters = replace(found.filters, sort="row", key=None)
-    plain = Filters(judge=filters.judge, sort="row", together=filters.together)
-    if filters == plain:
-        return None
+    if any(library.would_wait(place, _number_of(each)) for each in (filters, plain)):
+        return {}
+    return _count_matching(library, place, filters)
+
+
+def _counted(filters: Filters) -> tuple[Filters, Filters]:
+    """Return the filters as rows are counted, and those that all rows pass."""
+    filters = replace(filters, sort="row", key=None)
+    return filters, Filters(judge=filters.judge, sort="row", together=filters.together)
+
+
+def _number_of(filters: Filters) -> str:
+    return f"number of rows left by {filters!r}"
+
+
+def _count_matching(library: Library, place: RunPlace, filters: Filters) -> JsonDict:
+    def count(filters: Filters, connection: sqlite3.Connection) -> int:
+        return len(rows_of(connection, filters))
+
     shown, total = (
-        library.read(place, f"left by {each!r}", partial(rows_of, filters=each))
-        for each in (filters, plain)
+        library.read(place, _number_of(each), partial(count, each)) for each in _counted(filters)
     )
-    return {"shown": len(shown), "of": len(total)}
+    return {"shown": shown, "of": total}
+
+
+def show_count(request: Request) -> Response:
+    """Show how many rows pass the filters, for a list that did not wait for it."""
+    site, place, query = site_of(request), place_of(request), request.query_params
+    with reading(place.folder) as connection:
+        judge = judge_from_query(query, connection)
+        listed = _read_list(connection, site.library, place, judge, query, may_wait=False)
+        if last_row(connection, judge) > _MOST_COUNTED:
+            return site.answer(request, "matching.html.jinja", {"matching": None})
+    filters = narrow(listed.filters, site.library, place, listed.query)
+    data = {"matching": _count_matching(site.library, place, filters)}
+    return site.answer(request, "matching.html.jinja", data)
+
+
+def _redirect_to_found(request: Request, query: QueryParams, columns: KnownColumns) -> Response:
+    """Redirect to the list that the text of the search field asks for: rows with these words, or
+    rows that meet an expression.
+
+    The address has no empty parts, so that equal lists have equal addresses.
+    """
+    text, where, words = (query.get(name, "").strip() for name in ("find", "where", "q"))
+    if text != (where or words):
+        # the field showed the expression if there is one, else the words: it takes their place
+        where, words = "", words if where else ""
+        quoted = _QUOTED.fullmatch(text)
+        if quoted:
+            words = quoted[1]
+        elif text and is_condition(text, columns):
+            where = text
+        elif text:
+            words = text
+    kept = {
+        name: value
+        for name, value in query.items()
+        if value
+        and (name, value) != ("sort", "worst")
+        and name not in (*_PASSING, "find", "row", "after", "q", "where")
+    }
+    found = {"q": words, "where": where}
+    address = urlencode({**kept, **{name: value for name, value in found.items() if value}})
+    return RedirectResponse(f"{request.url.path}?{address}", 303)
 
 
 class _ReadsEveryRow(Exception):
@@ -278,6 +351,20 @@ def _judge_data(listed: _Listed) -> JsonDict:
         "dimensions": dimensions_of(listed.configuration),
         "counts": list(listed.configuration.counts),
     }
+
+
+def columns_known(
+    connection: sqlite3.Connection, library: Library, place: RunPlace, judge: str
+) -> KnownColumns:
+    """Return what an expression about a judge's judgments can name."""
+    return known_columns(
+        connection,
+        library,
+        place,
+        judge,
+        read_judge(connection, judge),
+        people_by_row(library, place, judge),
+    )
 
 
 def known_columns(
@@ -703,5 +790,10 @@ def judged_field(configuration: JudgeConfiguration) -> str:
 
 
 PAGE = Page(
-    name="run", routes=(Route("/run/{run}", show), Route("/run/{run}/figures", show_figures))
+    name="run",
+    routes=(
+        Route("/run/{run}", show),
+        Route("/run/{run}/figures", show_figures),
+        Route("/run/{run}/count", show_count),
+    ),
 )

@@ -78,10 +78,44 @@ document.addEventListener("change", (event) => {
   if (event.target.matches(".bar select")) event.target.form.requestSubmit();
 });
 
-// Beside a list the arrows of the row follow the list.
+// A link to another list of the same run swaps the list; the page stays where it is scrolled to.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("#middle a, .overview a");
+  if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const isList = link.pathname === location.pathname && !link.hasAttribute("hx-get") && !link.closest("#row") && document.querySelector("#middle");
+  if (!isList) return;
+  event.preventDefault();
+  htmx.ajax("GET", link.pathname + link.search, { target: "#middle", select: "#middle", swap: "outerMorph", push: "true" });
+});
+// A row beside its list is in the address, without a step back for each row.
+document.addEventListener("htmx:config:request", (event) => {
+  const { ctx } = event.detail;
+  if (ctx.sourceElement.matches("#rows a")) ctx.replace = ctx.sourceElement.href.split("#")[0];
+});
+// What was opened above the list stays open, and what was closed closed.
+document.addEventListener("htmx:before:morph:attr", (event) => {
+  if (event.detail.attrName === "open" && event.target.closest?.("#middle details")) event.preventDefault();
+});
+
+// The row beside a list that was swapped is still the chosen one.
+function chooseShownRow() {
+  const row = document.querySelector(".split > #row .rowhead")?.dataset.row;
+  if (!row || document.querySelector("[data-line].chosen")) return;
+  lines().find((line) => line.querySelector("input[name=tick]")?.value.split(",").includes(row))?.classList.add("chosen");
+}
+
+// Beside a list the arrows of the row follow the list, and say where in it the row is.
 function followList() {
+  chooseShownRow();
   const all = lines(), at = all.findIndex((line) => line.classList.contains("chosen"));
+  const place = document.querySelector(".split > #row [data-place]"), list = document.querySelector("#list");
+  if (place) place.hidden = at < 0;
   if (at < 0) return;
+  const total = document.querySelector("#matching")?.dataset.shown || list?.dataset.all;
+  if (place && list) {
+    const number = Number(list.dataset.at) + at + 1;
+    place.textContent = total ? list.dataset.place.replace("{place}", number).replace("{total}", total) : String(number);
+  }
   for (const [rel, step, sign] of [["prev", -1, "‹"], ["next", 1, "›"]]) {
     const link = document.querySelector(`.split > #row .rowhead [rel=${rel}]`), other = all[at + step]?.querySelector("th a");
     if (link && other) { link.textContent = `${sign} ${other.textContent}`; link.dataset.step = step; link.href = other.href; }
@@ -100,7 +134,7 @@ addEventListener("pageshow", countTicked); // a browser that goes back remembers
 if (matchMedia("(min-width: 120rem)").matches) for (const one of document.querySelectorAll(".figures-more")) one.open = true;
 
 // The name at the end of an expression is completed: a suggestion is the whole text with that name behind it.
-const where = document.querySelector("input[name=where]");
+const where = document.querySelector("#find");
 where?.addEventListener("input", () => {
   const begun = where.value.match(/[^\s()=<>!~]*$/u)[0], before = where.value.slice(0, where.value.length - begun.length);
   const isName = /(^|[(]|\b(and|or|not)|(^|\s)(и|или|не))\s*$/iu.test(before);
@@ -258,6 +292,7 @@ document.addEventListener("htmx:after:swap", () => {
   if (wasInRow && document.activeElement === document.body) document.querySelector("#row")?.focus({ preventScroll: true });
   drawTexts();
   followList();
+  countTicked();
   fetchAhead();
   isStepping = false;
   if (owed.length) stepTo(owed.shift());
