@@ -1,4 +1,4 @@
-"""Filters swap the list: no reload, no lost scroll position; the arrows of a row follow the list."""
+"""Filters swap the list without a reload; the arrows of a row follow the list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One field for words or an expression; counts of what fits, and the words marked where they are."""
+"""One field for words or an expression; counts of what fits, and the words marked."""
 
 from __future__ import annotations
 

@@ -144,16 +144,12 @@ def show(request: Request) -> Response:
             judge_from_query(query, connection),
             not part and site.is_shown_first(request),
         )
-        if "find" in query:
-            return _redirect_to_found(
-                request, query, columns_known(connection, site.library, place, judge)
-            )
+        if redirect := _redirect_to_list(request, connection, site.library, place, judge):
+            return redirect
         try:
             listed = _read_list(connection, site.library, place, judge, query, may_wait=may_wait)
         except _ReadsEveryRow:
             return site.answer_first(request, {"title": place.name})
-        if ticked := query.getlist("tick"):
-            return _redirect_to_ticked(request, query, ticked)
         if target := query.get("go", "").strip():
             row = find_row(connection, judge, target, listed.per_row)
             if row is None:
@@ -271,6 +267,19 @@ def show_count(request: Request) -> Response:
     filters = narrow(listed.filters, site.library, place, listed.query)
     data = {"matching": _count_matching(site.library, place, filters)}
     return site.answer(request, "matching.html.jinja", data)
+
+
+def _redirect_to_list(
+    request: Request, connection: sqlite3.Connection, library: Library, place: RunPlace, judge: str
+) -> Response | None:
+    """Redirect to the list that a form above the list asks for; None if the address is a list."""
+    query = request.query_params
+    if "find" in query:
+        columns = columns_known(connection, library, place, judge)
+        return _redirect_to_found(request, query, columns)
+    if ticked := query.getlist("tick"):
+        return _redirect_to_ticked(request, query, ticked)
+    return None
 
 
 def _redirect_to_found(request: Request, query: QueryParams, columns: KnownColumns) -> Response:
