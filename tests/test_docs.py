@@ -38,6 +38,7 @@ from adjudge.features.starters.command import starters
 from adjudge.runs.cli.main import app
 from adjudge.runs.eval_file import load_eval
 from adjudge.runs.project import find_project
+from adjudge.web.proxy import Users
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
@@ -327,6 +328,8 @@ READERS: dict[str, Callable[[Path], object]] = {
     "docs/ru/models.md": load_eval,
     "docs/ru/rubrics.md": load_eval,
     "docs/ru/runs.md": PriceTable.load,
+    "docs/ru/view-together.md": Users,
+    "docs/view-together.md": Users,
     "docs/ru/scale.md": load_eval,
     "docs/ru/targets.md": load_eval,
     "docs/runs.md": PriceTable.load,

@@ -18,6 +18,9 @@ from adjudge.runs.project import find_project
 
 _STARTERS = Path(__file__).parent / "files"
 _EXAMPLES = "examples"
+_SKILLS = "skills"
+_FOLDER_OF_SKILLS = Path(".agents", "skills")
+"""Where most coding assistants look for skills."""
 _RUN = "adjudge run eval.yaml"
 _NEXT = {
     "chat": (
@@ -47,6 +50,11 @@ _NEXT = {
         "adjudge report runs/eval --to github",
         "git add eval.yaml criteria data .github",
     ),
+    _SKILLS: (
+        "adjudge init chat",
+        "adjudge run eval.yaml --dry-run",
+        "pip install 'adjudge[mcp]'",
+    ),
     _EXAMPLES: (
         "adjudge run examples/eval.yaml --dry-run",
         "adjudge rag --csv examples/rag.csv",
@@ -73,15 +81,20 @@ _PARTS = {"github": ("chat", "github")}
     help="Convert this file instead: a promptfooconfig.yaml, a test file of DeepEval (.py), or a "
     "script with Ragas (.py). It is read, not run.",
 )
-@click.option("--folder", type=PATH, default=Path(), help="Where to put the files.")
+@click.option(
+    "--folder",
+    type=PATH,
+    help="Where to put the files: this folder by default, and .agents/skills for skills.",
+)
 @click.option(
     "--force",
     is_flag=True,
     help="If a file exists already, write the new one beside it, as FILE.new.",
 )
-def init(kind: str, source: Path | None, folder: Path, force: bool) -> int:
-    """Write an eval file with criteria and example rows, tests for pytest, a GitHub workflow, or
-    the examples that the documentation names. No file is overwritten.
+def init(kind: str, source: Path | None, folder: Path | None, force: bool) -> int:
+    """Write an eval file with criteria and example rows, tests for pytest, a GitHub workflow,
+    skills for a coding assistant, or the examples that the documentation names. No file is
+    overwritten.
 
     With --from, the eval file of another tool becomes an eval file here.
 
@@ -89,6 +102,7 @@ def init(kind: str, source: Path | None, folder: Path, force: bool) -> int:
     """
     from adjudge.runs.trusted_folders import own_folder
 
+    folder = folder or (_FOLDER_OF_SKILLS if kind == _SKILLS else Path())
     if source is not None:
         return _migrate(source, folder, force)
     new_files, files = [], list(starters(kind, language()))
@@ -100,7 +114,7 @@ def init(kind: str, source: Path | None, folder: Path, force: bool) -> int:
         echo(message)
     _trust(new_files)
     chosen_language = typed_language()  # LANG never decides in which language a model is asked
-    if chosen_language and chosen_language != "en":
+    if chosen_language and chosen_language != "en" and kind != _SKILLS:
         echo(_keep_language(folder, chosen_language))
     click.echo()
     echo(Message("Now:"))
@@ -164,6 +178,10 @@ def starters(kind: str, language: str = "en") -> Iterator[tuple[PurePosixPath, b
         return
     if kind == "chat-sim":  # the bot speaks English only
         yield from _files(_examples() / "conversations", PurePosixPath())
+        return
+    # instructions for a model, which answers in the language of its user
+    if kind == _SKILLS:
+        yield from _files(_STARTERS / _SKILLS, PurePosixPath())
         return
     place = _STARTERS if language == "en" else _STARTERS / language
     for part in _PARTS.get(kind, (kind,)):

@@ -50,7 +50,9 @@ from adjudge.runs.exporters.export import ENDINGS, FORMATS, export, export_forma
 from adjudge.runs.exporters.files import STDOUT
 from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
 from adjudge.runs.recovery import recover
+from adjudge.runs.results.better import EXIT_CODES
 from adjudge.runs.results.cost import cost_message, cost_of
+from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.run_report import report_of_run, votes_message
 from adjudge.runs.run_place import earlier_run
 from adjudge.runs.terms import run_state
@@ -241,6 +243,12 @@ def _without_hashes(configuration: JsonObject) -> JsonDict:
 @cluster
 @row_names
 @slices
+@click.option(
+    "--expect-better",
+    is_flag=True,
+    help="Decide if the second run is better, by more than --margin: exit with 0 if it is by "
+    "every criterion, 4 if by one it is not, 5 if it cannot be told.",
+)
 def diff_runs(
     one: Path,
     two: Path,
@@ -251,6 +259,7 @@ def diff_runs(
     cluster: str | None,
     id: str | None,
     by: str | None,
+    expect_better: bool,
 ) -> int:
     """Show how two runs differ, and whether the second is better, worse, or cannot be told from the
     first.
@@ -266,9 +275,10 @@ def diff_runs(
         cluster=cluster,
         id=id,
         by=by,
+        expect_better=expect_better,
     )
-    (print_diff if as_json else show_diff)(one, two, flags)
-    return 0
+    expectation = (print_diff if as_json else show_diff)(one, two, flags)
+    return EXIT_CODES[expectation.verdict] if expectation else ExitCode.OK
 
 
 @runs.command("recover")

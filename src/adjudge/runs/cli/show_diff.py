@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from adjudge.runs.cli.output import echo
 from adjudge.runs.counts import grouped
 from adjudge.runs.diff import Change, JudgedRow, run_diff
 from adjudge.runs.folder import run_facts
+from adjudge.runs.results.better import Expectation, expect_better
 from adjudge.runs.results.comparison_words import comparison_lines
 from adjudge.runs.view.differences import alone_line, change_line, difference_line
 from adjudge.trust.comparison import ComparisonSettings, RunComparison, compare_runs
@@ -33,15 +34,16 @@ class DiffFlags:
     cluster: str | None = None
     id: str | None = None
     by: str | None = None
+    expect_better: bool = False
 
     @property
     def settings(self) -> ComparisonSettings:
         return ComparisonSettings(level=self.confidence, margin=self.margin)
 
 
-def show_diff(one: Path, two: Path, flags: DiffFlags) -> None:
+def show_diff(one: Path, two: Path, flags: DiffFlags) -> Expectation | None:
     """Print differing settings, rows whose outcome changed, rows that only one run has, and which
-    run is better.
+    run is better. Return if the second one is, as was expected.
     """
     most = None if flags.everything else MOST_SHOWN
     for folder in (one, two):
@@ -59,7 +61,12 @@ def show_diff(one: Path, two: Path, flags: DiffFlags) -> None:
         _show((alone_line(row, str(one)) for row in diff.only_in(0)), diff.alone(0), most)
         _show((alone_line(row, str(two)) for row in diff.only_in(1)), diff.alone(1), most)
         echo(difference_line(diff, (str(one), str(two))))
-        _show_comparisons(compare_runs(one, two, diff, flags.settings), two)
+        comparisons = compare_runs(one, two, diff, flags.settings)
+        _show_comparisons(comparisons, two)
+        expectation = _expectation(one, two, comparisons, flags)
+    if expectation:
+        echo(expectation.reason)
+    return expectation
 
 
 def show_comparison(one: Path, two: Path) -> None:
@@ -81,20 +88,36 @@ def _show_comparisons(comparisons: Iterable[RunComparison], two: Path) -> None:
             echo(line)
 
 
-def print_diff(one: Path, two: Path, flags: DiffFlags) -> None:
-    """Print the differences as JSON, streaming the rows."""
+def _expectation(
+    one: Path, two: Path, comparisons: Sequence[RunComparison], flags: DiffFlags
+) -> Expectation | None:
+    """Return if the second run is better; None if that was not asked for."""
+    if not flags.expect_better:
+        return None
+    unfinished = next((str(run) for run in (one, two) if not run_facts(run).has_ended), "")
+    return expect_better(comparisons, flags.margin, flags.confidence, unfinished=unfinished)
+
+
+def print_diff(one: Path, two: Path, flags: DiffFlags) -> Expectation | None:
+    """Print the differences as JSON, streaming the rows. Return what ``show_diff`` does."""
     with run_diff(one, two, flags.cluster, flags.id, flags.by) as diff:
-        comparisons = [
-            comparison.to_dict() for comparison in compare_runs(one, two, diff, flags.settings)
-        ]
+        compared = compare_runs(one, two, diff, flags.settings)
+        expectation = _expectation(one, two, compared, flags)
+        comparisons = [comparison.to_dict() for comparison in compared]
         counts = {"compared": diff.compared, "changed": diff.changed}
         alone = {"only_in_one": diff.alone(0), "only_in_two": diff.alone(1)}
         only = {
             "only_in_one": map(_row_data, diff.only_in(0)),
             "only_in_two": map(_row_data, diff.only_in(1)),
         }
-        more: Document = {"settings": diff.settings, "comparisons": comparisons, **only}
+        more: Document = {
+            "settings": diff.settings,
+            "comparisons": comparisons,
+            "expectation": expectation and expectation.verdict,
+            **only,
+        }
         print_results("diff", {**counts, **alone}, map(_change_data, diff.changes()), more)
+    return expectation
 
 
 def _show(lines: Iterable[Message], count: int, most: int | None) -> None:

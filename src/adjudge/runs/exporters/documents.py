@@ -474,6 +474,10 @@ class Diff(Envelope):
     comparisons: Annotated[
         Sequence[ComparisonShape], "by each judge and criteria that both runs have"
     ]
+    expectation: Annotated[
+        Literal["passed", "failed", "inconclusive"] | None,
+        "if the second run is better; null without --expect-better",
+    ]
     results: Annotated[Sequence[ChangeShape], "judgments that differ"]
     only_in_one: Sequence[CameShape]
     only_in_two: Sequence[CameShape]

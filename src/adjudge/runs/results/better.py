@@ -1,0 +1,80 @@
+"""Whether the second of two runs is shown to be better: passed, failed, or it cannot be told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from adjudge.messages import Message, join
+from adjudge.runs.results.exit_code import ExitCode
+from adjudge.stats.difference import ComparisonOutcome
+from adjudge.trust.comparison import RunComparison, upper_limits
+
+Verdict = Literal["passed", "failed", "inconclusive"]
+EXIT_CODES: dict[Verdict, ExitCode] = {
+    "passed": ExitCode.OK,
+    "failed": ExitCode.GATE_FAILED,
+    "inconclusive": ExitCode.GATE_INCONCLUSIVE,
+}
+
+
+class Expectation(NamedTuple):
+    """The verdict on "the second run is better", and why."""
+
+    verdict: Verdict
+    reason: Message
+
+
+def expect_better(
+    comparisons: Sequence[RunComparison], margin: float, level: float, *, unfinished: str = ""
+) -> Expectation:
+    """Decide if the second run is better by every criterion, by more than ``margin``.
+
+    It fails if one criterion is shown not to be better by more than that. The limits hold for all
+    criteria together (Holm). ``unfinished``: a run of the two that has not ended.
+    """
+    if unfinished:
+        reason = Message("cannot tell: {run} is not finished", run=unfinished)
+        return Expectation("inconclusive", reason)
+    if not comparisons:
+        return Expectation(
+            "inconclusive", Message("cannot tell: no criterion was judged in both runs")
+        )
+    names: dict[Verdict, list[str]] = {"passed": [], "failed": [], "inconclusive": []}
+    # what is below the margin is not better by more than that, so the bar is the margin itself
+    uppers = upper_limits(comparisons, -margin, level)
+    for comparison, upper in zip(comparisons, uppers, strict=True):
+        names[_verdict(comparison, margin, upper)].append(comparison.name)
+    if names["failed"]:
+        return Expectation("failed", _failed(names["failed"], margin))
+    if names["inconclusive"]:
+        return Expectation("inconclusive", _undecided(names["inconclusive"]))
+    return Expectation(
+        "passed", Message("passed: better by {names}", names=join(", ", names["passed"]))
+    )
+
+
+def _verdict(comparison: RunComparison, margin: float, upper: float | None) -> Verdict:
+    # another judge, not the texts, may be what differs
+    if not comparison.is_comparable or not (comparison.same_judge or comparison.corrected):
+        return "inconclusive"
+    if comparison.outcome is ComparisonOutcome.BETTER:
+        return "passed"
+    return "failed" if upper is not None and upper < margin else "inconclusive"
+
+
+def _failed(names: Sequence[str], margin: float) -> Message:
+    if margin:
+        return Message(
+            "failed: not better by more than {margin:g}: {names}",
+            margin=margin,
+            names=join(", ", names),
+        )
+    return Message("failed: not better by {names}", names=join(", ", names))
+
+
+def _undecided(names: Sequence[str]) -> Message:
+    return Message(
+        "cannot tell by {names}: the interval holds both answers, and more rows would narrow it",
+        names=join(", ", names),
+    )
