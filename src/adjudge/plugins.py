@@ -253,6 +253,14 @@ OURS: Mapping[str, Mapping[str, str]] = {
         attack="features.stress.json_documents:Attacks",
         drift="features.stress.json_documents:Drifts",
         traffic="features.traffic.json_documents:Traffic",
+        learned="features.learning.json_documents:Learned",
+        **{
+            "rubric-audit": "features.rubrics.json_documents:RubricAudit",
+            "rubric-diff": "features.rubrics.json_documents:RubricDiff",
+            "rubric-findings": "features.rubrics.json_documents:RubricFindings",
+            "rubric-probes": "features.rubrics.json_documents:RubricProbes",
+            "rubric-rates": "features.rubrics.json_documents:RubricRates",
+        },
     ),
     "pages": _below(  # in the order of the top bar and of the help
         "",

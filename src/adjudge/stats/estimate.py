@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, TypedDict
 
 from adjudge.messages import Message
 
@@ -19,6 +20,16 @@ class Figure:
 
 
 NO_ROWS = Figure(None, Message("no rows"))
+
+
+class FigureShape(TypedDict):
+    """A figure with its interval."""
+
+    value: Annotated[float | None, "null where it is not defined: see the reason"]
+    lower: float | None
+    upper: float | None
+    n: Annotated[int, "rows that it stands on"]
+    reason: str
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
+from typing import TypedDict
 
 from adjudge.messages import Message, join
 from adjudge.stats.correction import (
@@ -37,6 +38,13 @@ RISK = 0.05
 """Probability with which an uninformative judge may pass for an informative one."""
 NO_GAIN = 0.95
 """Share of the labels' own width above which a corrected interval counts as no saving."""
+
+
+class RefusalShape(TypedDict):
+    """The reason why there is no corrected number."""
+
+    code: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

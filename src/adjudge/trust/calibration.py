@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
+from typing import Annotated, NotRequired, TypedDict
 
-from adjudge.core.domain.frozen_mapping import nonempty, some_of
 from adjudge.core.domain.html_repr import HtmlRepr
+from adjudge.core.domain.json_document import Count, fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.core.domain.label import Label, LabelScale
@@ -39,14 +40,22 @@ from adjudge.stats.correction import (
     within_possible,
 )
 from adjudge.stats.dawid_skene import MemberVote
-from adjudge.stats.estimate import Estimate, undefined
+from adjudge.stats.estimate import Estimate, FigureShape, undefined
 from adjudge.stats.intervals import Interval, clusters_at
-from adjudge.stats.refusal import Needed, Refusal, cannot_plan, doubts, labels_needed, too_few
+from adjudge.stats.refusal import (
+    Needed,
+    Refusal,
+    RefusalShape,
+    cannot_plan,
+    doubts,
+    labels_needed,
+    too_few,
+)
 from adjudge.stats.sequence import Stream, confidence_sequence, sequential_rate
 from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of
 from adjudge.trust.confusion import Confusion, confusion_of
 from adjudge.trust.contestants import Contestants
-from adjudge.trust.distance import Distance, distance_of
+from adjudge.trust.distance import Distance, DistanceShape, distance_of
 from adjudge.trust.estimators import corrected_score, needed_for_score, well_known
 from adjudge.trust.labelled_judges import LabelledJudge, configurations, labelled_judges
 from adjudge.trust.labels.queue import verdict_of
@@ -55,7 +64,7 @@ from adjudge.trust.large_texts import RowsApart, rows_apart
 from adjudge.trust.measure import Measure
 from adjudge.trust.panel_check import PanelReport, members_say, panel_of
 from adjudge.trust.rows import LabelledRow, Rows, Votes, by_row, repeats
-from adjudge.trust.slices import SliceReport, slices_of
+from adjudge.trust.slices import SliceReport, SlicesShape, slices_of
 from adjudge.trust.usable_labels import LabelSettings, LabelsUsed, nonzero, sort_labels
 
 LEVEL = Number(above=0.5, below=1)
@@ -100,6 +109,71 @@ class CalibrationSettings(LabelSettings):
     )
     looks: int = 0
     """After how many parts of the labels, in their order, the corrected number is told."""
+
+
+class RateShape(TypedDict):
+    """A rate with its limits of confidence."""
+
+    rate: float | None
+    lower: float | None
+    upper: float | None
+    n: Annotated[int, "rows or labels that it stands on"]
+    reason: NotRequired[str]
+    method: NotRequired[str]
+
+
+class LabelsUsedShape(TypedDict):
+    """The labels that a number stands on."""
+
+    n: int
+    by_verdict: Count
+    design: Count
+    annotators: Sequence[str]
+    kind: str | None
+
+
+class EstimatorShape(TypedDict):
+    """An estimate that readers know by name."""
+
+    method: str
+    rate: float | None
+    lower: float | None
+    upper: float | None
+    n: int
+    reason: NotRequired[str]
+
+
+class CalibrationShape(TypedDict):
+    """The trust in a judge, by labels."""
+
+    judge: str
+    criteria: str
+    system: NotRequired[Annotated[str, "the system whose answers they are, if several answered"]]
+    rate_of: Annotated[str, "the option whose share it is, or the name of the number"]
+    scale: Annotated[Sequence[float], "the least and the most that it can be"]
+    rows: int
+    failed: Annotated[int, "of these, without a verdict"]
+    rows_added_since_draw: Annotated[int, "rows that could not be drawn; no number is about them"]
+    rows_skipped: Annotated[int, "drawn rows without a label; the intervals hold whatever they are"]
+    interval_of: Annotated[str, "'rows like these', or 'these rows' alone"]
+    naive: RateShape
+    corrected: Annotated[RateShape | None, "null where it is refused"]
+    labels_only: Annotated[RateShape, "by the labels, without the judge"]
+    refusal: RefusalShape | None
+    labels: LabelsUsedShape
+    confusion: Annotated[Mapping[str, Count], "what people say: what the judge says: rows"]
+    sensitivity: Annotated[FigureShape | None, "null where there is no pass and fail"]
+    specificity: FigureShape | None
+    distance: Annotated[DistanceShape | None, "from the judge's answer to people's, if ordered"]
+    agreement: Annotated[Mapping[str, object] | None, "every agreement figure"]
+    needed: Annotated[Mapping[str, object], "labels for a narrower interval"]
+    estimators: Annotated[Sequence[EstimatorShape], "estimates that readers know by name"]
+    shares: Annotated[Mapping[str, RateShape], "option: its corrected share, of more than two"]
+    panel: Annotated[Mapping[str, object] | None, "of a panel: its members by the labels"]
+    slices: SlicesShape | None
+    lock: Annotated[str | None, "the identity of the judge that the figures are of"]
+    level: float
+    notes: Sequence[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,41 +252,41 @@ class Calibration(JudgeCriterion, HtmlRepr):
         return TIE in self.measure.options
 
     def to_dict(self) -> JsonDict:
-        return {
-            **some_of(self, "judge", "criteria"),
-            **nonempty(system=self.system),
-            "rate_of": self.measure.name,
-            "scale": list(self.measure.range),
-            **some_of(self, "rows", "failed"),
-            "rows_added_since_draw": self.added,
-            "rows_skipped": self.skipped,
-            "interval_of": "these rows" if self.these_rows else "rows like these",
-            "naive": estimate_data(self.naive),
-            "corrected": {**estimate_data(self.corrected), "method": self.corrected.method}
+        labels = fill(
+            LabelsUsedShape,
+            self.labels,
+            n=self.count,
+            by_verdict=self.labels_by_verdict,
+            design=self.labels.designs,
+        )
+        estimators = [
+            {"method": estimate.method, **estimate_data(estimate)} for estimate in self.others
+        ]
+        return fill(
+            CalibrationShape,
+            self,
+            rate_of=self.measure.name,
+            scale=self.measure.range,
+            rows_added_since_draw=self.added,
+            rows_skipped=self.skipped,
+            interval_of="these rows" if self.these_rows else "rows like these",
+            naive=estimate_data(self.naive),
+            corrected=estimate_data(self.corrected, self.corrected.method)
             if self.corrected
             else None,
-            "labels_only": estimate_data(self.labels_only),
-            **some_of(self, "refusal"),
-            "labels": {
-                "n": self.count,
-                "by_verdict": dict(self.labels_by_verdict),
-                "design": self.labels.designs,
-                **some_of(self.labels, "annotators", "kind"),
-            },
-            **self.confusion.to_dict(),
-            **some_of(self, "distance", "agreement", "needed"),
-            "estimators": [
-                {"method": estimate.method, **estimate_data(estimate)} for estimate in self.others
-            ],
-            "shares": {option: estimate_data(estimate) for option, estimate in self.shares.items()},
-            **some_of(self, "panel", "slices", "lock", "level", "notes"),
-        }
+            labels_only=estimate_data(self.labels_only),
+            labels=labels,
+            confusion=self.confusion.table,
+            sensitivity=self.confusion.sensitivity,
+            specificity=self.confusion.specificity,
+            estimators=estimators,
+            shares={option: estimate_data(estimate) for option, estimate in self.shares.items()},
+        )
 
 
-def estimate_data(estimate: Estimate) -> JsonDict:
+def estimate_data(estimate: Estimate, method: str = "") -> JsonDict:
     """Return an estimate as a JSON-ready dict."""
-    limits: JsonDict = {"rate": estimate.value, "lower": estimate.lower, "upper": estimate.upper}
-    return {**limits, "n": estimate.count, **nonempty(reason=estimate.reason)}
+    return fill(RateShape, estimate, rate=estimate.value, n=estimate.count, method=method)
 
 
 _SETTINGS = CalibrationSettings()

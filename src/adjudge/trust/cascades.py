@@ -7,8 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated, TypedDict
 
 from adjudge.core.domain.frozen_mapping import some_of
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_criterion import JudgeCriterion
 from adjudge.core.domain.label import Label
@@ -19,7 +21,7 @@ from adjudge.core.reading.types import Number, key
 from adjudge.errors import SetupError
 from adjudge.messages import Message, join, plural
 from adjudge.runs.folder import reading
-from adjudge.stats.refusal import Refusal
+from adjudge.stats.refusal import Refusal, RefusalShape
 from adjudge.stats.selective import Stage, cascade_thresholds
 from adjudge.stats.threshold import Threshold
 from adjudge.trust.contestants import Contestants
@@ -45,6 +47,33 @@ class CascadeSettings(LabelSettings):
         _SHARE, "With --cascade and --probabilities: how often that promise may fail.", 0.05
     )
     """Each step has an equal part of it."""
+
+
+class ThresholdShape(TypedDict):
+    """The confidence from which on one step is accepted."""
+
+    step: str
+    identity: str
+    confidence: float | None
+    rows: int
+    accepted: int
+    errors: int
+    limit: float | None
+    reason: str
+
+
+class ThresholdsShape(TypedDict):
+    """The confidence from which on the steps of a cascade are accepted, by labels."""
+
+    judge: str
+    criteria: str
+    risk: Annotated[float, "the greatest share of errors among accepted verdicts"]
+    delta: Annotated[float, "how often that promise may fail"]
+    labels: int
+    date: str
+    steps: Sequence[ThresholdShape]
+    refusal: RefusalShape | None
+    notes: Sequence[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,11 +113,16 @@ class CascadeReport(JudgeCriterion):
         yield from self.notes
 
     def to_dict(self) -> JsonDict:
-        return {
-            **some_of(self, "judge", "criteria"),
-            **some_of(self.thresholds, "risk", "delta", "labels", "date", "steps"),
-            **some_of(self, "refusal", "notes"),
-        }
+        learnt = self.thresholds
+        return fill(
+            ThresholdsShape,
+            self,
+            risk=learnt.risk,
+            delta=learnt.delta,
+            labels=learnt.labels,
+            date=learnt.date,
+            steps=learnt.steps,
+        )
 
 
 def step_text(threshold: Threshold) -> str:

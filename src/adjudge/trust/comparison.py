@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, NotRequired, TypedDict
 
-from adjudge.core.domain.frozen_mapping import nonempty, plain, some_of
 from adjudge.core.domain.html_repr import HtmlRepr
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import incomparable_because
 from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
-from adjudge.core.domain.pairing import Pairing
+from adjudge.core.domain.pairing import Pairing, PairingShape
 from adjudge.core.domain.slices import SliceNames, slice_names
 from adjudge.core.pooling.majority import ONE_ORDER
 from adjudge.messages import Message, plural
@@ -40,6 +40,7 @@ from adjudge.stats.slices import OwnValue, PooledValue, level_of_each, pool
 from adjudge.stats.student import t_cdf, t_two_sided
 from adjudge.trust.contestants import Contestants
 from adjudge.trust.paired_series import ComparedRun, PairColumns, PairedSeries
+from adjudge.trust.slices import PooledShape
 from adjudge.trust.usable_labels import moment_text, nonzero
 from adjudge.trust.vote_values import MOST_ROWS, noise_of_difference
 
@@ -58,6 +59,82 @@ class ComparisonSettings:
     """Whether it may be looked at again and again while rows are added."""
     noise: bool = True
     """Look at the votes, for how much of the width they are."""
+
+
+class DifferenceShape(TypedDict):
+    """A difference with its limits, or why there are none."""
+
+    value: float | None
+    lower: float | None
+    upper: float | None
+    reason: str
+    method: NotRequired[str]
+
+
+class VoteNoiseShape(TypedDict):
+    """The part of the difference that may be noise of the votes."""
+
+    share: float | None
+    half_width: float | None
+    with_votes: Annotated[Mapping[str, float] | None, "votes a row: the half-width with so many"]
+
+
+class ComparedSliceShape(TypedDict):
+    """A comparison of one slice. The intervals of all slices of all criteria hold together."""
+
+    name: str
+    outcome: Literal["better", "worse", "cannot tell"]
+    means: Sequence[float | None]
+    difference: DifferenceShape
+    is_corrected: bool
+    rows: int
+    labels: int
+    level_of_each: float
+    pooled: Annotated[PooledShape | None, "the difference pulled towards that of all rows"]
+
+
+class ComparisonShape(TypedDict):
+    """The second run minus the first, by one judge and criterion."""
+
+    judge: str
+    criteria: str
+    system: NotRequired[Annotated[str, "of compared responses: whose win rate it is"]]
+    outcome: Literal["better", "worse", "cannot tell"]
+    is_comparable: Annotated[bool, "false if the options, or what they score, differ"]
+    means: Sequence[float | None]
+    difference: DifferenceShape
+    corrected: Annotated[
+        DifferenceShape | None, "by the labels of rows that people labelled in both runs"
+    ]
+    not_corrected_because: Annotated[str | None, "why labels of both runs do not correct it"]
+    labels: int
+    rows_added_since_draw: Annotated[
+        int, "rows that were added after the labels were drawn; the corrected limits hold anyway"
+    ]
+    rows_skipped: Annotated[
+        int, "drawn rows that were skipped or marked unsure; the corrected limits hold anyway"
+    ]
+    rows: Annotated[int, "with a number in both runs"]
+    independent: int
+    missing: Annotated[int, "pairs of which one has no number, or both failed"]
+    unjudged: Annotated[int, "rows that neither run judged, since they were skipped"]
+    pairing: PairingShape
+    rows_with_lost_votes: NotRequired[
+        Annotated[int, "rows whose number lost votes of a panel could change; the limits hold"]
+    ]
+    rows_with_another_text: int
+    same_judge: bool
+    p_value: float | None
+    p_value_adjusted: float | None
+    smallest_detectable: float | None
+    vote_noise: VoteNoiseShape | None
+    margin: float
+    level: float
+    notes: Sequence[str]
+    slices: NotRequired[Annotated[Sequence[ComparedSliceShape], "with --by"]]
+    rows_in_another_slice: NotRequired[
+        Annotated[int, "with --by: rows with another value in either run; they are in no slice"]
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,54 +267,50 @@ class RunComparison(JudgeCriterion, HtmlRepr):
         return max(-self.reach, min(self.reach, limit))
 
     def to_dict(self) -> JsonDict:
-        return {
-            **some_of(self, "judge", "criteria"),
-            **nonempty(system=self.system or self.answered_by),
-            "outcome": self.outcome.value,
-            "is_comparable": self.is_comparable,
-            "means": [self.first, self.second],
-            "difference": self._data(self.difference.estimate),
-            "corrected": {**self._data(self.corrected), "method": self.corrected.method}
+        document = fill(
+            ComparisonShape,
+            self,
+            system=self.system or self.answered_by,
+            means=[self.first, self.second],
+            difference=self._data(self.difference.estimate),
+            corrected=self._data(self.corrected, method=self.corrected.method)
             if self.corrected
             else None,
-            "not_corrected_because": self.uncorrected_because,
-            "labels": self.labels,
-            "rows_added_since_draw": self.added,
-            "rows_skipped": self.skipped,
-            "rows": self.rows,
-            "independent": self.difference.units,
-            **some_of(self, "missing", "unjudged", "pairing"),
-            **nonempty(rows_with_lost_votes=self.open_votes),
-            "rows_with_another_text": self.other_texts,
-            "same_judge": self.same_judge,
-            "p_value": _p_value(self),
-            "p_value_adjusted": self.adjusted,
-            "smallest_detectable": self.difference.smallest,
-            "vote_noise": plain(self.noise),
-            **some_of(self, "margin", "level", "notes"),
-            **nonempty(slices=[self._slice(part) for part in self.slices]),
-            **({"rows_in_another_slice": self.moved} if self.slices or self.moved else {}),
-        }
+            not_corrected_because=self.uncorrected_because,
+            rows_added_since_draw=self.added,
+            rows_skipped=self.skipped,
+            independent=self.difference.units,
+            rows_with_lost_votes=self.open_votes,
+            rows_with_another_text=self.other_texts,
+            p_value=_p_value(self),
+            p_value_adjusted=self.adjusted,
+            smallest_detectable=self.difference.smallest,
+            vote_noise=self.noise,
+            slices=[self._slice(part) for part in self.slices],
+            rows_in_another_slice=self.moved,
+        )
+        if self.slices:  # where rows were cut into slices, 0 says that no row is left out
+            document["rows_in_another_slice"] = self.moved
+        return document
 
     def _slice(self, part: RunComparison) -> JsonDict:
-        return {
-            "name": str(part.slice),
-            "outcome": part.outcome.value,
-            "means": [part.first, part.second],
-            "difference": part._data(part.shown),
-            "is_corrected": part.corrected is not None,
-            "rows": part.rows,
-            "labels": part.labels,
-            "level_of_each": part.level,
-            "pooled": part.pooled._asdict() if part.pooled else None,
-        }
+        return fill(
+            ComparedSliceShape,
+            part,
+            name=part.slice,
+            means=[part.first, part.second],
+            difference=part._data(part.shown),
+            is_corrected=part.corrected is not None,
+            level_of_each=part.level,
+            pooled=part.pooled._asdict() if part.pooled else None,
+        )
 
-    def _data(self, estimate: Estimate) -> JsonDict:
+    def _data(self, estimate: Estimate, method: str = "") -> JsonDict:
         lower, upper = (
             None if limit is None else self.on_the_scale(limit)
             for limit in (estimate.lower, estimate.upper)
         )
-        return {"value": estimate.value, "lower": lower, "upper": upper, "reason": estimate.reason}
+        return fill(DifferenceShape, estimate, lower=lower, upper=upper, method=method)
 
 
 _SETTINGS = ComparisonSettings()

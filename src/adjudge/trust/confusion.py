@@ -6,8 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from adjudge.core.domain.frozen_mapping import some_of
-from adjudge.core.domain.json_types import JsonDict
 from adjudge.messages import Message
 from adjudge.stats.agreement import share_of
 from adjudge.stats.estimate import Estimate, undefined
@@ -29,9 +27,6 @@ class Confusion:
     no pass and fail.
     """
     specificity: Estimate | None = None
-
-    def to_dict(self) -> JsonDict:
-        return {"confusion": self.table, **some_of(self, "sensitivity", "specificity")}
 
 
 def confusion_of(

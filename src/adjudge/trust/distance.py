@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Annotated, Literal, TypedDict
 
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.verdict import TIE
 from adjudge.stats.conformal import conformal_distance
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import LabelledRow, independent_rows
+
+
+class DistanceShape(TypedDict):
+    """The distance from the judge's answer to people's."""
+
+    within: float
+    of: Annotated[Literal["options", "scale"], "the unit of the distance"]
+    level: Annotated[float, "the probability that a new row is within it"]
+    n: Annotated[int, "labelled rows that it was learnt from"]
 
 
 @dataclass(frozen=True)
@@ -26,8 +37,7 @@ class Distance:
     options: bool
 
     def to_dict(self) -> JsonDict:
-        of = "options" if self.options else "scale"
-        return {"within": self.within, "of": of, "level": self.level, "n": self.count}
+        return fill(DistanceShape, self, of="options" if self.options else "scale", n=self.count)
 
 
 def distance_of(

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
 from pathlib import Path
+from typing import Annotated, TypedDict
 
-from adjudge.core.domain.frozen_mapping import some_of
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.label import Label
 from adjudge.core.domain.label import labels as letters_of
@@ -26,6 +27,20 @@ LEAST_TIMES = 2
 RISK = 0.05
 _EXAMPLES = 3
 _MOST_RESPONSES = 100
+
+
+class GuidelineShape(TypedDict):
+    """A point that a guideline should say more clearly."""
+
+    criteria: str
+    options: Annotated[Sequence[str], "the two options that annotators confuse; of a slice none"]
+    slice: Annotated[str, "in which annotators differ more than elsewhere"]
+    rows: Annotated[int, "on which they differ so"]
+    of: Annotated[int, "rows that several of them labelled"]
+    examples: Sequence[str]
+    p_value: Annotated[float | None, "of a slice, adjusted for all slices (Holm)"]
+    found: str
+    proposal: Annotated[str, "text for the guideline"]
 
 
 @dataclass(frozen=True)
@@ -88,11 +103,7 @@ class GuidelineProblem:
         )
 
     def to_dict(self) -> JsonDict:
-        return {
-            **some_of(self, "criteria", "options"),
-            "slice": str(self.slice),
-            **some_of(self, "rows", "of", "examples", "p_value", "found", "proposal"),
-        }
+        return fill(GuidelineShape, self)
 
 
 def guideline_problems(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal, TypedDict
 
 from adjudge.core.domain.frozen_mapping import some_of
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.gateway.prices import dollars
 from adjudge.core.reading.types import Flag, Number, WholeNumber, key
@@ -64,6 +66,40 @@ class PlannedJudge:
     labels: int = 0
     measured: JudgeQuality | None = None
     """As the labels of a run say it is, without the mistakes that ``quality`` adds."""
+
+
+class MeasuredJudgeShape(TypedDict):
+    """The share of right verdicts of a judge, by the labels of its run."""
+
+    sensitivity: float
+    specificity: float
+
+
+class PlanShape(TypedDict):
+    """The rows and labels that a precision or power needs."""
+
+    what: Literal["rate", "comparison", "gate"]
+    rate: float
+    width: float | None
+    difference: float | None
+    bar: float | None
+    power: float
+    level: float
+    sequential: bool
+    seed: int
+    rows: Annotated[int | None, "None where it is out of reach"]
+    labels: int | None
+    usd: float | None
+    labels_alone: Annotated[int | None, "labels that it would take without the judge"]
+    reached: Annotated[float, "the median width, or the share of draws that were decided"]
+    error: Annotated[float, "its standard error"]
+    sensitivity: float | None
+    specificity: float | None
+    measured: Annotated[
+        MeasuredJudgeShape | None,
+        "of the judge of a run: both by its labels, before the plan adds a mistake of each kind",
+    ]
+    sentences: Sequence[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,29 +197,23 @@ class Plan:
         )
 
     def to_dict(self) -> JsonDict:
-        setting_names = (
-            "rate",
-            "width",
-            "difference",
-            "bar",
-            "power",
-            "level",
-            "sequential",
-            "seed",
+        judge = self.judge
+        measured = judge.measured if judge else None
+        return fill(
+            PlanShape,
+            self.settings,
+            what=self.what,
+            rows=self.rows,
+            labels=self.labels,
+            usd=self.usd,
+            labels_alone=self.alone.count if self.alone else None,
+            reached=self.size.reached,
+            error=self.size.error,
+            sensitivity=judge.quality.sensitivity if judge else None,
+            specificity=judge.quality.specificity if judge else None,
+            measured=fill(MeasuredJudgeShape, measured) if measured else None,
+            sentences=list(self.sentences()),
         )
-        return {
-            "what": self.what,
-            **some_of(self.settings, *setting_names),
-            **some_of(self, "rows", "labels", "usd"),
-            "labels_alone": self.alone.count if self.alone else None,
-            **some_of(self.size, "reached", "error"),
-            "sensitivity": self.judge.quality.sensitivity if self.judge else None,
-            "specificity": self.judge.quality.specificity if self.judge else None,
-            "measured": some_of(self.judge.measured, "sensitivity", "specificity")
-            if self.judge and self.judge.measured
-            else None,
-            "sentences": [str(sentence) for sentence in self.sentences()],
-        }
 
 
 def plan(settings: PlanSettings, judge: PlannedJudge | None = None) -> Plan:

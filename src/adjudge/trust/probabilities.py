@@ -7,8 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated, TypedDict
 
-from adjudge.core.domain.frozen_mapping import plain, some_of
+from adjudge.core.domain.frozen_mapping import plain
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict, object_in
 from adjudge.core.domain.judge_criterion import JudgeCriterion
 from adjudge.core.domain.label import Label
@@ -20,16 +22,36 @@ from adjudge.errors import SetupError
 from adjudge.messages import Message, join, plural
 from adjudge.runs.folder import reading
 from adjudge.runs.numbers import figure
-from adjudge.stats.refusal import Refusal
+from adjudge.stats.estimate import FigureShape
+from adjudge.stats.refusal import Refusal, RefusalShape
 from adjudge.stats.selective import threshold
 from adjudge.stats.temperature import Shares, Temperature, calibrate
 from adjudge.stats.threshold import Threshold
-from adjudge.trust.cascades import CascadeSettings, drawn_rows, step_text
+from adjudge.trust.cascades import CascadeSettings, ThresholdShape, drawn_rows, step_text
 from adjudge.trust.labelled_judges import LabelledJudge, labelled_judges
 from adjudge.trust.labels.store import LabelStore
 from adjudge.trust.learnt_weights import label_date
 from adjudge.trust.rows import LabelledRow, Rows, by_row
 from adjudge.trust.usable_labels import nonzero
+
+
+class ProbabilityShape(TypedDict):
+    """The trust in the probabilities of one model, by labels."""
+
+    judge: str
+    criteria: str
+    model: str
+    identity: Annotated[str, "of the judge: another one needs its own labels"]
+    risk: Annotated[float, "the greatest share of errors among accepted verdicts"]
+    delta: Annotated[float, "how often that promise may fail"]
+    rows: int
+    temperature: float | None
+    before: Annotated[FigureShape | None, "calibration error on rows not used for fitting"]
+    after: Annotated[FigureShape | None, "the same at the temperature"]
+    reason: Annotated[str, "why there is no temperature"]
+    threshold: ThresholdShape
+    refusal: RefusalShape | None
+    notes: Sequence[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,13 +133,16 @@ class ProbabilityReport(JudgeCriterion):
 
     def to_dict(self) -> JsonDict:
         """Return this report as JSON-ready data."""
-        return {
-            **some_of(self, "judge", "criteria", "model", "identity", "risk", "delta"),
-            "rows": self.temperature.rows,
-            "temperature": self.temperature.value,
-            **some_of(self.temperature, "before", "after", "reason"),
-            **some_of(self, "threshold", "refusal", "notes"),
-        }
+        fitted = self.temperature
+        return fill(
+            ProbabilityShape,
+            self,
+            rows=fitted.rows,
+            temperature=fitted.value,
+            before=fitted.before,
+            after=fitted.after,
+            reason=fitted.reason,
+        )
 
 
 def _interval(value: float | None, lower: float | None, upper: float | None) -> str:

@@ -6,18 +6,52 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import Annotated, NotRequired, TypedDict
 
-from adjudge.core.domain.frozen_mapping import nonempty, some_of
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.messages import Message
 from adjudge.stats.correction import METHOD, corrected_mean, from_scale, from_unit, stratify
 from adjudge.stats.distributions import z_two_sided
-from adjudge.stats.estimate import Estimate, undefined
+from adjudge.stats.estimate import Estimate, FigureShape, undefined
 from adjudge.stats.intervals import clusters_at
 from adjudge.stats.slices import OwnValue, PooledValue, labels_missing, level_of_each, pool
 from adjudge.trust.large_texts import rows_apart
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import Answer, LabelledRow, Rows, repeats
+
+
+class PooledShape(TypedDict):
+    """A slice's value, pulled towards the value that all rows suggest."""
+
+    value: float
+    from_whole: Annotated[float, "how much of it is the whole's, from 0 to 1"]
+
+
+class CorrectedSliceShape(TypedDict):
+    """The corrected number of one slice."""
+
+    name: str
+    rows: int
+    labels: int
+    naive: float | None
+    corrected: FigureShape
+    more: Annotated[int, "labels that it lacks for a number of its own"]
+    pooled: PooledShape | None
+    rows_added_since_draw: NotRequired[
+        Annotated[int, "of its rows; the figures are about the others, if there are any"]
+    ]
+
+
+class SlicesShape(TypedDict):
+    """The corrected number per slice."""
+
+    column: str
+    level: Annotated[float, "at which the intervals of all slices hold together"]
+    level_of_each: float
+    multiplicity: str
+    slices: Sequence[CorrectedSliceShape]
+    notes: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -41,12 +75,8 @@ class CorrectedSlice:
     """Rows that were added after the draw: if there are others, all figures are about those."""
 
     def to_dict(self) -> JsonDict:
-        return {
-            "name": str(self.name),
-            **some_of(self, "rows", "labels", "naive", "corrected", "more"),
-            "pooled": self.pooled._asdict() if self.pooled else None,
-            **nonempty(rows_added_since_draw=self.added),
-        }
+        pooled = self.pooled._asdict() if self.pooled else None
+        return fill(CorrectedSliceShape, self, pooled=pooled, rows_added_since_draw=self.added)
 
 
 @dataclass(frozen=True)
@@ -61,12 +91,9 @@ class SliceReport:
     notes: tuple[Message, ...] = ()
 
     def to_dict(self) -> JsonDict:
-        return {
-            **some_of(self, "column", "level"),
-            "level_of_each": self.each,
-            "multiplicity": "simultaneous (Bonferroni)",
-            **some_of(self, "slices", "notes"),
-        }
+        return fill(
+            SlicesShape, self, level_of_each=self.each, multiplicity="simultaneous (Bonferroni)"
+        )
 
 
 def slices_of(

@@ -23,6 +23,7 @@ from adjudge.features.rubrics.rubric import MET, NOT_MET
 from adjudge.runs.folder import records_of
 from features.rubrics.test_judge import entry, labels_in, reply
 from support.commands import adjudge
+from support.published_schema import validate, validate_output
 
 TEXTS = ("Says how many.", "Says when.", "Says how often.", "Scolds.")
 
@@ -241,7 +242,9 @@ def test_commands(tmp_path: Path) -> None:
     records(30, lambda row, point: "met" if row % 2 else "not met", tmp_path / "two")
     audited = adjudge("rubric", "check", str(tmp_path / "one"), "--json")
     assert json.loads(audited.stdout)["summary"]["rows"] == 30
+    validate_output(audited.stdout)
     compared = adjudge("rubric", "diff", str(tmp_path / "one"), str(tmp_path / "two"), "--json")
+    validate_output(compared.stdout)
     changes = {(one["kind"], one["name"]): one for one in json.loads(compared.stdout)["results"]}
     assert changes["point", TEXTS[0]]["worse"] == 15
     assert changes["point", TEXTS[3]]["better"] == 15  # a penalty that is not met

@@ -71,16 +71,17 @@ def some_of(value: object, *names: str) -> JsonDict:
     """Return the named attributes of ``value`` as JSON-ready data, using their ``to_dict`` if they
     have one.
     """
-    return {name: _to_json(getattr(value, name)) for name in names}
+    return {name: to_json(getattr(value, name)) for name in names}
 
 
-def _to_json(value: object) -> JsonValue:
+def to_json(value: object) -> JsonValue:
+    """Return ``value`` as JSON-ready data, using ``to_dict`` of objects that have one."""
     if hasattr(value, "to_dict"):
         return cast(JsonDict, value.to_dict())
     if isinstance(value, Mapping):
-        return {str(key): _to_json(item) for key, item in value.items()}
+        return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_to_json(item) for item in value]
+        return [to_json(item) for item in value]
     return plain(value)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal, TypedDict
 
 from adjudge.core.domain.html_repr import HtmlRepr
 from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.core.domain.results import PairwiseInstanceResult, Result, Status
@@ -85,6 +88,18 @@ class _CombinedResult:
         return Status.ABSTAINED if missing == {Status.ABSTAINED} else Status.FAILED
 
 
+class CombinedShape(TypedDict):
+    """One row by several criteria, without the judgments."""
+
+    id: str | None
+    status: Literal["scored", "abstained", "failed", "skipped"]
+    aggregated_score: float | None
+    lower_bound: float
+    upper_bound: float
+    per_criterion_score: Mapping[str, float | None]
+    per_criterion_contribution: Mapping[str, float | None]
+
+
 @dataclass(frozen=True, repr=False)
 class MultiCriteriaDirectInstanceResult(_CombinedResult, HtmlRepr):
     """One text judged by several criteria.
@@ -159,15 +174,7 @@ class MultiCriteriaDirectInstanceResult(_CombinedResult, HtmlRepr):
 
     def aggregate(self) -> JsonDict:
         """Return the result as a JSON-ready dict without the results of each criterion."""
-        return {
-            "id": self.instance.id,
-            "status": self.status.value,
-            "aggregated_score": self.aggregated_score,
-            "lower_bound": self.lower_bound,
-            "upper_bound": self.upper_bound,
-            "per_criterion_score": self.per_criterion_score,
-            "per_criterion_contribution": self.per_criterion_contribution,
-        }
+        return fill(CombinedShape, self, id=self.instance.id)
 
 
 @dataclass(frozen=True, repr=False)

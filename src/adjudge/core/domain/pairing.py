@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, TypedDict
 
+from adjudge.core.domain.json_document import Count, fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light_dataclass import light_dataclass
 
 Way = Literal["id", "fields", "text", "place"]
 """The property by which two rows were matched."""
 WAYS: tuple[Way, ...] = ("id", "fields", "text", "place")
+
+
+class PairingShape(TypedDict):
+    """The rows of two runs that were compared with each other."""
+
+    rows: Annotated[int, "rows that have a counterpart"]
+    of: Annotated[Sequence[int], "rows of the other run, and of this one"]
+    by: Annotated[Count, "id, fields, text or place → rows that were paired so"]
+    rows_that_share_an_id: int
+    pairs_with_another_question: int
 
 
 @light_dataclass(frozen=True)
@@ -39,13 +50,11 @@ class Pairing:
 
     def to_dict(self) -> JsonDict:
         """Return the pairing as a JSON-ready dict."""
-        counts: JsonDict = {
-            "rows": self.paired,
-            "of": list(self.rows),
-            "by": {str(way): count for way, count in self.ways.items()},
-        }
-        return {
-            **counts,
-            "rows_that_share_an_id": self.shared,
-            "pairs_with_another_question": self.other_questions,
-        }
+        return fill(
+            PairingShape,
+            rows=self.paired,
+            of=self.rows,
+            by=self.ways,
+            rows_that_share_an_id=self.shared,
+            pairs_with_another_question=self.other_questions,
+        )

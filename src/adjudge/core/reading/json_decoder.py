@@ -14,7 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast, get_args, get_origin
 
-from adjudge.core.reading.typed_json import Reader, WrongType, is_json, reader_of, type_hints
+from adjudge.core.domain.json_document import type_hints
+from adjudge.core.reading.typed_json import Reader, WrongType, is_json, reader_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

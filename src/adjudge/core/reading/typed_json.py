@@ -9,18 +9,17 @@ import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
-from functools import cache, partial
+from functools import cache
 from typing import (
     Any,
     TypeVar,
     cast,
     get_args,
     get_origin,
-    get_type_hints,
     is_typeddict,
 )
 
-from adjudge.core.domain.json_types import JsonValue
+from adjudge.core.domain.json_document import type_hints
 from adjudge.messages import Message, StoredMessage, join
 
 T = TypeVar("T")
@@ -197,12 +196,6 @@ def _values(kind: object) -> Reader:
         return values
 
     return read
-
-
-type_hints = partial(get_type_hints, localns={"JsonValue": JsonValue}, include_extras=True)
-"""Return the annotations of a class. ``JsonValue`` refers to itself by name, which not every module
-that uses it imports.
-"""
 
 
 @cache

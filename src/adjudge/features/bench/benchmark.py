@@ -11,9 +11,9 @@ from fnmatch import fnmatchcase
 from hashlib import blake2b
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple, TypedDict
 
-from adjudge.core.domain.frozen_mapping import some_of
+from adjudge.core.domain.json_document import Count, fill
 from adjudge.core.domain.json_types import JsonDict, object_in
 from adjudge.core.domain.judge_configuration import judges_of
 from adjudge.core.domain.judge_criterion import JudgeCriterion
@@ -28,7 +28,7 @@ from adjudge.messages import Message, join, plural
 from adjudge.runs.folder import reading
 from adjudge.stats.agreement import TwoRaters
 from adjudge.stats.difference import ComparisonOutcome, Difference, compare
-from adjudge.stats.estimate import Estimate, undefined
+from adjudge.stats.estimate import Estimate, FigureShape, undefined
 from adjudge.stats.intervals import rows_interval, share_limits
 from adjudge.trust.agreement import GROWN, AgreementReport, AgreementSettings, agreement_of
 from adjudge.trust.contestants import Contestants
@@ -75,6 +75,86 @@ class BenchSettings:
     prices: PriceTable = field(default_factory=PriceTable.load)
 
 
+class DisagreementShape(TypedDict):
+    """A row on which the judge and people disagree."""
+
+    row: int
+    id: str | None
+    judge_says: str | float
+    people_say: str | float
+    labels: Annotated[Mapping[str, str | float | None], "annotator: what they say"]
+    explanation: str
+    text: str
+
+
+class AmongPeopleShape(TypedDict):
+    """The agreement of two people, and of the judge with one of them, on the same rows."""
+
+    people: int
+    pairs: Annotated[
+        int, "rows that two people labelled and the judge decided, over all pairs of people"
+    ]
+    agreement: Annotated[float, "of two people"]
+    kappa: float | None
+    judge_agreement: Annotated[float, "of the judge with one of them"]
+    judge_kappa: float | None
+
+
+class BehindShape(FigureShape):
+    """The lead of the best judge."""
+
+    p_value: float | None
+    smallest: Annotated[float | None, "the smallest difference that these rows could show"]
+
+
+class BenchedJudgeShape(TypedDict):
+    """The results of one judge on the labelled rows."""
+
+    rank: int
+    judge: str
+    criteria: str
+    identity: str
+    models: Sequence[str]
+    rows: Annotated[int, "labelled rows that it was asked about"]
+    failed: Annotated[int, "of these, without a verdict"]
+    reasons: Count
+    figure: Literal["accuracy", "Spearman"]
+    agreement: FigureShape
+    kappa: FigureShape
+    single_vote: FigureShape
+    consistency: FigureShape
+    order_effect: FigureShape
+    confidence_error: Annotated[FigureShape, "less what chance makes of it"]
+    confidence_error_by_chance: FigureShape
+    brier: FigureShape
+    calls: int
+    tokens: int
+    cost_usd: float | None
+    cost_usd_per_1000_rows: float | None
+    unpriced_models: Sequence[str]
+    seconds_per_row: float | None
+    behind_best: BehindShape | None
+    told_apart_from_best: Annotated[
+        bool | None, "whether the best judge is better; null for the best itself"
+    ]
+    details: Annotated[Mapping[str, object], "every agreement figure, as calibrate prints it"]
+    among_people: AmongPeopleShape | None
+    disagreements: Sequence[DisagreementShape]
+
+
+class RankingShape(TypedDict):
+    """Judges that answer one question."""
+
+    question: str
+    ceiling: Annotated[AmongPeopleShape | None, "of the first judge, as its among_people"]
+    baselines: Annotated[Mapping[str, FigureShape], "what judges would reach that read nothing"]
+    chosen: Annotated[
+        FigureShape | None, "the judge that ranks first, on rows that had no part in choosing it"
+    ]
+    cannot_be_told_apart: Annotated[Sequence[str], "the best judge and those as good as it"]
+    judges: Annotated[Sequence[BenchedJudgeShape], "the best first"]
+
+
 @dataclass(frozen=True)
 class Disagreement:
     """A row on which the judge and people disagree."""
@@ -93,13 +173,13 @@ class Disagreement:
     """The row's ``Instance.identity``."""
 
     def to_dict(self) -> JsonDict:
-        return {
-            **some_of(self, "row", "id"),
-            "judge_says": self.said,
-            "people_say": self.truth,
-            "labels": dict(self.answers),
-            **some_of(self, "explanation", "text"),
-        }
+        return fill(
+            DisagreementShape,
+            self,
+            judge_says=self.said,
+            people_say=self.truth,
+            labels=self.answers,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,10 +198,7 @@ class AmongPeople:
     judge_kappa: float | None
 
     def to_dict(self) -> JsonDict:
-        return {
-            **some_of(self, "people", "pairs", "agreement", "kappa"),
-            **some_of(self, "judge_agreement", "judge_kappa"),
-        }
+        return fill(AmongPeopleShape, self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,26 +238,19 @@ class BenchedJudge(JudgeCriterion):
 
     def to_dict(self) -> JsonDict:
         effort, behind = self.effort, self.behind
-        return {
-            **some_of(self, "rank", "judge", "criteria", "identity", "models", "rows", "failed"),
-            **some_of(self, "reasons", "figure", "agreement", "kappa", "single_vote"),
-            **some_of(self, "consistency", "order_effect", "confidence_error"),
-            **some_of(self, "confidence_error_by_chance", "brier"),
-            **some_of(effort, "calls", "tokens"),
-            "cost_usd": effort.usd,
-            "cost_usd_per_1000_rows": effort.usd_per_1000,
-            "unpriced_models": list(effort.unpriced),
-            "seconds_per_row": effort.seconds,
-            "behind_best": {
-                **behind.estimate.to_dict(),
-                **some_of(behind, "p_value", "smallest"),
-            }
-            if behind
-            else None,
-            "told_apart_from_best": self.told_apart,
-            "details": self.report.to_dict(),
-            **some_of(self, "among_people", "disagreements"),
-        }
+        return fill(
+            BenchedJudgeShape,
+            self,
+            calls=effort.calls,
+            tokens=effort.tokens,
+            cost_usd=effort.usd,
+            cost_usd_per_1000_rows=effort.usd_per_1000,
+            unpriced_models=effort.unpriced,
+            seconds_per_row=effort.seconds,
+            behind_best=fill(BehindShape, behind, **behind.estimate.to_dict()) if behind else None,
+            told_apart_from_best=self.told_apart,
+            details=self.report,
+        )
 
 
 @dataclass(frozen=True)
@@ -207,13 +277,12 @@ class Ranking:
         return self.judges[0].figure
 
     def to_dict(self) -> JsonDict:
-        return {
-            "question": self.question,
-            "ceiling": best.to_dict() if (best := self.judges[0].among_people) else None,
-            **some_of(self, "baselines", "chosen"),
-            "cannot_be_told_apart": [judge.judge for judge in self.tied],
-            **some_of(self, "judges"),
-        }
+        return fill(
+            RankingShape,
+            self,
+            ceiling=self.judges[0].among_people,
+            cannot_be_told_apart=[judge.judge for judge in self.tied],
+        )
 
 
 @dataclass(frozen=True)

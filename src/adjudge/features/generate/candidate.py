@@ -4,16 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Annotated, Literal, TypedDict
 
-from adjudge.core.domain.frozen_mapping import some_of
-from adjudge.core.domain.json_types import JsonDict, JsonValue
+from adjudge.core.domain.json_document import fill
+from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.sampled import SampledResult
 from adjudge.core.pooling.numbers import spread
 from adjudge.errors import NoValidCandidate
 from adjudge.messages import Message, join
 
 State = Literal["won", "lost", "failed", "stopped"]
+
+
+class TryShape(TypedDict):
+    """One version of a candidate's code, and its checks."""
+
+    code: str
+    reasons: Annotated[Sequence[str], "why it may not be used; empty if it may"]
+    cost: float | None
+    no_cost: Annotated[str | None, "why the cost of a usable version is unknown"]
+    results: Annotated[Sequence[object], "of every criterion, with its samples"]
+
+
+class CandidateShape(TypedDict):
+    """A series of versions, and how it ended."""
+
+    number: int
+    state: str
+    why: str
+    code: str
+    cost: float | None
+    tries: Sequence[TryShape]
+
+
+class FreshCostShape(TypedDict):
+    """The winner's cost from samples that had no part in its choice."""
+
+    cost: float | None
+    reason: str | None
+
+
+class SelectionShape(TypedDict):
+    """The code that was written for a task, and the code that was chosen."""
+
+    task: str
+    output: object
+    stdout: str
+    winner: int | None
+    cost: float | None
+    compared: Annotated[int, "candidates with a cost"]
+    cost_spread: float | None
+    cost_is: str
+    fresh: FreshCostShape | None
+    candidates: Sequence[CandidateShape]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +90,7 @@ class Try:
         return tuple(reason for reason in self.reasons if reason not in self.no_verdict)
 
     def to_dict(self) -> JsonDict:
-        return some_of(self, "code", "reasons", "cost", "no_cost", "results")
+        return fill(TryShape, self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +119,7 @@ class Candidate:
         return self.tries[-1].results if self.tries else ()
 
     def to_dict(self) -> JsonDict:
-        return some_of(self, "number", "state", "why", "code", "cost", "tries")
+        return fill(CandidateShape, self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,15 +177,13 @@ class Selection:
         return [candidate.cost for candidate in self.candidates if candidate.cost is not None]
 
     def to_dict(self) -> JsonDict:
-        return {
-            "task": self.task,
-            "output": cast(JsonValue, self.raw),
-            "stdout": self.stdout,
-            "winner": self.winner.number if self.winner else None,
-            **some_of(self, "cost", "compared", "cost_spread", "cost_is"),
-            "fresh": some_of(self.fresh, "cost", "reason") if self.fresh else None,
-            **some_of(self, "candidates"),
-        }
+        return fill(
+            SelectionShape,
+            self,
+            output=self.raw,
+            winner=self.winner.number if self.winner else None,
+            fresh=fill(FreshCostShape, self.fresh) if self.fresh else None,
+        )
 
 
 def nothing_valid(selection: Selection) -> NoValidCandidate:

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal, TypedDict
+from collections.abc import Sequence
+from typing import Literal
 
-from adjudge.runs.exporters.documents import Count, Envelope
-
-
-class SelectionShape(TypedDict):
-    """The code that was written for a task, and the code that was chosen."""
-
-    task: str
-    output: object
-    stdout: str
-    winner: int | None
-    cost: float | None
-    compared: int
-    cost_spread: float | None
-    cost_is: str
-    fresh: object
-    candidates: Sequence[Mapping[str, object]]
+from adjudge.core.domain.json_document import Count
+from adjudge.features.generate.candidate import SelectionShape
+from adjudge.runs.exporters.documents import Envelope
 
 
 class Selections(Envelope):

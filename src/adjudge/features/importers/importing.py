@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import Annotated, TypedDict
 
 from adjudge.core.data.sources.opener import ROW_FILES
 from adjudge.core.data.sources.trace_pieces import refusal_of, trace_of
-from adjudge.core.domain.frozen_mapping import some_of
+from adjudge.core.domain.json_document import Count, fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.label import Design
 from adjudge.core.verdicts.styles import UNREADABLE_POLICIES, UnreadablePolicy
@@ -66,6 +67,28 @@ class ImportOptions:
     """
 
 
+class ImportShape(TypedDict):
+    """The content that was read from another tool's file, and the fields that were left."""
+
+    source: str
+    folder: str
+    format: str
+    written_against: Annotated[str, "the version of the tool that the reader was written against"]
+    version: Annotated[str, "the version that the file names"]
+    files: Annotated[int, "files that were read"]
+    judgments: int
+    statuses: Count
+    votes: Count
+    labels: int
+    rows_without_a_verdict: int
+    judges: Count
+    fields: Annotated[Mapping[str, str], "field of a row: where it was read from"]
+    left: Annotated[Count, "fields that were kept as they are, and how often"]
+    notes: Sequence[str]
+    bad_rows: Sequence[str]
+    ignored_files: Sequence[str]
+
+
 @dataclass(frozen=True)
 class ImportReport:
     """The result of an import: what was read, as which format, and what was left out."""
@@ -85,16 +108,19 @@ class ImportReport:
     ignored_files: list[str] = field(default_factory=list)
 
     def to_dict(self) -> JsonDict:
-        return {
-            **some_of(self, "source", "folder"),
-            "format": self.kind,
-            **some_of(self, "written_against", "version", "files"),
-            **some_of(self.tally, "judgments", "statuses", "votes", "labels"),
-            "rows_without_a_verdict": self.tally.unjudged,
-            "judges": dict(self.tally.judges),
-            "fields": self.used,
-            **some_of(self, "left", "notes", "bad_rows", "ignored_files"),
-        }
+        tally = self.tally
+        return fill(
+            ImportShape,
+            self,
+            format=self.kind,
+            judgments=tally.judgments,
+            statuses=tally.statuses,
+            votes=tally.votes,
+            labels=tally.labels,
+            rows_without_a_verdict=tally.unjudged,
+            judges=tally.judges,
+            fields=self.used,
+        )
 
 
 _DEFAULTS = ImportOptions()

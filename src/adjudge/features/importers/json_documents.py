@@ -3,24 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, TypedDict
+from typing import Literal
 
-from adjudge.runs.exporters.documents import Count, Envelope
-
-
-class ImportShape(TypedDict):
-    """The content that was read from another tool's file, and the fields that were left."""
-
-    source: str
-    folder: str
-    format: str
-    judgments: int
-    statuses: Count
-    votes: Count
-    labels: int
-    left: Annotated[Count, "fields that were kept as they are, and how often"]
-    notes: Sequence[str]
-    bad_rows: Sequence[str]
+from adjudge.core.domain.json_document import Count
+from adjudge.features.importers.importing import ImportShape
+from adjudge.runs.exporters.documents import Envelope
 
 
 class Imports(Envelope):

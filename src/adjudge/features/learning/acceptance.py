@@ -6,9 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from adjudge.core.domain.frozen_mapping import some_of
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.messages import Message
 from adjudge.stats.mean_bounds import Units
@@ -17,6 +18,20 @@ RISK = 0.02
 DELTA = 0.05
 # The shares of rows to test, fixed before the labels are seen.
 _FIRST_SHARE, _STEP = 0.2, 0.05
+
+
+class AcceptanceShape(TypedDict):
+    """A confidence threshold, and the risk that it guarantees."""
+
+    confidence: Annotated[float | None, "null: never accept"]
+    risk: float
+    delta: float
+    rows: Annotated[int, "rows that set the threshold"]
+    accepted: int
+    worse: Annotated[int, "accepted rows that it gets wrong and the expensive judge right"]
+    better: int
+    reference: Annotated[str, "the expensive judge; empty if it is taken to be always right"]
+    proven: Annotated[bool, "false if the head has learned from parts of the same rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +63,7 @@ class Acceptance:
         return self.accepted / self.rows if self.rows and self.confidence is not None else 0.0
 
     def to_dict(self) -> JsonDict:
-        return some_of(self, *self.__slots__)
+        return fill(AcceptanceShape, self)
 
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> Acceptance:

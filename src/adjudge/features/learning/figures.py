@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+
+
+class LearnedFigureShape(TypedDict):
+    """A figure with its interval, on rows that were not learned from."""
+
+    value: float
+    lower: float
+    upper: float
 
 
 @dataclass(frozen=True, slots=True)

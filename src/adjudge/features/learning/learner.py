@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Annotated, Self, TypedDict
 
 import numpy as np
 
 from adjudge.core.aio.event_loop import run
 from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.question import question_of
 from adjudge.core.domain.vote import Ballot
@@ -19,9 +20,15 @@ from adjudge.core.engine.likelihood import likelihood_prompt
 from adjudge.core.judges.inputs import as_instance
 from adjudge.core.judges.judge import InstanceLike
 from adjudge.errors import ModelError, SetupError
-from adjudge.features.learning.acceptance import DELTA, RISK, Acceptance, acceptance
+from adjudge.features.learning.acceptance import (
+    DELTA,
+    RISK,
+    Acceptance,
+    AcceptanceShape,
+    acceptance,
+)
 from adjudge.features.learning.examples import Example, Examples
-from adjudge.features.learning.figures import Figure, Measured, Sample
+from adjudge.features.learning.figures import Figure, LearnedFigureShape, Measured, Sample
 from adjudge.features.learning.head import Fit, Rows, fitted_curve, folds_of, unit_states
 from adjudge.features.learning.judge_file import ROW_HASH, JudgeFile
 from adjudge.features.learning.prompt_form import OtherPrompt, PromptForm
@@ -52,6 +59,25 @@ class LearnSettings:
     delta: float = DELTA
 
 
+class ComparedShape(TypedDict):
+    """AUC and accuracy of one way to judge."""
+
+    auc: LearnedFigureShape
+    accuracy: LearnedFigureShape
+
+
+class LearnedFiguresShape(TypedDict):
+    """Results of cross-validation that keeps groups together."""
+
+    rows: int
+    groups: int
+    worth_it: bool
+    judges: Annotated[Mapping[str, ComparedShape], "the learned judge first"]
+    gains: Annotated[Mapping[str, LearnedFigureShape], "in AUC over each of the others"]
+    curve: Annotated[Sequence[Sequence[float]], "labels, AUC"]
+    saving: Annotated[AcceptanceShape | None, "of a cascade, as far as can be expected"]
+
+
 @dataclass(frozen=True)
 class Compared:
     """AUC and accuracy of one way to judge, on rows that it did not learn from."""
@@ -61,7 +87,7 @@ class Compared:
     accuracy: Figure
 
     def to_dict(self) -> JsonDict:
-        return {"auc": self.auc.to_dict(), "accuracy": self.accuracy.to_dict()}
+        return fill(ComparedShape, self)
 
 
 @dataclass(frozen=True)
@@ -89,15 +115,14 @@ class LearnedFigures:
         return max(self.judges[1:], key=lambda judge: judge.auc.value)
 
     def to_dict(self) -> JsonDict:
-        return {
-            "rows": self.rows,
-            "groups": self.groups,
-            "worth_it": self.is_worth_it,
-            "judges": {judge.name: judge.to_dict() for judge in self.judges},
-            "gains": {name: gain.to_dict() for name, gain in self.gains},
-            "curve": [[labels, round(area, 6)] for labels, area in self.curve],
-            "saving": None if self.saving is None else self.saving.to_dict(),
-        }
+        return fill(
+            LearnedFiguresShape,
+            self,
+            worth_it=self.is_worth_it,
+            judges={judge.name: judge for judge in self.judges},
+            gains=dict(self.gains),
+            curve=[[labels, round(area, 6)] for labels, area in self.curve],
+        )
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Annotated, TypedDict
 
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.features.learning.learner import LearnedFigures, LearnedJudge
+from adjudge.features.learning.acceptance import AcceptanceShape
+from adjudge.features.learning.learner import LearnedFigures, LearnedFiguresShape, LearnedJudge
 from adjudge.messages import Message, join, plural, term
 from adjudge.runs.numbers import figure, limits
 from adjudge.runs.view.terminal import Screen
@@ -95,17 +98,29 @@ def next_lines(path: Path) -> Iterator[Message]:
     yield Message("written to {path}: judge with -m {name}", path=path, name=name)
 
 
+class LearnedJudgeShape(TypedDict):
+    """A judge that learned one criterion from labels."""
+
+    criterion: str
+    model: str
+    worth_it: bool
+    figures: LearnedFiguresShape
+    acceptance: AcceptanceShape | None
+    learned_from: Mapping[str, object]
+    wrong: Annotated[Sequence[object], "rows that it gets wrong, of those not learned from"]
+    notes: Sequence[str]
+    identity: str
+
+
 def learned_data(learned: LearnedJudge) -> JsonDict:
     """Return the document of ``--json``."""
     file = learned.file
-    return {
-        "criterion": file.criterion,
-        "model": file.model,
-        "worth_it": learned.figures.is_worth_it,
-        "figures": learned.figures.to_dict(),
-        "acceptance": None if file.acceptance is None else file.acceptance.to_dict(),
-        "learned_from": dict(file.learned_from),
-        "wrong": list(learned.wrong),
-        "notes": list(learned.notes),
-        "identity": file.checksum[:16],
-    }
+    return fill(
+        LearnedJudgeShape,
+        file,
+        worth_it=learned.figures.is_worth_it,
+        figures=learned.figures,
+        wrong=learned.wrong,
+        notes=learned.notes,
+        identity=file.checksum[:16],
+    )

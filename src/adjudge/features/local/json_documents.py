@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NotRequired, TypedDict
 
-from adjudge.runs.exporters.documents import Count, Envelope
+from adjudge.core.domain.json_document import Count
+from adjudge.runs.exporters.documents import Envelope
 
 
 class ModelShape(TypedDict):

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from statistics import NormalDist, fmean
+from typing import Annotated, TypedDict
 
 from adjudge.core.domain.frozen_mapping import FrozenDict
+from adjudge.core.domain.json_document import Count, fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.rubrics.labels import PointLabels
@@ -25,6 +27,43 @@ _UNSTABLE = 0.1
 _RISK = 0.05
 # Points whose pairs are compared: those that occur in most rows.
 _MOST_PAIRED = 300
+
+
+class PointFiguresShape(TypedDict):
+    """One point over all rows of a run."""
+
+    id: str
+    text: str
+    points: float
+    tags: Sequence[str]
+    rows: int
+    with_verdict: int
+    met: float
+    undecided: Annotated[int, "rows in which the answer does not decide it"]
+    failed: Annotated[int, "rows without a verdict"]
+    quoted: Annotated[int, "verdicts with a quote that is in the answer"]
+    vote_variance: float | None
+    labels: Annotated[Count, "verdict/label: rows"]
+    balanced_accuracy: Annotated[float | None, "with people; null without labels of both kinds"]
+    balanced_accuracy_lower: float | None
+
+
+class RemarkShape(TypedDict):
+    """Something about a point that deserves a look."""
+
+    point: str
+    text: str
+    message: str
+
+
+class AuditShape(TypedDict):
+    """Findings about the points of a run."""
+
+    rows: int
+    points: int
+    points_in_few_rows: Annotated[int, "points that occur in too few rows for a finding"]
+    points_not_paired: Annotated[int, "points whose pairs were not compared: they are too many"]
+    findings: Sequence[RemarkShape]
 
 
 @dataclass
@@ -80,22 +119,14 @@ class PointFigures:
 
     def to_dict(self) -> JsonDict:
         agreement = self.balanced_accuracy
-        return {
-            "id": self.id,
-            "text": self.text,
-            "points": self.points,
-            "tags": list(self.tags),
-            "rows": self.rows,
-            "with_verdict": len(self.verdicts),
-            "met": self.met,
-            "undecided": self.undecided,
-            "failed": self.failed,
-            "quoted": self.quoted,
-            "vote_variance": self.vote_variance,
-            "labels": dict(self.agreed),
-            "balanced_accuracy": None if agreement is None else agreement[0],
-            "balanced_accuracy_lower": None if agreement is None else agreement[1],
-        }
+        return fill(
+            PointFiguresShape,
+            self,
+            with_verdict=len(self.verdicts),
+            labels=self.agreed,
+            balanced_accuracy=None if agreement is None else agreement[0],
+            balanced_accuracy_lower=None if agreement is None else agreement[1],
+        )
 
 
 @dataclass(frozen=True)
@@ -107,7 +138,7 @@ class Remark:
     message: str
 
     def to_dict(self) -> JsonDict:
-        return {"point": self.point, "text": self.text, "message": str(self.message)}
+        return fill(RemarkShape, self)
 
 
 @dataclass(frozen=True)
@@ -123,13 +154,14 @@ class Audit:
     """Points whose pairs were not compared: there are too many."""
 
     def to_dict(self) -> JsonDict:
-        return {
-            "rows": self.rows,
-            "points": len(self.points),
-            "points_in_few_rows": self.single,
-            "points_not_paired": self.unpaired,
-            "findings": [remark.to_dict() for remark in self.remarks],
-        }
+        return fill(
+            AuditShape,
+            self,
+            points=len(self.points),
+            points_in_few_rows=self.single,
+            points_not_paired=self.unpaired,
+            findings=self.remarks,
+        )
 
 
 def audit(records: Iterable[JudgmentRecord], labels: PointLabels | None = None) -> Audit:

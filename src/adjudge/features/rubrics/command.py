@@ -10,6 +10,7 @@ from click import UsageError
 
 from adjudge.core.data.dataset import read_instances
 from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.record import JudgmentRecord
@@ -24,7 +25,7 @@ from adjudge.features.rubrics.files import FORMATS, read_rubrics
 from adjudge.features.rubrics.kind import RubricEntry
 from adjudge.features.rubrics.labels import read_labels
 from adjudge.features.rubrics.layouts import parse_rubric
-from adjudge.features.rubrics.lint import Finding, lint_rubric
+from adjudge.features.rubrics.lint import Finding, RubricFindingShape, lint_rubric
 from adjudge.features.rubrics.record import rubric_detail
 from adjudge.features.rubrics.review import SUFFIX, ReviewRow, write_reviews
 from adjudge.features.rubrics.rubric import Rubric
@@ -145,9 +146,9 @@ def check(path: Path, labels: Path | None, as_json: bool) -> int:
     errors = sum(finding.severity == "error" for finding in findings)
     if as_json:
         print_results(
-            "findings",
+            "rubric-findings",
             {"rubrics": count, "errors": errors, "warnings": len(findings) - errors},
-            map(_finding, findings),
+            (fill(RubricFindingShape, finding) for finding in findings),
             {"file": str(path)},
         )
     else:
@@ -199,15 +200,6 @@ def _lint_all(
         else:
             findings += lint_rubric(rubric, row)
     return sorted(findings, key=lambda finding: finding.severity), count
-
-
-def _finding(finding: Finding) -> JsonDict:
-    return {
-        "severity": finding.severity,
-        "row": finding.row,
-        "point": finding.point,
-        "message": str(finding.message),
-    }
 
 
 def _show_findings(findings: Sequence[Finding], count: int) -> None:

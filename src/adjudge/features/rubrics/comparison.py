@@ -4,10 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Annotated, TypedDict
 
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.rubrics.record import RubricDetail, rubric_detail
+
+
+class RubricChangeShape(TypedDict):
+    """A figure in both runs, over the rows that have it in both."""
+
+    kind: Annotated[str, "score, category, theme or point"]
+    name: str
+    rows: int
+    before: float | None
+    now: float | None
+    change: float | None
+    better: int
+    worse: int
+    left_out: Annotated[int, "rows that have it in one run only, or without a verdict"]
 
 
 @dataclass(frozen=True)
@@ -31,17 +47,7 @@ class Change:
         return None if self.now is None or self.before is None else self.now - self.before
 
     def to_dict(self) -> JsonDict:
-        return {
-            "kind": self.kind,
-            "name": self.name,
-            "rows": self.rows,
-            "before": self.before,
-            "now": self.now,
-            "change": self.change,
-            "better": self.better,
-            "worse": self.worse,
-            "left_out": self.left_out,
-        }
+        return fill(RubricChangeShape, self)
 
 
 def compare(

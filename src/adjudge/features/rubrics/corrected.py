@@ -7,7 +7,9 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import fmean, variance
+from typing import Annotated, TypedDict
 
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.rubrics.labels import PointLabels
@@ -19,6 +21,19 @@ from adjudge.stats.student import t_two_sided
 
 FEWEST_LABELS = 20
 """Labels of a point, and rows of which all points are labelled, that a correction needs."""
+
+
+class CorrectedRateShape(TypedDict):
+    """The share of met points, overall, of a category or of one point; or the mean score."""
+
+    name: str
+    rows: Annotated[int, "verdicts, or rows"]
+    labels: int
+    judged: Annotated[float | None, "the judge's own rate"]
+    corrected: float | None
+    lower: float | None
+    upper: float | None
+    refusal: Annotated[str | None, "why it is not corrected"]
 
 
 @dataclass(frozen=True)
@@ -38,16 +53,7 @@ class CorrectedRate:
     """The reason why it is not corrected."""
 
     def to_dict(self) -> JsonDict:
-        return {
-            "name": self.name,
-            "rows": self.rows,
-            "labels": self.labels,
-            "judged": self.judged,
-            "corrected": self.value,
-            "lower": self.lower,
-            "upper": self.upper,
-            "refusal": None if self.refusal is None else str(self.refusal),
-        }
+        return fill(CorrectedRateShape, self, corrected=self.value)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict
 
 from adjudge.core.catalog.double_barrelled import find_double_question
 from adjudge.features.rubrics.rubric import LOGICAL, Group, Rubric, nodes
@@ -39,6 +39,15 @@ _JUST_RIGHT = re.compile(
 
 # Words that make another demand of the same sentence.
 _TELLING = frozenset({"not", "no", "never", "without", "не", "нет", "ни", "никогда", "без"})
+
+
+class RubricFindingShape(TypedDict):
+    """A fault of a rubric, found before it costs money."""
+
+    severity: Literal["error", "warning"]
+    row: str
+    point: str
+    message: str
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Annotated, TypedDict
 
 from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.engine.run import RunLike
 from adjudge.core.gateway.layers.budget import Budget
@@ -22,6 +24,24 @@ PROBE_TITLES: Mapping[str, Message] = {
 }
 
 
+class PointProbesShape(TypedDict):
+    """A point that probes were credited for."""
+
+    row: str
+    point: str
+    text: str
+    credited: Annotated[Sequence[str], "the probes that earned something"]
+
+
+class ProbeCountsShape(TypedDict):
+    """One probe over all points that earn something if they are met."""
+
+    judged: int
+    credited: int
+    undecided: int
+    failed: Annotated[int, "points without a verdict; they are in no share"]
+
+
 @dataclass
 class PointProbes:
     """A point, and the probes to which it gave credit."""
@@ -32,12 +52,7 @@ class PointProbes:
     """The probes that earned something."""
 
     def to_dict(self) -> JsonDict:
-        return {
-            "row": self.row,
-            "point": self.point.id,
-            "text": self.point.text,
-            "credited": list(self.credited),
-        }
+        return fill(PointProbesShape, self, point=self.point.id, text=self.point.text)
 
 
 @dataclass
@@ -51,12 +66,7 @@ class ProbeCounts:
     """Points without a verdict; they are in no share."""
 
     def to_dict(self) -> JsonDict:
-        return {
-            "judged": self.judged,
-            "credited": self.credited,
-            "undecided": self.undecided,
-            "failed": self.failed,
-        }
+        return fill(ProbeCountsShape, self)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, takewhile
 from pathlib import Path
+from typing import Annotated, TypedDict
 
-from adjudge.core.domain.frozen_mapping import some_of
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.core.domain.results import Status
 from adjudge.core.gateway.layers.account import Spent
@@ -55,6 +56,21 @@ class DayDone:
     alarms: tuple[Alarm, ...]
     failed: bool = False
     """True if calls failed, which are tried again."""
+
+
+class RoundShape(TypedDict):
+    """The result of one round of follow."""
+
+    day: str
+    events: Annotated[int, "new ones"]
+    duplicates: Annotated[int, "events that were known"]
+    chosen: int
+    late: Annotated[int, "spans of traces that had been taken for whole"]
+    bad: Annotated[Sequence[str], "what could not be read: where, and why"]
+    judged: int
+    waiting: Annotated[int, "chosen rows that are not judged, since the budget is spent"]
+    away: Annotated[str | None, "why the source gave or took nothing, where it should have"]
+    sent: Annotated[int, "verdicts that were written back"]
 
 
 @dataclass(frozen=True)
@@ -120,15 +136,16 @@ class RoundDone:
         yield from (alarm.sentence() for alarm in self.alarms)
 
     def to_dict(self) -> JsonDict:
-        return {
-            "day": self.day,
-            "events": self.taken.new,
-            "duplicates": self.taken.again,
-            "chosen": self.taken.chosen,
-            "late": self.taken.late,
-            "bad": list(map(str, self.taken.bad)),
-            **some_of(self, "judged", "waiting", "away", "sent"),
-        }
+        taken = self.taken
+        return fill(
+            RoundShape,
+            self,
+            events=taken.new,
+            duplicates=taken.again,
+            chosen=taken.chosen,
+            late=taken.late,
+            bad=taken.bad,
+        )
 
 
 @dataclass(frozen=True)

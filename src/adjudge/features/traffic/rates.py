@@ -7,8 +7,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Annotated, TypedDict
 
 from adjudge.core.domain.frozen_mapping import some_of
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.messages import Message, join, plural
@@ -26,6 +28,24 @@ ROWS = "traffic.jsonl"
 """The chosen rows of a day, in its run."""
 RISK = 0.05
 """Share of followers that ever raise a false alarm about a rate, at most."""
+
+
+class TrafficRateShape(TypedDict):
+    """The mean score of the traffic by one criterion."""
+
+    judge: str
+    criteria: str
+    rows: Annotated[int, "judged, with a score"]
+    unscored: Annotated[int, "judged, without a score"]
+    skipped: Annotated[int, "rows that were not to be judged, as after a failed check"]
+    without_number: Annotated[int, "rows whose verdict has no number"]
+    events: Annotated[int, "of the same days, judged or not"]
+    covered: Annotated[int | None, "events that the rate stands for; skipped rows are not of it"]
+    mean: Annotated[float | None, "of the rows with a score"]
+    lowest: Annotated[float | None, "the mean if every row without a score were the worst"]
+    highest: Annotated[float | None, "the mean if every row without a score were the best"]
+    lower: Annotated[float | None, "holds whatever the rows without a score are"]
+    upper: float | None
 
 
 @dataclass(frozen=True)
@@ -142,14 +162,13 @@ class TrafficRate:
 
     def to_dict(self) -> JsonDict:
         limits = self.interval
-        return {
-            "judge": self.judge,
-            "criteria": self.criterion,
-            **some_of(self, "rows", "unscored", "skipped", "without_number"),
-            **some_of(self, "events", "covered", "mean", "lowest", "highest"),
-            "lower": limits.lower if limits else None,
-            "upper": limits.upper if limits else None,
-        }
+        return fill(
+            TrafficRateShape,
+            self,
+            criteria=self.criterion,
+            lower=limits.lower if limits else None,
+            upper=limits.upper if limits else None,
+        )
 
 
 @dataclass
@@ -359,6 +378,18 @@ _ALARMS = {
 """(is the bar a most, is the alarm raised) → message."""
 
 
+class AlarmShape(TypedDict):
+    """An alarm: a rate fell below its bar, or a mean count rose above it."""
+
+    judge: str
+    criteria: str
+    bar: float
+    above: Annotated[bool, "true: a mean count that must not be above its bar"]
+    evidence: Annotated[float, "from 20 on it is an alarm"]
+    unscored: Annotated[int, "rows of the day without a score, each taken as good"]
+    raised: bool
+
+
 @dataclass(frozen=True)
 class Alarm:
     """The evidence that a rate has fallen below its bar, or that a mean count has risen
@@ -400,15 +431,7 @@ class Alarm:
         return join("; ", (sentence, lost))
 
     def to_dict(self) -> JsonDict:
-        return {
-            "judge": self.judge,
-            "criteria": self.criterion,
-            "bar": self.bar,
-            "above": self.rises,
-            "evidence": self.evidence,
-            "unscored": self.unscored,
-            "raised": self.raised,
-        }
+        return fill(AlarmShape, self, criteria=self.criterion, above=self.rises)
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import get_args
+from typing import TypedDict, get_args
 
 import click
 
@@ -17,6 +18,7 @@ from adjudge.core.catalog.entry import CatalogEntry, Kind
 from adjudge.core.catalog.lint import Finding, lint_file
 from adjudge.core.catalog.remote import RemoteCriteria, keep_criteria
 from adjudge.core.data.dataset import field_names
+from adjudge.core.domain.criteria import CriteriaOption
 from adjudge.core.domain.frozen_mapping import plain
 from adjudge.core.domain.json_types import JsonDict, object_in
 from adjudge.errors import RunError
@@ -209,6 +211,17 @@ def add(source: str, folder: Path, path: Path) -> int:
 def _counts(findings: list[Finding]) -> dict[str, int]:
     counts = Counter(finding.severity for finding in findings)
     return {"errors": counts["error"], "warnings": counts["warning"]}
+
+
+class EntryShape(TypedDict):
+    """Ready-made criteria in the catalogue."""
+
+    kind: str
+    language: str
+    languages: Sequence[str]
+    name: str
+    description: str
+    options: Sequence[CriteriaOption]
 
 
 def _as_json(entry: CatalogEntry) -> JsonDict:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated, NotRequired, TypedDict
 
-from adjudge.core.domain.frozen_mapping import some_of
+from adjudge.core.domain.json_document import Count, fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.engine.estimate import CostEstimate, ExpectedSaving
 from adjudge.core.gateway.prices import PriceTable
@@ -133,42 +135,82 @@ def _show_batches(found: CostEstimate) -> None:
 
 
 def _batch_json(found: CostEstimate) -> JsonDict:
-    low, high = found.batch_usd
-    cost = {"lower": low, "upper": high}
     return {
-        "batch": {
-            "cost_usd": cost,
-            "saved_usd": found.usd[1] - high,
-            "rounds": {"lower": min(1, found.rounds), "upper": found.rounds},
-        }
+        "batch": fill(
+            BatchEstimateShape,
+            cost_usd=_ends(found.batch_usd),
+            saved_usd=found.usd[1] - found.batch_usd[1],
+            rounds=_ends((min(1, found.rounds), found.rounds)),
+        )
     }
+
+
+class EndsShape(TypedDict):
+    """The certain cost, and the possible cost."""
+
+    lower: float
+    upper: float
+
+
+class ExpectedSavingShape(TypedDict):
+    """The rows that a learned first step of a cascade is expected to decide."""
+
+    step: str
+    last: Annotated[str, "the model that is not asked about them"]
+    rows: int
+    share: Annotated[float, "of the rows that set the step's threshold"]
+    spared: int
+    set_by: Annotated[int, "rows that set the threshold"]
+    promise: Annotated[Sequence[str], "what it risks"]
+
+
+class BatchEstimateShape(TypedDict):
+    """The estimated cost if batches are used."""
+
+    cost_usd: EndsShape
+    saved_usd: Annotated[float, "less than without batches, at the upper end"]
+    rounds: EndsShape
+
+
+class EstimateShape(TypedDict):
+    """The estimated cost of judging. Candidates of ``generate`` count as judgments."""
+
+    judgments: int
+    answered: Annotated[int, "votes that the run holds already"]
+    in_batches: Annotated[
+        int, "votes that the run's open batches were asked for; not in what follows"
+    ]
+    refused: NotRequired[
+        Annotated[
+            Count,
+            "why votes will fail before any model is asked, as too long for it, and how many",
+        ]
+    ]
+    calls: EndsShape
+    tokens: EndsShape
+    cost_usd: EndsShape
+    unpriced_models: Annotated[Sequence[str], "not in the cost"]
+    expected_savings: NotRequired[
+        Annotated[Sequence[ExpectedSavingShape], "of cascades; the upper ends are without them"]
+    ]
+    batch: NotRequired[BatchEstimateShape]
 
 
 def _json(found: CostEstimate) -> JsonDict:
-    return {
-        "judgments": found.rows,
-        "answered": found.answered,
-        "in_batches": found.in_batches,
-        **({"refused": dict(found.refused)} if found.refused else {}),
-        **{
-            name: {"lower": low, "upper": high}
-            for name, (low, high) in (("calls", found.calls), ("tokens", found.tokens))
-        },
-        "cost_usd": {"lower": found.usd[0], "upper": found.usd[1]},
-        "unpriced_models": list(found.unpriced),
-        **(
-            {"expected_savings": [_saving_json(saving) for saving in found.savings]}
-            if found.savings
-            else {}
-        ),
-    }
+    return fill(
+        EstimateShape,
+        found,
+        judgments=found.rows,
+        calls=_ends(found.calls),
+        tokens=_ends(found.tokens),
+        cost_usd=_ends(found.usd),
+        unpriced_models=found.unpriced,
+        expected_savings=[fill(ExpectedSavingShape, saving) for saving in found.savings],
+    )
 
 
-def _saving_json(saving: ExpectedSaving) -> JsonDict:
-    return {
-        **some_of(saving, "step", "last", "rows", "share", "spared", "set_by"),
-        "promise": [str(line) for line in saving.promise],
-    }
+def _ends(span: tuple[float, float]) -> JsonDict:
+    return fill(EndsShape, lower=span[0], upper=span[1])
 
 
 def _cost(found: CostEstimate) -> Message:

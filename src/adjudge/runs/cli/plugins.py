@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated, TypedDict
 
 from rich.table import Table
 
-from adjudge.core.domain.frozen_mapping import some_of
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.errors import SetupError
 from adjudge.messages import Message
@@ -22,6 +23,16 @@ _WIDE = 1000
 """A state is one line, however narrow the terminal."""
 
 
+class PluginShape(TypedDict):
+    """A part that an installed package brings."""
+
+    name: str
+    kind: str
+    package: str
+    version: str
+    state: Annotated[str, "works, or what is wrong"]
+
+
 @command()
 @as_json
 def plugins(as_json: bool) -> int:
@@ -34,8 +45,7 @@ def plugins(as_json: bool) -> int:
     if as_json:
         summary = {"plugins": len(states), "broken": broken}
         rows: Iterator[JsonDict] = (
-            {**some_of(part, "name", "kind", "package", "version"), "state": state}
-            for part, state in states.items()
+            fill(PluginShape, part, state=state) for part, state in states.items()
         )
         print_results("plugins", summary, rows)
     elif not states:

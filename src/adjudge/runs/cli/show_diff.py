@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Annotated, NotRequired, TypedDict
 
-from adjudge.core.domain.frozen_mapping import some_of
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.messages import Message
@@ -88,6 +89,29 @@ def _show_comparisons(comparisons: Iterable[RunComparison], two: Path) -> None:
             echo(line)
 
 
+class CameShape(TypedDict):
+    """The result of a row of a run."""
+
+    judge: str
+    criteria: str
+    row: int
+    id: str | None
+    status: str
+    score: float | None
+    chosen: Annotated[object, "the verdict, the option, or which of the systems is better, from 0"]
+    systems: NotRequired[
+        Annotated[Sequence[str], "the compared responses, in the order of the first run"]
+    ]
+
+
+class ChangeShape(TypedDict):
+    """A row with another result in the other run."""
+
+    before: CameShape
+    after: CameShape
+    same_content: bool
+
+
 def _expectation(
     one: Path, two: Path, comparisons: Sequence[RunComparison], flags: DiffFlags
 ) -> Expectation | None:
@@ -128,12 +152,9 @@ def _show(lines: Iterable[Message], count: int, most: int | None) -> None:
 
 
 def _change_data(change: Change) -> JsonDict:
-    old_row, new_row = _row_data(change.before), _row_data(change.after)
-    return {"before": old_row, "after": new_row, "same_content": change.same_content}
+    return fill(ChangeShape, change, before=_row_data(change.before), after=_row_data(change.after))
 
 
 def _row_data(row: JudgedRow) -> JsonDict:
-    names = ("judge", "criteria", "row", "id")
-    systems: JsonDict = {"systems": list(row.systems)} if row.systems else {}
-    outcome = some_of(row.summary, "status", "score", "chosen")
-    return {**some_of(row, *names), **outcome, **systems}
+    outcome = row.summary
+    return fill(CameShape, row, status=outcome.status, score=outcome.score, chosen=outcome.chosen)

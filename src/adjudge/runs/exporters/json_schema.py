@@ -11,9 +11,9 @@ from contextlib import nullcontext
 from dataclasses import fields, is_dataclass
 from typing import Annotated, Any, cast, get_args, get_origin, is_typeddict
 
+from adjudge.core.domain.json_document import type_hints
 from adjudge.core.domain.record import JudgmentRecord, VoteRecord
 from adjudge.core.ledger.codec import DETAILS
-from adjudge.core.reading.typed_json import type_hints
 from adjudge.errors import SetupError
 from adjudge.plugins import Parts, warn
 from adjudge.runs.exporters.documents import DOCUMENTS, CriteriaShape

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, TypedDict
 
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, object_in, objects_in
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.light_dataclass import light_dataclass
@@ -16,6 +18,26 @@ from adjudge.core.judges.learnt_settings import day_of
 from adjudge.messages import Message, join, plural
 from adjudge.runs.counts import count_calls, count_labels
 from adjudge.runs.numbers import figure
+
+
+class StepDecidedShape(TypedDict):
+    """The decisions of one step of a cascade."""
+
+    step: str
+    decided: Annotated[int, "rows whose verdict is its own"]
+    asked: Annotated[int, "rows that it was asked about"]
+
+
+class CascadeShape(TypedDict):
+    """The decisions of a cascade's steps, and the savings."""
+
+    steps: Sequence[StepDecidedShape]
+    undecided: int
+    calls_saved: Annotated[
+        int | None, "calls of the last step that were not needed, by what it took elsewhere"
+    ]
+    cost_usd: Annotated[float | None, "null where a price is not known"]
+    cost_of_last_step_alone_usd: float | None
 
 
 @light_dataclass(frozen=True)
@@ -98,21 +120,19 @@ class CascadeSummary:
         return join("; ", parts)
 
     def to_dict(self) -> JsonDict:
-        costs = self.costs
-        return {
-            "steps": [
-                {
-                    "step": step,
-                    "decided": self.decided.get(step, 0),
-                    "asked": self.asked.get(step, 0),
-                }
-                for step in self.steps
-            ],
-            "undecided": self.undecided,
-            "calls_saved": self.calls_saved,
-            "cost_usd": costs[0] if costs else None,
-            "cost_of_last_step_alone_usd": costs[1] if costs else None,
-        }
+        spent, dear = self.costs or (None, None)
+        steps = [
+            fill(
+                StepDecidedShape,
+                step=step,
+                decided=self.decided.get(step, 0),
+                asked=self.asked.get(step, 0),
+            )
+            for step in self.steps
+        ]
+        return fill(
+            CascadeShape, self, steps=steps, cost_usd=spent, cost_of_last_step_alone_usd=dear
+        )
 
 
 class CascadeTally:

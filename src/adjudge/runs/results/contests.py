@@ -9,9 +9,9 @@ from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
-from adjudge.core.domain.frozen_mapping import some_of
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord, OrderCheck
 from adjudge.core.domain.repetition import Unit
@@ -21,6 +21,7 @@ from adjudge.runs.results.summary import (
     NONE_OPEN,
     UNSURE,
     GateConfidence,
+    IntervalShape,
     LostRows,
     OpenScores,
     interval_dict,
@@ -37,6 +38,18 @@ _STRONG = 0.2
 """The share of verdicts that may turn with the order before it has to be said wherever a decision
 is.
 """
+
+
+class SystemShape(TypedDict):
+    """The results of one of the compared systems."""
+
+    system: str
+    wins: int
+    ties: int
+    losses: int
+    win_rate: float | None
+    interval: IntervalShape | None
+    missing: int
 
 
 @dataclass(frozen=True)
@@ -78,13 +91,18 @@ class SystemSummary:
         return self.opened.widen(bounds, self.rows + self.missing)
 
     def to_dict(self) -> JsonDict:
-        return {
-            "system": self.name,
-            **some_of(self, "wins", "ties", "losses"),
-            "win_rate": self.winrate,
-            "interval": interval_dict(self.interval),
-            "missing": self.missing,
-        }
+        interval = interval_dict(self.interval)
+        return fill(SystemShape, self, system=self.name, win_rate=self.winrate, interval=interval)
+
+
+class OrderShape(TypedDict):
+    """The changes that another order of the responses made."""
+
+    rows: int
+    turned: int
+    flip_rate: float | None
+    noise_rate: float | None
+    excess: float | None
 
 
 @dataclass(frozen=True)
@@ -128,8 +146,7 @@ class OrderEffect:
         )
 
     def to_dict(self) -> JsonDict:
-        rates = some_of(self, "flip_rate", "noise_rate", "excess")
-        return {"rows": self.rows, "turned": self.turned, **rates}
+        return fill(OrderShape, self)
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Annotated, NotRequired, TypedDict
 
-from adjudge.core.domain.frozen_mapping import some_of
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Usage
@@ -13,6 +14,18 @@ from adjudge.messages import Message
 
 # A smaller saving is left out of texts.
 _LEAST_SHOWN = 0.00005
+
+
+class CostShape(TypedDict):
+    """The cost of models' usage."""
+
+    cost_usd: Annotated[float | None, "US dollars; null where no price is known"]
+    unpriced_models: Annotated[
+        Sequence[str], "models whose price is not known: what they cost is not in cost_usd"
+    ]
+    saved_by_prompt_caching_usd: NotRequired[
+        Annotated[float, "what the providers' prompt caches saved; negative if they cost more"]
+    ]
 
 
 @light_dataclass(frozen=True)
@@ -29,9 +42,7 @@ class Cost:
     """
 
     def to_dict(self) -> JsonDict:
-        figures = some_of(self, "cost_usd", "unpriced_models")
-        saved = self.saved_by_prompt_caching_usd
-        return figures if saved is None else {**figures, "saved_by_prompt_caching_usd": saved}
+        return fill(CostShape, self)
 
     @property
     def message(self) -> Message:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
 
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.frozen_mapping import nonempty, some_of
+from adjudge.core.domain.frozen_mapping import some_of
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light_dataclass import light_dataclass
-from adjudge.core.domain.pairing import Pairing
+from adjudge.core.domain.pairing import Pairing, PairingShape
 from adjudge.errors import SetupError
 from adjudge.messages import Message, Values, capitalize, join, plural
 from adjudge.runs.eval_file import FailUnder
@@ -41,6 +42,53 @@ class Bar:
     """The criteria, or the compared system; empty: every criterion of the judge."""
     most: bool = False
     """True if the mean may not be above the bar, instead of not below."""
+
+
+class GateShape(TypedDict):
+    """A bar, and whether it was reached."""
+
+    judge: str
+    name: Annotated[str, "the criteria, or the compared system"]
+    measure: str
+    value: float | None
+    lower: Annotated[float | None, "None: there is no least, since counts are missing"]
+    upper: Annotated[float | None, "None: there is no most"]
+    bar: float
+    margin: Annotated[float | None, "by how much the bar was reached; below 0 where it was missed"]
+    needed: int
+    verdict: Literal["holds", "failed", "inconclusive"]
+    rows: int
+    missing: Annotated[int, "rows without a score; of two runs also those without a counterpart"]
+    confidence: Annotated[float | None, "None: the value itself is held against the bar"]
+    against: NotRequired[Annotated[str, "the run that must not be better"]]
+    cluster: NotRequired[Annotated[str, "the column whose equal values belong together"]]
+    sequential: NotRequired[Annotated[bool, "true: the limits hold at every look"]]
+    unjudged: NotRequired[
+        Annotated[int, "rows that neither run judged, where the run is held to another one"]
+    ]
+    rows_with_lost_votes: NotRequired[
+        Annotated[int, "rows whose score lost votes of a panel could change"]
+    ]
+    labels: NotRequired[
+        Annotated[int, "rows labelled in both runs, if they correct the difference"]
+    ]
+    not_corrected_because: NotRequired[Annotated[str, "why labels of both runs do not correct it"]]
+    rows_added_since_draw: NotRequired[
+        Annotated[int, "rows that were added after these labels were drawn; they may be anything"]
+    ]
+    rows_skipped: NotRequired[
+        Annotated[int, "drawn rows that were skipped or marked unsure; they may be anything"]
+    ]
+    not_compared: NotRequired[
+        Annotated[Sequence[str], "criteria of this run that the other one does not have"]
+    ]
+    pairing: NotRequired[Annotated[PairingShape, "where the run is held to another one"]]
+    system: NotRequired[
+        Annotated[
+            str, "of compared responses, where the run is held to another one: whose win rate it is"
+        ]
+    ]
+    message: str
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -640,28 +688,17 @@ class GateResult:
         )
 
     def to_dict(self) -> JsonDict:
-        return {
-            **some_of(self, "judge", "name", "measure", "value"),
-            "lower": None if math.isinf(self.lower) else self.lower,
-            "upper": None if math.isinf(self.upper) else self.upper,
-            **some_of(self, "bar", "margin", "needed", "verdict"),
-            **some_of(self, "rows", "missing", "confidence"),
-            **nonempty(
-                against=self.against,
-                cluster=self.cluster,
-                sequential=self.sequential,
-                unjudged=self.unjudged,
-                rows_with_lost_votes=self.open_votes,
-                labels=self.labels,
-                not_corrected_because=self.uncorrected_because,
-                rows_added_since_draw=self.added,
-                rows_skipped=self.skipped,
-                not_compared=list(self.not_compared),
-                pairing=self.pairing.to_dict() if self.pairing else None,
-                system=self.system,
-            ),
-            "message": self.sentence(),
-        }
+        return fill(
+            GateShape,
+            self,
+            lower=None if math.isinf(self.lower) else self.lower,
+            upper=None if math.isinf(self.upper) else self.upper,
+            rows_with_lost_votes=self.open_votes,
+            not_corrected_because=self.uncorrected_because,
+            rows_added_since_draw=self.added,
+            rows_skipped=self.skipped,
+            message=self.sentence(),
+        )
 
 
 def bars_of(fail_under: FailUnder | None) -> dict[str, float]:

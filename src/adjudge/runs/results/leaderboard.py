@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, TypedDict
 
-from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_criterion import JudgeCriterion
 from adjudge.core.domain.record import JudgmentRecord
@@ -17,6 +18,7 @@ from adjudge.runs.folder import records_of
 from adjudge.runs.results.contests import (
     ContestSummary,
     ContestTally,
+    OrderShape,
     one_order_message,
     order_message,
 )
@@ -35,6 +37,64 @@ class RankingSettings:
     draws: Draws = DRAWS
     length_control: bool = False
     """Hold still who was listed first and who wrote more."""
+
+
+class PlaceShape(TypedDict):
+    """A system and its rank."""
+
+    rank: int
+    system: str
+    rating: float
+    lower: float | None
+    upper: float | None
+    best_rank: int
+    worst_rank: int
+    win_rate: float | None
+    wins: float
+    ties: float
+    losses: float
+    rating_with_control: float | None
+
+
+class FirstRateShape(TypedDict):
+    """The share of contests that the response listed first wins."""
+
+    rate: float | None
+    lower: float | None
+    upper: float | None
+    n: Annotated[int, "contests with a winner that were asked in one order"]
+
+
+class DrawsShape(TypedDict):
+    """The draws behind the intervals."""
+
+    over: str
+    draws: int
+    seed: int
+
+
+class LeaderboardShape(TypedDict):
+    """Systems ranked by their comparisons."""
+
+    judge: str
+    criteria: str
+    rows: int
+    rows_left_out: Annotated[int, "rows without a score: none of their contests counts"]
+    contests: int
+    failed: Annotated[int, "contests that are left out"]
+    places: Annotated[Sequence[PlaceShape], "the best first"]
+    ties: Annotated[float, "how easily two equal systems tie"]
+    padded: Annotated[bool, "true: half a win and half a loss were added to each pair"]
+    cycles: Annotated[Sequence[object], "systems that beat each other in a circle"]
+    listed_first: FirstRateShape
+    always_listed_first: Annotated[Sequence[str], "systems that were listed first in every contest"]
+    rows_on_one_order: Annotated[int, "rows with a verdict in only one of the two orders"]
+    position_bias: OrderShape | None
+    effects: Annotated[Mapping[str, float] | None, "what place and length add to a rating"]
+    bootstrap: DrawsShape
+    level: float
+    reason: Annotated[str, "why there are no ranks"]
+    notes: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -62,39 +122,38 @@ class Leaderboard(JudgeCriterion):
     """The effect of the order, where both orders were asked."""
 
     def to_dict(self) -> JsonDict:
-        standings = self.ranking
-        return {
-            **some_of(self, "judge", "criteria", "rows", "rows_left_out", "contests", "failed"),
-            "places": [
-                {
-                    "rank": place.rank,
-                    "system": place.name,
-                    **some_of(place, "rating", "lower", "upper", "best_rank", "worst_rank"),
-                    **some_of(place, "win_rate", "wins", "ties", "losses"),
-                    "rating_with_control": self.controlled.ratings.get(place.name)
-                    if self.controlled
-                    else None,
-                }
-                for place in standings.places
-            ],
-            **some_of(standings, "ties", "padded", "cycles"),
-            "listed_first": {
-                "rate": self.first.value,
-                **some_of(self.first, "lower", "upper"),
-                "n": self.first.count,
-            },
-            "always_listed_first": list(self.always_first),
-            "rows_on_one_order": self.orders.one_order,
-            "position_bias": self.orders.order.to_dict() if self.orders.order else None,
-            "effects": self.controlled.effects if self.controlled else None,
-            "bootstrap": {
-                "over": "prompts",
-                "draws": standings.draws.count,
-                "seed": standings.draws.seed,
-            },
-            **some_of(standings, "level", "reason"),
-            "notes": self.notes,
-        }
+        standings, first = self.ranking, self.first
+        ratings = self.controlled.ratings if self.controlled else {}
+        places = [
+            fill(
+                PlaceShape,
+                place,
+                system=place.name,
+                rating_with_control=ratings.get(place.name),
+            )
+            for place in standings.places
+        ]
+        return fill(
+            LeaderboardShape,
+            self,
+            places=places,
+            ties=standings.ties,
+            padded=standings.padded,
+            cycles=standings.cycles,
+            listed_first=fill(FirstRateShape, first, rate=first.value, n=first.count),
+            always_listed_first=self.always_first,
+            rows_on_one_order=self.orders.one_order,
+            position_bias=self.orders.order,
+            effects=self.controlled.effects if self.controlled else None,
+            bootstrap=fill(
+                DrawsShape,
+                over="prompts",
+                draws=standings.draws.count,
+                seed=standings.draws.seed,
+            ),
+            level=standings.level,
+            reason=standings.reason,
+        )
 
     def _why_unbounded(self) -> Iterator[Message]:
         """Yield why some systems have no limits."""

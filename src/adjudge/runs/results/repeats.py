@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
-from adjudge.core.domain.frozen_mapping import some_of
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.record import JudgmentRecord
@@ -16,7 +16,13 @@ from adjudge.core.domain.repetition import TURN, Unit, asked_row, clusters_of, t
 from adjudge.messages import Message, join, plural
 from adjudge.runs.counts import count_rows, count_tasks
 from adjudge.runs.numbers import percent, percent_range
-from adjudge.runs.results.summary import UNSURE, GateConfidence, interval_dict, interval_of
+from adjudge.runs.results.summary import (
+    UNSURE,
+    GateConfidence,
+    IntervalShape,
+    interval_dict,
+    interval_of,
+)
 from adjudge.stats import FEWEST
 
 if TYPE_CHECKING:
@@ -24,6 +30,30 @@ if TYPE_CHECKING:
 
 REPEAT, SYSTEM = "repeat", "system"
 """The columns by which an answer says for which time it is, and whose."""
+
+
+class PassAllShape(TypedDict):
+    """The share of rows of which k answers all pass."""
+
+    k: int
+    rows: int
+    fewer: Annotated[int, "rows with fewer than k answers: they are not in it"]
+    lost: Annotated[int, "answers without a verdict"]
+    lower: Annotated[float, "if every answer without a verdict failed"]
+    upper: Annotated[float, "if every one of them passed"]
+    interval: IntervalShape | None
+
+
+class RepeatsShape(TypedDict):
+    """The rows that one system answered several times."""
+
+    system: str
+    rows: int
+    incomplete: Annotated[int, "rows of which at least one answer has no verdict"]
+    lost: Annotated[int, "answers without a verdict"]
+    times: Annotated[int, "the k of the report's sentence"]
+    pass_all: Annotated[Mapping[str, float | None], "k: the share that passes k times"]
+    shares: Sequence[PassAllShape]
 
 
 @light_dataclass(frozen=True)
@@ -67,10 +97,7 @@ class PassAll:
         )
 
     def to_dict(self) -> JsonDict:
-        return {
-            **some_of(self, "k", "rows", "fewer", "lost", "lower", "upper"),
-            "interval": interval_dict(self.interval),
-        }
+        return fill(PassAllShape, self, interval=interval_dict(self.interval))
 
 
 @light_dataclass(frozen=True)
@@ -173,11 +200,7 @@ class Repeats:
             )
 
     def to_dict(self) -> JsonDict:
-        return {
-            **some_of(self, "system", "rows", "incomplete", "lost", "times"),
-            "pass_all": {str(share.k): share.share for share in self.shares},
-            "shares": [share.to_dict() for share in self.shares],
-        }
+        return fill(RepeatsShape, self, pass_all={share.k: share.share for share in self.shares})
 
 
 @dataclass(slots=True)

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol, TypedDict, runtime_checkable
 
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.frozen_mapping import FrozenDict, nonempty, some_of
 from adjudge.core.domain.gate_figure import GateFigure
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.core.domain.judge_configuration import (
     JudgeConfiguration,
@@ -38,6 +39,15 @@ class NamedFigure(NamedTuple):
     value: float
 
 
+class ChangeOfMeanShape(TypedDict):
+    """A figure of this run and of an earlier one."""
+
+    name: Annotated[str, "the criteria, dimension or system"]
+    before: float
+    now: float
+    change: float
+
+
 class FigureChange(NamedTuple):
     """A figure's value in an earlier run and now."""
 
@@ -51,7 +61,7 @@ class FigureChange(NamedTuple):
         return self.now - self.before
 
     def to_dict(self) -> JsonDict:
-        return {**self._asdict(), "change": self.change}
+        return fill(ChangeOfMeanShape, self)
 
 
 @light_dataclass(frozen=True)

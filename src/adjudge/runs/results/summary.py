@@ -8,9 +8,9 @@ from array import array
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Annotated, NamedTuple, NotRequired, TypedDict
 
-from adjudge.core.domain.frozen_mapping import nonempty, some_of
+from adjudge.core.domain.json_document import Count, fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Usage, UsageSum
@@ -25,6 +25,50 @@ if TYPE_CHECKING:
 _MOST_REASONS = 1000
 """Reasons that are told apart; further ones are counted together."""
 _OTHER = "other reasons"
+
+
+class IntervalShape(TypedDict):
+    """The JSON of an interval of the mean on other rows of the same kind."""
+
+    lower: float
+    upper: float
+    level: float
+
+
+class ModelMeanShape(TypedDict):
+    """The mean of one model of a panel."""
+
+    mean: float
+    rows: int
+
+
+class CountsShape(TypedDict):
+    """The counts of many judgments."""
+
+    attempted: int
+    scored: int
+    abstained: int
+    failed: int
+    without_number: Annotated[int, "scored, but with an outcome that is not a number"]
+
+
+class FiguresShape(CountsShape):
+    """The counts and the mean of many judgments."""
+
+    mean: float | None
+    skipped: NotRequired[Annotated[int, "rows that were not to be judged"]]
+    tied: NotRequired[
+        Annotated[int, "rows with a verdict although as many votes are for another option"]
+    ]
+    interval: IntervalShape | None
+    options: Annotated[Count, "option: how often it was chosen"]
+    reasons: Annotated[Count, "reason: how many judgments have no score by it"]
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    calls_with_estimated_tokens: int
+    excluded_models: Annotated[Count, "model of a panel: on how many rows it did not count"]
+    models: NotRequired[Annotated[Mapping[str, ModelMeanShape], "of a panel: each model by itself"]]
 
 
 class ModelMean(NamedTuple):
@@ -165,18 +209,17 @@ class Summary:
         return replace(self, usage=self.usage - repeated)
 
     def to_dict(self) -> JsonDict:
-        return {
-            **some_of(self, "attempted", "scored", "abstained", "failed", "without_number", "mean"),
-            **nonempty(skipped=self.skipped, tied=self.tied),
-            "interval": interval_dict(self.interval),
-            **some_of(self, "options", "reasons"),
-            **some_of(self.usage, "calls", "prompt_tokens", "completion_tokens"),
-            "calls_with_estimated_tokens": self.usage.estimated,
-            "excluded_models": dict(self.excluded),
-            **nonempty(
-                models={model: model_mean._asdict() for model, model_mean in self.models.items()}
-            ),
-        }
+        return fill(
+            FiguresShape,
+            self,
+            interval=interval_dict(self.interval),
+            calls=self.usage.calls,
+            prompt_tokens=self.usage.prompt_tokens,
+            completion_tokens=self.usage.completion_tokens,
+            calls_with_estimated_tokens=self.usage.estimated,
+            excluded_models=self.excluded,
+            models={model: model_mean._asdict() for model, model_mean in self.models.items()},
+        )
 
 
 @dataclass(slots=True)
@@ -415,17 +458,9 @@ def mean_bounds(mean: float | None, scored: int, missing: int) -> tuple[float, f
     return (total / rows, (total + missing) / rows) if rows else (0.0, 1.0)
 
 
-class IntervalShape(TypedDict):
-    """The JSON of an interval of the mean on other rows of the same kind."""
-
-    lower: float
-    upper: float
-    level: float
-
-
 def interval_dict(interval: Interval | None) -> JsonDict | None:
     """Return an interval as a JSON-ready dict."""
-    return None if interval is None else some_of(interval, "lower", "upper", "level")
+    return None if interval is None else fill(IntervalShape, interval)
 
 
 def interval_of(

@@ -9,20 +9,40 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import fmean
+from typing import Annotated, Literal, TypedDict
 
-from adjudge.core.domain.frozen_mapping import some_of
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.repetition import asked_row
 from adjudge.messages import Message, join
 from adjudge.runs.counts import count_rows, count_tasks
 from adjudge.runs.numbers import level_text
+from adjudge.runs.results.summary import IntervalShape
 from adjudge.stats.difference import ComparisonOutcome, Difference, PairedScores, PairOfScores, holm
 
 Scores = Mapping[str, Sequence[tuple[float, float, float]]]
 """Row → what its answers scored, with the least and the most that each score would be with the
 votes that a panel lost.
 """
+
+
+class SystemDifferenceShape(TypedDict):
+    """The second system minus the first by one criterion, over the rows that both answered."""
+
+    judge: str
+    criteria: str
+    systems: Sequence[str]
+    means: Sequence[float]
+    difference: float | None
+    interval: IntervalShape | None
+    p_value: Annotated[float | None, "adjusted over all such comparisons of the run (Holm)"]
+    outcome: Annotated[
+        Literal["better", "worse", "cannot tell"],
+        "the second system; a count is better the lower it is",
+    ]
+    rows: int
+    missing: Annotated[int, "rows without a score of one of the two"]
 
 
 @dataclass(frozen=True)
@@ -89,17 +109,13 @@ class SystemDifference:
 
     def to_dict(self) -> JsonDict:
         estimate = self.difference.estimate
-        return {
-            **some_of(self, "judge", "criteria", "systems", "means"),
-            "difference": estimate.value,
-            "interval": None
-            if estimate.lower is None
-            else some_of(estimate, "lower", "upper", "level"),
-            "p_value": self.adjusted,
-            "outcome": self.outcome.value,
-            "rows": self.rows,
-            "missing": self.missing,
-        }
+        return fill(
+            SystemDifferenceShape,
+            self,
+            difference=estimate.value,
+            interval=None if estimate.lower is None else fill(IntervalShape, estimate),
+            p_value=self.adjusted,
+        )
 
 
 class SystemsTally:

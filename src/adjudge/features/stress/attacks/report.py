@@ -10,8 +10,10 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
+from typing import Annotated, Literal, TypedDict
 
 from adjudge.core.domain.frozen_mapping import some_of
+from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in, objects_in
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.record import JudgmentRecord
@@ -25,7 +27,7 @@ from adjudge.messages import Message, plural
 from adjudge.runs.folder import records_of, run_info
 from adjudge.stats import FEWEST
 from adjudge.stats.difference import compare, holm
-from adjudge.stats.estimate import Estimate
+from adjudge.stats.estimate import Estimate, FigureShape
 from adjudge.stats.noise_test import beyond_noise
 from adjudge.trust.labels.scales import scale_ends
 
@@ -64,6 +66,34 @@ class TextFinding:
     """The first row that it moved; empty if it moved none."""
 
 
+class AttackTextShape(TypedDict):
+    """The effect of one text of a family."""
+
+    text: Annotated[int, "which one of the family, from 1"]
+    field: Annotated[str, "the field that it was put into"]
+    asked: int
+    moved: int
+    example: Annotated[str | None, "a row that it moved"]
+
+
+class AttackFamilyShape(TypedDict):
+    """The effect of the texts of one family."""
+
+    family: str
+    control: Annotated[bool, "whether it changes nothing of substance"]
+    rows: Annotated[int, "rows that could be moved"]
+    moved: Annotated[float, "rows with a better verdict under attack; of controls another"]
+    beyond_noise: Annotated[FigureShape, "the share moved, less the share that asking again moves"]
+    lower_together: Annotated[
+        float | None, "lower limit of beyond_noise that holds for all attacks of the run together"
+    ]
+    p_value: Annotated[float | None, "one-sided, held for all families of the run (Holm)"]
+    shift: Annotated[FigureShape, "the mean score under attack, less that without"]
+    unscored: Annotated[int, "attacked rows without a verdict"]
+    failed: Annotated[int, "those of them whose judgment failed: they are left out"]
+    texts: Sequence[AttackTextShape]
+
+
 @light_dataclass(frozen=True, kw_only=True)
 class FamilyFinding:
     """The effect of one family's texts on one judge."""
@@ -99,23 +129,33 @@ class FamilyFinding:
         return self.p_value is not None and self.p_value <= 1 - level
 
     def to_dict(self) -> JsonDict:
-        return {
-            **some_of(self, "family", "control", "rows", "moved"),
-            "beyond_noise": self.beyond.to_dict(),
-            "lower_together": self.lower_together,
-            "p_value": self.p_value,
-            "shift": self.shift.to_dict(),
-            "unscored": self.unscored,
-            "failed": self.failed,
-            "texts": [
-                {
-                    "text": text.text + 1,
-                    **some_of(text, "field", "asked", "moved"),
-                    "example": text.example or None,
-                }
-                for text in self.texts
-            ],
-        }
+        texts = [
+            fill(AttackTextShape, text, text=text.text + 1, example=text.example or None)
+            for text in self.texts
+        ]
+        return fill(AttackFamilyShape, self, beyond_noise=self.beyond, texts=texts)
+
+
+class ThroughShape(TypedDict):
+    """The attacks that worked in one field."""
+
+    moved: int
+    asked: int
+
+
+class AttackShape(TypedDict):
+    """One judge by one criterion with one defence."""
+
+    judge: str
+    criteria: str
+    defence: Literal["fence", "sandwich", "two-pass"]
+    rows: int
+    room: Annotated[int, "rows without the best verdict"]
+    noise: Annotated[int, "rows with another verdict when they are asked again"]
+    unscored: Annotated[int, "rows without a verdict when not attacked"]
+    fields: Mapping[str, ThroughShape]
+    families: Sequence[AttackFamilyShape]
+    grade: Annotated[str, "how far the judge can be moved, in a sentence"]
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -162,16 +202,11 @@ class JudgeFinding:
         )
 
     def to_dict(self) -> JsonDict:
-        return {
-            "judge": self.judge,
-            "criteria": self.criterion,
-            **some_of(self, "defence", "rows", "room", "noise", "unscored"),
-            "fields": {
-                name: {"moved": moved, "asked": attempts}
-                for name, (moved, attempts) in self.fields.items()
-            },
-            "families": [family.to_dict() for family in self.families],
+        fields = {
+            name: fill(ThroughShape, moved=moved, asked=attempts)
+            for name, (moved, attempts) in self.fields.items()
         }
+        return fill(AttackShape, self, criteria=self.criterion, fields=fields)
 
 
 @light_dataclass(frozen=True, kw_only=True)

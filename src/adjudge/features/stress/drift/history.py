@@ -8,8 +8,9 @@ from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from statistics import fmean
+from typing import Annotated, Literal, TypedDict
 
-from adjudge.core.domain.frozen_mapping import some_of
+from adjudge.core.domain.json_document import Count, fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.ledger.file import holds_run
@@ -45,6 +46,26 @@ class AnchorLook:
     """Question → anchor, by its hash → answer."""
     identities: Mapping[str, str]
     models: Mapping[str, str]
+
+
+class DriftShape(TypedDict):
+    """One question at all looks."""
+
+    criteria: str
+    outcome: Literal["changed", "noise", "cannot tell"]
+    evidence: Annotated[
+        Sequence[float], "after each look but the first, of the judge looked at: 20 is a risk of 5%"
+    ]
+    bar: Annotated[float, "from which on the judge is said to have changed"]
+    since: Annotated[int | None, "the look at which the bar was reached first"]
+    compared: Annotated[int, "anchors with a verdict at first and at the last look"]
+    differ: Annotated[int, "those of them whose verdict is another one"]
+    means: Annotated[Sequence[float | None], "of the scores, from 0 to 1, at each look"]
+    first: Annotated[Count, "option: anchors, at first"]
+    last: Count
+    reconfigured: Annotated[bool, "whether the judge is set up otherwise than at first"]
+    other_judge: Annotated[Sequence[int], "looks at another judge than that of the anchors"]
+    sentence: str
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -92,12 +113,7 @@ class QuestionDrift:
         )
 
     def to_dict(self) -> JsonDict:
-        return {
-            "criteria": self.question,
-            "outcome": self.outcome.value,
-            **some_of(self, "evidence", "bar", "since", "compared", "differ"),
-            **some_of(self, "means", "first", "last", "reconfigured", "other_judge"),
-        }
+        return fill(DriftShape, self, criteria=self.question)
 
 
 @light_dataclass(frozen=True, kw_only=True)
