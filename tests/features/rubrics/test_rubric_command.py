@@ -23,7 +23,7 @@ from adjudge.features.rubrics.rubric import MET, NOT_MET
 from adjudge.runs.folder import records_of
 from features.rubrics.test_judge import entry, labels_in, reply
 from support.commands import adjudge
-from support.published_schema import validate, validate_output
+from support.published_schema import validate_output
 
 TEXTS = ("Says how many.", "Says when.", "Says how often.", "Scolds.")
 

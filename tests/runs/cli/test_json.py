@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 
 from adjudge.runs.cli.main import app
-from support.published_schema import validate_output
 from support.commands import adjudge
+from support.published_schema import validate_output
 
 ROOT = Path(__file__).parents[3]
 TEXT = ("x", "--criterion", "Is it good?", "-m", "scripted")

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, TypedDict
 
 from adjudge.core.domain.json_document import Count
-from adjudge.features.stress.attacks.report import AttackShape
-from adjudge.features.stress.drift.history import DriftShape
+from adjudge.features.stress.attacks.report import JudgeFindingShape
+from adjudge.features.stress.drift.history import QuestionDriftShape
 from adjudge.runs.exporters.documents import Envelope
 
 
@@ -27,6 +27,12 @@ class RenamedShape(TypedDict):
     now: str
 
 
+class AttackShape(JudgeFindingShape):
+    """One judge by one criterion with one defence."""
+
+    grade: Annotated[str, "how far the judge can be moved, in a sentence"]
+
+
 class Attacks(Envelope):
     """The output of ``adjudge attack --json``."""
 
@@ -36,6 +42,12 @@ class Attacks(Envelope):
     level: float
     decisions: Annotated[Sequence[str], "what --fail-over says of each judge"]
     results: Sequence[AttackShape]
+
+
+class DriftShape(QuestionDriftShape):
+    """One question at all looks."""
+
+    sentence: str
 
 
 class Drifts(Envelope):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TypedDict, get_args
+from typing import Annotated, TypedDict, get_args
 
 import click
 
@@ -18,9 +18,10 @@ from adjudge.core.catalog.entry import CatalogEntry, Kind
 from adjudge.core.catalog.lint import Finding, lint_file
 from adjudge.core.catalog.remote import RemoteCriteria, keep_criteria
 from adjudge.core.data.dataset import field_names
-from adjudge.core.domain.criteria import CriteriaOption
+from adjudge.core.domain.criteria import CriteriaExample, CriteriaOption
 from adjudge.core.domain.frozen_mapping import plain
-from adjudge.core.domain.json_types import JsonDict, object_in
+from adjudge.core.domain.json_document import fill
+from adjudge.core.domain.json_types import JsonDict
 from adjudge.errors import RunError
 from adjudge.messages import Message, plural
 from adjudge.runs.cli.json_text import print_results
@@ -222,12 +223,17 @@ class EntryShape(TypedDict):
     name: str
     description: str
     options: Sequence[CriteriaOption]
+    to_evaluate_field: str
+    context_fields: Annotated[Sequence[str] | None, "null: every other field of the row"]
+    examples: Sequence[CriteriaExample]
+    higher_is_better: Annotated[bool, "of the options' order; scores do not depend on it"]
 
 
 def _as_json(entry: CatalogEntry) -> JsonDict:
-    return {
-        "kind": entry.kind,
-        "language": entry.language,
-        "languages": catalog.languages_of(entry.criteria.name),
-        **object_in(plain(entry.criteria)),
-    }
+    return fill(
+        EntryShape,
+        entry.criteria,
+        kind=entry.kind,
+        language=entry.language,
+        languages=catalog.languages_of(entry.criteria.name),
+    )

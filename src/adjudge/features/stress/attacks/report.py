@@ -143,7 +143,7 @@ class ThroughShape(TypedDict):
     asked: int
 
 
-class AttackShape(TypedDict):
+class JudgeFindingShape(TypedDict):
     """One judge by one criterion with one defence."""
 
     judge: str
@@ -155,7 +155,6 @@ class AttackShape(TypedDict):
     unscored: Annotated[int, "rows without a verdict when not attacked"]
     fields: Mapping[str, ThroughShape]
     families: Sequence[AttackFamilyShape]
-    grade: Annotated[str, "how far the judge can be moved, in a sentence"]
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -206,7 +205,7 @@ class JudgeFinding:
             name: fill(ThroughShape, moved=moved, asked=attempts)
             for name, (moved, attempts) in self.fields.items()
         }
-        return fill(AttackShape, self, criteria=self.criterion, fields=fields)
+        return fill(JudgeFindingShape, self, criteria=self.criterion, fields=fields)
 
 
 @light_dataclass(frozen=True, kw_only=True)

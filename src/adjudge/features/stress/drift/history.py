@@ -48,7 +48,7 @@ class AnchorLook:
     models: Mapping[str, str]
 
 
-class DriftShape(TypedDict):
+class QuestionDriftShape(TypedDict):
     """One question at all looks."""
 
     criteria: str
@@ -65,7 +65,6 @@ class DriftShape(TypedDict):
     last: Count
     reconfigured: Annotated[bool, "whether the judge is set up otherwise than at first"]
     other_judge: Annotated[Sequence[int], "looks at another judge than that of the anchors"]
-    sentence: str
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -113,7 +112,7 @@ class QuestionDrift:
         )
 
     def to_dict(self) -> JsonDict:
-        return fill(DriftShape, self, criteria=self.question)
+        return fill(QuestionDriftShape, self, criteria=self.question)
 
 
 @light_dataclass(frozen=True, kw_only=True)
