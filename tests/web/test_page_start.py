@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
+import yaml
 from starlette.datastructures import QueryParams
 
 from adjudge import PairwiseJudge
@@ -26,7 +27,7 @@ from adjudge.runs.plan import resolve
 from adjudge.web.guard import Access
 from adjudge.web.plan import plan_of
 from support.asking import wait_until
-from support.fake_provider import KEY, FakeProvider
+from support.fake_provider import KEY, FakeProvider, Status, never
 from support.page import Page, served
 
 MODEL = "openai/gpt-4o-mini"
@@ -232,6 +233,9 @@ def test_the_files_below_the_folder_are_offered_and_no_others(
         ({"usd": "-1"}, "number of dollars"),
         ({"usd": "nan"}, "number of dollars"),
         ({"votes": "0"}, "votes must be"),
+        ({"bar": "1.2"}, "number from 0 to 1, not"),
+        ({"bar": "nan"}, "from 0 to 1"),
+        ({"kind": "pairwise", "bar": "0.5"}, "choose the two compared columns"),
         ({"kind": "rag"}, "kind must be"),
     ],
 )
@@ -243,6 +247,83 @@ def test_what_may_not_be_started_is_refused_in_words(
     assert why in answer.text
     assert list((home / "runs").iterdir()) == []
     assert page.server.site.spending.remaining == 1
+
+
+def test_recent_files_are_cards_with_their_columns(page: Page, home: Path) -> None:
+    (home / "chats.jsonl").write_text('{"question": "a", "text": "b"}\n')
+    for number in range(9):
+        old = home / f"old{number}.csv"
+        old.write_text("answer\nx\n")
+        os.utime(old, (number, number))
+    (home / "table.json").write_text('[{"answer": "x"}]')
+    os.utime(home / "table.json", (100, 100))
+    recent = page.data("/start")["recent"]
+    columns = {card["name"]: card["columns"] for card in recent}
+    assert len(recent) == 8 and len(page.data("/start")["files"]) == 12
+    assert columns["chats.jsonl"] == ["question", "text"]
+    assert columns["rows.csv"] == ["id", "answer"]
+    assert columns["table.json"] == []  # it would have to be read as a whole
+    assert "old0.csv" not in columns
+    assert "All files" in page.get("/start").text
+
+
+def test_columns_are_chosen_from_the_header(page: Page, home: Path) -> None:
+    (home / "rows.csv").write_text("key,question,reply,gold\nr1,q,Fine.,g\nr2,q,Good.,g\n")
+    guesses = {one["name"]: one["guess"] for one in page.data("/start?data=rows.csv")["fields"]}
+    assert guesses == dict(response="", user_input="question", contexts="", reference="", id="")
+    form = {**ASKED, "as_response": "reply", "as_id": "key", "as_user_input": "-", "as_contexts": ""}
+    plan = plan_of(page.server.site, QueryParams(form))
+    (home / "eval.yaml").write_text(plan.to_eval())
+    data = load_eval(home / "eval.yaml").data
+    assert dict(data.columns) == {"response": "reply", "id": "key", "user_input": ""}
+    estimate = page.data(f"/start?{urlencode({**form, 'do': 'estimate'})}")
+    assert estimate["estimate"]["judgments"] == 2
+
+
+@pytest.mark.parametrize(
+    ("form", "gates"),
+    [
+        ({}, {}),
+        ({"bar": "0.8"}, {"fail_under": 0.8}),
+        ({"bar": " 0,75 ", "sure": "1"}, {"fail_under": 0.75, "confidence": 0.95}),
+        (
+            {"kind": "pairwise", "bar": "0.5", "compared": ["old", "new"]},
+            {"fail_under": {"new": 0.5}},
+        ),
+    ],
+)
+def test_a_gate_of_the_form_is_one_of_the_eval_file(
+    page: Page, form: dict[str, str | list[str]], gates: dict[str, object]
+) -> None:
+    address = urlencode({**ASKED, **form}, doseq=True)
+    plan = plan_of(page.server.site, QueryParams(address))
+    assert yaml.safe_load(plan.to_eval()).get("gates", {}) == gates
+
+
+def test_the_estimate_alone_is_a_part_of_the_page(page: Page) -> None:
+    form = urlencode({**ASKED, "do": "estimate", "part": "estimate", "name": "mine"})
+    answer = page.get(f"/start?{form}", hx_request="true")
+    assert answer.status == 200 and "<html" not in answer.text
+    assert f"<dt>Judgments</dt><dd>{ROWS}</dd>" in answer.text
+    assert 'value="mine"' in answer.text and "Start the run" in answer.text
+    wrong = page.get(f"/start?{form}&bar=7", hx_request="true")
+    assert wrong.status == 400 and wrong.text.startswith('<p class="note"')
+
+
+def test_a_job_shows_the_figures_so_far_and_why_rows_failed(
+    page: Page, provider: FakeProvider
+) -> None:
+    provider.faults = lambda record, _: Status(400, "flagged by a filter") if record < 2 else None
+    try:
+        job = begin(page, name="filtered", usd="0.5", bar="0.9")
+        found = ended(page, job)
+    finally:
+        provider.faults = never
+    assert (found["fine"], found["unscored"]) == (True, 2)
+    text = page.get(f"{job}?part=figures").text
+    assert "flagged by a filter" in text and '<details class="figures-more failures" open>' in text
+    assert "Mean score" in text and f"/ {ROWS}" in text and "Gate " in text
+    assert "hx-trigger" not in text.split('id="figures"')[0]  # nothing is polled any more
 
 
 def test_own_criteria_are_offered_and_a_broken_file_says_what_is_wrong(

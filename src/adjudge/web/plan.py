@@ -22,6 +22,7 @@ from adjudge.core.catalog.entry import KINDS, CatalogEntry, Kind
 from adjudge.core.domain.criteria import yes_no_criteria
 from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.core.judges.settings import one_of
+from adjudge.core.ledger.columns import read_number
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.messages import term
 from adjudge.web.forms import whole
@@ -29,6 +30,11 @@ from adjudge.web.home import FoundFile, data_files, find_file, yaml_files
 from adjudge.web.site import Site
 
 EVAL_FILE = "eval.yaml"
+FIELDS = ("response", "user_input", "contexts", "reference", "id")
+"""Fields for which the form offers the columns of a file."""
+NO_COLUMN = "-"
+"""Chosen for a field that is not read, although a column has its name."""
+GATE_CONFIDENCE = 0.95
 _NAME = re.compile(r"\w[\w.-]{0,59}")
 _KEY = re.compile(r"""^[- \t]*["']?(\w+)["']?[ \t]*:""", re.MULTILINE)
 _LONGEST_QUESTION = 2000
@@ -54,6 +60,10 @@ class JobPlan:
     limit: int | None
     columns: tuple[tuple[str, str], ...]
     responses: tuple[str, ...]
+    bar: float | None
+    """Of the gate: the least mean score; for compared responses, the least win rate of the last."""
+    is_sure: bool
+    """True if the gate compares the interval's limit instead of the mean."""
     language: str
     custom: Mapping[str, FoundFile]
 
@@ -69,6 +79,7 @@ class JobPlan:
             },
             "models": list(self.models),
             "judges": list(self._judges()),
+            **({"gates": self._gates()} if self.bar is not None else {}),
         }
         return yaml.safe_dump(eval_data, sort_keys=False, allow_unicode=True, width=120)
 
@@ -83,6 +94,11 @@ class JobPlan:
             "\n".join([*files, self.to_eval()]).encode("utf-8", "replace")
         ).hexdigest()[:16]
 
+    @property
+    def compares_responses(self) -> bool:
+        """True if a criterion compares the responses of a row."""
+        return any(kind == "pairwise" for _, kind in self._criteria_with_kinds())
+
     def _judges(self) -> Iterator[JsonDict]:
         for kind in KINDS:
             if criteria := [
@@ -94,6 +110,13 @@ class JobPlan:
                     "votes": self.votes,
                     **self._orders(kind),
                 }
+
+    def _gates(self) -> JsonDict:
+        """Return the gate. A comparison has no mean, so its gate names a response."""
+        return {
+            "fail_under": {self.responses[-1]: self.bar} if self.compares_responses else self.bar,
+            **({"confidence": GATE_CONFIDENCE} if self.is_sure else {}),
+        }
 
     def _orders(self, kind: Kind) -> JsonDict:
         if kind == "pairwise":
@@ -134,7 +157,7 @@ def plan_of(site: Site, form: QueryParams) -> JobPlan:
             "{unknown!r} may not be asked from this page: name it with -m when you start it",
             unknown=unknown[0],
         )
-    return JobPlan(
+    plan = JobPlan(
         data=find_file(data_files(site.home), form.get("data", ""), term("page", "data file")),
         criteria=tuple(_check_criteria(name, custom) for name in criteria),
         question=question,
@@ -144,11 +167,18 @@ def plan_of(site: Site, form: QueryParams) -> JobPlan:
         both_orders=form.get("both_orders") == "1",
         one_order=form.get("one_order") == "1",
         limit=_whole(form, "limit", 10**9),
-        columns=tuple(_columns(form.get("columns", ""))),
-        responses=tuple(filter(None, map(str.strip, form.get("responses", "").split(",")))),
+        columns=tuple(_columns(form)),
+        responses=tuple(filter(None, form.getlist("compared"))),
+        bar=_bar(form.get("bar", "")),
+        is_sure=form.get("sure") == "1",
         language="ru" if form.get("prompts") == "ru" else "en",
         custom=custom,
     )
+    if plan.bar is not None and len(plan.responses) < 2 and plan.compares_responses:
+        raise SetupError(
+            "choose the two compared columns: the gate is about the win rate of the second"
+        )
+    return plan
 
 
 def own_criteria(home: Path) -> dict[str, FoundFile]:
@@ -209,12 +239,22 @@ def _check_criteria(name: str, custom: Mapping[str, FoundFile]) -> str:
     return name
 
 
-def _columns(text: str) -> Iterator[tuple[str, str]]:
-    """Parse ``field=column`` pairs separated by commas. A column alone is that of the response."""
-    for part in filter(None, map(str.strip, text.split(","))):
-        field, equals, column = part.partition("=")
-        # "response" is the field that criteria judge by default
-        yield (field.strip(), column.strip()) if equals else ("response", field)
+def _columns(form: QueryParams) -> Iterator[tuple[str, str]]:
+    """Yield each field with the column chosen for it; with an empty one if the field is left out."""
+    for field in FIELDS:
+        column = form.get(f"as_{field}", "")
+        if column:
+            yield field, "" if column == NO_COLUMN else column
+
+
+def _bar(text: str) -> float | None:
+    text = text.strip().replace(",", ".")
+    if not text:
+        return None
+    bar = read_number(text)
+    if bar is None or not 0 <= bar <= 1:
+        raise SetupError("the bar of the gate must be a number from 0 to 1, not {text!r}", text=text)
+    return bar
 
 
 def _whole(form: QueryParams, name: str, most: int) -> int | None:

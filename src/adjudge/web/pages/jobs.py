@@ -4,33 +4,37 @@ this folder are resumed here as well.
 
 from __future__ import annotations
 
-from collections import Counter
-
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.ledger.file import holds_run
-from adjudge.runs.folder import spent_in
+from adjudge.core.ledger.file import read_judge
+from adjudge.core.ledger.record_browser import judges_in
+from adjudge.runs.folder import reading
 from adjudge.web.audit import note
 from adjudge.web.forms import with_form
-from adjudge.web.gates import gates_data
+from adjudge.web.job_progress import job_data, run_of
 from adjudge.web.jobs import Job
-from adjudge.web.library import RunPlace
 from adjudge.web.page import Page
+from adjudge.web.page_registry import dimensions_of
+from adjudge.web.pages.row import criteria_names
+from adjudge.web.pages.run import figures_data
 from adjudge.web.pages.start import JUDGES_NOTHING, dollars, lead_to_job
 from adjudge.web.roles import RoleRoute
 from adjudge.web.site import Site, place_of, site_of
 
 
 def show(request: Request) -> Response:
-    """Show a job's progress. ``part=1``: only the part that a page polls."""
+    """Show a job's progress and the figures so far. ``part``: only that part, which a page polls."""
     site = site_of(request)
-    data = {"job": job_data(site, site.jobs.find(request.path_params["job"]))}
-    template = "job_part.html.jinja" if request.query_params.get("part") else "job.html.jinja"
-    return site.answer(request, template, data)
+    job, part = site.jobs.find(request.path_params["job"]), request.query_params.get("part")
+    data = {"job": job_data(site, job)}
+    if part == "progress":
+        return site.answer(request, "job_part.html.jinja", data)
+    template = "job_figures.html.jinja" if part == "figures" else "job.html.jinja"
+    return site.answer(request, template, {**data, **_figures(site, job)})
 
 
 def stop(request: Request) -> Response:
@@ -54,52 +58,33 @@ def resume(request: Request, form: QueryParams) -> Response:
     return lead_to_job(request, job)
 
 
-def job_data(site: Site, job: Job) -> JsonDict:
-    """Return a job's state: progress, cost and budget."""
-    is_running, place = job.is_running, _place(site, job)
-    spent = (
-        site.library.get_or_compute(
-            place,
-            "spent",
-            lambda: spent_in(place.folder, by_votes=True).usd,
-            at_once=(not is_running),
-        )
-        if place
-        else 0.0
-    )
-    done = _done(site, place, at_once=not is_running) if place else Counter()
+def _figures(site: Site, job: Job) -> JsonDict:
+    """Return the figures of each of the run's judges, as its own page shows them, and the reasons
+    of its failures.
+    """
+    place = run_of(site, job)
+    if place is None:
+        return {"judges": []}
+    with reading(place.folder) as connection:
+        configurations = {
+            judge: read_judge(connection, judge) for judge in judges_in(connection)
+        }
     return {
-        "id": job.id,
-        "name": job.folder.name,
-        "run": place.id if place else None,
-        "running": is_running,
-        "stopping": is_running and job.is_stopping,
-        "fine": not is_running and job.is_fine,
-        "stopped": not is_running and job.is_stopping and not job.is_fine,
-        "message": job.message,
-        "done": done.total(),
-        "unscored": sum(count for status, count in done.items() if status != "scored"),
-        "total": job.total,
-        "seconds_left": job.seconds_left(done.total()),
-        "usd": max(0.0, spent - job.spent_before),
-        "budget": job.share.usd,
-        "left": site.spending.remaining,
-        "gates": gates_data(site.library, place)
-        if place and not is_running and job.is_fine
-        else [],
+        "judges": [
+            {
+                "judge": judge,
+                "criteria_names": criteria_names(configuration),
+                "dimensions": dimensions_of(configuration),
+                "figures": _so_far(figures_data(site.library, place, judge), job),
+            }
+            for judge, configuration in configurations.items()
+        ]
     }
 
 
-def _place(site: Site, job: Job) -> RunPlace | None:
-    """Return the job's run; None until it exists."""
-    if not holds_run(job.folder):
-        return None
-    return next((place for place in site.library.scan() if place.folder == job.folder), None)
-
-
-def _done(site: Site, place: RunPlace, *, at_once: bool) -> Counter[str]:
-    counts = site.library.counts(place, at_once=at_once)
-    return sum((Counter(judge_counts.statuses) for judge_counts in counts.values()), Counter())
+def _so_far(figures: JsonDict, job: Job) -> JsonDict:
+    """Leave out gates until the run is complete: they are about all rows."""
+    return {**figures, "gates": figures["gates"] if not job.is_running and job.is_fine else []}
 
 
 PAGE = Page(

@@ -67,10 +67,10 @@ from adjudge.runs.folder import excluded_models, reading
 from adjudge.runs.service.run_index import find_judge
 from adjudge.web.forms import rows_in, rows_text, whole
 from adjudge.web.gates import gates_data, gates_would_wait, with_bars
+from adjudge.web.job_progress import job_data
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.page import Page
 from adjudge.web.page_registry import dimensions_of, list_parts, merge_data
-from adjudge.web.pages.jobs import job_data
 from adjudge.web.pages.row import (
     criteria_names,
     page_data,

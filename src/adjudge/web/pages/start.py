@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from adjudge.core.catalog import criteria as catalog
+from adjudge.core.data.columns import column_for
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.gateway.opener import default_model
 from adjudge.core.ledger.file import holds_run
@@ -21,11 +23,12 @@ from adjudge.runs.project import find_project
 from adjudge.runs.trusted_folders import trusted_project
 from adjudge.web.audit import note
 from adjudge.web.forms import whole, with_form
-from adjudge.web.home import data_files, find_file, make_folder, preview
+from adjudge.web.home import FoundFile, data_files, find_file, make_folder, preview
 from adjudge.web.jobs import Job
 from adjudge.web.page import NavigationLink, Page
 from adjudge.web.plan import (
     EVAL_FILE,
+    FIELDS,
     JobPlan,
     find_ready_made,
     new_folder,
@@ -42,13 +45,18 @@ STARTED = "a run was started"
 """For the audit log."""
 JUDGES_NOTHING = Message("the page was started with --read-only: nothing can be judged")
 _TOO_LONG = Message("it takes too long: give the command in a terminal")
+_MOST_CARDS = 8
+_READ_ROW_BY_ROW = (".csv", ".tsv", ".jsonl", ".ndjson")
+"""Endings of files whose first rows are read without the rest."""
+_ESTIMATED_BY_ITSELF = 5_000_000
+"""Bytes of a data file up to which the cost is estimated after each change of the form."""
 _ROOM = 1.2
 """The suggested budget, as a multiple of the estimate."""
 
 
 def show(request: Request) -> Response:
     """Show the files, a preview of the chosen one, the available criteria, and the estimate if
-    requested.
+    requested. ``part=estimate``: only that.
     """
     site, query = site_of(request), request.query_params
     _check(site)
@@ -58,25 +66,38 @@ def show(request: Request) -> Response:
         "files": [
             {"name": file_found.name, "size": file_found.size} for file_found in files.values()
         ],
+        "recent": [],
         "asked": {
             **dict(query),
             "criteria": query.getlist("criteria"),
             "model": query.getlist("model"),
+            "compared": [*query.getlist("compared"), "", ""][:2],
         },
         "chosen": None,
         "estimate": None,
     }
     if query.get("data"):
         file = find_file(files, query["data"], term("page", "data file"))
-        data |= {
-            "chosen": {"name": file.name, **preview(file)._asdict()},
-            **_choices(site, request),
-        }
+        data |= _estimate_choices(site, request)
+        if query.get("part") != "estimate":
+            shown = preview(file)
+            data |= {
+                "chosen": {"name": file.name, **shown._asdict()},
+                "fields": [
+                    {"name": name, "guess": column_for(name, shown.columns) or ""}
+                    for name in FIELDS
+                ],
+                "by_itself": file.size <= _ESTIMATED_BY_ITSELF,
+                **_choices(site, request),
+            }
+    elif query.get("part") != "estimate":
+        data["recent"] = [_file_card(file) for file in _recent(files.values())]
     if query.get("do") == "estimate":
         plan = plan_of(site, query)
         # the version before the estimate: what changes meanwhile is another one
         data["estimate"] = {"version": plan.version, **_estimate(site, plan)}
-    return site.answer(request, "start.html.jinja", data)
+    part = "start_estimate" if query.get("part") == "estimate" else "start"
+    return site.answer(request, f"{part}.html.jinja", data)
 
 
 def begin(request: Request, form: QueryParams) -> Response:
@@ -176,15 +197,37 @@ def _choices(site: Site, request: Request) -> JsonDict:
             {
                 "name": entry.criteria.name,
                 "kind": entry.kind,
-                "question": entry.criteria.titled_definition,
+                "question": entry.criteria.definition,
                 "language": entry.language,
             }
             for entry in ready
         ],
         "models": site.known_models(),
+    }
+
+
+def _estimate_choices(site: Site, request: Request) -> JsonDict:
+    """Return what the form asks below an estimate."""
+    return {
         "left": site.spending.remaining,
         "max_usd": site.spending.max_usd,
         "name": suggested_name(request.query_params["data"]),
+    }
+
+
+def _recent(files: Iterable[FoundFile]) -> list[FoundFile]:
+    """Return the files that were changed last."""
+    return sorted(files, key=lambda file: file.changed, reverse=True)[:_MOST_CARDS]
+
+
+def _file_card(file: FoundFile) -> JsonDict:
+    """Return a file's name, size, age and, if its rows can be read one by one, its columns."""
+    is_quick = file.path.suffix.lower() in _READ_ROW_BY_ROW
+    return {
+        "name": file.name,
+        "size": file.size,
+        "changed": file.changed / 1e9,
+        "columns": preview(file).columns if is_quick else [],
     }
 
 

@@ -104,6 +104,17 @@ function chooseShownRow() {
   lines().find((line) => line.querySelector("input[name=tick]")?.value.split(",").includes(row))?.classList.add("chosen");
 }
 
+// A list that is shortened while you type; without scripts it is whole.
+for (const field of document.querySelectorAll("[data-find]")) field.closest("[hidden]")?.removeAttribute("hidden");
+document.addEventListener("input", (event) => {
+  const field = event.target.closest("[data-find]");
+  if (!field) return;
+  const words = field.value.toLowerCase().split(/\s+/).filter(Boolean), all = [...document.querySelectorAll(field.dataset.find)];
+  for (const one of all) one.hidden = !words.every((word) => one.textContent.toLowerCase().includes(word));
+  const count = field.closest("p").querySelector("[data-found]");
+  if (count) count.textContent = words.length ? `${all.filter((one) => !one.hidden).length} / ${all.length}` : "";
+});
+
 // Beside a list the arrows of the row follow the list, and say where in it the row is.
 function followList() {
   chooseShownRow();
