@@ -18,7 +18,7 @@ import pytest
 
 from adjudge.trust.labels.store import LabelStore
 from support.browser import expect, needs_browser
-from support.labels import judged
+from support.labels import compared, judged
 from support.page import Page as Server
 from support.page import served
 
@@ -90,6 +90,39 @@ def test_the_next_row_is_there_while_the_answer_is_on_its_way(browser: Browser, 
         expect(page.locator("#now h2")).to_have_text(f"Row r{rows[-1]}")
         assert len(options(root / "dates")) == 4
         page.context.close()
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_pairs_are_labelled_on_a_phone_without_scrolling(
+    browser: Browser, tmp_path: Path, language: str
+) -> None:
+    texts = [(f"fine {number} " + "words " * 300, f"other {number}.") for number in range(6)]
+    compared(tmp_path / "pairs", texts)
+    with served(tmp_path, language=language) as server:
+        context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+        page = context.new_page()
+        page.goto(server.access.url)
+        address = f"{server.run('pairs')}/label?annotator=ann&queue=random&count=6"
+        page.goto(server.address(address), wait_until="networkidle")
+        for _ in range(3):
+            row = page.locator("#now").get_attribute("data-row")
+            for part in page.locator("#now .response .text, .answers button").all():
+                box = part.bounding_box()
+                assert box and box["y"] >= 0 and box["y"] + box["height"] <= 844
+            assert all(
+                button.evaluate("button => button.offsetHeight") >= 48
+                for button in page.locator(".answers button").all()
+            )
+            covered = page.locator(".answers").evaluate(
+                "answers => [...document.querySelectorAll('#now .response .text')].some((text) =>"
+                " text.getBoundingClientRect().bottom > answers.getBoundingClientRect().top)"
+            )
+            assert not covered
+            page.wait_for_timeout(GLANCE)
+            page.locator(".answers [data-do=answer]").first.tap()
+            expect(page.locator("#now")).not_to_have_attribute("data-row", str(row))
+            assert page.evaluate("scrollY") == 0
+        context.close()
 
 
 def test_a_row_whose_answer_was_not_kept_comes_back(browser: Browser, root: Path) -> None:

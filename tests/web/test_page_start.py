@@ -25,7 +25,7 @@ from adjudge.runs.eval_file import load_eval
 from adjudge.runs.folder import run_info
 from adjudge.runs.plan import resolve
 from adjudge.web.guard import Access
-from adjudge.web.plan import plan_of
+from adjudge.web.plan import FIELDS, plan_of
 from support.asking import wait_until
 from support.fake_provider import KEY, FakeProvider, Status, never
 from support.page import Page, served
@@ -270,8 +270,14 @@ def test_recent_files_are_cards_with_their_columns(page: Page, home: Path) -> No
 def test_columns_are_chosen_from_the_header(page: Page, home: Path) -> None:
     (home / "rows.csv").write_text("key,question,reply,gold\nr1,q,Fine.,g\nr2,q,Good.,g\n")
     guesses = {one["name"]: one["guess"] for one in page.data("/start?data=rows.csv")["fields"]}
-    assert guesses == dict(response="", user_input="question", contexts="", reference="", id="")
-    form = {**ASKED, "as_response": "reply", "as_id": "key", "as_user_input": "-", "as_contexts": ""}
+    assert guesses == {name: "question" if name == "user_input" else "" for name in FIELDS}
+    form = {
+        **ASKED,
+        "as_response": "reply",
+        "as_id": "key",
+        "as_user_input": "-",
+        "as_contexts": "",
+    }
     plan = plan_of(page.server.site, QueryParams(form))
     (home / "eval.yaml").write_text(plan.to_eval())
     data = load_eval(home / "eval.yaml").data

@@ -240,7 +240,7 @@ def _check_criteria(name: str, custom: Mapping[str, FoundFile]) -> str:
 
 
 def _columns(form: QueryParams) -> Iterator[tuple[str, str]]:
-    """Yield each field with the column chosen for it; with an empty one if the field is left out."""
+    """Yield each field with the column chosen for it, which is empty if the field is left out."""
     for field in FIELDS:
         column = form.get(f"as_{field}", "")
         if column:
@@ -253,7 +253,9 @@ def _bar(text: str) -> float | None:
         return None
     bar = read_number(text)
     if bar is None or not 0 <= bar <= 1:
-        raise SetupError("the bar of the gate must be a number from 0 to 1, not {text!r}", text=text)
+        raise SetupError(
+            "the bar of the gate must be a number from 0 to 1, not {text!r}", text=text
+        )
     return bar
 
 

@@ -27,7 +27,7 @@ from adjudge.web.site import Site, place_of, site_of
 
 
 def show(request: Request) -> Response:
-    """Show a job's progress and the figures so far. ``part``: only that part, which a page polls."""
+    """Show a job's progress and the figures so far. ``part``: only the part that a page polls."""
     site = site_of(request)
     job, part = site.jobs.find(request.path_params["job"]), request.query_params.get("part")
     data = {"job": job_data(site, job)}
@@ -66,9 +66,7 @@ def _figures(site: Site, job: Job) -> JsonDict:
     if place is None:
         return {"judges": []}
     with reading(place.folder) as connection:
-        configurations = {
-            judge: read_judge(connection, judge) for judge in judges_in(connection)
-        }
+        configurations = {judge: read_judge(connection, judge) for judge in judges_in(connection)}
     return {
         "judges": [
             {
