@@ -6,7 +6,7 @@ The dataclasses are the format of the settings. Criteria have the format of crit
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import count, filterfalse
 from typing import Any, ClassVar
@@ -255,15 +255,27 @@ class TestCase:
 
 
 def criterion_labels(names: Sequence[str]) -> list[str]:
-    """Return a label per criterion: its name, with a number if several have that name."""
+    """Return a label per criterion: its name, with a number if several have that name.
+
+    Other wordings of the first criterion, which is the edited one, are called kept, and it is new.
+    """
     labels: list[str] = []
-    for name in names:
-        numbered = (f"{name} ({number})" for number in count(1))
+    for place, name in enumerate(names):
         taken = {*labels, *names}
         labels.append(
-            name if names.count(name) == 1 else next(filterfalse(taken.__contains__, numbered))
+            name
+            if names.count(name) == 1
+            else next(filterfalse(taken.__contains__, _labels_of(name, place, names[0])))
         )
     return labels
+
+
+def _labels_of(name: str, place: int, edited: str) -> Iterator[str]:
+    """Yield labels for one of several criteria of a name, the best first."""
+    if name == edited:
+        yield Message("{name} (kept)", name=name) if place else Message("{name} (new)", name=name)
+        yield from (Message("{name} (kept {number})", name=name, number=n) for n in count(2))
+    yield from (f"{name} ({number})" for number in count(1))
 
 
 def dump_yaml(value: object) -> str:
