@@ -219,6 +219,19 @@ def test_harmful_answers_are_on_top_then_the_worst() -> None:
     ]
 
 
+def test_a_row_without_a_score_comes_after_those_that_fall_short() -> None:
+    """Its lowest possible score put it above bad answers."""
+
+    def script(prompt: str) -> str:
+        return "?" if "mark 9" in prompt else '{"selected_option": "1"}'
+
+    report = reported([{**ROW, "response": f"mark {mark}"} for mark in (9, 1)], script)
+    assert [(entry.row, entry.status) for entry in report.page.entries] == [
+        (2, "scored"),
+        (1, "failed"),
+    ]
+
+
 def test_harmful_is_red_and_questionable_is_not_whichever_comes_first() -> None:
     report = reported([ROW, {**ROW, "response": "HARM"}], _careful)
     source = html_page(report.page)

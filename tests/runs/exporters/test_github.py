@@ -224,7 +224,7 @@ def test_a_row_of_rag_shows_its_score_and_its_weakest_dimension(tmp_path: Path) 
         for line in GithubReport(tmp_path / "run").summary().splitlines()
         if line.startswith("| one |")
     )
-    assert re.search(r"\| 0\\\.00 \| [A-Z][a-z ]+ 0/\d: so so \|$", line), line
+    assert re.search(r"\| 0\.00 \| [A-Z][a-z ]+ 0/\d: so so \|$", line), line
 
 
 def test_what_is_too_long_is_cut_after_a_line_and_says_so(tmp_path: Path) -> None:
@@ -289,6 +289,29 @@ def test_a_report_goes_to_standard_output_on_request(
     assert (done.returncode, done.stdout[: len(begins)].lower()) == (0, begins.lower())
     assert "written to" not in done.stdout
     assert [one.name for one in tmp_path.iterdir()] == ["run"]
+
+
+@pytest.mark.parametrize("in_step", [False, True])
+def test_annotations_are_for_the_runner_and_not_in_the_summary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_step: bool
+) -> None:
+    """They were in the summary of a pipeline elsewhere: ``-o - > summary.md``."""
+    run_of(tmp_path, "FAIL")
+    for name in ("GITHUB_ACTIONS", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+    if in_step:
+        monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    done = adjudge("report", "runs/eval", "--to", "github", "-o", "-", cwd=tmp_path)
+    assert done.stdout.startswith("<!-- adjudge -->") and "::error" not in done.stdout
+    assert ("::error" in done.stderr) == in_step
+
+
+def test_a_second_column_of_slices_is_refused(tmp_path: Path) -> None:
+    """Only the last one was shown."""
+    run = judged(tmp_path / "run", "PASS", "FAIL")
+    done = adjudge("report", run, "--to", "md", "--by", "a", "--by", "b", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "'--by': takes one column, not 2" in done.stderr
 
 
 def test_junit_has_the_identity_and_the_mean_of_each_judge(tmp_path: Path) -> None:

@@ -80,6 +80,19 @@ def test_bare_links_are_broken_up(link: str) -> None:
     assert set(kinds) == {"text"}
 
 
+@pytest.mark.parametrize("figure", ["0.86", "0.68–0.77", "-0.25", "+0.01", "2.0.0", "1)2"])
+def test_figures_need_no_escapes(figure: str) -> None:
+    """Reports are read raw, too: 0\\.86 stood in their tables."""
+    assert escaped(figure) == figure
+
+
+@pytest.mark.parametrize("start", ["1. a", "1.", "2) a", "- a", "-", "+ a", "---", "=="])
+def test_the_start_of_a_list_or_heading_is_escaped(start: str) -> None:
+    lines, kinds = shown(f"text\n{escaped(start)}")
+    assert lines == ["text", start]
+    assert set(kinds) <= HARMLESS
+
+
 def test_lines_and_indentation_are_kept() -> None:
     lines, kinds = shown(quoted("def f():\n    return 1"))
     assert lines == ["def f():", "\xa0\xa0\xa0\xa0return 1"]

@@ -32,9 +32,15 @@ BINS = 10
 
 
 def rank_of(record: JudgmentRecord, dimensions: Iterable[Dimension]) -> Rank:
-    """Return a sort key, the worst answer first: barred by a gate, then by composite."""
+    """Return a sort key, the worst answer first: those barred by a gate, those below the best
+    composite, those without one, the rest.
+    """
     lowest = (record.score or 0.0) if record.scored else record.bounds[0]
-    return int(not is_barred(record, dimensions)), lowest
+    if is_barred(record, dimensions):
+        return 0, lowest
+    if not record.scored:
+        return 2, lowest
+    return 1 if lowest < 1.0 else 3, lowest
 
 
 def is_barred(record: JudgmentRecord, dimensions: Iterable[Dimension]) -> bool:

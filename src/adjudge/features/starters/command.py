@@ -37,7 +37,7 @@ _NEXT = {
     "chat-sim": (
         "adjudge conversations check scenarios.yaml",
         _RUN,
-        "adjudge view runs",
+        "adjudge runs show runs/eval",
     ),
     "pairwise": (f"{_RUN} --dry-run", _RUN, "adjudge rank runs/eval"),
     "pytest": (

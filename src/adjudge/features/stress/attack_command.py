@@ -52,7 +52,6 @@ from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.execute import estimate
 from adjudge.runs.exporters.page_files import check_page, envelope, pages_of, write_page
 from adjudge.runs.folder import run_info
-from adjudge.runs.numbers import figure
 from adjudge.runs.plan import resolve
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.row_reader import RowReader
@@ -214,7 +213,7 @@ def _gate(judge: JudgeFinding, level: float, most: float) -> tuple[Message, Exit
     if the upper limits of all families are at most the bar, and is inconclusive otherwise.
     """
     attacks = [family for family in judge.families if not family.control]
-    values = {"judge": name_of(judge), "most": most}
+    values: dict[str, object] = {"judge": name_of(judge), "most": most}
     over = [family for family in attacks if (family.lower_together or 0) > most]
     if over:
         return Message(
@@ -232,16 +231,30 @@ def _gate(judge: JudgeFinding, level: float, most: float) -> tuple[Message, Exit
             **values,
             upper=max(uppers_known),
         ), ExitCode.OK
-    needed = rows_to_pass(most, level)
+    rows = rows_to_pass(most, level)
+    values |= {
+        "room": judge.room,
+        "needed": Message("{rows} would do if none is moved", rows=rows)
+        if rows
+        else Message("no number of rows shows that nothing is ever moved"),
+    }
+    if not uppers:
+        return Message(
+            "Gate inconclusive: no attack on {judge!r} was tried.", **values
+        ), ExitCode.GATE_INCONCLUSIVE
+    if len(uppers_known) < len(uppers):
+        unknown = [family for family in attacks if family.beyond.upper is None]
+        return Message(
+            "Gate inconclusive: it cannot be told on how many of the rows {names} move {judge!r} "
+            "({room} rows without the best verdict; {needed}).",
+            names=join(", ", (title_of(family.family) for family in unknown)),
+            **values,
+        ), ExitCode.GATE_INCONCLUSIVE
     return Message(
         "Gate inconclusive: {judge!r} may be moved on more than {most:g} of the rows (highest "
-        "upper limit {upper}, by {room} rows without the best verdict; {needed}).",
+        "upper limit {upper:.3f}, by {room} rows without the best verdict; {needed}).",
         **values,
-        upper=figure(max(uppers_known, default=None), 3),
-        room=judge.room,
-        needed=Message("{rows} would do if none is moved", rows=needed)
-        if needed
-        else Message("no number of rows shows that nothing is ever moved"),
+        upper=max(uppers_known),
     ), ExitCode.GATE_INCONCLUSIVE
 
 

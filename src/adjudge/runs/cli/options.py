@@ -515,18 +515,37 @@ pages = click.option(
     multiple=True,
     help="Also write the report: .md, .html or .json; repeatable.",
 )
+
+
+def _only_one(
+    context: click.Context, option: click.Parameter, values: tuple[str, ...]
+) -> str | None:
+    """Refuse a second column, which would replace the first without a word."""
+    if len(values) > 1:
+        raise click.BadParameter(
+            Message("takes one column, not {count}", count=len(values)), context, option
+        )
+    return values[0] if values else None
+
+
 cluster = click.option(
     "--cluster",
+    multiple=True,
+    callback=_only_one,
     metavar="COLUMN",
     help="Treat rows with the same value in this column as one unit, e.g. one conversation.",
 )
 slices = click.option(
     "--by",
+    multiple=True,
+    callback=_only_one,
     metavar="COLUMN",
     help="Also apart for each value of this column; the intervals of all of them hold together.",
 )
 gate_cluster = click.option(
     "--cluster",
+    multiple=True,
+    callback=_only_one,
     metavar="COLUMN",
     help=(
         "Of gates with --confidence or --not-worse-than: rows that share a value here belong "

@@ -97,6 +97,8 @@ def report(
 
 
 _PAGES = {"md": to_markdown, "html": to_html}
+_OF_A_STEP = ("GITHUB_ACTIONS", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
+"""Variables of a GitHub step; outside of one no annotations are printed."""
 
 
 def _github(made: GithubReport, target: Path, max_kib: float) -> None:
@@ -109,8 +111,9 @@ def _github(made: GithubReport, target: Path, max_kib: float) -> None:
         "report-path": "" if target == STDOUT else " ".join(str(target).splitlines()),
     }
     _append("GITHUB_OUTPUT", "".join(f"{name}={value}\n" for name, value in outputs.items()))
-    for line in made.annotations():
-        click.echo(clean(line, may_command=True))
+    if any(name in os.environ for name in _OF_A_STEP):
+        for line in made.annotations():  # the runner reads both outputs
+            click.echo(clean(line, may_command=True), err=target == STDOUT)
     _say_where(Message("summary written to {file}", file=target), target)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 _SPECIAL = re.compile(r"[\\`*_\[\]<>#|~&$^{}]")
-_LINE_START = re.compile(r"^(?:[-+=]|\d+(?=[.)]))")
+_LINE_START = re.compile(r"^(?:[-+](?= |$)|--|=|\d+(?=[.)](?: |$)))")
+"""The start of a list, or of a line that makes a heading of the one above."""
 _LINK = re.compile(r"(?i)(?<=:)//|(?<=www)\.|@")
 _NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
 """Characters that show nothing, those that turn the direction of a text among them."""

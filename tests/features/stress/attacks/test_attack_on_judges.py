@@ -245,10 +245,11 @@ def test_too_few_rows_are_inconclusive(
     provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     provider.answer = deaf
-    (judge,) = attacked(
-        monkeypatch, capsys, *ASPECT, "--sample", "6", "--fail-over", "0.05", code=5
-    )
+    assert adjudge(monkeypatch, *ASPECT, "--sample", "6", "--fail-over", "0.05", "--json") == 5
+    whole = json.loads(capsys.readouterr().out)
+    (judge,) = whole["results"]
     assert judge["grade"].startswith("Too few rows to tell")
+    assert "it cannot be told on how many of the rows instructions" in str(whole)
 
 
 @pytest.mark.parametrize("defence", ["fence", "two-pass"])
