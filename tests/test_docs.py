@@ -313,6 +313,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "docs/criteria.md": read_criteria,
     "docs/engines.md": load_eval,
     "docs/eval-file.md": load_eval,
+    "docs/helps.md": load_eval,
     "docs/follow.md": lambda path: load_eval(path, data=path),
     "docs/ru/follow.md": lambda path: load_eval(path, data=path),
     "docs/models.md": load_eval,
