@@ -54,6 +54,7 @@ _HOME_OF = {
     "Request": "core.domain.message",
     "Run": "features.integrations.saved_run",
     "RubricJudge": "features.rubrics.judge",
+    "SqlJudge": "features.sql.judge",
     "RunError": "errors",
     "RunSettings": "core.engine.run",
     "Runtime": "features.generate.runtime",
@@ -148,6 +149,7 @@ if TYPE_CHECKING:
     from adjudge.features.rubrics.judge import RubricJudge as RubricJudge
     from adjudge.features.scale.partition import judge_partition as judge_partition
     from adjudge.features.scale.ray_dataset import judge_dataset as judge_dataset
+    from adjudge.features.sql.judge import SqlJudge as SqlJudge
 
 __getattr__ = loader(__name__, _HOME_OF)
 

@@ -87,6 +87,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
         rag="features.rag.kind:RAG",
         evidence="features.evidence.kind:EVIDENCE",
         rubric="features.rubrics.kind:RUBRIC",
+        sql="features.sql.kind:SQL",
         agent="features.agents.kind:AGENT",
         conversation="features.conversations.kind:CONVERSATION",
         check="runs.builder:CHECK",

@@ -180,9 +180,9 @@ class JudgeEntry:
     kind: str = key(
         Text(),
         "aspect: pass or fail; direct: options; pairwise: which is better; rag: six "
-        "dimensions; evidence: sentence by sentence; rubric: points of each row; agent: what an "
-        "agent did; conversation: simulated users; check: without a model; python: a class of "
-        "yours.",
+        "dimensions; evidence: sentence by sentence; rubric: points of each row; sql: queries that "
+        "are run; agent: what an agent did; conversation: simulated users; check: without a "
+        "model; python: a class of yours.",
     )
     name: str | None = key(
         Text(), "What reports call it; by default the name of its criteria.", None

@@ -62,7 +62,8 @@ class Cost:
 
 def cost_of(used: Mapping[str, Usage], prices: PriceTable) -> Cost:
     """Return the total cost of all models' usage, and the models without a price."""
-    costs = {model: prices.cost(model, usage) for model, usage in used.items()}
+    # A judge without a model took nothing, and has no price.
+    costs = {model: prices.cost(model, usage) for model, usage in used.items() if usage != Usage()}
     unknown = tuple(model for model, cost in costs.items() if cost is None)
     known_costs = [cost for cost in costs.values() if cost is not None]
     return Cost(
@@ -86,7 +87,7 @@ def _saved(used: Mapping[str, Usage], prices: PriceTable) -> float | None:
 
 def cost_message(used: Mapping[str, Usage], prices: PriceTable) -> Message:
     """Return a cost in words: dollars, and the models without a price."""
-    total = cost_of({model: usage for model, usage in used.items() if usage != Usage()}, prices)
+    total = cost_of(used, prices)
     usd, unpriced = total.cost_usd, total.unpriced_models
     cost = total.message
     if not unpriced:
