@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from adjudge import AspectCritic, DirectJudge
 from adjudge.core.data.dataset import LabelsShown, read_instances
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.prompts.renderer import shown_fields
@@ -71,6 +72,21 @@ def test_judge_warns_of_labels_and_runs_as_the_warning_says(tmp_path: Path) -> N
     assert (blind.returncode, "expected" in blind.stderr) == (0, False)
     resumed = adjudge("resume", "runs/one", cwd=tmp_path)  # the kept eval file leaves it out, too
     assert (resumed.returncode, "expected" in resumed.stderr) == (0, False)
+
+
+def test_judges_in_python_warn_of_labels(caplog: pytest.LogCaptureFixture) -> None:
+    """Rows of a program were judged with their labels, without a word."""
+    rows = [{key: cell for key, cell in row.items() if cell} for row in LABELLED]
+    AspectCritic("It is polite.", models="scripted").evaluate(rows)
+    DirectJudge(models="scripted").evaluate(rows, "Is it polite?")
+    warned = [record.getMessage() for record in caplog.records if record.name == "adjudge.data"]
+    assert len(warned) == 2
+    assert all("'expected'" in each and "'polite', 'rude'" in each for each in warned)
+    caplog.clear()
+    alone = Criteria("polite", "Is it polite?", OPTIONS, context_fields=[])
+    DirectJudge(models="scripted").evaluate(rows, alone)
+    DirectJudge(models="scripted").evaluate(LABELLED[:7], "Is it polite?")
+    assert not [record for record in caplog.records if record.name == "adjudge.data"]
 
 
 def test_checks_alone_and_criteria_that_need_a_reference_do_not_warn(tmp_path: Path) -> None:

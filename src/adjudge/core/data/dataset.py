@@ -233,7 +233,7 @@ class _RowCounter(Generic[N]):
             )
 
 
-class _ReferenceValues:
+class ReferenceValues:
     """Counts the different references, to notice if they are labels.
 
     ``column``: the column of another name that was taken for the reference; None if there is none.
@@ -336,7 +336,7 @@ def _read_rows(
     filled = _skip_blank(rows, blank)
     first_rows = list(islice(filled, _LOOKED_AT_FIRST))
     _check_columns(origin, first_rows, reading.columns)
-    references = _ReferenceValues(reading.columns.guessed("reference"))
+    references = ReferenceValues(reading.columns.guessed("reference"))
     count, trouble = 0, ""
     for row in chain(first_rows, filled):
         instance = _instance(origin, reading, row)

@@ -33,6 +33,7 @@ from adjudge.core.judges.inputs import (
     fit_to_criteria,
     items_of,
     one_or_all,
+    warn_of_labels,
 )
 from adjudge.core.judges.judge import InstanceLike, Judge, Progress
 from adjudge.core.judges.learnt_settings import Learnt, LearntWeights
@@ -327,6 +328,7 @@ class AspectCritic(ReplacementSettings, AskSettings, Judge[Instance, AspectResul
 
         async def judge(given: object) -> list[AspectResult]:
             items = [self.prepare(item, companion_fields) for item in items_of(given)]
+            warn_of_labels((item, self.criteria) for item in items)
             return await self.judge_items(items, run=run, budget=budget, progress=progress)
 
         if columns is not None:

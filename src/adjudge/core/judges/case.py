@@ -38,6 +38,7 @@ from adjudge.core.judges.inputs import (
     fit_to_criteria,
     items_of,
     one_or_all,
+    warn_of_labels,
 )
 from adjudge.core.judges.judge import InstanceLike, Judge, Progress
 from adjudge.core.judges.settings import at_least, check_votes
@@ -355,6 +356,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         all_instances = self.instances_of(instances)
         if isinstance(criteria, str | Criteria) or not isinstance(criteria, Sequence):
             criterion = as_criteria(criteria, self.kind, self.language)
+            warn_of_labels((instance, criterion) for instance in all_instances)
             return [self.case(instance, criterion) for instance in all_instances]
         if len(criteria) != len(all_instances):
             raise SetupError(
@@ -363,10 +365,12 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
                 instances=len(all_instances),
                 criteria=len(criteria),
             )
-        return [
-            self.case(instance, as_criteria(criterion, self.kind, self.language))
+        pairs = [
+            (instance, as_criteria(criterion, self.kind, self.language))
             for instance, criterion in zip(all_instances, criteria, strict=True)
         ]
+        warn_of_labels(pairs)
+        return [self.case(instance, criterion) for instance, criterion in pairs]
 
     def recorded_settings(self) -> dict[str, object]:
         """Return the settings, plus the hash of the eval file if the judge was made from one."""

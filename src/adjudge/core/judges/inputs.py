@@ -4,6 +4,7 @@ data sets, questions, and ready-made names.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +25,7 @@ from adjudge.core.data.columns import (
     is_id,
     text_of,
 )
-from adjudge.core.data.dataset import check_responses, comparison_of
+from adjudge.core.data.dataset import ReferenceValues, check_responses, comparison_of
 from adjudge.core.data.sources.opener import is_data_file, is_table, refuse_document, table_rows
 from adjudge.core.data.sources.row import Cells, Row
 from adjudge.core.data.sources.trace_pieces import refusal_of, trace_of
@@ -34,6 +35,7 @@ from adjudge.core.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 
+_LOG = logging.getLogger("adjudge.data")
 T = TypeVar("T")
 CriteriaLike = str | Criteria
 MultiCriteriaLike = MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]
@@ -101,6 +103,25 @@ def items_of(given: object, reader: str = "read_instances") -> list[Any]:
         if isinstance(cells, Mapping) and (trace := trace_of(cells)):
             raise SetupError(refusal_of("the data", trace))
     return items
+
+
+def warn_of_labels(judged: Iterable[tuple[Instance, Criteria]]) -> None:
+    """Log a warning if rows hold labels that the judge would see, under a name of the reference.
+
+    Criteria that name the fields that they read are not questioned.
+    """
+    rows = [
+        row
+        for instance, criteria in judged
+        if criteria.context_fields is None
+        and isinstance(row := instance.metadata.get("row"), Mapping)
+    ]
+    column = next((name for row in rows if (name := column_for("reference", row))), None)
+    references = ReferenceValues(None if column == "reference" else column)
+    for row in rows:
+        references.add(row.get(column))
+    if labels := references.labels(""):
+        _LOG.warning(labels.in_program)
 
 
 def as_instance(item: object, field: str) -> Instance:

@@ -120,6 +120,16 @@ class LabelsShown:
             values=", ".join(map(repr, self.values)),
         )
 
+    @property
+    def in_program(self) -> Message:
+        """The report for rows that a program holds."""
+        return Message(
+            "the rows have {column!r}, which is read as the reference answer and holds only "
+            "{values}. If these are labels, a judge that sees them copies them: leave them out",
+            column=self.column,
+            values=", ".join(map(repr, self.values)),
+        )
+
 
 @light_dataclass(frozen=True)
 class OtherSheets:
