@@ -297,6 +297,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "compare-row": "web.pages.compare_row:PAGE",
             "compare-several": "web.pages.compare_several:PAGE",
             "outputs": "web.pages.outputs:PAGE",
+            "failures": "web.pages.failures:PAGE",
             "copies": "web.pages.copies:PAGE",
         },
     ),

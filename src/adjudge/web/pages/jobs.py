@@ -19,6 +19,7 @@ from adjudge.web.job_progress import job_data, run_of
 from adjudge.web.jobs import Job
 from adjudge.web.page import Page
 from adjudge.web.page_registry import dimensions_of
+from adjudge.web.pages.failures import AGAIN
 from adjudge.web.pages.row import criteria_names
 from adjudge.web.pages.run import figures_data
 from adjudge.web.pages.start import JUDGES_NOTHING, dollars, lead_to_job
@@ -48,10 +49,11 @@ def stop(request: Request) -> Response:
 
 
 def resume(request: Request, form: QueryParams) -> Response:
-    """Resume a stopped run."""
+    """Resume a stopped run, or ask again where answers had no verdict (``failed``)."""
     site, place = site_of(request), place_of(request)
     site.refuse_read_only(JUDGES_NOTHING)
-    words, language = ["resume", str(place.folder), "--"], site.language_of(request)
+    language = site.language_of(request)
+    words = ["resume", str(place.folder), *(AGAIN if form.get("failed") else AGAIN[:1])]
     usd = dollars(form, site)
     note(request, "a run was resumed", run=place.name, max_usd=usd)
     job = site.jobs.start(words, place.folder, usd, language=language)

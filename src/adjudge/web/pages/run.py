@@ -59,9 +59,7 @@ from adjudge.core.ledger.record_browser import (
     Page as ListPage,
 )
 from adjudge.core.ledger.row_groups import are_in_turn, come_together, row_group
-from adjudge.core.reading.json_begin import begin_object
 from adjudge.errors import SetupError
-from adjudge.messages import abridge
 from adjudge.runs.counts import exclusion
 from adjudge.runs.folder import excluded_models, reading
 from adjudge.runs.service.run_index import find_judge
@@ -71,6 +69,7 @@ from adjudge.web.job_progress import job_data
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.page import Page
 from adjudge.web.page_registry import dimensions_of, list_parts, merge_data
+from adjudge.web.pages.failures import can_ask_again, failure_groups
 from adjudge.web.pages.row import (
     criteria_names,
     page_data,
@@ -88,10 +87,6 @@ _PATIENCE = 0.4
 _MOST_COLUMNS = 20
 _MOST_COUNTED = 200_000
 """Judgments of a run in which those that pass a filter are counted unasked."""
-_MOST_REASONS = 10
-"""Reasons of failures that are listed."""
-_MOST_NAMED = 1_000
-"""Rows that a link to a reason names."""
 _QUOTED = re.compile(r'"([^"]+)"')
 _PASSING = ("part", "searched", "go", "at")
 """Query names that matter for one step only."""
@@ -637,7 +632,7 @@ def show_figures(request: Request) -> Response:
 
 def _is_resumable(facts: JsonObject) -> bool:
     """Return True if the run did not end and a command recorded how to resume it."""
-    return facts.get("ended") != "complete" and "imported" not in facts and "resume" in facts
+    return facts.get("ended") != "complete" and can_ask_again(facts)
 
 
 def _in_good_order(filters: Filters, *, is_large: bool) -> Filters:
@@ -713,9 +708,13 @@ def figures_data(library: Library, place: RunPlace, judge: str) -> JsonDict:
     of_all = {"": mean_data(figures.mean)} if figures.mean else {}
     return {
         "gates": gates,
-        "failures": []
-        if is_large(place)
-        else library.read(place, f"failures {judge}", lambda run: _failures(run, judge)),
+        "failures": library.read(
+            place, f"failures {judge}", lambda run: failure_groups(run, judge, figures.statuses)
+        ),
+        "can_ask_again": library.read(
+            place, "facts again", lambda run: can_ask_again(read_meta(run))
+        )
+        and not library.is_live(place),
         "statuses": dict(figures.statuses),
         "attempted": attempted,
         "excluded": [exclusion(model, lost, attempted) for model, lost in excluded.items()],
@@ -739,32 +738,6 @@ def figures_data(library: Library, place: RunPlace, judge: str) -> JsonDict:
             {"from": low, "to": high, "count": count} for low, high, count in figures.histogram
         ],
     }
-
-
-def _failures(connection: sqlite3.Connection, judge: str) -> list[JsonDict]:
-    """Return the most frequent reasons for missing scores, each with its count and a query for its
-    rows.
-
-    Reasons that differ only in row-specific details are combined.
-    """
-    query = (
-        "SELECT number, substr(result, 1, 100000) FROM judgments "
-        "WHERE judge = ? AND status IN ('failed', 'abstained') ORDER BY number"
-    )
-    rows: dict[str, list[int]] = {}
-    for number, result in connection.execute(query, (judge,)):
-        # read by Python: SQLite cannot decode half a surrogate pair
-        if reason := begin_object(result).get("reason"):
-            rows.setdefault(abridge(str(reason)), []).append(number + 1)
-    most_frequent = sorted(rows.items(), key=lambda group: -len(group[1]))[:_MOST_REASONS]
-    return [
-        {
-            "reason": reason,
-            "count": len(numbers),
-            "query": {"judge": judge, "rows": rows_text(numbers[:_MOST_NAMED])},
-        }
-        for reason, numbers in most_frequent
-    ]
 
 
 def _figures(place: RunPlace, judge: str) -> tuple[Figures, str | None, Mapping[str, int]]:

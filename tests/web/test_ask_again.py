@@ -1,0 +1,102 @@
+"""Failed rows are grouped by reason; asking them again shows its cost first and pays nothing
+twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+from adjudge import Request, ScriptedModel
+from adjudge.core.domain.instance import Instance
+from adjudge.core.judges.aspect import AspectCritic
+from support.asking import wait_until
+from support.fake_provider import KEY, FakeProvider
+from support.page import Page, served
+
+MODEL = "openai/gpt-4o-mini"
+ROWS = 8
+LOST = ("REC-00003-Y", "REC-00005-Y")
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[FakeProvider]:
+    with FakeProvider() as found:
+        yield found
+
+
+def _ended(page: Page, job: str) -> dict[str, object]:
+    assert wait_until(lambda: not page.data(job)["job"]["running"], 120)
+    found: dict[str, object] = page.data(job)["job"]
+    return found
+
+
+def test_failed_rows_are_asked_again_and_no_others(
+    tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("ADJUDGE_CACHE", str(tmp_path / ".cache"))
+    monkeypatch.setenv("OPENAI_BASE_URL", provider.base_url("openai"))
+    rows = "".join(f"r{number},REC-{number:05}-Y\n" for number in range(ROWS))
+    (tmp_path / "rows.csv").write_text(f"id,answer\n{rows}")
+    (tmp_path / "runs").mkdir()
+    provider.answer = lambda body: (
+        "no idea" if any(mark in json.dumps(body) for mark in LOST) else None
+    )
+    with served(tmp_path / "runs", home=tmp_path, models=[MODEL]) as page:
+        begun = page.post(
+            "/start",
+            **{"data": "rows.csv", "question": "It is short.", "model": MODEL},
+            name="lost",
+            usd="0.5",
+        )
+        assert _ended(page, page.led_to(begun))["fine"]
+        run = page.run("lost")
+        figures = page.data(run)["figures"]
+        (group,) = figures["failures"]
+        assert (group["count"], figures["can_ask_again"]) == (2, True)
+        assert f"{run}/again" in page.get(run).text
+        before = len(provider.requests)
+        offered = page.get(f"{run}/again")
+        assert "Ask these again" in offered.text
+        estimate = page.data(f"{run}/again")["estimate"]
+        assert estimate["answered"] == ROWS - 2
+        assert estimate["calls"]["lower"] == 2
+        assert len(provider.requests) == before, "an estimate asks nothing"
+        provider.answer = lambda body: None
+        again = page.post(f"{run}/resume", failed="1", usd="0.1")
+        assert again.status == 202, again.text
+        assert _ended(page, page.led_to(again))["fine"]
+        assert len(provider.requests) - before == 2
+        figures = page.data(run)["figures"]
+        assert (figures["failures"], figures["statuses"]) == ([], {"scored": ROWS})
+        assert "Nothing can be asked again" in page.get(f"{run}/again").text
+    with served(tmp_path / "runs", read_only=True) as page:
+        assert page.get(f"{page.run('lost')}/again").status == 403
+
+
+def test_groups_hold_all_their_rows(tmp_path: Path) -> None:
+    def verdict(request: Request) -> str:
+        number = int(request.prompt.text.rpartition("row ")[2].split(".")[0])
+        return "" if number < 30 else f"no idea about {number}00" if number < 40 else "PASS"
+
+    rows = [Instance({"response": f"row {number}."}, f"r{number}") for number in range(50)]
+    AspectCritic("Is it good?", ScriptedModel(verdict), name="good", max_repairs=0).evaluate(
+        rows, run=tmp_path / "one"
+    )
+    with served(tmp_path) as page:
+        run = page.run("one")
+        figures = page.data(run)["figures"]
+        assert not figures["can_ask_again"], "no command recorded how to continue it"
+        assert f"{run}/again" not in page.get(run).text
+        empty, strange = figures["failures"]
+        assert (empty["count"], strange["count"]) == (30, 10)
+        assert "where" in empty["query"]
+        assert "rows" in strange["query"], "their reasons quote different replies"
+        for group in (empty, strange):
+            data = page.data(f"{run}?{urlencode(group['query'])}")
+            assert data["matching"]["shown"] == group["count"]
