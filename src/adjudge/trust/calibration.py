@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
@@ -57,7 +57,12 @@ from adjudge.trust.confusion import Confusion, confusion_of
 from adjudge.trust.contestants import Contestants
 from adjudge.trust.distance import Distance, DistanceShape, distance_of
 from adjudge.trust.estimators import corrected_score, needed_for_score, well_known
-from adjudge.trust.labelled_judges import LabelledJudge, configurations, labelled_judges
+from adjudge.trust.labelled_judges import (
+    LabelledJudge,
+    configurations,
+    labelled_judges,
+    learned_labels_note,
+)
 from adjudge.trust.labels.queue import verdict_of
 from adjudge.trust.labels.store import LabelStore
 from adjudge.trust.large_texts import RowsApart, rows_apart
@@ -314,11 +319,14 @@ def calibrate(
     labels: Iterable[Label],
     *,
     lock: str | None = None,
+    learned_rows: Collection[str] = (),
     settings: CalibrationSettings = _SETTINGS,
 ) -> Calibration:
     """Correct the judge's number on one criterion, using labels of some of its results.
 
     ``lock``: the judge's identity. Labels drawn within a judge's verdicts must name it.
+    ``learned_rows``: the rows that a learned judge was trained on, as its model's ``learned_rows``
+    names them. They are left out, since a judge is more often right about them.
     """
     results_list = list(results)
     names = list(dict.fromkeys(result.criteria.name for result in results_list))
@@ -334,7 +342,11 @@ def calibrate(
         since=max(settings.changes.values(), default=None),
         older=settings.labels_before_change,
     )
+    learned = {label.row for label in used.labels if label.row in learned_rows}
+    learned_labels = learned_labels_note(sum(label.row in learned for label in used.labels))
+    used = used.without(learned)
     judgments = [result.record("", place, votes=True) for place, result in enumerate(results_list)]
+    measured = [record for record in judgments if record.identity not in learned_rows]
     scale = LabelScale(
         results_list[0].criteria,
         range=results_list[0].rating_range,
@@ -353,9 +365,21 @@ def calibrate(
         drawn_of=used.drawn_of,
         skipped_rows=used.skipped,
     )
-    for number, record in enumerate(judgments):
+    for number, record in enumerate(measured):
         rows.add(record, number)
-    return calibration(rows, used, judge=names[0], lock=lock, settings=settings)
+    result = calibration(rows, used, judge=names[0], lock=lock, settings=settings)
+    left_out = [*learned_labels, *_learned_note(len(judgments) - len(measured))]
+    return replace(result, notes=(*result.notes, *left_out))
+
+
+def _learned_note(count: int) -> list[Message]:
+    return nonzero(
+        plural(
+            "{count} row that the judge learned from is left out: the number is about the others",
+            "{count} rows that the judge learned from are left out: the number is about the others",
+            count,
+        )
+    )
 
 
 def _vote_storage(settings: CalibrationSettings) -> list[Votes] | None:
@@ -460,12 +484,8 @@ def _calibrate_judge(
             "of all events alike",
             left_out_count,
         ),
-        plural(
-            "{count} row that the judge learned from is left out: the number is about the others",
-            "{count} rows that the judge learned from are left out: the number is about the others",
-            learned_count,
-        ),
     )
+    left_out += _learned_note(learned_count)
     return [
         replace(
             result, system=name if len(calibrations) > 1 else "", notes=(*result.notes, *left_out)
