@@ -605,6 +605,7 @@ GOOD = {
         ({"--users": "none.yaml"}, "none.yaml"),
         ({"--audit-log": "no/such/folder/log.jsonl"}, "cannot be written"),
         ({"--export": "copy"}, "leave --trust-header out"),
+        ({"--listen": "203.0.113.1"}, "203.0.113.1, port"),
     ],
 )
 def test_options_that_would_let_strangers_in_are_refused(
@@ -637,6 +638,10 @@ def test_the_log_is_private_rotated_and_survives_a_cut_line(
     files = sorted(tmp_path.iterdir())
     assert len(files) == 4 and path in files
     assert path.stat().st_mode & 0o077 == 0
+    log.write("a copy was downloaded", {"runs": [f"run {number}" for number in range(9_000)]})
+    last = json.loads(path.read_text().splitlines()[-1])
+    assert len(last["runs"]) == 51 and last["runs"][-1] == "… 9000"
+    log.write("x", {"number": 39, "text": "y" * 5000})
     last = json.loads(path.read_text().splitlines()[-1])
     assert last["number"] == 39 and len(last["text"]) == 1001
     assert all(line.isprintable() for line in path.read_text().splitlines())

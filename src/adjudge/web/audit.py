@@ -24,6 +24,7 @@ LARGEST = 10_000_000
 MOST_FILES = 20
 """Files that are kept beside the newest. Together they hold about a million lines."""
 _LONGEST_VALUE = 1_000
+_LONGEST_LIST = 50
 _LOG = logging.getLogger("adjudge.web")
 
 
@@ -106,6 +107,8 @@ def deed_of(request: Request) -> tuple[str, dict[str, JsonValue]] | None:
 
 
 def _shortened(value: JsonValue) -> JsonValue:
+    if isinstance(value, list) and len(value) > _LONGEST_LIST:
+        return [*map(_shortened, value[:_LONGEST_LIST]), f"… {len(value)}"]
     return (
         f"{value[:_LONGEST_VALUE]}…"
         if isinstance(value, str) and len(value) > _LONGEST_VALUE

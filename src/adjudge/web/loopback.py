@@ -190,6 +190,13 @@ def _bind(port: int, host: str) -> socket.socket:
     except OSError as error:
         listener.close()
         why = error.strerror or error
+        if host != LOOPBACK:
+            raise SetupError(
+                "{address}, port {port}, cannot be listened on: {why}",
+                address=host,
+                port=port,
+                why=why,
+            ) from error
         raise SetupError(
             "port {port} cannot be used: {why}; choose another with --port, or leave it out",
             port=port,

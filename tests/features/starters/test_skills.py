@@ -4,6 +4,7 @@ and option that they name is there.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Iterator
@@ -149,5 +150,12 @@ def test_they_are_written_where_assistants_look_and_nothing_is_overwritten(tmp_p
     mine.write_text("mine")
     assert adjudge("init", "skills", cwd=tmp_path).returncode == 0
     assert mine.read_text() == "mine"
+    # a link that leads out of the folder is not followed
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / ".agents").symlink_to(tmp_path / "outside")
+    (tmp_path / "outside").mkdir()
+    strict = {name: value for name, value in os.environ.items() if name != "ADJUDGE_TRUST"}
+    refused = adjudge("init", "skills", cwd=tmp_path / "linked", environment=strict)
+    assert refused.returncode == 1 and not [*(tmp_path / "outside").iterdir()]
     adjudge("init", "skills", "--folder", "elsewhere", cwd=tmp_path)
     assert (tmp_path / "elsewhere" / "adjudge-gate" / "SKILL.md").is_file()

@@ -19,7 +19,7 @@ from adjudge.runs.project import find_project
 _STARTERS = Path(__file__).parent / "files"
 _EXAMPLES = "examples"
 _SKILLS = "skills"
-_FOLDER_OF_SKILLS = Path(".agents", "skills")
+_FOLDER_OF_SKILLS = PurePosixPath(".agents", "skills")
 """Where most coding assistants look for skills."""
 _RUN = "adjudge run eval.yaml"
 _NEXT = {
@@ -102,10 +102,12 @@ def init(kind: str, source: Path | None, folder: Path | None, force: bool) -> in
     """
     from adjudge.runs.trusted_folders import own_folder
 
-    folder = folder or (_FOLDER_OF_SKILLS if kind == _SKILLS else Path())
+    is_ours = kind == _SKILLS and folder is None  # the folder that adjudge chooses itself
+    inner, folder = _FOLDER_OF_SKILLS if is_ours else PurePosixPath(), folder or Path()
     if source is not None:
         return _migrate(source, folder, force)
-    new_files, files = [], list(starters(kind, language()))
+    new_files = []
+    files = [(inner / path, content) for path, content in starters(kind, language())]
     for path, _ in files:  # before anything is written
         own_folder((folder / path).parent, folder)
     for path, content in files:
