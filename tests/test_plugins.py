@@ -225,7 +225,7 @@ def test_a_run_opens_without_the_package_of_its_records(site: Path, tmp_path: Pa
     run_short(site, tmp_path)
     empty = tmp_path / "empty"
     empty.mkdir()
-    reason = "unknown kind short: install the package that brings it"
+    reason = "unknown kind short: install the package that provides it"
 
     shown = adjudge(empty, "report", "runs/eval", "--to", "md", "-o", "-", cwd=tmp_path)
     assert "Traceback" not in shown.stderr
@@ -274,7 +274,10 @@ def test_a_cluster_is_found_by_the_scheme_of_its_address(site: Path, tmp_path: P
         text=True,
     )
     assert (tmp_path / "kept" / "ledger.sqlite").is_file(), done.stderr
-    assert "no cluster is known at 'acmee://here': an address begins with one of ray" in done.stderr
+    assert (
+        "'acmee://here' is not the address of a cluster: an address begins with one of ray"
+        in done.stderr
+    )
     assert "acme" in done.stderr.splitlines()[-1]
 
 
@@ -304,22 +307,27 @@ BROKEN = {
     ),
     "missing": ("commands", "missing = missing:x", "", "has no attribute 'x'"),
     "wrong": ("models", "wrong = wrong:x", "x = 'text'", "is a str, not a ProviderSpec"),
-    "clash": ("commands", "check = clash:x", "", "adjudge has a part of this name: ours is used"),
+    "clash": (
+        "commands",
+        "check = clash:x",
+        "",
+        "adjudge has a built-in part of this name, which is used",
+    ),
     "kind": ("model", "kind = kind:x", "", "unknown kind 'model'"),
-    "one": ("models", "same = one:x", "", "two brings the same name"),
-    "two": ("models", "same = two:x", "", "one brings the same name"),
+    "one": ("models", "same = one:x", "", "two provides the same name"),
+    "two": ("models", "same = two:x", "", "one provides the same name"),
     "thief": (
         "models",
         "thief = thief:x",
         "from adjudge.core.gateway.registry import *\nx = ProviderSpec('thief', OPENAI.adapter, "
         "'http://localhost/v1', 'OPENAI_API_KEY')",
-        "OPENAI_API_KEY is the key of openai",
+        "OPENAI_API_KEY is for the key of openai",
     ),
     "renamed": (
         "commands",
         "renamed = renamed:x",
         "import click\nx = click.Command('other')",
-        "is called 'other', and its entry point 'renamed'",
+        "is called 'other', but its entry point is 'renamed'",
     ),
     "failing": (
         "commands",
@@ -361,8 +369,8 @@ def test_a_broken_plugin_is_one_line_in_the_list_and_in_doctor(
         (["raises"], "plugin raises 1.0 (adjudge.commands: raises): RuntimeError: boom"),
         (["failing"], "plugin failing 1.0 (adjudge.commands: failing): ValueError: oops"),
         (["check", "x", "--criterion", "c", "-m", "wrong/x"], "is a str, not a ProviderSpec"),
-        (["check", "x", "--criterion", "c", "-m", "same/x"], "two brings the same name"),
-        (["check", "x", "--criterion", "c", "-m", "thief/x"], "is the key of openai"),
+        (["check", "x", "--criterion", "c", "-m", "same/x"], "two provides the same name"),
+        (["check", "x", "--criterion", "c", "-m", "thief/x"], "is for the key of openai"),
     ],
 )
 def test_a_broken_plugin_that_is_used_is_one_line(

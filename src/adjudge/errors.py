@@ -43,7 +43,7 @@ from adjudge.messages import Message, join
 class AdjudgeError(Exception):
     """The root: catch this to catch whatever adjudge raises on purpose.
 
-    ``message`` is a text of ours with places for ``values``, or a message that is made already.
+    ``message`` is a template with placeholders for ``values``, or a finished message.
     """
 
     message: Message

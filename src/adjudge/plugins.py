@@ -357,7 +357,7 @@ class Part(NamedTuple):
         if isinstance(name, str) and name != self.name:
             raise self.error(
                 Message(
-                    "{target} is called {name!r}, and its entry point {entry!r}",
+                    "{target} is called {name!r}, but its entry point is {entry!r}",
                     target=self.target,
                     name=name,
                     entry=self.name,
@@ -501,15 +501,17 @@ def _problem(part: Part, parts: Collection[Part]) -> str:
             "unknown kind {kind!r}; known: {kinds}", kind=part.kind, kinds=", ".join(KINDS)
         )
     if not _NAME.fullmatch(part.name):
-        return Message("a name may hold lower-case letters, digits, hyphens, underscores and dots")
+        return Message(
+            "a name may contain lower-case letters, digits, hyphens, underscores and dots"
+        )
     if part.name in OURS[part.kind]:
-        return Message("adjudge has a part of this name: ours is used")
+        return Message("adjudge has a built-in part of this name, which is used")
     other_packages = sorted(
         {other.package for other in parts if other[:2] == part[:2] and other[2:] != part[2:]}
     )
     return (
         Message(
-            "{packages} brings the same name: uninstall one of them",
+            "{packages} provides the same name: uninstall one of them",
             packages=", ".join(other_packages),
         )
         if other_packages

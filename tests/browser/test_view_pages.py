@@ -360,7 +360,7 @@ def test_a_run_is_started_watched_stopped_and_resumed(
         shot(page, "estimate")
         page.get_by_label("Name of the run").fill("from the page")
         page.get_by_role("button", name="Start the run").click()
-        page.wait_for_selector("#said :text('is not a name for a run')")
+        page.wait_for_selector("#said :text('is not a valid run name')")
         assert troubles.pop().startswith("Failed to load resource")
         page.get_by_label("Name of the run").fill("tried")
         page.get_by_role("button", name="Start the run").click()

@@ -202,7 +202,7 @@ def test_a_server_that_mixes_up_replies_is_warned_of(
     with WireServer(body=mix_up) as server:
         model = open_model(f"{server.url}#m", max_concurrency=1, max_retries=3)
         AspectCritic("The mark must end in Y.", model).evaluate(marked(ROWS))
-    warnings = [text for text in caplog.messages if "mixes up replies" in text]
+    warnings = [text for text in caplog.messages if "is mixing up replies" in text]
     assert len(warnings) == mixes
 
 

@@ -57,8 +57,8 @@ def test_a_file_address_is_the_path_it_holds(tmp_path: Path) -> None:
         ("https://host/rows.csv", "give the path of a file, or an address such as s3://"),
         ("s3://bucket", "give the path of a file"),
         ("file://host/rows.csv", "give the path of a file"),
-        (f"s3://key:{SECRET}@bucket/rows.csv", "credentials belong into the environment"),
-        (f"az://box/rows.csv?sig={SECRET}", "credentials belong into the environment"),
+        (f"s3://key:{SECRET}@bucket/rows.csv", "put credentials into the environment"),
+        (f"az://box/rows.csv?sig={SECRET}", "put credentials into the environment"),
     ],
 )
 def test_addresses_that_lead_nowhere_or_hold_a_secret_are_refused(

@@ -228,7 +228,7 @@ def test_a_column_of_the_rows_names_them_where_the_runs_were_not_told_of_it(tmp_
     one, two = tmp_path / "one", tmp_path / "two"
     assert ways(one, two) == {"place": 3}
     assert ways(one, two, id="number") == {"id": 2}
-    with pytest.raises(SetupError, match=r"no row of .* has anything in a column 'nomber'"):
+    with pytest.raises(SetupError, match=r"no row of .* has a value in column 'nomber'"):
         ways(one, two, id="nomber")
 
 
@@ -273,7 +273,7 @@ def test_ids_that_are_numbered_anew_are_noticed_by_the_questions(tmp_path: Path)
     with run_diff(one, two) as found:
         (comparison,) = compare_runs(one, two, found)
     assert (
-        "3 of 3 pairs have another question in either run: are these the same rows?"
+        "3 of 3 pairs have different questions in the two runs: are these the same rows?"
         in comparison.notes
     )
 
@@ -523,10 +523,10 @@ def test_a_system_that_is_compared_with_another_one_now_is_found_on_the_other_si
 @pytest.mark.parametrize(
     ("systems", "why"),
     [
-        ([("x", "y")] * 9, "another system stands first in either run"),
+        ([("x", "y")] * 9, "a different system comes first in each run"),
         (
             [("old", "new"), ("new", "x"), ("x", "old")] * 3,
-            "3 systems are compared, and a win rate is of two",
+            "3 systems are compared, but a win rate is for two",
         ),
     ],
 )
@@ -653,7 +653,7 @@ def test_the_command_says_what_changed_and_what_only_one_has(
         f"0 settings and 2 judgments differ, of 2 in both runs; 1 only in {one}, 1 only in {two}",
         "AspectCritic: aspect: cannot tell: mean 1.000 → 0.000 on 2 rows",
         "  2 of 3 rows paired, by id; 1 before and 1 now have no counterpart",
-        "  2 independent rows; 8 are the fewest that can be compared",
+        "  2 independent rows; a comparison needs at least 8",
     ]
 
 

@@ -150,7 +150,7 @@ def test_a_model_of_ones_own(project: Path) -> None:
         ),
         (
             f"{{kind: python, judge: 'own:Long', options: {{size: 3}}, criteria: {OPTIONS}}}",
-            "cannot be made with these options",
+            "cannot be created with these options",
         ),
         ("{kind: direct, criteria: It is so., after: checks}", "add checks to the file"),
     ],
@@ -581,7 +581,7 @@ def test_verdicts_of_code_that_was_edited_are_not_taken(
 def test_a_judge_that_is_not_written_is_noticed_before_anybody_is_asked(project: Path) -> None:
     (project / "own.py").write_text("from adjudge import BaseDirectJudge as Unwritten\n")
     write(project, f"judges:\n  - {{kind: python, judge: 'own:Unwritten', criteria: {OPTIONS}}}\n")
-    with pytest.raises(SetupError, match="has to write _run"):
+    with pytest.raises(SetupError, match="must define _run"):
         resolve(load_eval(project / "eval.yaml"))
 
 

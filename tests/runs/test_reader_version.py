@@ -40,7 +40,7 @@ def test_a_resumed_run_says_that_another_reader_read_its_first_replies(
     age(run)
     with caplog.at_level(logging.WARNING):
         judge([YES])(["one", "two"], "Is it good?", run=run)
-    assert "reads replies by other rules" in caplog.text
+    assert "other rules for reading replies" in caplog.text
     (note,) = [note for note in report_of_run(run).notes if "versions of the reader" in note]
     assert "2 versions" in note
 

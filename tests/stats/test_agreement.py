@@ -332,7 +332,7 @@ def test_a_report_holds_every_figure_with_its_count_interval_and_baselines() -> 
     for one in (*found.figures.values(), *(score.f1 for score in found.classes.values())):
         assert one.value is not None and one.lower is not None and one.upper is not None
         assert one.lower <= one.value <= one.upper
-    assert report(4).figures["kappa"].reason == "fewer than 30 labelled rows have no interval"
+    assert report(4).figures["kappa"].reason == "no interval: fewer than 30 labelled rows"
     assert (
         found.baselines["majority"].value
         == found.baselines["longest"].value
@@ -353,7 +353,7 @@ def test_rows_that_belong_together_widen_the_interval() -> None:
 
 def test_intervals_that_cannot_be_had_say_why() -> None:
     one = agreement(["a"], ["b"]).figures["kappa"]
-    wanted = (0.0, None, "fewer than 30 labelled rows have no interval")
+    wanted = (0.0, None, "no interval: fewer than 30 labelled rows")
     assert (one.value, one.lower, one.reason) == wanted
     rows: list[tuple[str | int | float, str | int | float]] = [("a", "a"), ("a", "a"), ("b", "b")]
     rare = bootstrap(rows, {"kappa": cohen_kappa}, draws=FEW_DRAWS)["kappa"]

@@ -462,10 +462,10 @@ def test_rogan_and_gladen_by_hand_and_undefined_for_a_judge_that_knows_nothing()
             "0" * 6,
             1600,
             "1" * 6,
-            "too few labels: 12; 38 more, of which 9 among FAIL, would do",
+            "too few labels: 12; 38 more, of which 9 among FAIL, would be enough",
         ),
-        (400, "000", 1600, "1" * 60, "too few labels: 63; 12 among FAIL more would do"),
-        (400, "", 1600, "", "too few labels: 0; 50 more, of which 15 among FAIL, would do"),
+        (400, "000", 1600, "1" * 60, "too few labels: 63; 12 among FAIL more would be enough"),
+        (400, "", 1600, "", "too few labels: 0; 50 more, of which 15 among FAIL, would be enough"),
         (400, "0" * 5, 1600, "1" * 15, None),
         (50, "0", 1950, "1" * 30, None),
     ],
@@ -496,8 +496,8 @@ def test_it_is_said_how_many_labels_a_judge_saves() -> None:
     alone = Estimate(0.5, 0.4, 0.6, 100, "labels only")
     found = describe_savings(Estimate(0.5, 0.42, 0.58, 100, "post-stratified"), alone)
     assert found == (
-        "the judge saves about 56 labels: without it, so narrow an interval would take 156 labels "
-        "instead of 100"
+        "the judge saves about 56 labels: without it, an interval this narrow would take 156 "
+        "labels instead of 100"
     )
     found = describe_savings(Estimate(0.5, 0.404, 0.6, 100, "post-stratified"), alone)
     assert found == "the judge saves no labels: corrected ±0.098, the labels alone ±0.100"

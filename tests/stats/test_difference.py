@@ -54,7 +54,7 @@ def test_fewer_than_eight_rows_tell_nothing() -> None:
         None,
         None,
     )
-    assert found.estimate.reason == "7 independent rows; 8 are the fewest that can be compared"
+    assert found.estimate.reason == "7 independent rows; a comparison needs at least 8"
     assert (
         compare([1.0] * 70, [0.0] * 70, clusters=[place % 7 for place in range(70)]).outcome
         == ComparisonOutcome.CANNOT_TELL

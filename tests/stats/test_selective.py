@@ -54,13 +54,13 @@ def test_few_rows_accept_nothing() -> None:
     assert (
         found.confidence is None
         and found.reason
-        == "29 labelled rows with a confidence; 30 are the fewest that can show a risk of 50.0%"
+        == "29 labelled rows with a confidence; at least 30 are needed to show a risk of 50.0%"
     )
 
 
 def test_a_small_risk_needs_more_rows_and_one_early_error_does_not_end_it_all() -> None:
     assert (
-        "59 are the fewest that can show a risk of 5.0%"
+        "at least 59 are needed to show a risk of 5.0%"
         in threshold([1.0] * 58, [True] * 58, risk=0.05).reason
     )
     confidences = [1 - place / 1000 for place in range(100)]

@@ -141,7 +141,7 @@ def test_a_number_that_is_looked_at_while_labelling_has_wider_limits_and_says_so
     assert often.corrected.value == pytest.approx(once.corrected.value)
     assert often.corrected.method == "post-stratified, sequential"
     assert 1.1 * (once.corrected.width or 0) < (often.corrected.width or 0)
-    assert any("however often it is looked at" in note for note in often.notes)
+    assert any("however often you look at it" in note for note in often.notes)
     with pytest.raises(SetupError, match="--cluster"):
         calibrate_run(run, settings=replace(NUMBER_ONLY, sequential=True, cluster="response"))
     with pytest.raises(SetupError, match="--by"):
@@ -622,7 +622,7 @@ def test_copies_of_one_text_have_the_labels_that_were_given_under_their_own_ids(
     found = calibrate(results, [said, replace(said, option="FAIL", id="q7")])
     # nobody labelled q9, and its copies were labelled differently
     assert found.confusion.table == {"FAIL": {"PASS": 1}, "PASS": {"PASS": 1}}
-    note = "1 row has no label, since copies of its text were labelled differently"
+    note = "1 row has no label, because copies of its text were labelled differently"
     assert note in found.notes
     alike = calibrate(results, [said, replace(said, id="q7")])
     assert alike.confusion.table == {"PASS": {"PASS": 3}}

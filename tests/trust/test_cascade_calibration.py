@@ -127,7 +127,7 @@ def test_from_labels_to_a_cascade_that_saves_calls(folder: Path, provider: FakeP
     )
     label(folder / "runs/second", ROWS)
     with pytest.raises(
-        SetupError, match="had thresholds, so that not every step was asked about every row"
+        SetupError, match="had thresholds, so not every step was asked about every row"
     ):
         calibrate_cascades(folder / "runs/second")
 
@@ -150,7 +150,8 @@ def test_labels_that_speak_for_no_step_are_a_refusal(folder: Path, tmp_path: Pat
     ] == [None, None]
     assert (
         found["steps"][0]["reason"]
-        == "20 labelled rows with a confidence; 36 are the fewest that can show a risk of 10.0%"
+        == "20 labelled rows with a confidence; at least 36 are needed to show a risk of "
+        "10.0%"
     )
 
 
@@ -177,7 +178,7 @@ def test_only_rows_drawn_among_all_rows_count_and_each_text_once(folder: Path) -
     (found,) = calibrate_cascades(folder / "runs/all", labels)
     assert found.thresholds.labels == 50
     assert (
-        "10 labelled rows were not drawn among all rows, and say nothing of a cascade's errors"
+        "10 labelled rows were not drawn among all rows, and say nothing about a cascade's errors"
         in found.notes
     )
     (alone,) = calibrate_cascades(folder / "runs/all", given("chosen", range(60)))
@@ -249,14 +250,17 @@ def decided(row: tuple[tuple[float, bool], ...], needed: list[float | None]) -> 
             "models or a cascade of them, not both",
         ),
         ("cascade: [scripted/PASS, scripted/FAIL], early_stop: true", "cannot stop early"),
-        ("cascade: [scripted/PASS, scripted/FAIL], weights: {a: 1}", "a cascade has none"),
+        (
+            "cascade: [scripted/PASS, scripted/FAIL], weights: {a: 1}",
+            "leave them out for a cascade",
+        ),
         (
             "cascade: [scripted/PASS, scripted/FAIL], calibration: none.json",
             "none.json cannot be read",
         ),
         (
             "calibration: x.json",
-            "the calibration is used by nothing: add cascade, or weights: from labels",
+            "nothing uses the calibration: add cascade, or weights: from labels",
         ),
         ("weights: from labels", "weights: from labels needs calibration"),
         ("weights: from somewhere", "must be one of from labels, not 'from somewhere'"),

@@ -193,8 +193,8 @@ def test_copies_do_not_make_few_labels_enough_for_a_difference(tmp_path: Path) -
     found = only(*runs)
     assert (found.corrected, found.labels) == (None, 40)
     assert found.uncorrected_because == (
-        "10 rows have labels in both runs; 20 are the fewest that correct the difference "
-        "(the label of copies counts once)"
+        "10 rows have labels in both runs; at least 20 are needed to correct the difference (the "
+        "label of copies counts once)"
     )
 
 
@@ -224,7 +224,7 @@ def test_too_few_groups_are_called_groups(tmp_path: Path) -> None:
         runs.append(tmp_path / name)
         AspectCritic("Says yes.", script, name="dates").evaluate(instances, run=runs[-1])
     (held,) = paired_gates(Setup(against=str(runs[0]), cluster="talk"), runs[1])
-    reason = "50 rows in 5 independent groups; 8 groups are the fewest that can be compared"
+    reason = "50 rows in 5 independent groups; a comparison needs at least 8 groups"
     assert held.verdict == "inconclusive" and reason in held.sentence()
 
 

@@ -72,7 +72,8 @@ def test_two_options_and_comparisons_have_no_distance() -> None:
         ),
         (
             Distance(1.0, 0.95, 60, options=True),
-            "people's option lies at most 1 from the judge's on 95% of rows like these (60 labels)",
+            "people's option is at most 1 away from the judge's on 95% of rows like these (60 "
+            "labels)",
         ),
         (
             Distance(1.25, 0.9, 20, options=False),

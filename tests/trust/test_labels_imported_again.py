@@ -49,7 +49,7 @@ def test_the_last_line_counts_however_often_a_file_is_imported(run: Path, tmp_pa
     said = [import_into(run, file) for _ in range(3)]
     assert "2 labels imported" in said[0]
     assert "because a later line of the file labels the same row: 1" in said[0]
-    assert all("0 labels imported" in one and "2 were there already" in one for one in said[1:])
+    assert all("0 labels imported" in one and "2 existed already" in one for one in said[1:])
     assert answers(run) == {"r0": "FAIL", "r1": "PASS"}
     assert len(list(LabelStore(run).history())) == 2
 

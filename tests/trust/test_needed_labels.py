@@ -30,7 +30,7 @@ from support.labels import model
 from support.trust import labelled, labels_of, population, run_of
 
 NUMBER_ONLY = CalibrationSettings(agreement=None)
-UNKNOWN = "how many labels an interval 0.1 wide needs cannot be told: "
+UNKNOWN = "cannot tell how many labels an interval 0.1 wide needs: "
 
 
 def only(found: Sequence[Calibration]) -> Calibration:
@@ -66,7 +66,7 @@ def test_failed_rows_without_labels_have_no_plan(tmp_path: Path) -> None:
     found = only(calibrate_run(labelled(run, labels_of(judged)), settings=NUMBER_ONLY))
     assert found.needed.reason == UNKNOWN + "failed judgments have no label"
     shown = commands.adjudge("calibrate", run).stdout
-    assert "How many labels an interval 0.1 wide needs cannot be told: failed" in shown
+    assert "Cannot tell how many labels an interval 0.1 wide needs: failed" in shown
 
 
 @pytest.mark.parametrize("state", ["skipped", "unsure"])

@@ -136,7 +136,9 @@ def test_labels_of_an_earlier_release_say_that_rows_may_have_been_added(tmp_path
 
 def test_a_label_drawn_of_no_rows_is_refused() -> None:
     (label,) = labels_of(population(1))
-    with pytest.raises(SetupError, match="drawn_of of a label must be a number of rows from 1"):
+    with pytest.raises(
+        SetupError, match="drawn_of of a label must be a whole number of at least 1"
+    ):
         replace(label, drawn_of=0)
 
 
@@ -220,10 +222,10 @@ def test_exactly_these_rows_are_known_better_than_rows_like_them(tmp_path: Path)
     assert (these.corrected.width or 1) < 0.8 * (like.corrected.width or 0)
     assert (these.labels_only.width or 1) < 0.8 * (like.labels_only.width or 0)
     shown = commands.adjudge("calibrate", run).stdout
-    assert "intervals are about rows like these; --these-rows gives" in shown
+    assert "intervals apply to rows like these; --these-rows gives" in shown
     shown = commands.adjudge("calibrate", run, "--these-rows").stdout
     assert "at 95%, exactly these 120 rows)" in shown.splitlines()[0]
-    assert "intervals are about exactly these 120 rows" in shown
+    assert "intervals apply to exactly these 120 rows" in shown
     refused = commands.adjudge("calibrate", run, "--these-rows", "--sequential")
     assert refused.returncode == 1 and "leave one of them out" in refused.stderr
 

@@ -59,7 +59,7 @@ def test_with_labels_good_answers_of_its_own_family_and_of_others_are_compared(
         rows, run=tmp_path / "run"
     )
     before = self_preference_text(tmp_path / "run", "AspectCritic")
-    assert before == "not measured: of single answers it takes people's labels"
+    assert before == "not measured: for single answers that needs people's labels"
     LabelStore(tmp_path / "run").add(
         *(
             Label(
@@ -102,4 +102,4 @@ def test_a_run_that_does_not_say_who_wrote_what_says_what_it_takes(tmp_path: Pat
     AspectCritic("Good.", model(lambda _: "PASS"), name="good").evaluate(
         ["a text"], run=tmp_path / "run"
     )
-    assert "it takes a column generator" in self_preference_text(tmp_path / "run", "AspectCritic")
+    assert "that needs a column generator" in self_preference_text(tmp_path / "run", "AspectCritic")

@@ -179,13 +179,13 @@ def replace_value(one: OwnValue, value: float) -> OwnValue:
 def test_many_values_numbers_and_empty_cells_are_told_apart_with_a_sentence() -> None:
     many = slice_rows([f"u{one % 40}" for one in range(400)] + ["big"] * 9, "user")
     assert len(many.names) == 13 and many.names[0] == OTHERS
-    assert "the 12 with most rows" in str(many.notes[0])
+    assert "the 12 with the most rows" in str(many.notes[0])
     numbers = slice_rows([str(one) for one in range(100)] + [""], "length")
     assert Counter(numbers.of_rows) == {
         "0 to 24": 25, "25 to 49": 25, "50 to 74": 25, "75 to 99": 25, MISSING: 1,
     }  # fmt: skip
     assert slice_names(Counter({"1": 5, "2": 5, "": 2}), "stars").of("2") == "2"
-    with pytest.raises(SetupError, match="no row has anything in a column 'x'"):
+    with pytest.raises(SetupError, match="no row has a value in column 'x'"):
         slice_rows(["", ""], "x")
 
 
@@ -194,7 +194,7 @@ def test_nested_columns_are_refused_with_the_way_out(runs: tuple[Path, Path]) ->
     nested = replace(record, input={"meta": {"lang": "de", "user": 7}, "tags": ["a"]})
     with pytest.raises(SetupError, match=r"name one of them: meta\.lang, meta\.user"):
         value_in(nested, "meta")
-    with pytest.raises(SetupError, match=r"holds a list; .* as tags\[0\]"):
+    with pytest.raises(SetupError, match=r"contains a list; .* as tags\[0\]"):
         value_in(nested, "tags")
     assert (value_in(nested, "meta.lang"), value_in(nested, "none")) == ("de", "")
 
@@ -218,7 +218,7 @@ def test_runs_are_compared_slice_by_slice(runs: tuple[Path, Path]) -> None:
     assert en.outcome.value == "worse"
     lines = [str(line) for line in comparison_lines(whole, "two")]
     assert any(line.startswith("  en: worse: ") for line in lines)
-    assert "  the intervals of all slices, over all criteria, hold together at 95%" in lines
+    assert "  the intervals of all slices, over all criteria, hold simultaneously at 95%" in lines
     assert whole.to_dict()["slices"][2]["difference"]["reason"]  # type: ignore[index,call-overload]
 
 

@@ -72,7 +72,7 @@ def test_rates_and_differences_are_those_of_the_runs(page: Page) -> None:
     assert second["value"] == pytest.approx(-0.25)
     assert (second["outcome"], second["rows"], third["rows"]) == ("worse", 80, 79)
     assert third["outcome"] == "cannot tell"
-    assert found["level"] == pytest.approx(1 - 0.05 / 4), "four intervals hold together"
+    assert found["level"] == pytest.approx(1 - 0.05 / 4), "four intervals hold simultaneously"
     folders = [page.server.site.library.find(page.run(name)[5:]).folder for name in NAMES]
     with run_diff(folders[0], folders[1]) as one, run_diff(folders[0], folders[2]) as two:
         both = compare_several(folders[0], {str(folders[1]): one, str(folders[2]): two})

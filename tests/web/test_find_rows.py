@@ -247,7 +247,7 @@ def test_a_matcher_that_is_killed_is_not_called_slow(
         patched.setattr("adjudge.core.reading.patterns._IDLE", gone)
         answer = page.get(f"{run}?where={where}", accept="application/json")
     assert (answer.status, answer.json()["rows"]) == (400, [])
-    assert "was stopped: ask again" in answer.json()["wrong"]["why"]
+    assert "was stopped: try again" in answer.json()["wrong"]["why"]
     assert len(_ids(page, run, "response ~ /row/")) == 60
 
 

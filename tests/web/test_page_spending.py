@@ -46,5 +46,5 @@ def test_more_than_is_left_is_refused_in_words() -> None:
 
 def test_a_model_whose_price_is_not_known_is_not_asked_from_the_page() -> None:
     Spending().refuse_unpriced(["local/any", "openai/gpt-4o-mini"])
-    with pytest.raises(SetupError, match="price of nobody/knows is not known"):
+    with pytest.raises(SetupError, match="no price for model nobody/knows"):
         Spending().refuse_unpriced(["local/any", "nobody/knows"])

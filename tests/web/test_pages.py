@@ -168,7 +168,7 @@ def test_several_criteria_have_a_mean_each_and_none_together(tmp_path: Path) -> 
 def test_why_a_run_stopped_is_told_in_the_language_of_the_page(tmp_path: Path) -> None:
     judged(tmp_path / "run", ["text"], lambda _: "PASS")
     ended = Message(
-        "batches under way: {count}, with {requests} requests; they go on at the provider",
+        "batches under way: {count}, with {requests} requests; they continue at the provider",
         count=1,
         requests=8,
     )

@@ -100,7 +100,7 @@ def make_judges(file: EvalFile, opened: OpenEntry, prices: PriceTable) -> list[R
     for name, count in Counter(ready.name for ready in judges).items():
         if count > 1:
             raise SetupError(
-                "{path}: {count} judges are called {name!r}: give each a name of its own",
+                "{path}: {count} judges are called {name!r}: give each a different name",
                 path=file.path,
                 count=count,
                 name=name,

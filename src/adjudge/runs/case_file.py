@@ -50,7 +50,7 @@ from adjudge.runs.project import ModelEntry
 FORMAT = 1
 MOST_BESIDE = 4
 MANY_BESIDE = Message(
-    "at most {most} criteria beside the edited one; for more, use a run", most=MOST_BESIDE
+    "at most {most} criteria besides the edited one; for more, use a run", most=MOST_BESIDE
 )
 MOST_VOTES = 50
 """Votes of one model on one instance."""

@@ -70,9 +70,9 @@ def rows_without_group(count: int, column: str) -> list[Message]:
         return []
     return [
         plural(
-            "{count:,} row has nothing in the column {column!r} and counts as a group of its own",
-            "{count:,} rows have nothing in the column {column!r}; each counts as a group of its "
-            "own",
+            "{count:,} row has no value in the column {column!r} and counts as a separate group",
+            "{count:,} rows have no value in the column {column!r}; each counts as a separate "
+            "group",
             count,
             column=column,
         )

@@ -27,12 +27,12 @@ def own_judge(
     """
     if not is_reference(entry.judge):
         raise SetupError(
-            "a judge is named file.py:Class or module:Class, not {judge!r}", judge=entry.judge
+            "name a judge as file.py:Class or module:Class, not {judge!r}", judge=entry.judge
         )
     judge_class = load_code(locate_code(entry.judge, file.path.parent))
     if not (isinstance(judge_class, type) and issubclass(judge_class, Judge)):
         raise SetupError(
-            "{judge} is not a judge: write a class below adjudge.BaseDirectJudge or "
+            "{judge} is not a judge: write a subclass of adjudge.BaseDirectJudge or "
             "adjudge.BasePairwiseJudge",
             judge=entry.judge,
         )
@@ -45,7 +45,7 @@ def own_judge(
         judge: Judge[Any, Any] = judge_class(**{**common_settings, **also, **dict(entry.options)})
     except TypeError as error:
         raise SetupError(
-            "{judge} cannot be made with these options: {error}",
+            "{judge} cannot be created with these options: {error}",
             judge=entry.judge,
             error=str(error),
         ) from error
@@ -58,7 +58,7 @@ def _check_kind(entry: PythonEntry, judge: Judge[Any, Any]) -> None:
     """Raise if the class and the file disagree on criteria or comparisons."""
     takes_criteria = isinstance(judge, CaseJudge)
     if isinstance(judge, OwnJudge) and not judge.panel and type(judge)._run is OwnJudge._run:
-        raise SetupError("{name} has to write _run(instances, criteria)", name=entry.judge)
+        raise SetupError("{name} must define _run(instances, criteria)", name=entry.judge)
     if takes_criteria and not entry.criteria:
         raise SetupError("{judge} judges by criteria: add criteria", judge=entry.judge)
     if entry.criteria and not takes_criteria:

@@ -458,7 +458,7 @@ def run_diff(
         units.join(table)
         if id and not table.execute("SELECT 1 FROM judged WHERE named = 2 LIMIT 1").fetchone():
             raise SetupError(
-                "no row of {one} or {two} has anything in a column {id!r}", one=one, two=two, id=id
+                "no row of {one} or {two} has a value in column {id!r}", one=one, two=two, id=id
             )
         _join_single_systems(table)
         _join_renamed_judges(table, renamed_judges(old_configuration, new_configuration))

@@ -26,8 +26,8 @@ def rows_of_run(folder: Path) -> Iterator[Instance]:
     for record in records_of(folder):
         if names_only(record.input):
             raise RunError(
-                "{folder} holds the names of its rows and not their texts, so that they "
-                "cannot be judged anew",
+                "{folder} contains the names of its rows but not their texts, so they cannot be "
+                "judged again",
                 folder=folder,
             )
         systems = record.detail.named_systems

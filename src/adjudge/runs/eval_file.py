@@ -421,9 +421,7 @@ class CascadeEntry(PanelEntry):
                 "replacement is of a panel; in a cascade, the next step is asked: leave it out"
             )
         if self.calibration and not self.cascade:
-            raise SetupError(
-                "the calibration is used by nothing: add cascade, or weights: from labels"
-            )
+            raise SetupError("nothing uses the calibration: add cascade, or weights: from labels")
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -455,7 +453,9 @@ class AspectEntry(CascadeEntry):
         if self.weights != FROM_LABELS or self.cascade:
             super().check_calibration()
         if self.cascade and self.weights:
-            raise SetupError("weights are of a panel, whose models all count: a cascade has none")
+            raise SetupError(
+                "weights are for a panel, in which all models count: leave them out for a cascade"
+            )
 
     def polarity_notes(self, *, typed: bool) -> Iterator[Message]:
         return aspect_polarity_notes(self.criteria, typed=typed)

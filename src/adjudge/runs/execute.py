@@ -209,7 +209,7 @@ def execute(
         else None
     )
     if batch and run is None:
-        raise SetupError("batches are kept in a run: say where, with --run FOLDER")
+        raise SetupError("batches need a run folder: name it with --run FOLDER")
     if batch:
         batch.check(plan.models)
     repeats = repeats and batch is None and not retry_failed and is_repeated(plan)

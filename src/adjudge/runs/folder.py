@@ -183,8 +183,8 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
     path = Path(folder) / FILE
     if not path.is_file() and kept_facts(Path(folder)) is not None:
         raise RunError(
-            "{folder} holds what workers were answered, and no run yet: 'adjudge resume "
-            "{folder}' makes one of it",
+            "{folder} contains answers of workers, but no run yet: create one with 'adjudge "
+            "resume {folder}'",
             folder=folder,
         )
     no_run = NoSuchRun("{folder} is not a run folder (no {file})", folder=folder, file=FILE)
@@ -207,7 +207,7 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
         raise ledger_error(
             path,
             sqlite3.DatabaseError(
-                Message("holds what adjudge did not write ({error})", error=error)
+                Message("contains something that adjudge did not write ({error})", error=error)
             ),
         ) from error
 
@@ -331,7 +331,7 @@ def spent_in(folder: str | Path, *, by_votes: bool = False) -> Spent:
         return OpenBudget(prices=prices_of(facts), account=account).spent
     except (KeyError, TypeError, ValueError) as error:
         raise RunError(
-            "{folder}: its account is not what adjudge writes ({error!r})",
+            "{folder}: its record of spending is damaged or was not written by adjudge ({error!r})",
             folder=folder,
             error=error,
         ) from error
@@ -455,7 +455,7 @@ def delete_run(folder: str | Path, *, only_try: bool = False) -> None:
     place = Path(folder)
     if place.is_symlink():
         raise RunError(
-            "{place} is a symbolic link: delete the run where it lies, or the link by itself",
+            "{place} is a symbolic link: delete the run in its real place, or only the link",
             place=place,
         )
     _refuse_valuable(place)
@@ -484,7 +484,7 @@ def _delete_files(place: Path) -> None:
 def _refuse_valuable(place: Path) -> None:
     if holds_labels(place):
         raise RunError(
-            "it holds labels that people made: export them with 'adjudge label RUN --export "
+            "it contains labels that people made: export them with 'adjudge label RUN --export "
             "FILE', then delete labels.sqlite"
         )
     _refuse_open_batches(place)

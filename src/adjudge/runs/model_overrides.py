@@ -16,7 +16,7 @@ def at_server(file: EvalFile, server: ServerEntry) -> EvalFile:
     """Return the file with its models at ``server``. Raises a SetupError if it names no models."""
     if not file.models and not all(judge.own_models for judge in file.judges):
         raise SetupError(
-            "{path} names no model to ask at a server: add models, such as models: "
+            "{path} does not name a model for the server: add models, such as models: "
             "openai/gpt-4o-mini",
             path=file.path,
         )

@@ -27,6 +27,6 @@ def kept_facts(folder: Path) -> JsonObject | None:
         facts = read_fact(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RunError(
-            "{path} is not what adjudge writes: {error!r}", path=path, error=error
+            "{path} is damaged or was not written by adjudge: {error!r}", path=path, error=error
         ) from error
     return facts if isinstance(facts, dict) else {}

@@ -324,7 +324,7 @@ def _check_owner(path: Path) -> None:
     others_write = path.parent.stat().st_mode & 0o002
     if others_write and path.stat().st_uid not in (os.getuid(), 0):
         raise SetupError(
-            "{path} belongs to another user, in a folder that everybody may write to: it is "
-            "not used. Work elsewhere",
+            "{path} belongs to another user, in a folder that everybody may write to, so it is "
+            "not used. Work in another folder",
             path=path,
         )

@@ -48,7 +48,7 @@ def read_eval(kept: object, place: str) -> EvalFile:
         return _read_eval(kept, place)
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise RunError(
-            "{place} is not what adjudge writes: {error!r}", place=place, error=error
+            "{place} is damaged or was not written by adjudge: {error!r}", place=place, error=error
         ) from error
 
 

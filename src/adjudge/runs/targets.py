@@ -398,7 +398,7 @@ def answered_first(
     ``per``.
     """
     if ready.per != "row":
-        raise SetupError("what a target answers is judged row by row: leave per out")
+        raise SetupError("answers of a target are judged row by row: leave per out")
     judge = AnsweredJudge(
         ready, variants=tuple(variants), counts=first, answers=answers, prices=prices
     )

@@ -244,8 +244,8 @@ def own_folder(path: Path, root: Path = Path()) -> Path:
     if outside is None or trusts_everything() or not _is_behind_link(path, root):
         return path
     raise SetupError(
-        "{path} leads to {place} by a link, and nothing is written there: name another folder, "
-        "or set {variable}=1 if the link is yours",
+        "{path} is a link to {place}, and nothing is written there: name another folder, or set "
+        "{variable}=1 if the link is yours",
         path=path,
         place=outside,
         variable=VARIABLE,

@@ -153,7 +153,7 @@ def cohen_kappa(
         / total
     )
     if expected == 0:
-        return Figure(None, Message("both raters said one and the same thing of every row"))
+        return Figure(None, Message("both raters gave one and the same answer for every row"))
     return Figure(1 - observed / expected)
 
 

@@ -35,8 +35,8 @@ Pairs = Sequence[tuple[Value, Value]]
 def too_few_units(clusters: Clusters) -> Message:
     """Return the reason for a missing interval. Rows in one cluster count as one unit."""
     if clusters is None:
-        return Message("fewer than {least} labelled rows have no interval", least=LEAST_ROWS)
-    return Message("fewer than {least} groups of labelled rows have no interval", least=LEAST_ROWS)
+        return Message("no interval: fewer than {least} labelled rows", least=LEAST_ROWS)
+    return Message("no interval: fewer than {least} groups of labelled rows", least=LEAST_ROWS)
 
 
 def with_limits(
@@ -48,7 +48,7 @@ def with_limits(
     method = Message("from shares")
     units = rows if clusters is None else len(set(clusters))
     if figure.value is None or limits is None:
-        reason = figure.reason or Message("one option alone was seen: no interval")
+        reason = figure.reason or Message("no interval: only one option occurs")
         return Estimate(figure.value, None, None, rows, method, level, reason)
     if units < LEAST_ROWS:
         reason = too_few_units(clusters)

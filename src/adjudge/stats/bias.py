@@ -82,7 +82,7 @@ def bias_of_rates(
     None stands for an item with too few votes.
     """
     if not 0 < level < 1:
-        raise SetupError("level must lie between 0 and 1, not {level!r}", level=level)
+        raise SetupError("level must be between 0 and 1, not {level!r}", level=level)
     rates = [rate for rate in measured if rate is not None]
     left_out = len(measured) - len(rates)
     if not rates:

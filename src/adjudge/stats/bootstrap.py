@@ -158,7 +158,7 @@ def _estimate(
     method = Message("bootstrap, {count} draws, seed {seed}", count=draws.count, seed=draws.seed)
     reason = figure.reason
     if figure.value is not None and units < 2:
-        reason = Message("one row or cluster has no interval")
+        reason = Message("no interval: one row or cluster")
     elif figure.value is not None and len(values) < DEFINED * draws.count:
         reason = Message(
             "undefined in {count} of {draws_count} draws: too few rows for an interval",

@@ -270,7 +270,10 @@ def with_rows_apart(
 
 
 def mean_with_apart(mean: float, rows: int, apart: Sequence[LabelApart]) -> float:
-    """Return the mean of ``rows`` rows with this ``mean`` and of the rows counted separately."""
+    """Return the mean of ``rows`` rows with this ``mean`` and of the rows ``apart``.
+
+    A row apart counts with its label, else with its likely value, else with ``mean``.
+    """
     filled = (
         label if label is not None else mean if likely is None else likely
         for label, likely in apart
@@ -525,7 +528,7 @@ def naive(values: Sequence[float], *, level: float = 0.95, clusters: Clusters = 
         return undefined("naive", 0, Message("no row has a verdict"), level=level)
     mean, limits = fmean(values), rows_interval(values, level=level, clusters=clusters)
     if limits is None:
-        few = Message("fewer than 8 rows have no interval")
+        few = Message("no interval: fewer than 8 rows")
         return Estimate(mean, None, None, len(values), "naive", level, few)
     return Estimate(mean, limits.lower, limits.upper, len(values), "naive", level)
 

@@ -62,7 +62,7 @@ def _check_lengths(first: Sequence[float], second: Sequence[float]) -> None:
     if len(first) != len(second):
         raise ValueError(
             Message(
-                "two series of one length are needed, not of {one} and {other}",
+                "two series of equal length are needed, not of {one} and {other}",
                 one=len(first),
                 other=len(second),
             )

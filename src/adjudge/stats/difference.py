@@ -278,17 +278,17 @@ class PairedScores:
         if mean is None or units < FEWEST:
             reason = (
                 plural(
-                    "{rows} rows in {count} independent group; {least} groups are the fewest that "
-                    "can be compared",
-                    "{rows} rows in {count} independent groups; {least} groups are the fewest that "
-                    "can be compared",
+                    "{rows} rows in {count} independent group; a comparison needs at least "
+                    "{least} groups",
+                    "{rows} rows in {count} independent groups; a comparison needs at least "
+                    "{least} groups",
                     units,
                     rows=self.rows,
                     least=FEWEST,
                 )
                 if units < self.rows
                 else Message(
-                    "{rows} independent rows; {least} are the fewest that can be compared",
+                    "{rows} independent rows; a comparison needs at least {least}",
                     rows=units,
                     least=FEWEST,
                 )

@@ -49,12 +49,14 @@ class GapBets:
             ("fading", self.fading, 0 < self.fading <= 1),
         ):
             if not is_right:
-                raise SetupError("{name} must be between 0 and 1: {value}", name=name, value=value)
+                raise SetupError(
+                    "{name} must be between 0 and 1, not {value}", name=name, value=value
+                )
 
     def add(self, gap: float) -> None:
         """Bet on the next sample. Raises a SetupError unless the gap is from -1 to 1."""
         if not -1 <= gap <= 1:  # NaN is not between them either
-            raise SetupError("a gap of scores is between -1 and 1: {gap}", gap=gap)
+            raise SetupError("a gap of scores must be between -1 and 1, not {gap}", gap=gap)
         value, bound = (gap + 1) / 2, (self.tolerated + 1) / 2
         self.log_capital += math.log1p(self._stake(bound) * (value - bound))
         self.largest = max(self.largest, self.log_capital)

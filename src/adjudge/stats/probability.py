@@ -100,9 +100,9 @@ def calibration_error(rows: Stated, *, level: float = 0.95) -> tuple[Estimate, E
     by_chance = Estimate(
         noise, None, None, total, "expected", level, Message("exact: nothing was drawn")
     )
-    method = Message("less what chance makes of it")
+    method = Message("minus what chance explains")
     if total < LEAST_ROWS:
-        reason = Message("fewer than {least} labelled rows have no interval", least=LEAST_ROWS)
+        reason = Message("no interval: fewer than {least} labelled rows", least=LEAST_ROWS)
         return Estimate(value, None, None, total, method, level, reason), by_chance
     lower, upper = max(0.0, gap - most - reach), min(1.0, gap + reach)
     return Estimate(value, min(lower, value), upper, total, method, level), by_chance

@@ -118,13 +118,17 @@ def _shortage(labels: int, more: int, wanted: dict[str, int]) -> Message:
         ),
     )
     if not verdict_counts:
-        return Message("too few labels: {labels}; {more} more would do", labels=labels, more=more)
+        return Message(
+            "too few labels: {labels}; {more} more would be enough", labels=labels, more=more
+        )
     if sum(wanted.values()) == more:
         return Message(
-            "too few labels: {labels}; {among} more would do", labels=labels, among=verdict_counts
+            "too few labels: {labels}; {among} more would be enough",
+            labels=labels,
+            among=verdict_counts,
         )
     return Message(
-        "too few labels: {labels}; {more} more, of which {among}, would do",
+        "too few labels: {labels}; {more} more, of which {among}, would be enough",
         labels=labels,
         more=more,
         among=verdict_counts,
@@ -162,12 +166,12 @@ def no_better_than_chance(
     if chance_p_value(opposite, labels, clusters) <= RISK:
         return Message(
             "on your labels the verdict says the opposite of the truth ({figures}): are the "
-            "options the right way round? The corrected number holds all the same",
+            "options the right way round? The corrected number is still valid",
             figures=figures,
         )
     return Message(
-        "on your labels the verdict says nothing about the truth ({figures}): the corrected number "
-        "stands on the labels, and a better criterion would help",
+        "on your labels the verdict says nothing about the truth ({figures}): the corrected "
+        "number rests on the labels, and a better criterion would help",
         figures=figures,
     )
 
@@ -228,8 +232,8 @@ def describe_savings(corrected: Estimate, alone: Estimate) -> Message | None:
     worth = round(alone.count * (alone.width / corrected.width) ** 2)
     if corrected.width < NO_GAIN * alone.width and worth > corrected.count:
         return Message(
-            "the judge saves about {saved} labels: without it, so narrow an interval would take "
-            "{worth} labels instead of {count}",
+            "the judge saves about {saved} labels: without it, an interval this narrow would "
+            "take {worth} labels instead of {count}",
             saved=worth - corrected.count,
             worth=worth,
             count=corrected.count,
@@ -285,13 +289,13 @@ def cannot_plan(target_width: float, why: Message, *, of_scale: bool) -> Needed:
     """Return the result if the number of labels is unknown."""
     reason = (
         Message(
-            "how many labels an interval {target:g} of the scale wide needs cannot be told: {why}",
+            "cannot tell how many labels an interval {target:g} of the scale wide needs: {why}",
             target=target_width,
             why=why,
         )
         if of_scale
         else Message(
-            "how many labels an interval {target:g} wide needs cannot be told: {why}",
+            "cannot tell how many labels an interval {target:g} wide needs: {why}",
             target=target_width,
             why=why,
         )

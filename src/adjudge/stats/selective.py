@@ -33,8 +33,8 @@ def threshold(
     least = max(FEWEST_ACCEPTED, _rows_to_show(0, risk, doubt))
     if len(ordered) < least:
         reason = Message(
-            "{count} labelled rows with a confidence; {least} are the fewest that can show a "
-            "risk of {risk:.1%}",
+            "{count} labelled rows with a confidence; at least {least} are needed to show a risk "
+            "of {risk:.1%}",
             count=len(ordered),
             least=least,
             risk=risk,

@@ -41,8 +41,8 @@ def padding_text(folder: str | Path, judge: str) -> str:
     pairs = [(passed[key], is_passed) for key, is_passed in padded if key in passed]
     if not pairs:
         return Message(
-            "not measured: it takes rows with a column {column}, the id of the row whose answer "
-            "they hold with padding",
+            "not measured: that needs rows with a column {column}, the id of the row whose "
+            "answer they contain with padding",
             column=PADDING,
         )
     passes_plain, passes_padded = (
@@ -92,7 +92,7 @@ def halo_text(folder: str | Path, judge: str) -> str | None:
     ]
     if not halos:
         return Message(
-            "not measured: it takes people's labels of the same {fewest} rows by two of its "
+            "not measured: that needs people's labels of the same {fewest} rows by two of its "
             "criteria, which vary",
             fewest=FEWEST,
         )

@@ -298,7 +298,7 @@ _SETTINGS = CalibrationSettings()
 WEIGHTED_NUMBERS = Refusal(
     "weighted_numbers",
     Message(
-        "rows that were drawn with chances of their own correct shares and scores of options, not "
+        "labels of rows drawn with unequal chances correct shares and scores of options, not "
         "numbers; label rows in the random queue"
     ),
 )
@@ -307,9 +307,8 @@ WEIGHTED_NUMBERS = Refusal(
 GROWN_NUMBERS = Refusal(
     "grown_run",
     Message(
-        "rows were added between the labels, so that rows had different chances to be drawn, and "
-        "numbers cannot be corrected by such labels: calibrate by those of one draw "
-        "(--labels FILE)"
+        "rows were added between the labels, so rows had different chances to be drawn, and such "
+        "labels cannot correct numbers: calibrate with those of one draw (--labels FILE)"
     ),
 )
 
@@ -332,7 +331,7 @@ def calibrate(
     names = list(dict.fromkeys(result.criteria.name for result in results_list))
     if len(names) != 1:
         raise SetupError(
-            "calibrate takes results by one criterion, not by {names}",
+            "calibrate takes results of one criterion, not of {names}",
             names=", ".join(map(repr, names)) or Message("none"),
         )
     used = sort_labels(
@@ -478,10 +477,10 @@ def _calibrate_judge(
     }
     left_out = nonzero(
         plural(
-            "{count} row of the traffic was taken for sure and is left out: the number is that of "
-            "all events alike",
-            "{count} rows of the traffic were taken for sure and are left out: the number is that "
-            "of all events alike",
+            "{count} row of the traffic was certain to be taken and is left out: the number "
+            "covers only events that were equally likely to be taken",
+            "{count} rows of the traffic were certain to be taken and are left out: the number "
+            "covers only events that were equally likely to be taken",
             left_out_count,
         ),
     )
@@ -868,8 +867,8 @@ def _width_notes(
     """Yield how much wider the interval is because it holds at every look."""
     if settings.sequential and corrected.width and once.width:
         yield Message(
-            "the interval holds however often it is looked at; for that it is {ratio:.2f} times as "
-            "wide as one that is looked at once",
+            "the interval is valid however often you look at it; this makes it {ratio:.2f} times "
+            "as wide as one for a single look",
             ratio=corrected.width / once.width,
         )
 
@@ -978,8 +977,8 @@ def _notes(used: LabelsUsed, estimates: _Estimates, rows: Rows) -> Iterator[str]
             rows.reworded,
         ),
         plural(
-            "{count:,} row has no label, since copies of its text were labelled differently",
-            "{count:,} rows have no label, since copies of their texts were labelled differently",
+            "{count:,} row has no label, because copies of its text were labelled differently",
+            "{count:,} rows have no label, because copies of their texts were labelled differently",
             rows.contradicted,
         ),
         plural(

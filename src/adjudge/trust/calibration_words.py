@@ -95,10 +95,11 @@ def _scope_lines(calibration: Calibration) -> Iterator[Message]:
     """Yield which rows the intervals cover, and how many drawn rows have no label."""
     rows = count_rows(calibration.rows)
     yield (
-        Message("intervals are about exactly these {rows}, not about rows like them", rows=rows)
+        Message("intervals apply to exactly these {rows}, not to rows like them", rows=rows)
         if calibration.these_rows
         else Message(
-            "intervals are about rows like these; --these-rows gives those of exactly these {rows}",
+            "intervals apply to rows like these; --these-rows gives intervals for exactly these "
+            "{rows}",
             rows=rows,
         )
     )
@@ -158,8 +159,8 @@ def distance_text(distance: Distance) -> Message:
             **values,
         )
     return Message(
-        "people's option lies at most {within:g} from the judge's on {share:.0f}% of rows like "
-        "these ({labels})",
+        "people's option is at most {within:g} away from the judge's on {share:.0f}% of rows "
+        "like these ({labels})",
         **values,
     )
 
@@ -203,14 +204,14 @@ def agreement_title(report: AgreementReport) -> Message:
         Message("agreement of judge and people on {rows} drawn at random", rows=rows)
         if report.drawn
         else Message(
-            "agreement of judge and people on {rows} drawn with different chances: the figures are "
-            "about those alone",
+            "agreement of judge and people on {rows} drawn with different chances: the figures "
+            "are only about those",
             rows=rows,
         )
         if report.weighted
         else Message(
-            "agreement of judge and people on {rows} that somebody chose: the figures are about "
-            "those alone",
+            "agreement of judge and people on {rows} that were chosen: the figures are only "
+            "about those",
             rows=rows,
         )
     )
@@ -331,9 +332,9 @@ def _raters(model: RaterModel) -> Message:
         for name, share in islice(model.right.items(), CROWD)
     )
     return Message(
-        "the judge as one more annotator (Dawid–Skene, {rows}, {shared} of them with two people or "
-        "more), right by what all of them say: {each}. This takes nobody for the truth; it holds "
-        "if they err independently, and has no limits",
+        "the judge as one more annotator (Dawid–Skene, {rows}, {shared} of them with two people "
+        "or more), share right, judged by all of them together: {each}. No annotator is taken as "
+        "the truth; valid if they err independently; no limits",
         rows=count_rows(model.rows),
         shared=model.shared,
         each=join(", ", shares),
@@ -436,7 +437,7 @@ def _right_text(right: RightAnswers) -> Message:
 def _consensus_line(consensus: ConsensusReport) -> Message:
     if consensus.reason:
         return Message(
-            "Dawid–Skene, which knows no labels: refused: {reason}", reason=consensus.reason
+            "Dawid–Skene, which uses no labels: refused: {reason}", reason=consensus.reason
         )
     shares = join(
         ", ",
@@ -446,14 +447,14 @@ def _consensus_line(consensus: ConsensusReport) -> Message:
         ),
     )
     text = Message(
-        "Dawid–Skene, which knows no labels, on {rows}: {shares}",
+        "Dawid–Skene, which uses no labels, on {rows}: {shares}",
         rows=count_rows(consensus.rows),
         shares=shares,
     )
     if consensus.accuracy is None:
         return text
     return Message(
-        "{text}; {share:.1f}% right of the labelled ones",
+        "{text}; {share:.1f}% right on labelled rows",
         text=text,
         share=100 * float(consensus.accuracy),
     )

@@ -181,9 +181,9 @@ def _is_cascade(judge: LabelledJudge) -> bool:
         judge.configuration.settings.get(name) is not None for name in ("calibration", "promised")
     ):
         raise SetupError(
-            "the cascade {judge!r} of {folder} had thresholds, so that not every step was "
-            "asked about every row: take 'calibration' out of the eval file, run it into "
-            "another folder and calibrate that",
+            "the cascade {judge!r} of {folder} had thresholds, so not every step was asked about "
+            "every row: take 'calibration' out of the eval file, run it into another folder and "
+            "calibrate that",
             judge=judge.judge,
             folder=judge.folder,
         )
@@ -244,10 +244,10 @@ def drawn_rows(rows: Rows) -> tuple[list[LabelledRow], list[Message]]:
     independent = list(independent_rows(decided, rows.clusters))
     notes = nonzero(
         plural(
-            "{count} labelled row was not drawn among all rows, and says nothing of a cascade's "
-            "errors",
-            "{count} labelled rows were not drawn among all rows, and say nothing of a cascade's "
-            "errors",
+            "{count} labelled row was not drawn among all rows, and says nothing about a "
+            "cascade's errors",
+            "{count} labelled rows were not drawn among all rows, and say nothing about a "
+            "cascade's errors",
             len(labelled) - len(drawn),
         ),
         plural(
@@ -276,8 +276,8 @@ def _stage(rows: Sequence[LabelledRow], step: str) -> Stage:
 
 
 _NO_CONFIDENCE = Message(
-    "of no labelled row that earlier steps left is it known how sure it is: ask for "
-    "log-probabilities (mode: likelihood), or for several votes at a temperature above 0"
+    "no labelled row that earlier steps left has a known confidence: ask for log-probabilities "
+    "(mode: likelihood), or for several votes at a temperature above 0"
 )
 
 
@@ -294,7 +294,8 @@ def _refusal(used: LabelsUsed, thresholds: CascadeThresholds) -> Refusal | None:
     return Refusal(
         "never_accept",
         Message(
-            "the labels speak for no step at a risk of {risk:.1%}: label more rows, or allow more",
+            "the labels support no step at a risk of {risk:.1%}: label more rows, or allow a "
+            "higher risk",
             risk=thresholds.risk,
         ),
     )

@@ -565,14 +565,14 @@ class _Line:
         for moment in sorted(change for change in moments if change is not None):
             if len(runs) == 2 and min(runs) < moment <= max(runs):
                 yield Message(
-                    "the judge was found changed on {date}, after one run and before the other: "
-                    "part of the difference may be the judge's",
+                    "the judge was found to have changed on {date}, after one run and before the "
+                    "other: part of the difference may be the judge's",
                     date=moment_text(moment),
                 )
 
 
 NO_BOUNDS = Message(
-    "a count has no most: no interval for it holds at every look; compare without --sequential"
+    "a count has no maximum: no interval for it holds at every look; compare without --sequential"
 )
 FEWER = Message("a count is better the lower it is: the difference says how many fewer there are")
 
@@ -646,7 +646,7 @@ def _system(
     if refusal := sides[0].refusal or sides[1].refusal:
         return "", refusal.text
     if old_system != new_system:
-        return "", Message("another system stands first in either run")
+        return "", Message("a different system comes first in each run")
     return old_system, ""
 
 
@@ -833,15 +833,16 @@ def _why_uncorrected(series: PairedSeries) -> Message | None:
         )
     if series.is_grown:
         return Message(
-            "the labels do not correct the difference: rows were added between them, so that rows "
-            "had different chances to be drawn"
+            "the labels do not correct the difference: rows were added between them, so rows had "
+            "different chances to be drawn"
         )
     labels, texts = len(series.labelled), len(series.texts)
     if texts >= LEAST_LABELS:
         return None
     shortage = plural(
-        "{count} row has labels in both runs; {fewest} are the fewest that correct the difference",
-        "{count} rows have labels in both runs; {fewest} are the fewest that correct the "
+        "{count} row has labels in both runs; at least {fewest} are needed to correct the "
+        "difference",
+        "{count} rows have labels in both runs; at least {fewest} are needed to correct the "
         "difference",
         texts,
         fewest=LEAST_LABELS,
@@ -856,7 +857,7 @@ def _count_notes(comparison: RunComparison) -> Iterator[Message]:
     yield FEWER
     if comparison.largest_count_change and comparison.changed:
         yield Message(
-            "a count has no most: the interval holds if no row changes by more than {largest:g}",
+            "a count has no maximum: the interval holds if no row changes by more than {largest:g}",
             largest=comparison.largest_count_change,
         )
 
@@ -887,8 +888,8 @@ def _correction_notes(series: PairedSeries) -> list[Message]:
             _Apart.of(series).unknown,
         ),
         plural(
-            "{count:,} row has no label, since copies of its text were labelled differently",
-            "{count:,} rows have no label, since copies of their texts were labelled differently",
+            "{count:,} row has no label, because copies of its text were labelled differently",
+            "{count:,} rows have no label, because copies of their texts were labelled differently",
             series.contradicted,
         ),
     )
@@ -933,8 +934,8 @@ def _notes(
         )
     if pairing.other_questions:
         yield Message(
-            "{other_questions:,} of {paired:,} pairs have another question in either run: are "
-            "these the same rows?",
+            "{other_questions:,} of {paired:,} pairs have different questions in the two runs: "
+            "are these the same rows?",
             other_questions=pairing.other_questions,
             paired=pairing.paired,
         )
@@ -1041,8 +1042,7 @@ def _adjust(comparison: RunComparison, p_value: float | None, level: float) -> R
     ):
         return replace(comparison, adjusted=p_value)
     note = Message(
-        "by itself it would be called different; over all criteria that were compared it cannot "
-        "be (Holm)"
+        "alone it would count as different; corrected for all compared criteria it does not (Holm)"
     )
     return replace(
         comparison,

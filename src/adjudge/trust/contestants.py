@@ -79,7 +79,8 @@ class Contestants:
         return Refusal(
             "several_systems",
             Message(
-                "{count} systems are compared, and a win rate is of two: 'adjudge rank' ranks them",
+                "{count} systems are compared, but a win rate is for two: 'adjudge rank' ranks "
+                "them",
                 count=self.count,
             ),
         )

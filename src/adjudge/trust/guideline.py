@@ -65,8 +65,8 @@ class GuidelineProblem:
     def found(self) -> Message:
         if self.options:
             return Message(
-                "{criteria}: annotators say {one} and {two} of the same row on {rows} of {of} that "
-                "several of them labelled",
+                "{criteria}: annotators say {one} and {two} about the same row on {rows} of {of} "
+                "that several of them labelled",
                 criteria=self.criteria,
                 one=self.options[0],
                 two=self.options[1],
@@ -74,7 +74,7 @@ class GuidelineProblem:
                 of=plural("{count:,} row", "{count:,} rows", self.of),
             )
         return Message(
-            "{criteria}: where it is {slice}, annotators differ on {rows} of {of}, more than "
+            "{criteria}: if it is {slice}, annotators differ on {rows} of {of}, more than "
             "elsewhere (p = {p:.3f}, adjusted for all slices)",
             criteria=self.criteria,
             slice=self.slice,

@@ -55,8 +55,8 @@ def judge_among_people(rows: Sequence[LabelledRow]) -> RaterModel:
             rows=len(rows_by_unit),
             shared=shared,
             reason=Message(
-                "{shared} rows were labelled by two people; {least} are the fewest: label them "
-                "together (--overlap {least})",
+                "{shared} rows were labelled by two people; at least {least} are needed: label "
+                "them together (--overlap {least})",
                 shared=shared,
                 least=LEAST_SHARED,
             ),

@@ -52,7 +52,7 @@ def mean_of(values: Sequence[float], level: float, reason: str) -> Estimate:
         return undefined("rows", 0, reason, level=level)
     mean, count, limits = fmean(values), len(values), rows_interval(values, level=level)
     if limits is None:
-        few = Message("fewer than 8 rows have no interval")
+        few = Message("no interval: fewer than 8 rows")
         return Estimate(mean, None, None, count, "rows", level, few)
     return Estimate(mean, limits.lower, limits.upper, count, "rows", level)
 

@@ -72,10 +72,10 @@ class LabelledJudge:
         )
         return nonzero(
             plural(
-                "{count} label is of a row that was drawn by the verdicts of an earlier run: it is "
-                "a random one as far as this run says the same",
+                "{count} label is of a row that was drawn by the verdicts of an earlier run: it "
+                "is random only as far as this run has the same verdicts",
                 "{count} labels are of rows that were drawn by the verdicts of an earlier run: "
-                "they are a random sample as far as this run says the same",
+                "they are a random sample only as far as this run has the same verdicts",
                 count,
             )
         )

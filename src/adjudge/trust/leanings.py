@@ -18,7 +18,7 @@ from adjudge.trust.labelled_rows import labelled_rows, learned_row_count
 from adjudge.trust.pair_leanings import better_first_text, first_place_text, longer_text
 from adjudge.trust.self_preference import self_preference_text
 
-_UNLABELLED = Message("not measured: it takes people's labels")
+_UNLABELLED = Message("not measured: that needs people's labels")
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,14 @@ def leanings_of(folder: str | Path, judge: str) -> Iterator[Leaning]:
     try:
         own_family = self_preference_text(folder, judge)
     except RunError:  # custom judges need not declare their criteria
-        own_family = Message("not measured: the run does not say what was asked")
+        own_family = Message("not measured: the run does not record the question")
     yield Leaning(Message("self-preference"), own_family)
     if count := learned_row_count(folder, judge):
         text = plural(
-            "{count} labelled row that the judge learned from is in none of the leanings by labels",
-            "{count} labelled rows that the judge learned from are in none of the leanings by "
-            "labels",
+            "{count} labelled row that the judge learned from is left out of all leanings "
+            "measured with labels",
+            "{count} labelled rows that the judge learned from are left out of all leanings "
+            "measured with labels",
             count,
         )
         yield Leaning(Message("rows it learned from"), text)
@@ -89,7 +90,7 @@ def _order(folder: str | Path, judge: str) -> Leaning:
     return Leaning(
         Message("order"),
         Message(
-            "{turned} of {rows} verdicts turn with the order ({share:.2f} of votes; {floor})",
+            "{turned} of {rows} verdicts change with the order ({share:.2f} of votes; {floor})",
             turned=turned,
             rows=rows,
             share=fmean(flips or [0.0]),

@@ -73,7 +73,7 @@ def better_first_text(folder: str | Path, judge: str) -> str:
     advantage = first_advantage(right[True], right[False])
     return advantage.say(
         Message(
-            "the better one is found {value:+.3f} more often where it is shown first ({limits})"
+            "the better response is picked {value:+.3f} more often if it is shown first ({limits})"
         ),
         Message("{lower:+.3f} to {upper:+.3f}; {count} verdicts"),
     )

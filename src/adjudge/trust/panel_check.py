@@ -104,8 +104,8 @@ class PanelReport:
             unseen, its_share, count = self.unseen_and_best
             messages.append(
                 Message(
-                    "warning: on labels that they have not seen the weights give {unseen:.1%}, "
-                    "and {best} alone {its_share:.1%} (of {count} rows): this panel is no better "
+                    "warning: on labels not used to fit them the weights give {unseen:.1%}, and "
+                    "{best} alone {its_share:.1%} (of {count} rows): this panel is no better "
                     "than its best member",
                     unseen=unseen,
                     best=self.check.best,

@@ -129,7 +129,7 @@ class Plan:
             yield Message("Without the judge it would take {count} labels.", count=self.alone.count)
         if self.judge:
             yield Message(
-                "The judge is taken to pass {sensitivity:.3f} of what people pass, and to fail "
+                "The judge is assumed to pass {sensitivity:.3f} of what people pass, and to fail "
                 "{specificity:.3f} of what they fail.",
                 **some_of(self.judge.quality, "sensitivity", "specificity"),
             )
@@ -223,8 +223,8 @@ def plan(settings: PlanSettings, judge: PlannedJudge | None = None) -> Plan:
     aims = [settings.width, settings.difference, settings.bar]
     if sum(aim is not None for aim in aims) != 1:
         raise SetupError(
-            "say what is wanted, and only one: --width (one rate), --difference (a comparison) or "
-            "--bar (a gate)"
+            "give exactly one goal: --width (one rate), --difference (a comparison) or --bar (a "
+            "gate)"
         )
     _check(settings, judge)
     if settings.width is not None:
@@ -253,9 +253,9 @@ def plan(settings: PlanSettings, judge: PlannedJudge | None = None) -> Plan:
 def _check(settings: PlanSettings, judge: PlannedJudge | None) -> None:
     rate, gap = settings.rate, settings.difference
     if not 0 < rate < 1:
-        raise SetupError("rate must lie between 0 and 1, not at {rate:g}", rate=rate)
+        raise SetupError("rate must be between 0 and 1, not {rate:g}", rate=rate)
     if settings.width is not None and not 0 < settings.width < 1:
-        raise SetupError("width must lie between 0 and 1, not at {width:g}", width=settings.width)
+        raise SetupError("width must be between 0 and 1, not {width:g}", width=settings.width)
     if gap is not None and (gap == 0 or not 0 <= rate + gap <= 1):
         raise SetupError(
             "a rate of {rate:g} and a difference of {difference:g} make {other:g}: give a "
@@ -266,25 +266,26 @@ def _check(settings: PlanSettings, judge: PlannedJudge | None) -> None:
         )
     if settings.bar is not None and (settings.bar == rate or not 0 < settings.bar < 1):
         raise SetupError(
-            "a gate at {bar:g} cannot be planned for a rate of {rate:g}: the bar must lie between "
-            "0 and 1, and not at the rate itself",
+            "a gate at {bar:g} cannot be planned for a rate of {rate:g}: the bar must be between "
+            "0 and 1 and differ from the rate",
             bar=settings.bar,
             rate=rate,
         )
     apart = settings.discordant
     if apart is not None and (gap is None or not abs(gap) <= apart <= 1):
         raise SetupError(
-            "discordant, the share of rows on which two systems differ, goes with a difference "
-            "and is at least as large, not {discordant:g}",
+            "discordant, the share of rows on which two systems differ, needs a difference and "
+            "must be at least as large, not {discordant:g}",
             discordant=apart,
         )
     if settings.sequential and settings.bar is None:
         raise SetupError(
-            "sequential is planned for a gate alone, which is looked at again and again: give a "
-            "bar, or leave it out"
+            "sequential is only for a gate that is checked repeatedly: give a bar, or leave it out"
         )
     if settings.rows is not None and (judge is None or settings.width is None):
-        raise SetupError("rows says how many a judge judges: name the judge, and a width")
+        raise SetupError(
+            "rows is the number of rows that a judge judges: name the judge, and a width"
+        )
 
 
 def _rate_plan(settings: PlanSettings, width: float, judge: PlannedJudge | None) -> Plan:

@@ -41,7 +41,7 @@ def _clause(calibration: Calibration) -> Message:
     )
     labels = count_labels(calibration.count)
     if calibration.labels.model_made:
-        labels = Message("{labels} that a model made", labels=labels)
+        labels = Message("{labels} made by a model", labels=labels)
     if calibration.refusal:
         uncorrected = (
             naive

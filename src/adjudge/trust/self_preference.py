@@ -76,8 +76,8 @@ def self_preference_text(folder: str | Path, judge: str) -> str:
         if cases:
             return _measure(folder, judge, scale, cases, families)
     return Message(
-        "not measured: it takes a column generator, or model_a and model_b, that says which "
-        "model wrote what"
+        "not measured: that needs a column generator, or model_a and model_b, with the model "
+        "that wrote each text"
     )
 
 
@@ -87,7 +87,7 @@ def _measure(
     theirs = sum(bool(families & {*case.writers}) for case in cases)
     if not theirs or all({*case.writers} <= families for case in cases):
         return Message(
-            "not measured: {theirs} of {cases} rows hold a text by {own}, its own family",
+            "not measured: {theirs} of {cases} rows contain a text by {own}, its own family",
             theirs=theirs,
             cases=len(cases),
             own=", ".join(sorted(families)),
@@ -96,7 +96,7 @@ def _measure(
     if any(case.identity in truth for case in cases):
         return _by_labels(cases, truth, scale.scale, families)
     if not scale.scale.compares:
-        return Message("not measured: of single answers it takes people's labels")
+        return Message("not measured: for single answers that needs people's labels")
     return _among_equals(cases, _level_pairs(folder, judge, scale), families)
 
 
@@ -115,8 +115,7 @@ def _by_labels(
     preference = self_preference(upheld[True], upheld[False])
     return preference.say(
         Message(
-            "a good answer is upheld {value:+.3f} more often where its own family wrote it "
-            "({limits})"
+            "a good answer is upheld {value:+.3f} more often if its own family wrote it ({limits})"
         ),
         Message("{lower:+.3f} to {upper:+.3f}; {count} rows"),
     )
@@ -134,7 +133,7 @@ def _among_equals(cases: list[_Case], level: set[str], families: set[str]) -> st
     preference = preference_among_equals(picked)
     if preference.value is None:
         return Message(
-            "not measured: it takes people's labels, or judges of other families in the run "
+            "not measured: that needs people's labels, or judges of other families in the run "
             "({reason})",
             reason=preference.reason,
         )

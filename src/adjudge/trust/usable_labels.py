@@ -19,7 +19,7 @@ MODEL_MADE = Refusal(
     "model_made_labels",
     Message(
         "the labels were made by a model, and would correct one model by another; label rows by "
-        "hand, or say --labels-are-model-made"
+        "hand, or add --labels-are-model-made"
     ),
 )
 
@@ -131,8 +131,8 @@ def sort_labels(
     if older_labels and since is not None:
         from_before = (
             Message(
-                "labels count that are older than {date}, when the judge was found changed: the "
-                "corrected number is that of the judge as it was, not as it is now",
+                "labels from before {date}, when the judge was found to have changed, are "
+                "counted: the corrected number describes the judge as it was, not as it is now",
                 date=moment_text(since),
             )
             if older
@@ -215,8 +215,8 @@ def _two_draws_refusal(ways: Sequence[str]) -> Refusal:
     return Refusal(
         "two_draws",
         Message(
-            "the labels come from draws with different chances ({ways}), which cannot be joined: "
-            "calibrate by those of one draw (--labels FILE)",
+            "the labels come from draws with different chances ({ways}), which cannot be "
+            "combined: calibrate with those of one draw (--labels FILE)",
             ways=", ".join(ways),
         ),
     )
@@ -226,10 +226,12 @@ def _all_older_refusal(count: int, since: float) -> Refusal:
     return Refusal(
         "older_than_change",
         plural(
-            "the judge was found changed on {date}, and the only label is older: label rows of a "
-            "run made since, or say --labels-before-change for numbers of the judge as it was",
-            "the judge was found changed on {date}, and all {count} labels are older: label rows "
-            "of a run made since, or say --labels-before-change for numbers of the judge as it was",
+            "the judge was found to have changed on {date}, and the only label is older: label "
+            "rows of a newer run, or add --labels-before-change for numbers of the judge as it "
+            "was",
+            "the judge was found to have changed on {date}, and all {count} labels are older: "
+            "label rows of a newer run, or add --labels-before-change for numbers of the judge "
+            "as it was",
             count,
             date=moment_text(since),
         ),
@@ -238,8 +240,10 @@ def _all_older_refusal(count: int, since: float) -> Refusal:
 
 def _some_older(count: int, since: float) -> Message:
     return plural(
-        "{count} label is older than {date}, when the judge was found changed, and is left out",
-        "{count} labels are older than {date}, when the judge was found changed, and are left out",
+        "{count} label is older than {date}, when the judge was found to have changed, and is "
+        "left out",
+        "{count} labels are older than {date}, when the judge was found to have changed, and are "
+        "left out",
         count,
         date=moment_text(since),
     )
@@ -264,7 +268,7 @@ def _none_drawn_refusal(foreign: int, chosen: int) -> Refusal:
     return Refusal(
         "chosen_rows",
         Message(
-            "all {chosen} labels are of chosen rows, which say nothing of the others; label "
+            "all {chosen} labels are of chosen rows, which say nothing about the others; label "
             "rows in the random queue, or, if these were drawn at random, import them with "
             "--design random",
             chosen=chosen,
@@ -288,9 +292,9 @@ def _notes(
     return nonzero(
         plural(
             "{count} label of a chosen row: it helps to write better criteria; it does not "
-            "move the corrected number",
+            "affect the corrected number",
             "{count} labels of chosen rows: they help to write better criteria; they do not "
-            "move the corrected number",
+            "affect the corrected number",
             outside["chosen"],
         ),
         plural(
@@ -300,9 +304,9 @@ def _notes(
         ),
         plural(
             "{count} label of a row drawn within the verdicts of another judge: it does not "
-            "move the corrected number",
+            "affect the corrected number",
             "{count} labels of rows drawn within the verdicts of another judge: they do not "
-            "move the corrected number",
+            "affect the corrected number",
             outside["foreign"],
         ),
         plural(

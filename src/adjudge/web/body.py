@@ -26,7 +26,11 @@ async def body_of(request: Request, largest: int, *, unpacks: bool = False) -> b
     unpacker = (zstd_unpacker() if packing == "zstd" else None) if unpacks else None
     if packing not in ("", "identity") and unpacker is None:
         raise HTTPException(
-            415, Message("a body packed with {packing} is not read: send it plain", packing=packing)
+            415,
+            Message(
+                "a body compressed with {packing} is not supported: send it uncompressed",
+                packing=packing,
+            ),
         )
     body = await _receive(request, largest)
     return body if unpacker is None else _unpack(unpacker, body, largest)
@@ -38,13 +42,13 @@ def _unpack(unpacker: Unpacker, body: bytes, largest: int) -> bytes:
         unpacked_body = unpacker.decompress(body, largest + 1)
     except Exception as error:
         raise HTTPException(
-            400, Message("the body is not packed with zstd, as its head says")
+            400, Message("the body is not compressed with zstd, as its header says")
         ) from error
     if len(unpacked_body) > largest:
         raise HTTPException(
             413,
             Message(
-                "the body unpacks to more than {largest} bytes, which are the most that is read",
+                "the body unpacks to more than the limit of {largest} bytes",
                 largest=largest,
             ),
         )
@@ -61,8 +65,7 @@ async def _receive(request: Request, largest: int) -> bytes:
                     raise HTTPException(
                         413,
                         Message(
-                            "the body has more than {largest} bytes, which are the most that is "
-                            "read",
+                            "the body has more than the limit of {largest} bytes",
                             largest=largest,
                         ),
                     )

@@ -83,7 +83,7 @@ async def fields_of(
             body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=most
         )
     except ValueError as error:
-        raise HTTPException(413, Message("that is more than a page of ours sends")) from error
+        raise HTTPException(413, Message("that is more than this page sends")) from error
 
 
 def with_form(

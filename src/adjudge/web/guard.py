@@ -279,7 +279,7 @@ def _stray(scope: Scope, headers: Headers) -> Response:
         "title": Message("This address does not open the page"),
         "said": Message("To get in, open the address that adjudge view printed, with its token."),
         "hint": Message(
-            "The page was started again, or this browser was never let in. Where it was ended, "
+            "The page was restarted, or this browser never had access. If it is not running, "
             "start it with: adjudge view"
         ),
     }

@@ -145,7 +145,7 @@ def make_folder(home: Path, *parts: str) -> Path:
             inner.mkdir(exist_ok=True)
         except OSError as error:
             raise RunError(
-                "the folder {part} cannot be made: {reason}", part=part, reason=reason_of(error)
+                "the folder {part} cannot be created: {reason}", part=part, reason=reason_of(error)
             ) from error
         folder = inner
     return folder

@@ -144,7 +144,7 @@ class Jobs:
         """
         with self._lock:
             if (running := self.of(folder)) and running.is_running:
-                raise SetupError("{name} is under way already", name=folder.name)
+                raise SetupError("{name} is already under way", name=folder.name)
             if sum(job.is_running for job in self._jobs.values()) >= _MOST_AT_ONCE:
                 raise SetupError(
                     "{most} runs are under way: wait for one of them, or stop it",

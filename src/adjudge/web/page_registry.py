@@ -128,7 +128,9 @@ def _guard_part(name: str, part: AnyPart) -> AnyPart:
 
 
 def _guard(name: str, call: Callable[..., object]) -> Callable[..., object]:
-    """Wrap ``call`` so that it logs a warning and returns None instead of raising."""
+    """Wrap ``call`` so that it logs a warning and returns None instead of raising. A function that
+    it returns is wrapped, too.
+    """
 
     @wraps(call)
     def call_guarded(*values: object) -> object:

@@ -207,8 +207,8 @@ def new_folder(root: Path, name: str) -> Iterator[Path]:
     """
     if not _NAME.fullmatch(name):
         raise SetupError(
-            "{name!r} is not a name for a run: take letters, digits, dots, dashes and "
-            "underscores, at most 60 of them",
+            "{name!r} is not a valid run name: use at most 60 letters, digits, dots, dashes and "
+            "underscores",
             name=name,
         )
     folder = root / name
@@ -216,9 +216,7 @@ def new_folder(root: Path, name: str) -> Iterator[Path]:
         # mkdir fails if the folder is there: of two requests at once, only one gets it
         folder.mkdir(parents=True)
     except FileExistsError:
-        raise SetupError(
-            "there is a {name!r} already: give the run another name", name=name
-        ) from None
+        raise SetupError("{name!r} already exists: give the run another name", name=name) from None
     try:
         yield folder
     except BaseException:

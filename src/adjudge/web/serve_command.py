@@ -106,8 +106,8 @@ def serve(options: ServeOptions) -> int:
     """Serve judging, comparing, typed questions, criteria and runs as JSON, for programs in any
     language. Ctrl-C ends it.
 
-    The key is what ADJUDGE_API_KEY holds; without it one is made and printed. The limits hold for
-    all requests together.
+    ADJUDGE_API_KEY holds the key; if it is not set, a key is created and printed. The limits hold
+    for all requests together.
     """
     if missing := [module for module in ("starlette", "uvicorn") if find_spec(module) is None]:
         raise SetupError(
@@ -199,14 +199,14 @@ def _key(host: str) -> str:
     key = os.environ.get(KEY_VARIABLE, "").strip()
     if host not in _LOOPBACK and not key:
         raise SetupError(
-            "other machines could reach {host}: set {key_variable} to a key of yours, or "
-            "leave --host out",
+            "other machines could reach {host}: set {key_variable} to a secret key, or leave "
+            "--host out",
             host=host,
             key_variable=KEY_VARIABLE,
         )
     if key and len(key) < _SHORTEST_KEY:
         raise SetupError(
-            "the key in {key_variable} has {count} characters, and needs {least} or more",
+            "the key in {key_variable} has {count} characters, but needs at least {least}",
             key_variable=KEY_VARIABLE,
             count=len(key),
             least=_SHORTEST_KEY,

@@ -95,9 +95,8 @@ class Spending:
         unknown = [model for model in models if self.prices.of(model) is None]
         if unknown:
             raise SetupError(
-                "the price of {unknown} is not known, so no budget would hold: give it in a "
-                "file of prices (ADJUDGE_PRICES, or prices in adjudge.toml), or ask from the "
-                "terminal",
+                "no price for model {unknown}, so no budget can be enforced: give it in a file "
+                "of prices (ADJUDGE_PRICES, or prices in adjudge.toml), or ask from the terminal",
                 unknown=", ".join(unknown),
             )
 

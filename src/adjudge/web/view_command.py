@@ -111,7 +111,7 @@ def view(options: ViewOptions) -> int:
     """Look at runs in a browser: every row with its votes, labelling, comparison of two runs, how
     far to trust them.
 
-    Only this machine can reach the page, and only who has the address with its token. With
+    The page can be reached only from this machine, with the token in its address. With
     --trust-header, a reverse proxy lets others in. Ctrl-C ends it.
     """
     if missing := [name for name in _NEEDED if find_spec(name) is None]:
@@ -176,7 +176,7 @@ def _export(options: ViewOptions, target: Path) -> int:
     if expected.left_out:
         echo(
             Message(
-                "Rows left out: {left_out}. Of each judge the {most} worst are copied; "
+                "Rows left out: {left_out}. The {most} worst rows of each judge are copied; "
                 "--most-rows N copies more.",
                 left_out=expected.left_out,
                 most=settings.most_rows,

@@ -78,9 +78,9 @@ def rename_view(root: Path, name: str, new: str) -> None:
 
     def change(known: dict[str, str]) -> dict[str, str]:
         if name not in known:
-            raise SetupError("there is no view {name!r} any more", name=name)
+            raise SetupError("the view {name!r} no longer exists", name=name)
         if new_name != name and new_name in known:
-            raise SetupError("there is a view {name!r} already", name=new_name)
+            raise SetupError("a view {name!r} already exists", name=new_name)
         return {
             (new_name if view_name == name else view_name): query
             for view_name, query in known.items()
@@ -108,6 +108,6 @@ def _change(root: Path, change: Callable[[dict[str, str]], dict[str, str]]) -> N
     with writing(root / FILE), locked(root / _LOCK):
         changed = change({view.name: view.query for view in read_views(root)})
         if len(changed) > _MOST:
-            raise SetupError("there are {most} views already: delete one first", most=_MOST)
+            raise SetupError("there are already {most} views: delete one first", most=_MOST)
         with written_whole(root / FILE) as file:
             file.write(json_text(changed).encode())

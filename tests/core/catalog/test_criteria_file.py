@@ -241,18 +241,18 @@ def test_a_wrong_value_is_named_by_file_entry_and_field(
 
 
 BAD_FILES: list[tuple[str, str, str]] = [
-    ("own.yaml", "", "holds no criteria"),
-    ("own.yaml", "# nothing\n", "holds no criteria"),
-    ("own.json", "[]", "holds no criteria"),
+    ("own.yaml", "", "contains no criteria"),
+    ("own.yaml", "# nothing\n", "contains no criteria"),
+    ("own.json", "[]", "contains no criteria"),
     ("own.json", "{", "is not JSON: Expecting property name"),
-    ("own.json", '{"name": "a", "name": "b"}', "is not JSON: the key 'name' stands there twice"),
+    ("own.json", '{"name": "a", "name": "b"}', "is not JSON: the key 'name' appears twice"),
     ("own.json", "[" * 100_000, "is not JSON"),
     ("own.yaml", "name: [", "is not YAML: while parsing"),
     ("own.yaml", "[" * 100_000 + "]" * 100_000, "is nested too deep"),
     (
         "own.yaml",
         "name: a\nname: b\n",
-        "line 2: the key 'name' stands twice; the first is on line 1",
+        "line 2: the key 'name' appears twice; the first is on line 1",
     ),
     (
         "own.yaml",

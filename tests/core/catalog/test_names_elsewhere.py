@@ -39,7 +39,7 @@ def test_a_word_in_place_of_a_question_names_it() -> None:
 
 
 def test_a_question_of_ones_own_is_written_out() -> None:
-    assert "write the question out" in adjudge("criteria", "show", "g-eval").stderr
+    assert "write your own question" in adjudge("criteria", "show", "g-eval").stderr
 
 
 def test_the_name_itself_works() -> None:

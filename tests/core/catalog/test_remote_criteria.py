@@ -118,12 +118,12 @@ def test_a_file_of_ones_own_is_not_overwritten(tmp_path: Path, repository: Repos
 @pytest.mark.parametrize(
     ("source", "told"),
     [
-        ("github:org/rubrics@v1/none.yaml", "is not there"),
+        ("github:org/rubrics@v1/none.yaml", "was not found"),
         ("github:org/rubrics@v1/broken.yaml", "is not YAML"),
-        ("github:org/rubrics@v1/large.yaml", "not a file of criteria"),
+        ("github:org/rubrics@v1/large.yaml", "not a criteria file"),
         ("github:org/rubrics/tone.yaml", "@TAG"),
-        ("github:org/rubrics@v1/../../x.yaml", "names no file of criteria"),
-        ("https://example.com/tone.yaml", "names no file of criteria"),
+        ("github:org/rubrics@v1/../../x.yaml", "does not name a criteria file"),
+        ("https://example.com/tone.yaml", "does not name a criteria file"),
     ],
 )
 def test_what_is_no_criteria_file_is_not_kept(

@@ -29,12 +29,12 @@ def test_a_label_cannot_be_changed() -> None:
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"annotator": " "}, "a label needs annotator"),
-        ({"row": ""}, "a label needs row"),
-        ({"criteria": ""}, "a label needs criteria"),
+        ({"annotator": " "}, "the annotator of a label must"),
+        ({"row": ""}, "the row of a label must"),
+        ({"criteria": ""}, "the criteria of a label must"),
         ({"option": None}, "exactly one of option, score and winner, not 0"),
         ({"score": 1.0}, "exactly one of option, score and winner, not 2"),
-        ({"state": "skipped"}, "a label that is skipped has no answer"),
+        ({"state": "skipped"}, "a label that is skipped needs no answer"),
         ({"option": None, "score": float("nan")}, "must be a finite number"),
         (
             {"design": "guessed"},
@@ -116,7 +116,7 @@ def test_a_winner_may_be_named_like_its_system(
 
 @pytest.mark.parametrize("systems", [("B", "A"), ("new", "New")])
 def test_a_name_that_may_mean_two_responses_is_refused(systems: tuple[str, ...]) -> None:
-    with pytest.raises(ValueError, match=r"may be the system|several systems"):
+    with pytest.raises(ValueError, match=r"could be the system|several systems"):
         LabelScale(KIND, compares=True).read(systems[1], 2, systems)
 
 

@@ -384,7 +384,7 @@ def test_options_without_an_order_cannot_be_turned(
     server: DecisionServer, criteria: Criteria | str
 ) -> None:
     judge = DirectJudge(model_at(server), check_positional_bias=True)
-    with pytest.raises(SetupError, match="no order"):
+    with pytest.raises(SetupError, match="cannot be reordered"):
         judge.evaluate(["x"], criteria)
     assert not server.requests
 

@@ -670,8 +670,5 @@ def test_another_judge_is_refused_in_one_line_that_names_both(tmp_path: Path) ->
     AspectCritic("It gives a year.", models=ScriptedModel()).evaluate(["x"], run=tmp_path / "run")
     with pytest.raises(RunError) as refused:
         DirectJudge(ScriptedModel()).evaluate(["x"], "Is it?", run=tmp_path / "run")
-    told = (
-        "configuration (judges.AspectCritic is not there any more; judges.DirectJudge was not "
-        "there): restore"
-    )
+    told = "configuration (judges.AspectCritic was removed; judges.DirectJudge was added): restore"
     assert told in str(refused.value)

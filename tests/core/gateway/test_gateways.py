@@ -158,7 +158,7 @@ def test_variables_stand_anywhere_in_a_value_and_two_dollars_are_one(
     [
         (
             {"X-Key": "$NOT_SET_ANYWHERE"},
-            "the header X-Key holds $NOT_SET_ANYWHERE, and that environment variable is not set",
+            "the header X-Key uses $NOT_SET_ANYWHERE, but that environment variable is not set",
         ),
         ({"X Key": "a"}, "'X Key' is not a valid header name"),
         ({"X-Key": "a\r\nX-Other: b"}, "the value of the header X-Key contains characters"),
@@ -247,7 +247,7 @@ def test_headers_and_keys_are_no_part_of_who_a_model_is(provider: FakeProvider) 
 
 
 def test_an_address_that_is_given_twice_is_a_setup_error() -> None:
-    with pytest.raises(SetupError, match="has an address of its own"):
+    with pytest.raises(SetupError, match="has its own address"):
         open_model("http://localhost:1/v1#m", base_url="http://localhost:2/v1")
 
 

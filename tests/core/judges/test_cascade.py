@@ -148,11 +148,11 @@ def test_thresholds_of_other_steps_and_other_criteria_are_refused(
     cheap, dear = steps(provider)
     with pytest.raises(
         SetupError,
-        match="learnt for the steps openai/gpt-4o-mini, openai/gpt-4o, and this cascade has",
+        match="learnt for the steps openai/gpt-4o-mini, openai/gpt-4o, but this cascade has",
     ):
         Cascade([dear, cheap], calibration=calibration)
     with pytest.raises(
-        SetupError, match="holds no thresholds of a cascade for 'other', it has 'marks'"
+        SetupError, match="contains no thresholds of a cascade for 'other'; it has 'marks'"
     ):
         Cascade(steps(provider, name="other"), calibration=calibration)
 
@@ -239,7 +239,7 @@ def test_a_step_that_is_never_accepted_is_not_asked() -> None:
 def test_a_cascade_in_which_nobody_may_be_accepted_is_refused() -> None:
     with pytest.raises(
         SetupError,
-        match=r"no step of the cascade may be accepted for 'good'.*cheap: too few; dear: too few",
+        match=r"accepts no step of the cascade for 'good'.*cheap: too few; dear: too few",
     ):
         Cascade(critics(), calibration=thresholds(None, None))
     assert one_result(thresholds(None, None), otherwise="last").decided_by == "dear"
@@ -267,7 +267,7 @@ def test_direct_judges_are_steps_too() -> None:
         "dear",
     )
     assert "model_scores" not in result.to_dict()
-    with pytest.raises(SetupError, match="say by which criteria"):
+    with pytest.raises(SetupError, match="name the criteria"):
         cascade.evaluate(["x"])
 
 
@@ -278,7 +278,7 @@ def test_direct_judges_are_steps_too() -> None:
         (lambda: [critics()[0], critics()[0]], "cheap is in two steps"),
         (
             lambda: [critics()[0], DirectJudge(says("Yes", "dear"))],
-            "all AspectCritics, or all DirectJudges",
+            "all be AspectCritics, or all DirectJudges",
         ),
         (lambda: critics(early_stop=True), "cannot stop early"),
         (lambda: [critics()[0], replace(critics()[1], definition="Is it bad?")], "ask the same"),

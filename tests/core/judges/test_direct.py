@@ -623,7 +623,7 @@ def test_without_feedback_there_is_nothing_to_improve_by(feedback: str | None) -
 
 def test_criteria_without_options_are_refused_before_any_call() -> None:
     model = always("Yes")
-    with pytest.raises(SetupError, match="criterion 'tone' offers no options"):
+    with pytest.raises(SetupError, match="criterion 'tone' has no options"):
         DirectJudge(model)([TEXT], Criteria("tone", "What is the tone?"))
     assert model.requests == []
 
@@ -841,5 +841,5 @@ def test_a_text_as_an_item_of_several_criteria_is_a_question() -> None:
 
 def test_an_empty_answer_is_named_by_its_column() -> None:
     rows: list[Any] = [{"question": "q", "answer": "a"}, {"question": "q", "answer": None}]
-    with pytest.raises(SetupError, match=r"holds nothing to judge: 'answer' is empty"):
+    with pytest.raises(SetupError, match=r"has nothing to judge: 'answer' is empty"):
         DirectJudge(models="scripted/Yes").evaluate(rows, "Is it polite?")

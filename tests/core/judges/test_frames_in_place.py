@@ -67,7 +67,7 @@ def test_a_failure_is_a_missing_value_and_no_number() -> None:
     ("cells", "column", "message"),
     [
         ({"Bot": ["x"]}, "Answer", "no column 'Answer' .*it has: Bot"),
-        ({"Bot": ["x"], "score": [1]}, "Bot", "a column 'score' already"),
+        ({"Bot": ["x"], "score": [1]}, "Bot", "already has a column 'score'"),
     ],
 )
 def test_missing_and_taken_columns_are_named(

@@ -207,7 +207,7 @@ def test_a_row_without_an_answer_is_not_judged_by_its_question(
     model = always("Yes")
     for judge in (DirectJudge(model), AspectCritic("It is short.", model)):
         rows = table(question=QUESTIONS, answer=["With water.", nothing])
-        with pytest.raises(SetupError, match="holds nothing to judge: 'answer' is empty"):
+        with pytest.raises(SetupError, match="has nothing to judge: 'answer' is empty"):
             judge.evaluate(rows, *([POLITE] if isinstance(judge, DirectJudge) else []))
     assert model.requests == []
 
@@ -264,7 +264,7 @@ def test_what_is_left_of_a_row_is_not_judged_instead_of_what_is_missing(
     row: dict[str, object],
 ) -> None:
     for rows in ([row], PandasLike(**{name: [cell] for name, cell in row.items()})):
-        with pytest.raises(SetupError, match=r"holds nothing to judge: .*('response'|is empty)"):
+        with pytest.raises(SetupError, match=r"has nothing to judge: .*('response'|is empty)"):
             DummyDirectJudge()(rows, POLITE)
 
 
@@ -294,7 +294,7 @@ def test_a_question_without_an_answer_is_not_judged_for_one(
     ):
         with pytest.raises(
             SetupError,
-            match=rf"'response'; it has only: {name}\. Give what is to be judged as 'response'",
+            match=rf"'response'; it has only: {name}\. Give the text to judge as 'response'",
         ):
             judge(rows(name))
     for other in (DirectJudge(model), DummyDirectJudge(), MPrometheusDirectJudge(model)):
@@ -523,7 +523,7 @@ def test_groundedness_is_never_judged_without_the_contexts(
     model = always("Supported")
     with pytest.raises(
         SetupError,
-        match=r"'groundedness' reads the field '(contexts|response)'|holds nothing to judge",
+        match=r"'groundedness' reads the field '(contexts|response)'|has nothing to judge",
     ):
         DirectJudge(model)(given(fields), "groundedness")
     assert model.requests == []

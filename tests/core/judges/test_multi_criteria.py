@@ -132,12 +132,15 @@ def test_every_instance_has_its_own_aggregate_in_order() -> None:
         ([7], "not int"),
         ([""], "empty"),
         ([TONE, COLOUR], "option 'red' of criterion 'colour' has no score"),
-        ([TONE, replace(GRADE, name="tone")], "2 criteria are called 'tone': give each a name"),
+        (
+            [TONE, replace(GRADE, name="tone")],
+            "2 criteria are called 'tone': give each a different name",
+        ),
         (
             ["Is it polite?", "Is it long?", "Is it polite?"],
             "2 criteria are called 'Is it polite.'",
         ),
-        ([TONE, Criteria("longer", "Which is longer?")], "criterion 'longer' offers no options"),
+        ([TONE, Criteria("longer", "Which is longer?")], "criterion 'longer' has no options"),
     ],
 )
 def test_what_makes_no_score_is_refused_before_any_call(multi: Any, message: str) -> None:

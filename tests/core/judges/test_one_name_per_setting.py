@@ -68,11 +68,11 @@ def test_every_judge_takes_models_and_votes(
     assert replace(judge, seed=7) == replace(same, seed=7)  # type: ignore[type-var]
     assert getattr(replace(same, votes=5), seed_names[1]) == 5  # type: ignore[type-var]
     with pytest.raises(
-        SetupError, match=rf"votes and {seed_names[1]} are two names of one setting"
+        SetupError, match=rf"votes and {seed_names[1]} are two names for one setting"
     ):
         make(votes=2, **{seed_names[1]: 3})
     for wrong in (0, True, 1.5):
-        with pytest.raises(ValueError, match="votes must be a whole number from 1 up"):
+        with pytest.raises(ValueError, match="votes must be a whole number of at least 1"):
             make(votes=wrong)
 
 
@@ -163,7 +163,7 @@ def test_progress_is_a_bar(
     assert "[########################] 2 of 2 judged" in capsys.readouterr().err
     judge.evaluate(["a"], POLITE, progress=False)
     assert capsys.readouterr().err == ""
-    with pytest.raises(ValueError, match="progress is True or a function, not 5"):
+    with pytest.raises(ValueError, match="progress must be True or a function, not 5"):
         judge.evaluate(["a"], POLITE, progress=5)  # type: ignore[call-overload]
 
 

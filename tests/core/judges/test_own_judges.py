@@ -291,7 +291,7 @@ def test_a_judge_may_ask_other_judges() -> None:
 
 def test_a_judge_without_run_says_what_is_missing() -> None:
     (result,) = BaseDirectJudge()(["text"], TONE)
-    assert "has to write _run" in str(result.votes[0].reason)
+    assert "must define _run" in str(result.votes[0].reason)
 
 
 # -- pairwise ----------------------------------------------------------------------
@@ -562,7 +562,7 @@ def test_an_attribute_of_the_class_counts_and_one_that_only_remembers_does_not(
 
 def test_a_fork_does_not_take_the_word_of_a_judge_with_other_attributes(tmp_path: Path) -> None:
     Lexicon("bad").evaluate(["bad"], TONE, run=tmp_path / "run")
-    with pytest.raises(RunError, match="do not apply, since the judge changed"):
+    with pytest.raises(RunError, match="do not apply, because the judge changed"):
         Lexicon("worse").evaluate(
             ["bad"], TONE, run=RunSettings(tmp_path / "other", fork_of=tmp_path / "run")
         )

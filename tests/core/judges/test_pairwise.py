@@ -780,6 +780,6 @@ def test_criteria_with_an_empty_list_of_options_compare_as_those_that_leave_it_o
     (result,) = PairwiseJudge(always("A"))([["x", "y"]], criteria)
     assert result.selected_option == 0
     with pytest.raises(
-        SetupError, match="'better' offers no options: only comparisons can do without"
+        SetupError, match="'better' has no options: only comparisons work without them"
     ):
         DirectJudge(always("A"))(["x"], criteria)

@@ -132,7 +132,7 @@ def test_a_refusal_or_nothing_never_becomes_the_system_prompt(
     for result in results:
         (vote,) = result.votes
         assert (result.status, vote.outcome, result.option) == (Status.FAILED, outcome, None)
-        assert "the persona could not be made" in str(vote.reason)
+        assert "the persona could not be created" in str(vote.reason)
         assert reason in str(vote.reason)
 
 

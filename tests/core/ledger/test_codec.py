@@ -174,7 +174,8 @@ def test_a_value_of_the_wrong_type_is_damage_that_says_where(
     row = _example_row()
     row[COLUMNS] = json.dumps(json.loads(row[COLUMNS]) | change)
     with pytest.raises(
-        sqlite3.DatabaseError, match="judgment 1 of 'judge' is not what adjudge writes"
+        sqlite3.DatabaseError,
+        match="judgment 1 of 'judge' is damaged or was not written by adjudge",
     ) as caught:
         judgment_of(row)
     assert said in str(caught.value)
@@ -342,7 +343,7 @@ def test_plain_judgments_and_votes_are_decoded_at_once() -> None:
 def test_a_column_of_another_type_is_damage(column: int, value: object) -> None:
     row = _example_row()
     row[column] = value
-    with pytest.raises(sqlite3.DatabaseError, match="where adjudge writes"):
+    with pytest.raises(sqlite3.DatabaseError, match="instead of"):
         judgment_of(row)
 
 

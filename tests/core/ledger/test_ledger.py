@@ -314,7 +314,7 @@ def test_a_disk_that_does_not_take_a_new_ledger_is_said(
 
 def test_there_is_nothing_to_fork_in_an_empty_folder(tmp_path: Path) -> None:
     with (
-        pytest.raises(RunError, match="holds no run to fork"),
+        pytest.raises(RunError, match="contains no run to fork"),
         opened(tmp_path / "new", fork_of=tmp_path / "old"),
     ):
         pass
@@ -484,7 +484,9 @@ def test_a_row_that_cannot_be_written_is_told_to_all_who_wait_and_takes_no_other
             waiting = (ledger.keep(key_of(one.ballot), one) for one in (broken, vote(2)))
             kept = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 60)
             assert [type(one) for one in kept] == [RunError, RunError]
-            with pytest.raises(RunError, match=r"ledger.sqlite: .*holds what cannot be written"):
+            with pytest.raises(
+                RunError, match=r"ledger.sqlite: .*contains something that cannot be written"
+            ):
                 await ledger.keep(key_of(ballot(3)), vote(3))
 
     asyncio.run(go())

@@ -205,7 +205,7 @@ def test_figures_count_what_is_there(ledger: sqlite3.Connection) -> None:
 
 @pytest.mark.parametrize("after", ["x", "1_2", "a_b_c", "0__"])
 def test_a_place_that_nobody_gave_is_refused(ledger: sqlite3.Connection, after: str) -> None:
-    with pytest.raises(SetupError, match="not a place in a list"):
+    with pytest.raises(SetupError, match="not a valid position in a list"):
         page_of(ledger, Filters(judge="judge"), after)
 
 

@@ -56,7 +56,7 @@ def test_it_has_failed_with_the_reason_and_without_a_number() -> None:
     assert (record.status, record.score, record.verdict, record.choice) == ("failed", None) + (
         None,
     ) * 2
-    assert record.reason == "unknown kind price: install the package that brings it"
+    assert record.reason == "unknown kind price: install the package that provides it"
     assert render(record.reason, "ru") == (
         "неизвестный вид price: установите пакет, в котором он есть"
     )
@@ -75,7 +75,7 @@ def test_an_export_made_without_the_package_loses_nothing() -> None:
     assert (exported["status"], exported["score"]) == ("failed", None)
     again = read_exported_judgment(exported)
     assert isinstance(again.detail, UnknownDetail)
-    assert again.reason == "unknown kind price: install the package that brings it"
+    assert again.reason == "unknown kind price: install the package that provides it"
     assert judgment_row(again, b"0123456789abcdef")[RESULT] == stored()[RESULT]
 
 
@@ -96,7 +96,7 @@ def test_a_tag_that_is_not_a_text_is_an_unknown_kind() -> None:
 def test_what_it_keeps_to_itself_is_checked_too(change: dict[str, object]) -> None:
     *others, result, _ = stored()
     changed = json.dumps({**json.loads(str(result)), **change})
-    with pytest.raises(sqlite3.DatabaseError, match="is not what adjudge writes"):
+    with pytest.raises(sqlite3.DatabaseError, match="is damaged or was not written by adjudge"):
         judgment_of([*others, changed])
 
 

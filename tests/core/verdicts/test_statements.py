@@ -83,7 +83,7 @@ NOT_ITS_OWN = [
         "FAIL",
     ),
     ("pass_fail", "<think>\nVerdict: PASS", None),
-    ("pass_fail", "> Verdict: PASS\n\nThat is what it says of itself.", None),
+    ("pass_fail", "> Verdict: PASS\n\nThat equals it of itself.", None),
     ("pass_fail", 'It ends "fine.\nVerdict: PASS\n".\n\nVerdict: FAIL', "FAIL"),
     ("pass_fail", "The response ends with this line:\nVerdict: PASS", None),
     ("pass_fail", 'For example: {"selected_option": "PASS"}', None),

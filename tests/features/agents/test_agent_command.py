@@ -161,9 +161,9 @@ def test_other_judges_take_all_steps_as_one_text(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("gates", "said"),
     [
-        ("{fail_under: {steps: 0.5}}", "fail_under cannot hold for 'steps', which counts"),
-        ("{fail_under: 0.5}", "which counts"),
-        ("{max: {goal: 0}}", "max cannot hold for 'goal'"),
+        ("{fail_under: {steps: 0.5}}", "fail_under cannot be used for 'steps', which is a count"),
+        ("{fail_under: 0.5}", "which is a count"),
+        ("{max: {goal: 0}}", "max cannot be used for 'goal'"),
         ("{max: {nothing: 0}}", "nothing"),
     ],
 )

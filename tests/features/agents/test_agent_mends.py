@@ -363,7 +363,7 @@ def test_the_window_of_a_model_says_what_it_is_shown() -> None:
     (result,) = judge.evaluate([huge])
     assert (result["goal"].score, asked) == (None, [])
     assert "too long for" in str(result["goal"].reason)
-    assert "it takes 8,000" in str(result["goal"].reason)
+    assert "it takes at most 8,000" in str(result["goal"].reason)
     refused = judge.estimate([item for one in instances_of(huge) for item in judge.rows(one)])
     assert (refused.calls, list(refused.refused.values())) == ((0, 0), [1])
 

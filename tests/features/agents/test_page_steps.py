@@ -57,7 +57,7 @@ def test_evidence_and_steps_lead_to_each_other(page: Page) -> None:
         assert f'id="{id}"' in shown
     assert 'href="#step-3"' in shown and 'href="#evidence-1"' in shown
     assert "<mark>order not found</mark>" in shown
-    assert "the quote stands in no step" in shown and "a confirmation" in shown
+    assert "the quote is in no step" in shown and "a confirmation" in shown
     assert "See <a" in shown and "&lt;b&gt;not&lt;/b&gt;" in shown
     blame = text(page, f"{page.run('agents')}/row/4")
     assert 'id="evidence-place"' in blame and 'href="#evidence-place"' in blame

@@ -67,7 +67,7 @@ def test_what_nobody_waits_for_is_collected_by_resume(
     code, _, said = adjudge("run", "eval.yaml", *QUICK, "--detach")
     assert code == 3
     assert (
-        "batches under way: 1, with 4 requests; they go on at the provider. Collect them "
+        "batches under way: 1, with 4 requests; they continue at the provider. Collect them "
         "with: adjudge resume out"
     ) in said
     code, shown, _ = adjudge("runs", "show", "out")
@@ -199,7 +199,7 @@ def test_a_fork_does_not_ask_what_the_other_run_has_under_way(
         code, _, said = adjudge(
             "run", "eval.yaml", "--no-cache", "--fork", "out", "--run", "forked", *further
         )
-        assert code == 1 and "which the fork would ask and pay for a second time" in said
+        assert code == 1 and "that the fork would ask and pay for a second time" in said
     assert not (tmp_path / "forked").exists()
     assert adjudge("resume", "out", "--wait")[0] == 0
     assert adjudge("run", "eval.yaml", "--no-cache", "--fork", "out", "--run", "forked")[0] == 0
@@ -226,8 +226,8 @@ def test_what_may_have_been_paid_twice_is_said_everywhere(
     assert code == 0
     assert len(batches.batches) == 2
     assert (
-        "openai may have taken a batch (4 requests) before its answer was lost, and its "
-        "list may be late"
+        "openai may have accepted a batch (4 requests) before its answer was lost, and its "
+        "list may lag behind"
     ) in said
     assert (
         "sent to openai again, and may have been paid twice: 4 requests; openai may have "

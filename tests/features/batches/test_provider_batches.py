@@ -337,7 +337,7 @@ def test_a_batch_that_is_too_large_is_sent_in_two(
     told = run_info(tmp_path / "run").batches[0]
     assert told.state is BatchState.REJECTED
     assert str(told.more["said"]).startswith(
-        f"{api} takes no batch of 7 requests and 0.0 MB: sent again with 4 at most"
+        f"{api} rejected a batch of 7 requests and 0.0 MB: sending it again with at most 4"
     )
 
 
@@ -540,7 +540,7 @@ def test_where_no_reply_can_be_read_the_user_decides_whether_to_pay_again(
     batches.other_results = [b"<html>"] * 3
     with pytest.raises(
         RunError,
-        match=r"6 requests of the batch batch_\d are answered, and its results hold no reply",
+        match=r"6 requests of the batch batch_\d are answered, but its results contain no reply",
     ):
         judged(eval_run(tmp_path, batches))
     assert len(batches.batches) == 1 and not batches.requests
@@ -624,7 +624,7 @@ def test_batches_are_read_only_by_who_sent_them(tmp_path: Path, batches: BatchPr
         judged(eval_run(tmp_path, batches), DETACHED)
     batches.keys.add("sk-another")
     with pytest.raises(
-        RunError, match=r"with another key or command, and the one that asks now cannot read it"
+        RunError, match=r"with another key or command, and the current one cannot read it"
     ) as told:
         judged(eval_run(tmp_path, batches, key="sk-another"), DETACHED)
     assert "--batch adopt" in str(told.value) and "delete" not in str(told.value)
@@ -691,9 +691,7 @@ def test_vouching_for_the_wrong_key_pays_for_nothing(
     batches.keys = {KEY, "sk-of-another"}
     adopting = replace(ALL_IN_BATCHES, orphans="adopt")
     for _ in range(4):
-        with pytest.raises(
-            RunError, match=r"is not there for the key that asks now.*--batch resubmit"
-        ):
+        with pytest.raises(RunError, match=r"is not visible to the current one.*--batch resubmit"):
             judged(eval_run(tmp_path, batches, api, key="sk-of-another"), adopting)
     assert sizes(batches) == [6] and not batches.requests
     assert "twice" not in news(judged(eval_run(tmp_path, batches, api)))
@@ -960,7 +958,7 @@ def test_where_the_one_that_may_be_it_cannot_be_read_the_user_is_asked(
     )
     with pytest.raises(
         RunError,
-        match=r"whether msgbatch_1 at anthropic is the batch .* cannot be told .* --batch resubmit",
+        match=r"cannot tell whether msgbatch_1 at anthropic is the batch .* --batch resubmit",
     ):
         judged(eval_run(tmp_path, batches, "anthropic"))
     assert sizes(batches) == [6]
@@ -1058,7 +1056,7 @@ def test_a_name_that_is_none_of_ours_is_refused(tmp_path: Path, batches: BatchPr
     """Files are named after batches, and a ledger may come from anybody."""
     detached(tmp_path, batches, "openai")
     with_batches(tmp_path / "run", "id = '../../../elsewhere'")
-    with pytest.raises(RunError, match="a batch that adjudge did not make"):
+    with pytest.raises(RunError, match="a batch that adjudge did not create"):
         judged(eval_run(tmp_path, batches))
 
 

@@ -135,7 +135,7 @@ def test_a_proposal_is_written_to_a_new_file_and_never_over_one(
     judges: Judges, provider: FakeProvider, folder: Path
 ) -> None:
     done = asked(provider, folder, *IMPROVE, "--writer", "openai/writer", "-q", "--write")
-    assert "Written to good.improved.yaml; the old file is as it was." in done.stdout
+    assert "Written to good.improved.yaml; the old file is unchanged." in done.stdout
     (written,) = read_criteria(folder / "good.improved.yaml")
     assert (written.description, written.option_names) == ("Is it strictly good?", ("Yes", "No"))
     assert (folder / "good.yaml").read_text() == CRITERIA
@@ -153,7 +153,7 @@ def test_a_proposal_is_written_to_a_new_file_and_never_over_one(
         "two",
     )
     assert done.returncode == 1
-    assert "good.yaml is there already, and is not overwritten" in done.stderr
+    assert "good.yaml already exists and is not overwritten" in done.stderr
     assert len(provider.requests) == sent
 
 

@@ -214,7 +214,7 @@ def test_an_option_that_the_criteria_do_not_have_is_unreadable(tmp_path: Path) -
 def test_a_later_version_is_refused(tmp_path: Path) -> None:
     case = direct()
     later = {**json.loads(case["content"]), "contentFormatVersion": 3}
-    with pytest.raises(Exception, match="content version 3, and versions up to 2 are read"):
+    with pytest.raises(Exception, match="content version 3; versions up to 2 can be read"):
         imported(tmp_path, {**case, "content": json.dumps(later)})
 
 

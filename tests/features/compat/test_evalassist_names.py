@@ -88,11 +88,11 @@ def test_the_place_of_the_better_response_becomes_its_label(chosen: int | str, l
         (DirectInstanceResult(instance=SHOWN), "has no selected_option"),
         (
             DirectInstanceResult(instance=SHOWN, selected_option="Perhaps"),
-            "'Perhaps'; there are Yes, No",
+            "'Perhaps', which is not one of Yes, No",
         ),
         (
             {"fields": {}, "option": "Yes"},
-            "is a CriteriaExample or the result of a judgment, not dict",
+            "must be a CriteriaExample or the result of a judgment, not dict",
         ),
     ],
 )
@@ -124,7 +124,7 @@ def test_both_names_are_one_setting() -> None:
     )
     assert ours.configuration() == theirs.configuration()
     assert replace(theirs, on_failure="raise").on_failure == "raise"
-    with pytest.raises(SetupError, match="two names of one setting"):
+    with pytest.raises(SetupError, match="two names for one setting"):
         DirectJudge("scripted", on_failure="raise", on_generation_failure="random")
     with pytest.raises(SetupError, match="on_failure must be one of"):
         DirectJudge("scripted", on_generation_failure="nearest")  # type: ignore[arg-type]
@@ -151,7 +151,7 @@ def test_an_engine_that_keeps_its_replies_has_one_vote() -> None:
     assert DirectJudge(Engine(use_cache=True))(["Left."], "Is it short?")[0].option == "Yes"
     with pytest.raises(
         SetupError,
-        match=r"llama-3-3-70b keeps its replies, so that 3 votes would be one.*use_cache=False",
+        match=r"llama-3-3-70b caches its replies, so all 3 votes .* the same.*use_cache=False",
     ):
         DirectJudge(Engine(use_cache=True), self_consistency=3)
     with pytest.raises(SetupError, match="use_cache=False"):

@@ -64,7 +64,7 @@ def test_a_scenario_survives_its_own_dictionary(tmp_path: Path) -> None:
         ("a.yaml", "id: x", "must be a list of scenarios"),
         ("a.yaml", "[]", "the file holds no scenario"),
         ("a.csv", "id,goal,facts\nx,g,ann\n", "row 1, facts: must be name=value"),
-        ("a.csv", "id,goal\nx,g,h\n", "row 1: the row has another number of cells"),
+        ("a.csv", "id,goal\nx,g,h\n", "row 1: the row has a different number of cells"),
         ("a.csv", "id,goal,max_turns\nx,g,0\n", "row 1, max_turns"),
         ("a.csv", "id,goal,colour\nx,g,red\n", "unknown key 'colour'"),
         ("a.csv", 'id,goal,expect\nx,g,"{bad"\n', "row 1, expect: is not JSON"),

@@ -120,4 +120,4 @@ def test_the_command_writes_a_file_of_proposals(
     again = CliRunner().invoke(
         command.conversations, ["propose", *files, "-o", str(output)], standalone_mode=False
     )
-    assert "is there already" in str(again.exception)
+    assert "already exists" in str(again.exception)

@@ -153,7 +153,7 @@ def test_a_dearer_model_is_asked_only_about_what_is_not_surely_unsupported() -> 
     tally.add(result.record())
     found = tally.summary()
     assert found and (found.spared, found.not_found, found.flags) == (1, 1, {})
-    assert "surely unsupported and asked no further 1" in str(found.sentence("all"))
+    assert "clearly unsupported, and not asked about 1" in str(found.sentence("all"))
 
 
 def test_a_sentence_that_could_not_be_read_is_asked_about() -> None:

@@ -74,7 +74,7 @@ def test_candidates_are_shown_with_code_votes_cost_and_why_then_the_result(
     done = adjudge(*FOUR, *JUDGED, "--samples", "3", **server)
     assert done.returncode == 0, done.stderr
     for part in (
-        "candidate 1 lost: cost 6, candidate 2 has 2",
+        "candidate 1 lost: cost 6; candidate 2 has 2",
         "output = 2 + 2",
         "candidate 2 won: cost 2, the lowest of 2",
         "It has no comments.: PASS (3 passed, 2 needed, 3/3 valid) – Clean.",

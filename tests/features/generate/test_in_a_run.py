@@ -174,7 +174,7 @@ def test_another_strategy_needs_another_folder(tmp_path: Path) -> None:
 
 
 def test_a_limit_in_dollars_needs_the_price_of_every_model() -> None:
-    with pytest.raises(SetupError, match="the price of Counting is not known"):
+    with pytest.raises(SetupError, match="no price for model Counting"):
         best_of("Say something.", llm=Counting(), budget=Budget(max_usd=1))
 
 

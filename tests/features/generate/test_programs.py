@@ -178,7 +178,7 @@ def test_an_agent_s_own_strategy_counts() -> None:
 def test_a_package_that_the_sandbox_does_not_hold_is_said_at_once(name: str) -> None:
     with pytest.raises(
         SetupError,
-        match=f"allowed_imports names {name.partition('.')[0]}, but the sandbox holds the standard",
+        match=f"allowed_imports names {name.partition('.')[0]}, but the sandbox has the standard",
     ):
         Runtime(allowed_imports=["math", name])
 

@@ -183,7 +183,7 @@ def test_an_unknown_sandbox_is_named() -> None:
     ("code", "said"),
     [
         ("output = 1 / 0", "ZeroDivisionError"),
-        ("output = 'three'", "output is 'three', a str; wanted is int"),
+        ("output = 'three'", "output is 'three', a str, instead of int"),
         ("result = 3", "set no variable named output"),
         ("output = {1, 2}", "not JSON"),
         ("import time\ntime.sleep(600)", "Timeout"),
@@ -208,7 +208,7 @@ def test_a_candidate_that_fails_when_run_gives_way_to_the_next_cheapest(
 def test_what_failed_when_run_is_told_and_tried_again() -> None:
     model = ScriptedModel(
         lambda request: program(
-            "output = 3" if "wanted is int" in request.prompt.text else "output = '3'"
+            "output = 3" if "instead of int" in request.prompt.text else "output = '3'"
         )
     )
     selection = runtime().jit(

@@ -47,9 +47,9 @@ def test_the_lowest_cost_wins() -> None:
     assert (selection.output, selection.cost) == ("no", 2)
     assert states(selection) == ["lost", "won", "lost"]
     assert [candidate.why for candidate in selection.candidates] == [
-        "cost 9, candidate 2 has 2",
+        "cost 9; candidate 2 has 2",
         "cost 2, the lowest of 3",
-        "cost 5, candidate 2 has 2",
+        "cost 5; candidate 2 has 2",
     ]
 
 
@@ -252,9 +252,9 @@ def test_a_cost_that_is_no_number_never_wins(cost: float) -> None:
 
 
 def test_what_is_no_bool_or_number_is_the_caller_s_mistake() -> None:
-    with pytest.raises(SetupError, match="verify must give a bool"):
+    with pytest.raises(SetupError, match="verify must return a bool"):
         choose("a", verify=lambda text, agent: None)
-    with pytest.raises(SetupError, match="cost must give a number"):
+    with pytest.raises(SetupError, match="cost must return a number"):
         choose("a", cost=lambda text, agent: "cheap")
 
 
@@ -306,7 +306,7 @@ def test_where_no_cost_is_known_the_first_is_taken_and_says_so() -> None:
     selection = choose("unread", "unread too", cost=cost_unless("unread"))
     assert (selection.output, selection.cost, selection.compared) == ("unread", None, 0)
     assert selection.candidates[0].why.startswith(
-        "the first of 2 that may be used; its cost is not known: "
+        "the first of 2 that can be used; its cost is not known: "
     )
     assert "no verdict" in str(selection.to_dict()["candidates"])
 
@@ -463,7 +463,7 @@ def test_a_cost_at_the_threshold_is_taken_at_once_and_the_others_are_stopped() -
     assert model.done == [0]
     assert states(selection) == ["won", "stopped", "stopped"]
     assert selection.candidates[0].why == "cost 9 reaches the threshold 9"
-    assert selection.candidates[1].why == "candidate 1 was taken before it was done"
+    assert selection.candidates[1].why == "candidate 1 was chosen before this one was finished"
 
 
 def test_above_the_threshold_all_are_waited_for() -> None:

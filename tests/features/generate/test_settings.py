@@ -57,7 +57,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
         ({"min_candidates_for_comparison": 4}, "can never be reached with num_candidates=3"),
         ({"cost": costs(), "accept_cost_threshold": float("nan")}, "must be a number"),
         ({"cost": costs(), "compare_cost_threshold": "3"}, "must be a number"),
-        ({"fresh_samples": 2}, "say what it costs"),
+        ({"fresh_samples": 2}, "define the cost"),
         ({"cost": costs(), "fresh_samples": -1}, "fresh_samples"),
         ({"cost_is": "best"}, "cost_is must be one of lower, higher"),
         ({"verify": costs()}, "verify takes a QualitativeCriteria"),

@@ -91,7 +91,7 @@ def test_an_entry_that_leads_out_of_its_archive(tmp_path: Path, name: str) -> No
     with zipfile.ZipFile(tmp_path / "log.eval", "w") as made:
         made.writestr("header.json", "{}")
         made.writestr(name, "{}")
-    refused(tmp_path, tmp_path / "log.eval", "leads out of the archive")
+    refused(tmp_path, tmp_path / "log.eval", "points outside the archive")
 
 
 def test_a_zip_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +118,7 @@ def test_an_archive_of_many_small_bombs(tmp_path: Path, monkeypatch: pytest.Monk
 def test_an_archive_that_was_cut_short(tmp_path: Path) -> None:
     write_archive(tmp_path / "whole.eval", samples__a_epoch_1=b"{}")
     (tmp_path / "log.eval").write_bytes((tmp_path / "whole.eval").read_bytes()[:-30])
-    refused(tmp_path, tmp_path / "log.eval", "not a whole ZIP archive")
+    refused(tmp_path, tmp_path / "log.eval", "not a complete ZIP archive")
 
 
 def test_an_entry_whose_bytes_are_not_those_that_were_packed(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_an_entry_whose_bytes_are_not_those_that_were_packed(tmp_path: Path) -> 
     content = (tmp_path / "log.eval").read_bytes()
     assert content.count(b'"value": 1') == 1
     (tmp_path / "log.eval").write_bytes(content.replace(b'"value": 1', b'"value": 0'))
-    refused(tmp_path, tmp_path / "log.eval", "is damaged: its checksum is another")
+    refused(tmp_path, tmp_path / "log.eval", "is damaged: its checksum does not match")
 
 
 def test_two_formats_in_one_folder(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_file_of_no_known_format(tmp_path: Path, text: str) -> None:
 def test_a_folder_that_is_there_already(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "mine.txt").write_text("keep")
-    with pytest.raises(RunError, match="is there already"):
+    with pytest.raises(RunError, match="already exists"):
         imported(tmp_path, DEEPEVAL)
     assert (tmp_path / "run" / "mine.txt").read_text() == "keep"
 

@@ -98,7 +98,7 @@ def test_a_ragas_metric_that_failed_on_every_row_is_there_with_its_failures(tmp_
     found = imported(tmp_path, table, name="result.csv")
     assert dict(found.report.tally.judges) == {"faithfulness": 2, "answer_relevancy": 2}
     assert found.outcomes == {"model_error": 2, "ok": 2}
-    assert found.report.left == {"column 'remark', which is empty on every row": 1}
+    assert found.report.left == {"column 'remark', which is empty in every row": 1}
 
 
 def test_a_cell_of_a_ragas_metric_that_is_no_number_does_not_take_the_metric_away(
@@ -126,7 +126,9 @@ def test_latency_and_cost_in_a_table_of_ragas_are_no_judges(tmp_path: Path) -> N
     found = imported(tmp_path, table, name="result.csv")
     assert list(found.report.tally.judges) == ["faithfulness"]
     assert (
-        found.report.left["column 'latency_ms', which says what an answer took, not how good it is"]
+        found.report.left[
+            "column 'latency_ms', which records what an answer took, not how good it is"
+        ]
         == 1
     )
     assert found.rows[0]["input"]["total_cost"] == "0.5"

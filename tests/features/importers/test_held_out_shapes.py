@@ -141,7 +141,7 @@ def test_a_test_case_of_a_later_evalassist_is_refused(tmp_path: Path) -> None:
         "criteria": {"name": "c"},
         "contentFormatVersion": 3,
     }
-    with pytest.raises(RunError, match="content version 3, and versions up to 2 are read"):
+    with pytest.raises(RunError, match="content version 3; versions up to 2 can be read"):
         imported(tmp_path, case)
 
 
@@ -164,9 +164,9 @@ _NAMES = {
 
 def test_rows_whose_texts_are_elsewhere_are_not_judged_anew(tmp_path: Path) -> None:
     found = imported(tmp_path, [_NAMES], lines=True)
-    with pytest.raises(RunError, match="the names of its rows and not their texts"):
+    with pytest.raises(RunError, match="the names of its rows but not their texts"):
         list(rows_of_run(found.folder))
-    with pytest.raises(RunError, match="the names of its rows and not their texts"):
+    with pytest.raises(RunError, match="the names of its rows but not their texts"):
         labelled_set(LabelledSource(tmp_path / "file.json"))
 
 

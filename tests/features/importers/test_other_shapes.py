@@ -72,7 +72,7 @@ def test_a_yaml_that_unfolds_without_end_is_refused(
     monkeypatch.setattr(whole, "_LARGEST", 100_000)
     lines = ["results:", "  a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
-    with pytest.raises(RunError, match="unfolds to more than"):
+    with pytest.raises(RunError, match="expands to more than"):
         imported(tmp_path, "\n".join(lines) + "\n", name="bomb.yaml")
     assert not (tmp_path / "run").exists()
 

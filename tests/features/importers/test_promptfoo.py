@@ -215,7 +215,7 @@ def test_unknown_fields_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_later_version_is_refused_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="results of version 4, and versions 2 and 3"):
+    with pytest.raises(RunError, match="results of version 4; promptfoo's versions 2 and 3"):
         imported(tmp_path, v3(result(part(True)), version=4))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file.json"]
 

@@ -171,7 +171,7 @@ def test_options_with_scores_are_turned_round_as_well(tmp_path: Path) -> None:
 
 def test_what_cannot_be_turned_round_is_refused(tmp_path: Path) -> None:
     rows = [langfuse(4, "NUMERIC", "a", name="Bias")]
-    with pytest.raises(RunError, match="4 lies outside 0 to 1"):
+    with pytest.raises(RunError, match="4 is outside 0 to 1"):
         imported(tmp_path, rows, less_is_better=("Bias",))
     with pytest.raises(RunError, match=r"no question is called 'Tone'; the data has Bias"):
         imported(tmp_path / "b", rows, less_is_better=("Tone",))

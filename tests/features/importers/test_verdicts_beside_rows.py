@@ -111,7 +111,7 @@ def test_a_verdict_about_a_row_that_no_file_holds_is_told_of(tmp_path: Path) -> 
     found = imported_together(
         tmp_path, {"gpt.json": [*GPT, {"idx": 11, "gpt_result": "1"}], "testset.json": PANDA}
     )
-    assert found.report.left == {"verdict about a row that no file holds": 1}
+    assert found.report.left == {"verdict about a row that is in no file": 1}
 
 
 # -- Auto-J --------------------------------------------------------------------------
@@ -145,8 +145,8 @@ def test_outputs_that_are_not_as_many_as_the_rows_are_refused(tmp_path: Path) ->
     with pytest.raises(
         RunError,
         match=(
-            r"out\.jsonl holds 3 verdicts for 4 rows: joined by their place, they must be as "
-            r"many"
+            "out\\.jsonl contains 3 verdicts for 4 rows: they are matched by position, so the "
+            "numbers must be equal"
         ),
     ):
         imported_together(tmp_path, {"rows.jsonl": AUTO_J, "out.jsonl": said(0, 1, 2)})
@@ -267,7 +267,7 @@ def test_xstest_has_two_annotators_who_decides_where_they_differ_and_the_judge(
 def test_a_row_on_which_all_three_differ_has_no_agreed_label(tmp_path: Path) -> None:
     found = xstest(tmp_path, (YES, NO, PARTLY, PARTLY), (YES, YES, YES, YES))
     assert agreements(tmp_path)["gpt4"].count == 1
-    assert len(found.labels) == 5 and "such a row has no agreed label" in found.report.notes[0]
+    assert len(found.labels) == 5 and "the row has no agreed label" in found.report.notes[0]
 
 
 def test_several_files_are_imported_by_one_command(tmp_path: Path) -> None:

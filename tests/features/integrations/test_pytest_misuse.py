@@ -28,13 +28,13 @@ MARKS = {
     ),
     'criteria="Names a date.", at_least=-0.5': "at_least must be a number from 0 to 1, not -0.5",
     'criteria="Names a date.", at_least=0.5, confidence=95': (
-        "confidence must lie between 0 and 1, not 95"
+        "confidence must be between 0 and 1, not 95"
     ),
     ('criteria="Names a date.", at_least=0.5, confidence="high"'): (
-        "confidence must lie between 0 and 1, not 'high'"
+        "confidence must be between 0 and 1, not 'high'"
     ),
     'criteria="Names a date.", at_least=0.5, votes="3"': (
-        "votes must be a whole number from 1 up, not '3'"
+        "votes must be a whole number of at least 1, not '3'"
     ),
     'criteria="Names a date.", at_least=0.5, margin=-1': (
         "margin must be a number from 0 to 1, not -1"
@@ -165,14 +165,12 @@ def test_a_run_to_compare_with_that_is_not_there_fails_before_anything_is_asked(
     suite.group(30, 30, more="not_worse_than='nowhere'")
     done = suite.run()
     assert done.ret == 1
-    done.stdout.fnmatch_lines(
-        ["the run that this one must not be worse than is not there: *nowhere"]
-    )
+    done.stdout.fnmatch_lines(["the run to compare with does not exist: *nowhere"])
     suite.group(30, 30)
     done = suite.run("--judged-baseline=nowhere")
     assert done.ret == 1
     done.stdout.fnmatch_lines(
-        ["*nowhere has no session to compare with: name the --judged-run FOLDER of one"]
+        ["*nowhere has no session to compare with: name a folder that --judged-run wrote"]
     )
     assert suite.asked() == 0
 

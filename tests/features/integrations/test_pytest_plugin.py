@@ -231,7 +231,7 @@ def test_a_run_by_another_kind_of_verdict_is_not_compared(suite: Suite) -> None:
         """
     )
     done = suite.run("-rs")
-    reason = "*the criterion has other options (Yes, No before; PASS, FAIL now)*"
+    reason = "*the options of the criterion changed (Yes, No before; PASS, FAIL now)*"
     done.stdout.fnmatch_lines([reason, "*1 inconclusive*"])
 
 
@@ -331,7 +331,7 @@ def test_what_was_recorded_is_replayed_without_a_server_or_a_key(
     suite.group(60, 61)
     done = suite.run("--judged-replay=cassette")
     assert done.ret == 1
-    done.stdout.fnmatch_lines(["*no reply was recorded*record anew with --judged-record*"])
+    done.stdout.fnmatch_lines(["*no reply was recorded*record it again with --judged-record*"])
     assert suite.asked() == 60
 
 

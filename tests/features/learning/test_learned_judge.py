@@ -127,7 +127,7 @@ class TestRefused:
         [
             (lambda kept: kept["head"].update(intercept=9.0), "changed or damaged"),
             (lambda kept: kept.update(format="x"), "another format"),
-            (lambda kept: kept.update(features="words 0"), "counts words otherwise"),
+            (lambda kept: kept.update(features="words 0"), "counts words differently"),
         ],
     )
     def test_changed_files(self, path: Path, change: object, said: str) -> None:

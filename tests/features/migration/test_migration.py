@@ -147,7 +147,7 @@ def test_each_assert_judges_its_rows_and_no_others(tmp_path: Path) -> None:
 def test_tests_in_a_table_and_prompts_with_logic(tmp_path: Path) -> None:
     done = migrate("tickets.yaml", tmp_path)
     assert "line 3: prompts: templates with logic or filters are not mapped" in done.stdout
-    assert "line 4: prompts: a target here is asked with one message" in done.stdout
+    assert "line 4: prompts: a target here gets one message" in done.stdout
     written = eval_in(tmp_path)
     assert (written["target"], written["repeat"]) == ([{"model": "ollama/llama3.2"}], 2)
     assert [row["expected_equals"] for row in rows_in(tmp_path)] == ["", "billing"]
@@ -460,7 +460,7 @@ def test_what_is_there_is_kept(tmp_path: Path) -> None:
     write(tmp_path, "eval.yaml", "mine")
     done = migrate("score_rag.py", tmp_path)
     assert "kept eval.yaml" in done.stdout
-    assert "Some files were there already" in done.stdout
+    assert "Some files already existed" in done.stdout
     assert (tmp_path / "eval.yaml").read_text(encoding="utf-8") == "mine"
 
 

@@ -453,13 +453,13 @@ def test_rows_without_labels_are_compared_with_what_the_run_said(
             "/playground/try",
             [*direct(ROWS), ("run", play.run("pairs").removeprefix("/run/"))],
         )
-        assert "hold responses to compare" in wrong.json()["message"]
+        assert "have responses to compare" in wrong.json()["message"]
         other = sent(
             play,
             "/playground/try",
             [*direct(ROWS), ("run", play.run("labelled").removeprefix("/run/"))],
         )
-        assert "call the options so" in other.json()["message"]
+        assert "rename the options to match" in other.json()["message"]
 
 
 def test_a_row_of_a_run_opens_as_an_instance_with_its_criteria(runs: Path, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def test_a_test_case_is_saved_in_versions_and_never_overwritten(play: Page, home
     assert saved(play, direct(ROWS, ("model", MODEL)), note="first").status == 200
     again = saved(play, direct(ROWS[:2]))
     assert again.status == 422
-    assert "there is a test case of that name" in again.json()["message"]
+    assert "a test case with that name exists" in again.json()["message"]
     assert (
         saved(play, direct(ROWS[:2], ("case", "dates"), ("base", "1")), note="fewer").status == 200
     )

@@ -288,7 +288,7 @@ def test_an_estimate_knows_what_answers_may_lead_to() -> None:
 def test_a_slip_of_the_pen_names_what_there_is() -> None:
     with pytest.raises(SetupError, match="context_recall"):
         RagEvaluator(gives(), measures=["contxt_recall"])
-    with pytest.raises(SetupError, match="nothing to make"):
+    with pytest.raises(SetupError, match="there is no composite"):
         RagEvaluator(gives(), dimensions="none")
     with pytest.raises(SetupError, match="cannot be weighted; known: answer_relevance"):
         RagEvaluator(gives(), measures=["mrr"], weights={"recall": 1.0})

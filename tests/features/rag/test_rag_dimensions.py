@@ -107,7 +107,7 @@ def test_a_file_adds_dimensions_and_changes_ready_made_ones(tmp_path: Path) -> N
         ("- {name: tone, description: Nice, options: [Warm, Cold]}", 'must be named "0", "1"'),
         ("- {name: tone, description: Nice, options: ['0']}", 'must be named "0", "1"'),
         ("- {name: clarity, weight: much}", "weight: must be a number"),
-        ("- {name: clarity, weight: -1}", "must not be below 0"),
+        ("- {name: clarity, weight: -1}", "must be at least 0"),
         ("- {name: clarity, weight: 1.0e+308}", "must be at most 1e[+]100, not 1e[+]308"),
         ("- {name: clarity, gates: [{score: 0, rule: bad}]}", "a cap or a weight"),
         ("- {name: clarity, gates: [{score: 9, rule: bad, cap: 0}]}", "for each score of 0…4"),
@@ -117,7 +117,7 @@ def test_a_file_adds_dimensions_and_changes_ready_made_ones(tmp_path: Path) -> N
         ("- {name: clarity, gates: [{rule: bad, cap: 0}]}", "score: is missing"),
         ("- {name: clarity, title: [1]}", "title: must be a text"),
         ("clarity", "must be keys with values"),
-        ("", "holds no criteria"),
+        ("", "contains no criteria"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_named(tmp_path: Path, text: str, message: str) -> None:
@@ -178,8 +178,8 @@ def test_what_cannot_be_scored_is_said_before_any_call(
     ("settings", "message"),
     [
         ({"labels": ["one"]}, "2 scores and 1 labels"),
-        ({"weight": float("nan")}, "must not be below 0"),
-        ({"gates": [Gate(0, "a", cap=0), Gate(0, "b", cap=0)]}, "one gate at most"),
+        ({"weight": float("nan")}, "must be at least 0"),
+        ({"gates": [Gate(0, "a", cap=0), Gate(0, "b", cap=0)]}, "at most one gate"),
     ],
 )
 def test_a_dimension_of_ones_own_is_checked(settings: dict[str, object], message: str) -> None:

@@ -103,7 +103,7 @@ def test_a_panel_says_what_each_model_makes_of_the_composite() -> None:
 
 
 def test_evidence_alone_is_refused_with_the_way_out() -> None:
-    with pytest.raises(SetupError, match="name groundedness"):
+    with pytest.raises(SetupError, match="add groundedness"):
         RagEvaluator(model(), dimensions="none", evidence="each")
 
 

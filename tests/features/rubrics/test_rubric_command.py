@@ -201,7 +201,7 @@ def test_lint_warns_before_it_costs_money() -> None:
     assert any(point == "1" and "75%" in text for point, text in said)
     assert any(point == "3" and "nearly the same as point 2" in text for point, text in said)
     assert not any(point == "4" and "nearly the same" in text for point, text in said)
-    assert any(point == "5" and "worth nothing" in text for point, text in said)
+    assert any(point == "5" and "worth 0 points" in text for point, text in said)
 
 
 TABLE = """row,id,text,points,category,required,group,group_points

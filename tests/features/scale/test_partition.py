@@ -90,9 +90,9 @@ def test_a_merged_run_is_resumed_on_one_machine_and_not_merged_over(tmp_path: Pa
     merge_partitions(tmp_path / "store", tmp_path / "run", complete=False)
     on_one_machine(file, tmp_path / "run")
     assert exported(tmp_path / "run") == exported(on_one_machine(file, tmp_path / "one"))
-    with pytest.raises(RunError, match="was not made of this store alone"):
+    with pytest.raises(RunError, match="was not made from this store alone"):
         merge_partitions(tmp_path / "store", tmp_path / "run")
-    with pytest.raises(RunError, match="was not made of this store alone"):
+    with pytest.raises(RunError, match="was not made from this store alone"):
         merge(SegmentStore(tmp_path / "store"), tmp_path / "run", {})  # workers that end now
     assert exported(tmp_path / "run") == exported(tmp_path / "one")
 
@@ -124,7 +124,7 @@ def test_another_eval_file_does_not_go_on_with_a_store(tmp_path: Path) -> None:
 
 def test_a_budget_of_the_whole_run_is_not_taken_for_each_partition(tmp_path: Path) -> None:
     file = marked_file(tmp_path, more="budget: {max_calls: 4}\n")
-    with pytest.raises(SetupError, match="one partition does not know"):
+    with pytest.raises(SetupError, match="a partition does not know"):
         judge_partition(enumerate([{"answer": "x"}]), file, tmp_path / "store")
     rows = [{"answer": f"REC-{n:05}-Y"} for n in range(4)]
     with pytest.raises(BudgetSpent):
@@ -151,7 +151,7 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
     file = marked_file(tmp_path)
     with pytest.raises(SetupError, match="a store is a folder"):
         judge_partition([], file, "ftp://bucket/run")
-    with pytest.raises(RunError, match="holds no partitions"):
+    with pytest.raises(RunError, match="contains no partitions"):
         merge_partitions(tmp_path / "nothing", tmp_path / "run")
     with pytest.raises(SetupError, match="share"):
         judge_partition([], file, tmp_path / "store", share=0)
@@ -160,12 +160,12 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([{"answer": "x"}], r"rows are \(number, row\) pairs.* and not \{'answer': 'x'\}"),
-        ([("1", {"answer": "x"})], "rows are .* and not"),
-        ([(1, None)], "rows are .* and not"),
-        ([(-1, {"answer": "x"})], "-1 is none: numbers go from 0"),
-        ([(4, {"answer": "x"}), (4, {"answer": "y"})], "4 is none: it is given twice"),
-        ([(4, {"answer": "x"}), (5, Instance({"response": "y"}))], "not some of both"),
+        ([{"answer": "x"}], r"rows must be \(number, row\) pairs.* not \{'answer': 'x'\}"),
+        ([("1", {"answer": "x"})], "rows must be .* not"),
+        ([(1, None)], "rows must be .* not"),
+        ([(-1, {"answer": "x"})], "-1 cannot number a row .numbers go from 0"),
+        ([(4, {"answer": "x"}), (4, {"answer": "y"})], "4 cannot number a row .it is given twice"),
+        ([(4, {"answer": "x"}), (5, Instance({"response": "y"}))], "must be either all mappings"),
     ],
 )
 def test_rows_that_could_not_stand_in_a_run_are_refused(
@@ -228,7 +228,7 @@ def test_a_damaged_segment_is_asked_again(tmp_path: Path, caplog: pytest.LogCapt
     for segment in (tmp_path / "store").rglob("*.gz"):
         segment.write_bytes(segment.read_bytes()[:-7])
     assert judge_partition(rows, file, tmp_path / "store", cache=False).asked == 5
-    assert "is damaged: what it held is asked again" in caplog.text
+    assert "is damaged: its contents are asked again" in caplog.text
     assert json.loads((tmp_path / "store" / "store.json").read_bytes())["configuration"]
 
 
@@ -267,9 +267,9 @@ def test_a_folder_that_a_killed_driver_left_is_resumed(tmp_path: Path) -> None:
     ("flags", "said"),
     [
         (("--workers", "2"), "add --on ray"),
-        (("--on", "ray", "--batch"), "neither with --batch"),
+        (("--on", "ray", "--batch"), "cannot be combined with --batch"),
         (("--on", "ray", "--fork", "other"), "cannot reuse the answers"),
-        (("--on", "dask"), "--on is ray, ray://"),
+        (("--on", "dask"), "--on must be ray, ray://"),
         (("--on", "ray://10.0.0.7:10001"), "RAY_AUTH_MODE=token"),
     ],
 )
@@ -322,7 +322,7 @@ def test_a_run_that_was_made_of_another_store_is_not_replaced(tmp_path: Path) ->
         judge_partition([(0, {"answer": name})], file, tmp_path / name, cache=False)
     merge_partitions(tmp_path / "a", tmp_path / "run")
     merge_partitions(tmp_path / "a", tmp_path / "run")
-    with pytest.raises(RunError, match="was not made of this store alone"):
+    with pytest.raises(RunError, match="was not made from this store alone"):
         merge_partitions(tmp_path / "b", tmp_path / "run")
 
 

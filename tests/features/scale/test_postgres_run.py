@@ -165,7 +165,7 @@ def test_a_role_that_may_not_make_the_tables_is_told_what_to_do(tmp_path: Path) 
         connection.execute("DROP ROLE IF EXISTS nobody")
         connection.execute("CREATE ROLE nobody LOGIN")
     url = postgres_server().replace("/postgres?", "/empty?").replace("user=adjudge", "user=nobody")
-    with pytest.raises(RunError, match="lacks tables of adjudge, and this role may not make them"):
+    with pytest.raises(RunError, match="lacks adjudge's tables, and this role may not create them"):
         PostgresStore(f"{url}#run").begin({})
 
 

@@ -98,7 +98,7 @@ def test_the_command_says_what_the_workers_did(tmp_path: Path) -> None:
     out = CliRunner().invoke(
         app, ["run", str(tmp_path / "eval.yaml"), "--on", "ray", "--workers", "2", "--no-cache"]
     )
-    assert "the workers have judged 20 rows, asked for 95 votes" in out.stderr
+    assert "the workers have judged 20 rows and asked for 95 votes" in out.stderr
     assert "1 row could not be judged" in out.output
     assert run_info(tmp_path / "runs" / "eval").state == "complete"
 
@@ -121,7 +121,7 @@ def test_a_cluster_of_our_own_does_not_vouch_for_another() -> None:
         check=False,
     )
     assert (
-        "SetupError: the Ray cluster at ray://10.0.0.7:10001 lets in anybody who reaches it"
+        "SetupError: the Ray cluster at ray://10.0.0.7:10001 lets in anyone who can reach it"
         in done.stderr
     )
 
@@ -131,7 +131,7 @@ def test_a_program_that_is_connected_to_an_open_cluster_is_refused(
 ) -> None:
     monkeypatch.delenv("RAY_AUTH_MODE")
     made = resolve(marked_file(tmp_path), cache=False, folder=tmp_path / "run")
-    with pytest.raises(SetupError, match="lets in anybody who reaches it"):
+    with pytest.raises(SetupError, match="lets in anyone who can reach it"):
         spread_over(made, 1)
 
 
@@ -293,7 +293,7 @@ def test_a_run_that_was_interrupted_then_killed_is_resumed_by_its_folder(
     _after(_driver(command), provider, 60, signal.SIGKILL)
     assert run_info_or_none(run) is None
     said = _after(_driver(["resume", str(run)]), provider, 60, signal.SIGINT)
-    assert "Stopping: nothing more is sent" in said
+    assert "Stopping: no more requests are sent" in said
     assert f"Continue with: adjudge resume {run}" in said
     kept, asked = run_info(run), len(provider.requests)
     assert kept.state == "not finished"

@@ -118,7 +118,7 @@ def test_what_a_cluster_needs_is_said_before_one_is_looked_for(
         judge.evaluate(["x"], run=RunSettings(tmp_path / "run", on="ray://10.0.0.7:10001"))
     with pytest.raises(SetupError, match="judge_partition with that store"):
         judge.evaluate(["x"], run=RunSettings(tmp_path / "run", on="postgresql://host/db#run"))
-    with pytest.raises(SetupError, match="one at least, not -1"):
+    with pytest.raises(SetupError, match="at least 1, not -1"):
         Cluster("ray", workers=-1)
     with pytest.raises(SetupError, match=r"takes a ray\.data\.Dataset, not list"):
         judge_dataset([{"answer": "x"}], marked_file(tmp_path), run=tmp_path / "run")  # type: ignore[arg-type]

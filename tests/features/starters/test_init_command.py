@@ -32,7 +32,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "eval.yaml").write_text("mine", encoding="utf-8")
     done = adjudge("init", cwd=tmp_path)
     assert done.returncode == 0
-    assert "kept eval.yaml: it is there already" in done.stdout
+    assert "kept eval.yaml: it already exists" in done.stdout
     assert (tmp_path / "data" / "example.csv").is_file()
     assert adjudge("init", "--force", cwd=tmp_path).returncode == 0
     assert (tmp_path / "eval.yaml").read_text(encoding="utf-8") == "mine"
@@ -101,7 +101,7 @@ def test_each_kind_has_the_same_files_in_both_languages(tmp_path: Path) -> None:
 def test_a_file_in_the_way_of_a_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("mine", encoding="utf-8")
     done = adjudge("init", "rag", cwd=tmp_path)
-    assert (done.returncode, "data is a file, and a folder is needed there" in done.stderr) == (
+    assert (done.returncode, "data is a file, but a folder is needed there" in done.stderr) == (
         1,
         True,
     )
@@ -125,7 +125,7 @@ def test_a_hidden_folder_is_not_a_link_and_a_link_is(tmp_path: Path) -> None:
     (linked / ".github").symlink_to(tmp_path / "sub")
     done = adjudge("init", "github", cwd=linked, environment=environment)
     assert done.returncode == 1
-    assert "by a link" in done.stderr
+    assert "is a link to" in done.stderr
     assert not (linked / "eval.yaml").exists()
 
 

@@ -27,7 +27,7 @@ def test_the_card_tells_the_question_the_identity_and_the_agreement(tmp_path: Pa
     assert "corrected by 60 labels" in done.stdout
     assert "| kappa | 0." in done.stdout
     assert "- length: not measured: no labelled answer is twice as long as another" in done.stdout
-    assert "- padding: not measured: it takes rows with a column padding" in done.stdout
+    assert "- padding: not measured: that needs rows with a column padding" in done.stdout
     assert (
         "Agreement of judge and people on 60 rows drawn at random.\nAnnotators: 1 (human)."
         in done.stdout
@@ -70,7 +70,7 @@ def test_what_is_no_page_is_not_written_as_one(
         *(one.format(run=tmp_path / "run") for one in words), "-o", tmp_path / name
     )
     assert done.returncode in (1, 2)
-    assert "let its name end otherwise" in done.stderr
+    assert "use another file ending" in done.stderr
     assert not (tmp_path / name).exists()
 
 
@@ -83,7 +83,7 @@ def test_a_card_as_a_page_holds_no_element_of_a_text(tmp_path: Path) -> None:
     for name in ("x.HTM", "x.svg"):
         done = commands.adjudge("card", tmp_path / "run", "-o", tmp_path / name)
         assert done.returncode in (1, 2)
-        assert "let the name end in .md or .html" in done.stderr
+        assert "its name must end in .md or .html" in done.stderr
         assert not (tmp_path / name).exists()
 
 
@@ -132,7 +132,7 @@ def test_a_judge_of_pairs_that_goes_by_the_first_place_is_seen(tmp_path: Path) -
         "0.956; 40 pairs in both orders)"
     ), "a pair is one unit"
     assert (
-        found["length"] == found["better shown first"] == "not measured: it takes people's labels"
+        found["length"] == found["better shown first"] == "not measured: that needs people's labels"
     )
     LabelStore(tmp_path / "run").add(
         *(
@@ -142,7 +142,7 @@ def test_a_judge_of_pairs_that_goes_by_the_first_place_is_seen(tmp_path: Path) -
     )
     found = leanings(tmp_path / "run")
     assert found["better shown first"].startswith(
-        "the better one is found +0.800 more often where it is shown first (+0.6"
+        "the better response is picked +0.800 more often if it is shown first (+0.6"
     )
     assert (
         found["length"].startswith("of two responses the longer is picked ")
@@ -206,4 +206,4 @@ def test_an_attack_on_another_model_is_not_put_on_the_card(tmp_path: Path) -> No
     same = commands.adjudge("card", "judged", "--attack", "No", cwd=tmp_path)
     assert "No family of texts" in same.stdout
     other = commands.adjudge("card", "judged", "--attack", "Yes", cwd=tmp_path)
-    assert other.returncode == 1 and "an attack on another judge" in other.stderr
+    assert other.returncode == 1 and "an attack on a different judge" in other.stderr

@@ -115,7 +115,7 @@ def test_a_file_without_labels_is_named(run: Path, tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("id,label,annotator\n")
     for words in (("label", run, "--import"), ("calibrate", run, "--labels")):
         done = adjudge(*words, tmp_path / "empty.csv")
-        assert done.returncode != 0 and "empty.csv holds no labels" in done.stderr
+        assert done.returncode != 0 and "empty.csv contains no labels" in done.stderr
 
 
 def test_two_judges_of_one_criteria_are_told_apart(tmp_path: Path) -> None:

@@ -62,9 +62,9 @@ def test_answers_come_in_a_line_each(run: Path) -> None:
 
 def test_the_same_command_goes_on(run: Path) -> None:
     first = adjudge(run, "--annotator", "ann", stdin="1\n1\nq\n")
-    assert "2 of 4 labelled. Every answer is kept; the same command goes on." in first.stdout
+    assert "2 of 4 labelled. Every answer is saved; the same command continues." in first.stdout
     second = adjudge(run, "--annotator", "ann", stdin="2\n")
-    assert "3 of 4 labelled. Every answer is kept" in second.stdout
+    assert "3 of 4 labelled. Every answer is saved" in second.stdout
     assert len(answers(run)) == 3
 
 
@@ -294,7 +294,7 @@ def test_labels_go_out_and_into_another_run(run: Path, tmp_path: Path) -> None:
     }
     again = adjudge(other, "--import", tmp_path / "labels.jsonl")
     assert "0 labels imported" in again.stdout
-    assert "4 were there already" in again.stdout
+    assert "4 existed already" in again.stdout
     assert len(list(LabelStore(other).history())) == 4
 
 
@@ -302,7 +302,7 @@ def test_a_spreadsheet_with_a_column_per_annotator_comes_in(run: Path, tmp_path:
     (tmp_path / "sheet.csv").write_text("id,ann,bob\nr0,PASS,FAIL\nr1,FAIL,FAIL\n")
     done = adjudge(run, "--import", tmp_path / "sheet.csv")
     assert "4 labels imported" in done.stdout
-    assert "4 of them of chosen rows: they do not move the corrected rate" in done.stdout
+    assert "4 of them are for chosen rows: they do not affect the corrected rate" in done.stdout
     listed = adjudge(run, "--conflicts")
     assert listed.stdout.splitlines() == [
         "dates, row r0: ann PASS, bob FAIL",
@@ -448,9 +448,9 @@ def test_one_key_is_one_answer_in_a_terminal(run: Path) -> None:
         tty.press("nq, it is dоubtful\x7f\n2")  # a note may hold letters that are keys
         tty.wait_for("3 of 4 labelled")
         tty.press("u")
-        tty.wait_for("taken back")
+        tty.wait_for("removed")
         tty.press("q")
-        tty.wait_for("2 of 4 labelled. Every answer is kept")
+        tty.wait_for("2 of 4 labelled. Every answer is saved")
         assert tty.process.wait(_LONGEST) == 0
     labels = list(LabelStore(run).history())
     assert [one.state for one in labels] == ["given", "unsure", "given", "withdrawn"]
@@ -538,8 +538,8 @@ def test_an_import_about_drawn_rows_does_not_say_that_it_moves_nothing(
     adjudge(run, "--import", tmp_path / "drawn.csv", "--design", "random")
     (tmp_path / "more.csv").write_text("id,ann,bob\nr0,FAIL,PASS\nr2,FAIL,\n")
     done = adjudge(run, "--import", tmp_path / "more.csv")
-    assert "1 of them of chosen rows: they do not move the corrected rate" in done.stdout
-    assert "2 of them of rows that were drawn before: they count in" in done.stdout
+    assert "1 of them are for chosen rows: they do not affect the corrected rate" in done.stdout
+    assert "2 of them are for rows that were drawn before: they count in" in done.stdout
 
 
 def test_a_question_mark_in_a_file_is_unsure_and_goes_out_as_one(run: Path, tmp_path: Path) -> None:

@@ -74,8 +74,8 @@ def test_an_edited_criterion_goes_on_beside_with_the_answers_that_apply(
     write(criterion="Is it rude?")
     done = run()
     assert (
-        "eval.yaml, its rows or its models changed since runs/eval: going on in runs/eval-2 with "
-        "the answers that still apply." in done.stderr
+        "eval.yaml, its rows or its models changed since runs/eval: continuing in runs/eval-2 "
+        "with the answers that still apply." in done.stderr
     )
     assert len(provider.requests) == 12
     assert "adjudge runs diff runs/eval runs/eval-2" in done.stdout
@@ -192,7 +192,7 @@ def test_a_deleted_first_run_is_not_missed(
     shutil.rmtree(tmp_path / "runs/eval")
     assert "changed since" not in run().stderr
     write()
-    assert "changed since runs/eval-2: going on in runs/eval with" in run().stderr
+    assert "changed since runs/eval-2: continuing in runs/eval with" in run().stderr
 
 
 def test_only_a_folder_that_was_named_is_refused_in_a_sentence(
@@ -264,7 +264,7 @@ def test_a_run_without_a_judgment_is_compared_with_nothing(
     run(code=1)
     (tmp_path / "eval.yaml").write_text(good.replace("gives a date", "gives a day"))
     done = run()
-    assert "changed since runs/eval: going on in" in done.stderr
+    assert "changed since runs/eval: continuing in" in done.stderr
     assert "adjudge runs diff runs/eval " in done.stdout
 
 

@@ -93,7 +93,7 @@ def test_the_command_line_asks_for_confidence_as_well(project: Project) -> None:
 def test_few_rows_have_no_interval_and_decide_nothing(project: Project) -> None:
     done = project.run(7, 7, "{fail_under: 0.5, confidence: 0.9}")
     assert done.returncode == 5
-    assert "rests on 7 rows; at 90% 8 are the fewest" in done.stderr
+    assert "is based on 7 rows; at 90% at least 8 are needed" in done.stderr
 
 
 def test_rows_without_a_score_widen_the_limits(project: Project) -> None:

@@ -157,7 +157,7 @@ def test_what_a_terminal_would_obey_is_not_printed(tmp_path: Path) -> None:
     ("args", "code", "said"),
     [
         (("--kind", "single"), 2, "--kind"),
-        (("--language", "de"), 1, "in language 'de'; there are some in en, ru"),
+        (("--language", "de"), 1, "in language 'de', only in en, ru"),
         (("show", "groundednes"), 1, "did you mean groundedness"),
         (("show",), 2, "name"),
         (("check",), 2, "file"),

@@ -115,8 +115,8 @@ def test_a_difference_says_what_changed_and_what_can_be_compared(tmp_path: Path)
         "  -description: Is it polite?",
         "  +description: Is it kind?",
         (
-            "tone: verdicts by the two are not comparable: judge the rows again before you "
-            "compare runs"
+            "tone: verdicts of the two versions are not comparable: judge the rows again before "
+            "you compare runs"
         ),
     ]
     golden = adjudge("criteria", "diff", old, tone(tmp_path / "golden.yaml", third="Polite")).stdout
@@ -143,7 +143,7 @@ def test_a_lock_sees_every_change_of_wording(tmp_path: Path) -> None:
     done = adjudge("criteria", "lock", "tone.yaml", "--check", cwd=tmp_path)
     assert done.returncode == 1
     assert "tone: changed since it was locked (version 1.0.0, now 1.0.1)" in done.stderr
-    assert "groundedness: locked, and not there" in done.stderr
+    assert "groundedness: locked, but missing" in done.stderr
 
 
 def installed(site: Path, module: str, name: str, code: str = "") -> None:
@@ -167,7 +167,7 @@ def test_a_package_brings_criteria(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert entry("acme/tone").version == "1.0.0"
     with pytest.raises(SetupError, match="'acme' has no criterion 'ton'; it has tone"):
         entry("acme/ton")
-    with pytest.raises(SetupError, match="no installed package brings criteria called 'other'"):
+    with pytest.raises(SetupError, match="no installed package provides criteria called 'other'"):
         entry("other/tone")
     with pytest.raises(SetupError, match="no ready-made criterion"):
         entry("acme/../tone")
@@ -187,7 +187,7 @@ def test_a_broken_package_and_two_of_one_name_are_told_in_words(
         entry("broken/tone")
     with pytest.raises(
         SetupError,
-        match=r"plugin one_criteria .*: other_criteria brings the same name: uninstall one of them",
+        match=r"plugin one_criteria .*: other_criteria provides the same name: uninstall one",
     ):
         entry("same/tone")
 

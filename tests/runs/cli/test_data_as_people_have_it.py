@@ -143,7 +143,7 @@ def test_files_of_other_tools_are_known_and_imported(
 ) -> None:
     (folder / name).write_text(json.dumps(content))
     done = adjudge("check", "-f", name, *CHECK, cwd=folder)
-    assert f"{name} holds {what}: bring the whole file in with adjudge import" in done.stderr
+    assert f"{name} contains {what}: import the whole file with adjudge import" in done.stderr
 
 
 def test_a_test_set_has_no_answers(folder: Path) -> None:

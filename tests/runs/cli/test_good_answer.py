@@ -123,8 +123,8 @@ def test_options_yes_and_no_need_no_score(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "reason"),
     [
-        ("options: [Yes, No], good: maybe", "good is 'maybe', which is none of 'Yes', 'No'"),
-        ("options: [{name: Yes, score: 1}, No], good: No", "good stands for the scores"),
+        ("options: [Yes, No], good: maybe", "good is 'maybe', which is not one of 'Yes', 'No'"),
+        ("options: [{name: Yes, score: 1}, No], good: No", "good replaces the scores"),
     ],
 )
 def test_a_good_option_that_cannot_be_is_refused(folder: Path, more: str, reason: str) -> None:

@@ -71,7 +71,7 @@ def test_what_was_judged_is_written_also_where_no_run_is_kept(
     child.send_signal(signal.SIGINT)
     out, said = child.communicate(timeout=30)
     assert child.returncode == 1, said
-    assert "Stopping: nothing more is sent" in said
+    assert "Stopping: no more requests are sent" in said
     assert "With --run FOLDER" in said
     found = json.loads(out)
     assert 3 <= len(found["results"]) < ROWS
@@ -86,7 +86,7 @@ def test_a_second_interrupt_does_not_wait_and_still_writes(
     slow.faults = lambda record, attempt: Hangs() if record >= 6 else None
     child = start(tmp_path, slow, "check", *ASKED, "-o", "out.csv")
     assert wait_until(lambda: len(slow.requests) >= 8, 20)
-    _interrupt_until_it_says(child, "Stopping: nothing more is sent")
+    _interrupt_until_it_says(child, "Stopping: no more requests are sent")
     child.send_signal(signal.SIGINT)
     _, said = child.communicate(timeout=30)
     assert child.returncode == 130, said
@@ -124,14 +124,14 @@ def test_generate_says_what_it_does_and_how_to_resume_when_it_is_told_to_end(
         "kept",
     )
     assert wait_until(lambda: len(slow.requests) >= 1, 20)
-    first = _interrupt_until_it_says(child, "Stopping: nothing more is sent", signal.SIGTERM)
+    first = _interrupt_until_it_says(child, "Stopping: no more requests are sent", signal.SIGTERM)
     assert "Resume it with: adjudge resume kept" in first
     child.send_signal(signal.SIGINT)
     _, said = child.communicate(timeout=30)
     assert child.returncode == 130, said
     assert (
-        "stopped at once: what was under way is asked again. Resume it with: adjudge resume kept"
-        in said
+        "stopped at once: unfinished requests are asked again. Resume it with: adjudge resume "
+        "kept" in said
     )
 
 

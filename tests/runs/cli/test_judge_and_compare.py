@@ -59,8 +59,8 @@ def test_the_name_of_a_data_file_is_not_judged(
     done = adjudge(*command, "pairs.csv", "--criterion", "Is it polite?", "-m", "scripted")
     assert done.returncode == 2, done.stdout
     assert (
-        "'pairs.csv' is a file, and its name would be judged: give its rows with --file pairs.csv"
-        in done.stderr
+        "'pairs.csv' is a file, so its name would be judged: give its rows with --file "
+        "pairs.csv" in done.stderr
     )
 
 

@@ -16,7 +16,10 @@ from support.commands import adjudge
 from support.page import served
 
 _COMPARE = ("compare", "-f", "pairs.csv", "--column", "old", "--column", "new")
-_ONE_ORDER = "10 of 10 rows stand on one order: a better response cannot be told from a better"
+_ONE_ORDER = (
+    "10 of 10 rows were judged in one order only: a better response cannot be told apart from a "
+    "better"
+)
 
 
 @contextmanager
@@ -85,10 +88,10 @@ def test_a_win_rate_on_one_order_is_reported_and_its_gate_undecided(folder: Path
     assert any(note.startswith(_ONE_ORDER) for note in found["notes"])
     (decided,) = found["gates"]
     assert (decided["lower"], decided["upper"], decided["verdict"]) == (0.0, 1.0, "inconclusive")
-    assert "10 of 10 rows stand on one order" in decided["message"]
+    assert "10 of 10 rows were judged in one order only" in decided["message"]
     for kind, page in pages(folder).items():
         assert _ONE_ORDER in page, kind
-        assert "but 10 of 10 rows stand on one order" in page or kind == "terminal", kind
+        assert "but 10 of 10 rows were judged in one order only" in page or kind == "terminal", kind
 
 
 def test_rows_on_one_order_that_cannot_change_a_gate_leave_it_decided(folder: Path) -> None:
@@ -113,7 +116,10 @@ def test_gates_rankings_and_the_page_have_the_counts_of_the_report(folder: Path)
         gate = ("--fail-under", "new=0.9", "--run", "r", "--json")
         found = json.loads(adjudge(*_COMPARE, *words, *gate, cwd=folder).stdout)
     (decided,) = found["gates"]
-    on_one, turned = "3 of 8 rows stand on one order", "flips with the order in 1 of 5 rows"
+    on_one, turned = (
+        "3 of 8 rows were judged in one order only",
+        "flips with the order in 1 of 5 rows",
+    )
     assert any(note.startswith(on_one) for note in found["notes"])
     assert on_one in decided["message"]
     ranked = " ".join(adjudge("rank", "r", cwd=folder).stdout.split())
@@ -142,7 +148,7 @@ def test_verdicts_that_turn_with_the_options_are_reported(folder: Path) -> None:
     with model(answer) as words:
         more = ("-f", "rows.csv", "--check-positional-bias", "--run", "r", "--json")
         done = adjudge("judge", *words, *more, cwd=folder)
-    sentence = "the verdict turns with the order of the options in 8 of 9 rows"
+    sentence = "the verdict changes with the order of the options in 8 of 9 rows"
     notes = json.loads(done.stdout)["notes"]
     assert f"{sentence}; 1 row lacks a verdict in one of the orders" in notes
     for kind, page in pages(folder).items():
@@ -155,4 +161,4 @@ def test_steady_verdicts_are_reported_without_a_warning(folder: Path) -> None:
         found = json.loads(adjudge("judge", *words, *more, cwd=folder).stdout)
     assert found["notes"] == []
     (remark,) = found["remarks"]
-    assert remark.endswith("the verdict turns with the order of the options in 0 of 10 rows")
+    assert remark.endswith("the verdict changes with the order of the options in 0 of 10 rows")

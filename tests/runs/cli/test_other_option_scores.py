@@ -13,7 +13,7 @@ from support import commands
 
 RUDE = "Is the reply rude?"
 GATE = ("--not-worse-than", "runs/no-is-good")
-SCORES = "the options have other scores (Yes 0, No 1 before; Yes 1, No 0 now)"
+SCORES = "the scores of the options changed (Yes 0, No 1 before; Yes 1, No 0 now)"
 
 
 @pytest.fixture
@@ -104,12 +104,12 @@ def test_other_options_are_not_compared_and_other_words_are(folder: Path) -> Non
     assert "tone: no difference: mean 1.000" in told
     told = read(folder, "runs", "diff", "runs/old", "runs/options")
     assert (
-        "tone: not comparable: the criterion has other options (Good, Bad before; Good, Fair, Bad "
-        "now)" in told
+        "tone: not comparable: the options of the criterion changed (Good, Bad before; Good, "
+        "Fair, Bad now)" in told
     )
 
 
-OPTIONS = "the criterion has other options (Yes, No before; PASS, FAIL now)"
+OPTIONS = "the options of the criterion changed (Yes, No before; PASS, FAIL now)"
 
 
 def check(folder: Path, *words: str) -> tuple[int, str, str]:

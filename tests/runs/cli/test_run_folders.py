@@ -87,7 +87,7 @@ def test_gc_deletes_a_runs_own_files_and_nothing_else(adjudge: Adjudge) -> None:
         "notes.txt",
         "results.csv",
     ]
-    assert "deleted runs/shared, without the files in it that are not the run's" in said
+    assert "deleted runs/shared, except for files in it that do not belong to the run" in said
 
 
 @pytest.mark.parametrize("flags", [(), ("--yes",)])
@@ -111,7 +111,7 @@ def test_gc_leaves_what_a_link_leads_to(adjudge: Adjudge, link: str) -> None:
         code, said, _ = adjudge("runs", "gc", "--older-than", 0, *flags)
         assert code == 0
         assert said.startswith(f"kept {link}")
-        assert "deleted" not in said.replace("delete it where", "")
+        assert "deleted" not in said.replace("delete it in its real place", "")
     assert run_info("elsewhere/one").rows == 4
 
 
@@ -251,7 +251,7 @@ def test_a_gate_that_cannot_hold_is_refused_before_anything_is_asked(
     Path("eval.yaml").write_text(content)
     code, _, complaint = adjudge("run", "eval.yaml")
     assert code == 1
-    assert one_line(complaint, "fail_under cannot hold for")
+    assert one_line(complaint, "fail_under cannot be used for")
     assert re.search(why, complaint)
     assert not Path("runs").exists()
 
@@ -272,7 +272,7 @@ def test_judge_refuses_a_gate_for_scores_beyond_it(adjudge: Adjudge) -> None:
     assert adjudge(*judge)[0] == 0
     assert one_line(
         adjudge(*judge, "--fail-under", 0.5)[2],
-        "fail_under cannot hold for 'r'",
+        "fail_under cannot be used for 'r'",
         "'B' of criteria 'r' scores 5",
     )
 
@@ -508,7 +508,7 @@ def test_a_judgment_that_adjudge_did_not_write_is_a_damaged_ledger_and_no_traceb
     ):
         code, _, complaint = adjudge(*words)
         assert code == 1
-        assert one_line(complaint, "where adjudge writes an object")
+        assert one_line(complaint, "instead of an object")
 
 
 def test_an_export_of_no_run_says_that_there_is_none(adjudge: Adjudge) -> None:

@@ -483,7 +483,7 @@ def test_the_doctor_is_not_fooled_by_a_gateway_that_answers_to_any_name(
     done = run(folder, "doctor", "--base-url", company, *asked, "-m", "openai/gpt-9", "--json")
     assert done.returncode == 0
     *listed, made_up = (one["message"] for one in json.loads(done.stdout)["results"])
-    assert made_up.startswith("yes, but this gateway answers to any name")
+    assert made_up.startswith("yes, but this gateway accepts any name")
     assert set(listed) == {"yes"}
     assert not any(request.method == "POST" for request in provider.requests)
 

@@ -50,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
         ),
         (
             ["judge", "x", "-c", "Is version 1.5 named?"],
-            "give a question of your own with --criterion",
+            "give your own question with --criterion",
         ),
         (
             ["compare", "a", "b", "--criterion", "c", "--contests", "many"],
@@ -103,7 +103,7 @@ def folder(tmp_path: Path) -> Path:
         ),
         (
             ["compare", "a", "b", "--criterion", "c", "-m", "scripted", "--fail-under", "0.5"],
-            "name the one whose win rate",
+            "name the system whose win rate",
         ),
         (
             ["run", "eval.yaml", "-m", "scripted", "--fail-under", "nope=0.5"],
@@ -125,13 +125,13 @@ def folder(tmp_path: Path) -> Path:
         (["check", "x", "--criterion", "c", "-m", "scripted", "--resume"], "add --run FOLDER"),
         (
             ["compare", "-f", "rows.csv", "--column", "a", "--column", "a", "--criterion", "c"],
-            "--column a stands twice",
+            "--column a is given twice",
         ),
         (
             ["check", "-f", "rows.csv", "--column", "a", "--column", "b", "--criterion", "c"],
             "names two columns for response, a and b",
         ),
-        (["run"], "say which eval file to run"),
+        (["run"], "name an eval file"),
         (["run", "eval.yaml", "--no-such-option"], "No such option"),
     ],
 )
@@ -207,7 +207,7 @@ def test_a_fork_of_nothing_leaves_nothing_behind(folder: Path) -> None:
         "run", "eval.yaml", "-m", "scripted", "--run", "new", "--fork", "nope", cwd=folder
     )
     assert done.returncode == 1
-    assert "nope holds no run to fork" in done.stderr
+    assert "nope contains no run to fork" in done.stderr
     assert not (folder / "new").exists()
 
 
@@ -218,7 +218,7 @@ def test_a_limit_takes_no_judged_rows_from_a_run(folder: Path) -> None:
     before = run_info(folder / "kept").judges
     done = adjudge(*asked, "--limit", "1", cwd=folder)
     assert done.returncode == 0
-    assert "kept holds 3 judged rows, more than the limit of 1" in done.stderr
+    assert "kept contains 3 judged rows, more than the limit of 1" in done.stderr
     assert "3 rows judged" in done.stdout
     assert "nothing was asked" in done.stdout
     assert run_info(folder / "kept").judges == before

@@ -29,13 +29,13 @@ def test_another_model_in_the_replies_is_noted_on_rows_and_in_the_summary(
         "gpt-4.1-nano-2025-04-14",
     ]
     row = (
-        "openai/gpt-4o-mini: the reply names gpt-4.1-nano-2025-04-14, and earlier ones named "
-        "gpt-4o-mini-2024-07-18"
+        "openai/gpt-4o-mini: the reply names the model gpt-4.1-nano-2025-04-14, earlier ones "
+        "named gpt-4o-mini-2024-07-18"
     )
     assert [result.notes for result in found] == [()] * 6 + [(row,)] * 2
     whole = (
-        "openai/gpt-4o-mini was asked, and its replies name several models, so that rows may "
-        "not compare: "
+        "openai/gpt-4o-mini was asked, but its replies name several models, so rows may not "
+        "be comparable: "
     )
     assert (
         f"{whole}gpt-4o-mini-2024-07-18 (6), gpt-4.1-nano-2025-04-14 (2)"
@@ -58,7 +58,7 @@ def test_the_name_in_the_replies_is_kept_in_batches_too(tmp_path: Path) -> None:
 def test_another_model_for_all_rows_is_noted(provider: FakeProvider, tmp_path: Path) -> None:
     provider.named = lambda record: "gpt-3.5-turbo-0125"
     critic(open_at(provider)).evaluate(marked(3), run=tmp_path / "run")
-    told = "openai/gpt-4o-mini was asked, and its replies name another model: gpt-3.5-turbo-0125"
+    told = "openai/gpt-4o-mini was asked, but its replies name another model: gpt-3.5-turbo-0125"
     assert report_of_run(tmp_path / "run").notes == (told,)
 
 

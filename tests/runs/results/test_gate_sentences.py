@@ -35,7 +35,7 @@ FAILED = GateResult(
 @pytest.mark.parametrize(
     ("measure", "language", "text"),
     [
-        ("mean", "en", "(each of 3 criteria by itself)"),
+        ("mean", "en", "(each of 3 criteria separately)"),
         ("mean", "ru", "(каждый критерий сам по себе, всего 3)"),
         ("difference", "en", "over all 3 criteria"),
     ],

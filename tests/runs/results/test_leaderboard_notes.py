@@ -127,14 +127,14 @@ def test_contests_about_one_prompt_have_no_limits_instead_of_limits_without_a_wi
     ]
     found = board(tmp_path, rows)
     assert {(one.lower, one.upper) for one in found.ranking.places} == {(None, None)}
-    assert "no limits: all contests are about 1 prompt; 30 are the fewest" in found.notes
+    assert "no limits: all contests are about 1 prompt; at least 30 are needed" in found.notes
 
 
 def test_the_page_and_the_terminal_show_a_dash_for_limits_that_are_not_known(
     tmp_path: Path,
 ) -> None:
     found = board(tmp_path, alpaca([2.0] * 20, turned=True))
-    assert "no limits: all contests are about 20 prompts; 30 are the fewest" in found.notes
+    assert "no limits: all contests are about 20 prompts; at least 30 are needed" in found.notes
     done = adjudge("rank", "run", "-o", "board.html", cwd=tmp_path)
     assert done.returncode == 0
     assert "–" in next(
@@ -147,8 +147,8 @@ def test_a_baseline_that_is_always_listed_first_is_named(tmp_path: Path) -> None
     found = board(tmp_path, alpaca([1.0, 2.0] * 20))
     assert found.notes == [
         (
-            "always listed first, and asked in one order: old; a leaning towards the first "
-            "place cannot be told from strength"
+            "always listed first, and asked in one order: old; a bias towards the first position "
+            "cannot be told apart from strength"
         )
     ]
 

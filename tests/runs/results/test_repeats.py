@@ -210,7 +210,7 @@ def test_skipped_trials_are_not_taken_for_trials_that_were_never_made(tmp_path: 
     assert "of 8 tasks" in shown
     assert "1 task has fewer than 3 trials and is not in pass^3" in shown
     assert (
-        "2 tasks have trials that were skipped, so that fewer than 3 were judged, and are not in "
+        "2 tasks have trials that were skipped, so fewer than 3 were judged, and are not in "
         "pass^3" in shown
     )
     assert repeats["shares"][2]["fewer"] == 3

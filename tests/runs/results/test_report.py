@@ -374,7 +374,7 @@ def test_a_panel_shows_each_model_by_itself_in_every_output(tmp_path: Path) -> N
             model: tuple(one) for model, one in made.sections[0].summary.models.items()
         } == wanted
         assert "| strict | 0.000 | 2 / 2 |" in markdown_page(made)
-        assert "Each model by itself" in html_page(made)
+        assert "Each model alone" in html_page(made)
     alone = DirectJudge(yes)
     assert not report_of(alone, alone.evaluate(["a"], "Is it?")).sections[0].summary.models
 

@@ -93,7 +93,7 @@ def test_a_gate_needs_scores_from_0_to_1(points: tuple[float | None, ...], why: 
         "d",
         [CriteriaOption(name, score=score) for name, score in zip("ab", points, strict=True)],
     )
-    with pytest.raises(SetupError, match=f"fail_under cannot hold for 'mine': .*{why}"):
+    with pytest.raises(SetupError, match=f"fail_under cannot be used for 'mine': .*{why}"):
         check_gate("mine", [criteria])
     with pytest.raises(SetupError, match="compares responses"):
         check_gate("mine", [], compares=True)

@@ -131,7 +131,7 @@ def test_blanks_around_a_group_do_not_matter(tmp_path: Path) -> None:
 
 
 def test_rows_without_a_group_are_counted(tmp_path: Path) -> None:
-    note = "3 rows have nothing in the column 'talk'; each counts as a group of its own"
+    note = "3 rows have no value in the column 'talk'; each counts as a separate group"
     write_groups(tmp_path, ["", " ", "", *(f"c{n // 4}" for n in range(77))])
     for run in ("one", "two"):
         done = adjudge("run", "eval.yaml", "--run", run, "--no-cache", cwd=tmp_path)

@@ -304,7 +304,7 @@ def test_an_annotator_called_like_a_column_needs_the_long_form(tmp_path: Path) -
 
 def test_labels_are_not_written_under_any_name(tmp_path: Path) -> None:
     with pytest.raises(
-        SetupError, match=r"labels are written to .csv or .jsonl, not to 'labels.xlsx'"
+        SetupError, match=r"labels can be written to .csv or .jsonl, not to 'labels.xlsx'"
     ):
         write_labels(tmp_path / "labels.xlsx", [label()])
 

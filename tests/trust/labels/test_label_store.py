@@ -255,7 +255,8 @@ def test_a_changed_label_is_noticed(store: LabelStore) -> None:
         connection.execute("UPDATE labels SET option = 'FAIL'")
     connection.close()
     with pytest.raises(
-        RunError, match=r"labels.sqlite: the label of row .* is not what was written; it is damaged"
+        RunError,
+        match=r"labels.sqlite: the label of row .* was changed after it was written; it is damaged",
     ):
         list(store.current())
 
@@ -267,7 +268,7 @@ def test_a_trigger_among_the_labels_is_refused(store: LabelStore) -> None:
             "CREATE TRIGGER spy AFTER INSERT ON labels BEGIN DELETE FROM labels; END"
         )
     connection.close()
-    with pytest.raises(RunError, match="'spy', a trigger that adjudge did not make"):
+    with pytest.raises(RunError, match="'spy', a trigger that adjudge did not create"):
         store.add(label("b"))
 
 

@@ -156,7 +156,7 @@ def test_who_is_not_named_is_refused_with_the_names(tmp_path: Path) -> None:
         ({"people": ("\u202eann",)}, "cannot be a person's name"),
         ({"people": ("ann",), "per_row": 2}, "from 1 to 1, not 2"),
         ({"people": ("ann",), "count": 10**40}, "number of rows must be from 1 to"),
-        ({"people": tuple(f"p{one}" for one in range(1_001))}, "1000 people at most, not to 1001"),
+        ({"people": tuple(f"p{one}" for one in range(1_001))}, "at most 1000 people, not to 1001"),
         ({"people": ("ann",), "queue": "failed"}, "the queue failed cannot be assigned"),
     ],
 )
@@ -290,5 +290,5 @@ def test_what_somebody_else_wrote_of_people_is_refused_with_the_way_out(
 
 def test_a_damaged_file_of_people_says_that_no_label_is_in_it(tmp_path: Path) -> None:
     (tmp_path / PEOPLE).write_bytes(b"garbage" * 300)
-    with pytest.raises(RunError, match="put it aside and assign the rows again; no label"):
+    with pytest.raises(RunError, match="move it away and assign the rows again; this file"):
         People(tmp_path).progress()

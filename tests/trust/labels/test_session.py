@@ -360,7 +360,7 @@ def test_criteria_must_be_named_where_there_are_several(tmp_path: Path) -> None:
     assert [one.name for one in label_scales(tmp_path)] == ["Is it kind?", "Is it short?"]
     with pytest.raises(
         SetupError,
-        match=r"has 2 criteria: say which with --criteria: 'Is it kind\?', 'Is it short\?'",
+        match=r"has 2 criteria: choose one with --criteria: 'Is it kind\?', 'Is it short\?'",
     ):
         label_scale(tmp_path, None)
     with pytest.raises(SetupError, match="has no criterion 'tone'"):

@@ -278,9 +278,9 @@ def test_slices_that_were_drawn_apart_are_pulled_towards_the_others(run: Path) -
 @pytest.mark.parametrize(
     ("queue", "by", "says"),
     [
-        ("random-stratified", "nobody", "anything in a column 'nobody'"),
-        ("random-stratified", "response", "has 300 values; rows can be drawn apart by at most 8"),
-        ("random", "language", "--by goes with --queue random-stratified"),
+        ("random-stratified", "nobody", "a value in column 'nobody'"),
+        ("random-stratified", "response", "has 300 values; rows can be drawn by at most 8"),
+        ("random", "language", "--by works only with --queue random-stratified"),
     ],
 )
 def test_columns_that_do_not_do_are_refused(run: Path, queue: Queue, by: str, says: str) -> None:

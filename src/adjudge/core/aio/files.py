@@ -128,7 +128,7 @@ def write_new(path: Path, text: str, otherwise: str) -> None:
             raise
     except FileExistsError as error:
         raise SetupError(
-            "{name} is there already, and is not overwritten: {otherwise}",
+            "{name} already exists and is not overwritten: {otherwise}",
             name=path.name,
             otherwise=otherwise,
         ) from error

@@ -69,8 +69,8 @@ def ready_made(name: str, kind: Kind, language: str = "en") -> Criteria:
         else Message("`adjudge criteria --kind {kind}` lists those that fit", kind=kind)
     )
     raise SetupError(
-        "the ready-made criteria {name!r} {does}, and this judge {wanted}: {instead}, or "
-        "write the question out",
+        "the ready-made criteria {name!r} {does}, but this judge {wanted}: {instead}, or write "
+        "your own question",
         name=name,
         does=does,
         wanted=needed,
@@ -96,8 +96,8 @@ def _refuse_file(text: str) -> None:
     """
     if text.strip().casefold().endswith((".yaml", ".yml", ".json")) and " " not in text.strip():
         raise SetupError(
-            "{text!r} is the name of a file, not a question: adjudge.read_criteria({text!r}) reads "
-            "its criteria",
+            "{text!r} is the name of a file, not a question: read its criteria with "
+            "adjudge.read_criteria({text!r})",
             text=text.strip(),
         )
 
@@ -112,16 +112,16 @@ def refuse_misspelt(text: str, known: Iterable[str]) -> None:
     known = list(known)
     if (elsewhere := _name_here(word)) in known and elsewhere != word:
         raise SetupError(
-            "no ready-made criterion is called {text!r}: here it is {near!r}. A question of your "
-            "own is a sentence",
+            "no ready-made criterion is called {text!r}: adjudge calls it {near!r}. To ask your "
+            "own question, write a sentence",
             text=text,
             near=elsewhere,
         )
     near = get_close_matches(word, known, n=1, cutoff=0.8) if word.isidentifier() else ()
     if near and near[0] != word:
         raise SetupError(
-            "no ready-made criterion is called {text!r}; did you mean {near!r}? A question of your "
-            "own is a sentence",
+            "no ready-made criterion is called {text!r}; did you mean {near!r}? To ask your own "
+            "question, write a sentence",
             text=text,
             near=near[0],
         )
@@ -179,8 +179,7 @@ def all_names(language: str = "en") -> tuple[str, ...]:
     """Return the names of both kinds, sorted; raise SetupError for a language without any."""
     if language not in languages():
         raise SetupError(
-            "there are no ready-made criteria in language {language!r}; there are some in "
-            "{languages}",
+            "there are no ready-made criteria in language {language!r}, only in {languages}",
             language=language,
             languages=", ".join(languages()),
         )
@@ -217,7 +216,7 @@ def _near(name: str, known: tuple[str, ...]) -> str:
     if elsewhere in known:
         return Message("here it is {near}", near=elsewhere)
     if _folded(name) in _OWN_WORDS:
-        return Message("write the question out with --criterion, or criteria in a file")
+        return Message("write your own question with --criterion, or criteria in a file")
     near = get_close_matches(name, known, n=3, cutoff=0.5)
     return (
         Message("did you mean {near}?", near=join(Message(" or "), near))

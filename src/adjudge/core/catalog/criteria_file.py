@@ -279,7 +279,9 @@ def _load(content: str, file: str) -> Place:
 
 def _with_places(whole: Place) -> list[tuple[Place, object]]:
     if whole.value is None or whole.value == []:
-        raise SetupError("{file} holds no criteria: write one, or a list of them", file=whole.file)
+        raise SetupError(
+            "{file} contains no criteria: write one criterion, or a list of them", file=whole.file
+        )
     items = list_of(whole.value, whole) if isinstance(whole.value, list) else [(whole, whole.value)]
     placed: list[tuple[Place, object]] = []
     for index, (at, item) in enumerate(items, 1):

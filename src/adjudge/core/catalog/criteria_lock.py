@@ -88,7 +88,7 @@ def lock_changes(sources: Sequence[str], path: Path) -> list[str]:
     """Return the differences from the lock, one per line."""
     old_lock, new_lock = _read(path), current_lock(sources)
     removed = [
-        Message("{name}: locked, and not there", name=name)
+        Message("{name}: locked, but missing", name=name)
         for name in old_lock
         if name not in new_lock
     ]
@@ -113,7 +113,7 @@ def _read(path: Path) -> Locked:
         lock = json.loads(path.read_text(encoding="utf-8"))["criteria"]
     except OSError as error:
         raise SetupError(
-            "{path} cannot be read: {reason}; 'adjudge criteria lock' writes it",
+            "{path} cannot be read: {reason}; create it with 'adjudge criteria lock'",
             path=path,
             reason=reason_of(error),
         ) from error

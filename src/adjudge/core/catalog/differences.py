@@ -42,14 +42,14 @@ def _diff_entry(old: CatalogEntry, new: CatalogEntry) -> Iterator[str]:
     yield from (*wording, *golden)
     if wording and (old.version or new.version) and old.version == new.version:
         yield Message(
-            "{name}: what is asked changed, and the version is still {version}: give it another",
+            "{name}: the question changed, but the version is still {version}: change it, too",
             name=name,
             version=new.version,
         )
     if wording:
         yield Message(
-            "{name}: verdicts by the two are not comparable: judge the rows again before "
-            "you compare runs",
+            "{name}: verdicts of the two versions are not comparable: judge the rows again "
+            "before you compare runs",
             name=name,
         )
 

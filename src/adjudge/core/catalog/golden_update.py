@@ -33,8 +33,8 @@ def update_golden(path: Path, accepted: Mapping[str, Options]) -> None:
         new_text = new_text[:start] + json.dumps(option, ensure_ascii=False) + new_text[end:]
     if not _only_options(old_text, new_text, path, accepted):
         raise SetupError(
-            "{path}: the expected options cannot be written without changing something "
-            "else: write out what is shared by & and *",
+            "{path}: the expected options cannot be written without changing something else: "
+            "write out what the YAML anchors (& and *) share",
             path=path,
         )
     target = path.resolve()

@@ -96,7 +96,10 @@ def _first(remarks: Iterator[_Remark]) -> Iterator[_Remark]:
         yield (
             severity,
             field.partition("[")[0],
-            Message("there are more than these {count} of the kind: mend them first", count=_MOST),
+            Message(
+                "there are more problems of this kind than these {count}: fix these first",
+                count=_MOST,
+            ),
         )
 
 
@@ -104,7 +107,7 @@ def _question(criteria: Criteria) -> Iterator[Message]:
     pair = find_double_question(criteria.definition)
     if pair:
         yield Message(
-            "seems to ask two things at once ({pair!r}): make two criteria of it", pair=pair
+            "seems to ask two things at once ({pair!r}): split it into two criteria", pair=pair
         )
 
 
@@ -113,7 +116,7 @@ def _bad_end(criteria: Criteria) -> Iterator[Message]:
     if criteria.is_yes_good and (word := find_bad_word(criteria.definition)):
         yield Message(
             "{good} scores highest, but {word!r} sounds bad: if No is the good answer, write "
-            "'good: No' in place of the scores",
+            "'good: No' instead of the scores",
             good=_quote(criteria.good_answer or ""),
             word=word,
         )
@@ -189,7 +192,7 @@ def _unreachable(criteria: Criteria) -> Iterator[Message]:
     if len(silent) < len(options):
         for option in silent:
             yield Message(
-                "{option} has no description, others have one: a judge will seldom choose it",
+                "{option} has no description, but other options do: a judge will rarely choose it",
                 option=_quote(option.name),
             )
     yield from _indistinct(silent)
@@ -201,7 +204,9 @@ def _indistinct(silent: list[CriteriaOption]) -> Iterator[Message]:
         (option for option in silent if _score(option) is not None), _score
     ):
         names = Message("{one} and {other}", one=_quote(option_a.name), other=_quote(option_b.name))
-        yield Message("{names} have one score and no description to tell them apart", names=names)
+        yield Message(
+            "{names} have the same score and no descriptions that tell them apart", names=names
+        )
 
 
 def _wide_steps(options: Collection[CriteriaOption]) -> Iterator[Message]:
@@ -216,7 +221,9 @@ def _wide_steps(options: Collection[CriteriaOption]) -> Iterator[Message]:
             names = Message(
                 "{one} and {other}", one=_quote(lower_option.name), other=_quote(upper_option.name)
             )
-            yield Message("nothing lies between {names}, and no description says why", names=names)
+            yield Message(
+                "there is no option between {names}, and no description says why", names=names
+            )
 
 
 def _scale(criteria: Criteria) -> Iterator[Message]:
@@ -225,7 +232,10 @@ def _scale(criteria: Criteria) -> Iterator[Message]:
     if not scores:
         return
     if len(scores) < len(all_scores):
-        yield Message("some have a score and some have none: those without leave no number behind")
+        yield Message(
+            "some options have a score and some do not: verdicts without a score are left "
+            "out of the mean"
+        )
     if sorted(scores) not in (scores, scores[::-1]):
         yield Message(
             "the scores go up and down: list the options from best to worst, or from worst to best"
@@ -238,20 +248,22 @@ def _scale(criteria: Criteria) -> Iterator[Message]:
 def _range(worst: float, best: float) -> Iterator[Message]:
     if worst < 0 or best > 1:
         yield Message(
-            "the scores reach from {worst:g} to {best:g}: 0 is the bad end everywhere else, 1 the "
-            "good one",
+            "the scores range from {worst:g} to {best:g}: everywhere else 0 is the bad end and 1 "
+            "the good end",
             worst=worst,
             best=best,
         )
     elif worst >= 0.5:
         yield Message(
-            "all scores lie above the middle ({worst:g} to {best:g}): what is the other end?",
+            "all scores are above the middle of the scale ({worst:g} to {best:g}): is an option "
+            "missing at the other end?",
             worst=worst,
             best=best,
         )
     elif best <= 0.5:
         yield Message(
-            "all scores lie below the middle ({worst:g} to {best:g}): what is the other end?",
+            "all scores are below the middle of the scale ({worst:g} to {best:g}): is an option "
+            "missing at the other end?",
             worst=worst,
             best=best,
         )
@@ -301,7 +313,7 @@ def _examples(criteria: Criteria) -> Iterator[_Remark]:
                 "error",
                 f"examples[{number}].fields",
                 Message(
-                    "the criterion reads {field}, the example has only {fields}",
+                    "the criterion reads {field}, but the example has only {fields}",
                     field=_quote(field),
                     fields=_join_names(sorted(example.fields)),
                 ),
@@ -311,7 +323,8 @@ def _examples(criteria: Criteria) -> Iterator[_Remark]:
             "warning",
             "examples",
             Message(
-                "all of them are {option}: a judge learns to say nothing else",
+                "all examples have the option {option}: they teach the judge to give no other "
+                "answer",
                 option=_quote(example_options.pop()),
             ),
         )

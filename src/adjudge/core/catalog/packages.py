@@ -28,8 +28,8 @@ def packaged_entry(name: str, language: str) -> CatalogEntry:
             file_there for file_there in CRITERIA if file_there not in CRITERIA.ours
         ) or Message("none")
         raise SetupError(
-            "no installed package brings criteria called {package!r} (entry point "
-            "adjudge.criteria); there are: {there}",
+            "no installed package provides criteria called {package!r} (entry point "
+            "adjudge.criteria); available: {there}",
             package=package,
             there=there,
         )
@@ -54,7 +54,7 @@ def packaged_entry(name: str, language: str) -> CatalogEntry:
     entries = parse_entries(file.read_text(encoding="utf-8"), f"{name}.yaml", language)
     if len(entries) != 1:
         raise SetupError(
-            "{name}.yaml of {package!r} must hold one criterion, and holds {count}",
+            "{name}.yaml of {package!r} must contain one criterion, not {count}",
             name=name,
             package=package,
             count=len(entries),

@@ -44,7 +44,8 @@ class RemoteCriteria:
         match = _SOURCE.fullmatch(source)
         if match is None or ".." in source.split("/"):
             raise SetupError(
-                "{source!r} names no file of criteria: write github:OWNER/REPOSITORY@TAG/PATH.yaml",
+                "{source!r} does not name a criteria file: write "
+                "github:OWNER/REPOSITORY@TAG/PATH.yaml",
                 source=source,
             )
         owner, repository, tag, path = match.groups()
@@ -55,7 +56,7 @@ class RemoteCriteria:
         content = _download(self._address(str(self.path)))
         if content is None:
             raise RunError(
-                "{source} is not there: check the repository, the tag and the path",
+                "{source} was not found: check the repository, the tag and the path",
                 source=self.source,
             )
         return content
@@ -105,7 +106,7 @@ def _download(address: str) -> bytes | None:
         ) from error
     if len(body) > _LARGEST:
         raise RunError(
-            "{address} has more than {most} bytes: that is not a file of criteria",
+            "{address} has more than {most} bytes: that is not a criteria file",
             address=address,
             most=_LARGEST,
         )

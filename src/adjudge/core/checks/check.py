@@ -169,7 +169,7 @@ def check_limits(what: str, least: float | None, most: float | None) -> None:
         raise SetupError("{what} needs a limit: least, most, or both", what=what)
     if least is not None and most is not None and least > most:
         raise SetupError(
-            "{what}: least ({least:g}) is more than most ({most:g}), which nothing can be",
+            "{what}: least ({least:g}) is greater than most ({most:g}), so no value could pass",
             what=what,
             least=float(least),
             most=float(most),

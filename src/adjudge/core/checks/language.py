@@ -97,5 +97,7 @@ class Language(Check):
     def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
         code = language_of(text)
         if code is None:
-            return Observation(None, Message("its language cannot be told: too short, or mixed"))
+            return Observation(
+                None, Message("its language cannot be recognised: the text is too short or mixed")
+            )
         return Observation(code == self.code, Message("its language is {code}", code=code))

@@ -73,7 +73,7 @@ class NumberWithin(Check):
             return Observation(
                 None,
                 Message(
-                    "it has {count} numbers: say which with which: first or last",
+                    "it has {count} numbers: choose one with which: first or last",
                     count=len(matches),
                 ),
             )
@@ -145,7 +145,7 @@ class Took(Check):
             value = math.nan
         if raw is None or isinstance(raw, bool) or not math.isfinite(value):
             return Observation(
-                None, Message("nothing says the {column} of this row", column=self.column)
+                None, Message("the {column} of this row is not known", column=self.column)
             )
         reason = Message("{column} {value:g}", column=self.column, value=value)
         return Observation(value <= self.most, reason, (), value)

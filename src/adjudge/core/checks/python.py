@@ -94,7 +94,7 @@ class Python(Check):
         return Observation(
             None,
             Message(
-                "it says {said}, which is neither True or False nor a number from 0 to 1",
+                "it returned {said}, not True, False or a number from 0 to 1",
                 said=short(answer.get("other", repr(answer_value))),
             ),
         )
@@ -114,5 +114,5 @@ class Python(Check):
     def _function(self) -> Function:
         function = load_code(locate_code(self.code, self.folder))
         if inspect.iscoroutinefunction(function):
-            raise SetupError("{code} is async: a check is a plain function", code=self.code)
+            raise SetupError("{code} is async: a check must be a plain function", code=self.code)
         return function

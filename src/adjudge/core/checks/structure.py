@@ -90,7 +90,7 @@ class IsJson(Check):
                 return Message("is JSON")
             return Message("is JSON by {schema}", schema=Path(self.schema).name)
         if self.field is not None:
-            return Message("{path} is what {field} says", path=self.path, field=self.field)
+            return Message("{path} equals {field}", path=self.path, field=self.field)
         if self.equals is UNSAID:
             return Message("has {path}", path=self.path)
         return Message("{path} is {value}", path=self.path, value=_as_in_file(self.equals))
@@ -104,9 +104,9 @@ class IsJson(Check):
 
     def prepare(self) -> None:
         if self.path is None and (self.equals is not UNSAID or self.field is not None):
-            raise SetupError("equals and field say what stands at a path: add path")
+            raise SetupError("equals and field describe the value at a path: add path")
         if self.equals is not UNSAID and self.field is not None:
-            raise SetupError("equals and field both say what is expected: give one of them")
+            raise SetupError("equals and field both give the expected value: keep only one of them")
         if self.path is not None:
             steps_of(self.path)
         if self.schema is not None:
@@ -407,18 +407,20 @@ class Urls(Check):
             parts = urlsplit(address)
             host, _ = parts.hostname or "", parts.port
         except ValueError:
-            return Message("{url} is not an address", url=url)
+            return Message("{url} is not a valid address", url=url)
         if not _HOST.match(host) and not host.count(":"):
-            return Message("{url} is not an address", url=url)
+            return Message("{url} is not a valid address", url=url)
         if parts.scheme.lower() not in self.schemes:
             allowed = ", ".join(self.schemes)
-            return Message("{url} begins with none of {allowed}", url=url, allowed=allowed)
+            return Message("{url} does not begin with any of {allowed}", url=url, allowed=allowed)
         allowed_hosts = [allowed_host.lower().lstrip(".") for allowed_host in self.hosts]
         if allowed_hosts and not any(
             host == allowed_host or host.endswith(f".{allowed_host}")
             for allowed_host in allowed_hosts
         ):
-            return Message("{url} is at none of {hosts}", url=url, hosts=", ".join(self.hosts))
+            return Message(
+                "{url} is not on any of these hosts: {hosts}", url=url, hosts=", ".join(self.hosts)
+            )
         return None
 
 
@@ -453,7 +455,9 @@ class Citations(Check):
                 return Observation(
                     False,
                     Message(
-                        "[{number}] is none of {count} sources", number=number, count=count or 0
+                        "[{number}] is not one of the {count} sources",
+                        number=number,
+                        count=count or 0,
                     ),
                     (span,),
                     float(len(cited)),

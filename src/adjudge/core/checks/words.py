@@ -55,9 +55,7 @@ class Equals(Check):
         equal = fold(text.strip(), case=self.case) == fold(expected.strip(), case=self.case)
         if equal:
             return Observation(True, Message("it is the same text"), (Span(0, len(text)),))
-        return Observation(
-            False, Message("it is another text than {wanted!r}", wanted=short(expected))
-        )
+        return Observation(False, Message("it differs from {wanted!r}", wanted=short(expected)))
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -176,7 +174,7 @@ class Regex(Check):
             re.compile(self.pattern, self._flags)
         except (re.error, RecursionError, OverflowError) as error:
             raise SetupError(
-                "the regular expression {pattern!r} is wrong: {reason}",
+                "the regular expression {pattern!r} is invalid: {reason}",
                 pattern=self.pattern,
                 reason=str(error),
             ) from error

@@ -211,7 +211,7 @@ def names_apart(columns: Mapping[str, str], id: str | None) -> tuple[dict[str, s
     id_column = columns.get(ID_FIELD)
     if id_column is not None and id is not None and id_column != id:
         raise SetupError(
-            "two columns are to name the rows, {id!r} and {named!r}: keep one of them",
+            "two columns would name the rows, {id!r} and {named!r}: keep one of them",
             id=id,
             named=id_column,
         )
@@ -575,4 +575,4 @@ def _header_hint(found: Collection[str]) -> Message | str:
     """Suggest --header-row if columns have no names."""
     if "column 2" not in found:
         return ""
-    return Message("; if their names stand in a lower row: --header-row N")
+    return Message("; if the header is in a lower row: --header-row N")

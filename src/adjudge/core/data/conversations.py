@@ -37,7 +37,7 @@ def steps_of(instance: Instance) -> Instance:
     """
     steps = instance.fields.get("steps")
     if not steps:
-        raise SetupError("the row has no steps of an agent: read it as a trace, with data: as")
+        raise SetupError("the row has no agent steps: read it as a trace, with data: as")
     unique_names = (f"[step {number}] {text}" for number, text in enumerate(steps, 1))
     other_fields = {name: value for name, value in instance.fields.items() if name != "steps"}
     return replace(instance, fields={**other_fields, "response": "\n".join(unique_names)})
@@ -85,7 +85,7 @@ def _chat(instance: Instance) -> tuple[str, object]:
     if column is None:
         examples = ", ".join(CHATS[:4])
         raise SetupError(
-            "the row has no conversation, as a list of messages in a column such as {named}",
+            "the row has no conversation: put a list of messages into a column such as {named}",
             named=examples,
         )
     return column, cells[column]

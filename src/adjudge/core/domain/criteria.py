@@ -40,7 +40,8 @@ class CriteriaOption:
         if isinstance(description, int | float) and not isinstance(description, bool):
             if score is not None:
                 raise SetupError(
-                    "option {name!r} has two scores, {first} and {second}: a description is a text",
+                    "option {name!r} has two scores, {first} and {second}: a description must be "
+                    "a text",
                     name=name,
                     first=description,
                     second=score,
@@ -299,12 +300,12 @@ def with_good_option(criteria: Criteria, good: str) -> Criteria:
     )
     if name is None:
         raise SetupError(
-            "good is {good!r}, which is none of {options}",
+            "good is {good!r}, which is not one of {options}",
             good=good,
             options=", ".join(map(repr, criteria.option_names)),
         )
     if any(option.score is not None for option in criteria.options):
-        raise SetupError("good stands for the scores of the options: give one or the other")
+        raise SetupError("good replaces the scores of the options: give one or the other")
     options = [
         replace(candidate, score=float(candidate.name == name)) for candidate in criteria.options
     ]
@@ -348,7 +349,7 @@ def _as_example(criteria: str, example: object) -> CriteriaExample:
         return example
     if not isinstance(example, HasVerdict):
         raise SetupError(
-            "an example of criterion {criteria!r} is a CriteriaExample or the result of a "
+            "an example of criterion {criteria!r} must be a CriteriaExample or the result of a "
             "judgment, not {name}",
             criteria=criteria,
             name=type(example).__name__,
@@ -357,8 +358,8 @@ def _as_example(criteria: str, example: object) -> CriteriaExample:
     if not isinstance(example.instance, Instance) or option is None:
         missing = "instance" if option is not None else "selected_option"
         raise SetupError(
-            "an example of criterion {criteria!r} has no {missing}: an example shows a text "
-            "and what it got",
+            "an example of criterion {criteria!r} has no {missing}: an example shows a text and "
+            "its option",
             criteria=criteria,
             missing=missing,
         )
@@ -376,8 +377,8 @@ def _check_examples(
         if example.option not in allowed:
             offered = ", ".join(names)
             raise SetupError(
-                "an example of criterion {criteria!r} has the option {option!r}; there are "
-                "{offered}",
+                "an example of criterion {criteria!r} has the option {option!r}, which is not "
+                "one of {offered}",
                 criteria=criteria,
                 option=example.option,
                 offered=offered,

@@ -192,7 +192,7 @@ def criteria_from_json(said: JsonObject) -> Criteria:
         return Criteria(**other_fields, options=options, examples=examples)  # type: ignore[arg-type]
     except TypeError as error:
         raise RunError(
-            "the run holds criteria that adjudge did not write: {error}", error=error
+            "the run contains criteria that adjudge did not write: {error}", error=error
         ) from error
 
 
@@ -204,12 +204,12 @@ def incomparable_because(before: OptionScores, now: OptionScores) -> Message | N
         return None
     if before.keys() != now.keys():
         return Message(
-            "the criterion has other options ({before} before; {now} now)",
+            "the options of the criterion changed ({before} before; {now} now)",
             before=", ".join(before),
             now=", ".join(now),
         )
     return Message(
-        "the options have other scores ({before} before; {now} now)",
+        "the scores of the options changed ({before} before; {now} now)",
         before=_format_scores(before),
         now=_format_scores(now),
     )

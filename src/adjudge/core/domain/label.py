@@ -89,7 +89,9 @@ class Label:
             ("annotator", self.annotator),
         ):
             if not isinstance(value, str) or not value.strip():
-                raise SetupError("a label needs {name}: it is {value!r}", name=name, value=value)
+                raise SetupError(
+                    "the {name} of a label must be a text, not {value!r}", name=name, value=value
+                )
         _check_choice("state", self.state, STATES)
         _check_choice("kind", self.kind, KINDS)
         _check_choice("design", self.design, DESIGNS)
@@ -101,7 +103,7 @@ class Label:
                 else Message("no answer")
             )
             raise SetupError(
-                "a label that is {state} has {wanted}, not {count}",
+                "a label that is {state} needs {wanted}, not {count}",
                 state=self.state,
                 wanted=required,
                 count=len(answers),
@@ -109,11 +111,12 @@ class Label:
         self._check_chance()
         if self.step is not None and (type(self.step) is not int or self.step < 1):
             raise SetupError(
-                "the step of a label must be a number from 1, not {step!r}", step=self.step
+                "the step of a label must be a whole number of at least 1, not {step!r}",
+                step=self.step,
             )
         if self.drawn_of is not None and (type(self.drawn_of) is not int or self.drawn_of < 1):
             raise SetupError(
-                "drawn_of of a label must be a number of rows from 1, not {drawn_of!r}",
+                "drawn_of of a label must be a whole number of at least 1, not {drawn_of!r}",
                 drawn_of=self.drawn_of,
             )
         if self.score is not None and not math.isfinite(self.score):
@@ -129,9 +132,9 @@ class Label:
             )
         if self.design == "random_weighted" and (self.chance is None or not self.drawn_by):
             raise SetupError(
-                "a label of design random_weighted needs drawn_by and chance: without them nobody "
-                "knows how likely its row was to be drawn. Take them from an export, or say design "
-                "chosen"
+                "a label of design random_weighted needs drawn_by and chance: without them the "
+                "chance that its row was drawn is unknown. Take them from an export, or use "
+                "design chosen"
             )
 
     @property
@@ -267,8 +270,8 @@ class LabelScale:
         if matches:
             raise ValueError(
                 Message(
-                    "{text!r} may be the system of that name or a place: write the letter of the "
-                    "place, or rename the system",
+                    "{text!r} could be the system of that name or a position: write the letter "
+                    "of the position, or rename the system",
                     text=text,
                 )
                 if len(matches) == 1

@@ -39,7 +39,7 @@ class MultiCriteriaItem:
             )
         if self.target_option is not None and self.score_threshold is not None:
             raise SetupError(
-                "criterion {name!r} has a target option and a threshold: give it one of the two",
+                "criterion {name!r} has a target option and a threshold: keep one of the two",
                 name=self.criterion.name,
             )
         if self.target_option is not None and self.target_option not in self.criterion.option_names:
@@ -109,7 +109,7 @@ class MultiCriteria:
         return value
 
     def maximum(self, item: MultiCriteriaItem) -> float:
-        """Return the highest contribution of the item before its weight."""
+        """Return the highest score that an option can give the item, before its weight."""
         return max(self.score(item, name) for name in item.criterion.option_names)
 
     def minimum(self, item: MultiCriteriaItem) -> float:
@@ -119,7 +119,7 @@ class MultiCriteria:
     def _check(self, item: MultiCriteriaItem) -> None:
         if not item.criterion.options:
             raise SetupError(
-                "criterion {name!r} offers no options, so that it can have no score",
+                "criterion {name!r} has no options, so it cannot have a score",
                 name=item.criterion.name,
             )
         highest, threshold = self.maximum(item), item.score_threshold
@@ -175,7 +175,7 @@ def _check_names(items: tuple[MultiCriteriaItem, ...]) -> tuple[MultiCriteriaIte
     for name in names:
         if names.count(name) > 1:
             raise SetupError(
-                "{count} criteria are called {name!r}: give each a name of its own",
+                "{count} criteria are called {name!r}: give each a different name",
                 count=names.count(name),
                 name=name,
             )

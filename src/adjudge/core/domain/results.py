@@ -380,7 +380,7 @@ class DirectInstanceResult(_DirectFields):
         """Make a result; ``selected_option`` is a second name for ``option``."""
         if None not in (option, selected_option) and option != selected_option:
             raise SetupError(
-                "a result has one option, and was given {option!r} and {selected_option!r}",
+                "a result has one option, but was given both {option!r} and {selected_option!r}",
                 option=option,
                 selected_option=selected_option,
             )

@@ -58,14 +58,15 @@ def value_in(record: JudgmentRecord, column: str) -> str:
     value = column_of(record.fields, record.input, column)
     if isinstance(value, Mapping):
         raise SetupError(
-            "column {column!r} of row {name} holds several values; name one of them: {paths}",
+            "column {column!r} of row {name} contains several values; name one of them: {paths}",
             column=column,
             name=record.name,
             paths=", ".join(f"{column}.{key}" for key in value),
         )
     if isinstance(value, Sequence) and not isinstance(value, str):
         raise SetupError(
-            "column {column!r} of row {name} holds a list; name one of its places, as {path}",
+            "column {column!r} of row {name} contains a list; name one of its elements, such as "
+            "{path}",
             column=column,
             name=record.name,
             path=f"{column}[0]",
@@ -89,15 +90,15 @@ def slice_names(rows: Counter[str], column: str) -> SliceNames:
     """
     counts = Counter({value: number for value, number in rows.items() if value})
     if not counts:
-        raise SetupError(
-            "no row has anything in a column {column!r}: see that the name is right", column=column
-        )
+        raise SetupError("no row has a value in column {column!r}: check the name", column=column)
     notes = []
     if missing := rows[""]:
         notes.append(
             plural(
-                "{count} of {rows} rows has no value in {column!r}: it is a slice of its own",
-                "{count} of {rows} rows have no value in {column!r}: they are a slice of their own",
+                "{count} of {rows} rows has no value in {column!r}: it is shown as a separate "
+                "slice",
+                "{count} of {rows} rows have no value in {column!r}: they are shown as a "
+                "separate slice",
                 missing,
                 rows=rows.total(),
                 column=column,
@@ -120,8 +121,8 @@ def slice_names(rows: Counter[str], column: str) -> SliceNames:
         names = {value: value for value, _ in counts.most_common(MOST)}
         notes.append(
             Message(
-                "{column!r} has {count} values: the {most} with most rows are told apart, the "
-                "other {others} are taken together",
+                "{column!r} has {count} values: the {most} with the most rows are shown "
+                "separately, the other {others} together",
                 column=column,
                 count=len(counts),
                 most=MOST,

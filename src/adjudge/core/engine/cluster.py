@@ -42,7 +42,7 @@ class Cluster:
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
             raise SetupError(
-                "workers is how many a cluster has, one at least, not {workers}",
+                "workers must be at least 1, not {workers}",
                 workers=self.workers,
             )
 
@@ -58,7 +58,7 @@ class Cluster:
         scheme = self.where.partition("://")[0]
         if scheme not in CLUSTERS:
             raise SetupError(
-                "no cluster is known at {where!r}: an address begins with one of {known}",
+                "{where!r} is not the address of a cluster: an address begins with one of {known}",
                 where=self.where,
                 known=", ".join(CLUSTERS),
             )

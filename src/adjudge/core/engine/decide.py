@@ -248,7 +248,7 @@ def _vote(ballot: Ballot, answer: DecisionAnswer, common: Vote) -> Vote:
         return replace(vote, outcome=outcome, reason=answer.reason)
     labels = labels_of(ballot)
     if len(labels) != len(answer.probabilities):
-        reason = Message("the reply has another number of options than were asked about")
+        reason = Message("the reply has a different number of options than the question")
         return replace(vote, reason=reason)
     shares = dict(zip(labels, answer.probabilities, strict=True))
     vote = replace(
@@ -258,7 +258,7 @@ def _vote(ballot: Ballot, answer: DecisionAnswer, common: Vote) -> Vote:
         ),
     )
     if not answer.accepted:
-        reason = Message("the server gives probabilities, but does not stand by them")
+        reason = Message("the server gives probabilities, but does not accept its own answer")
         return replace(vote, outcome=Outcome.ABSTAINED, reason=reason)
     verdict = likeliest_verdict(ballot, shares)
     if verdict is None:
@@ -276,16 +276,16 @@ def check_decides(ballots: Sequence[Ballot], *, turned: bool = False) -> None:
     for ballot in ballots:
         if ballot.mode != "decide":
             raise SetupError(
-                "{model} is a decision model, which writes nothing: it cannot be asked for "
-                "{name!r} in writing",
+                "{model} is a decision model, which writes no text, so it cannot answer {name!r} "
+                "in writing",
                 model=ballot.model,
                 name=ballot.criteria.name,
             )
         question_of_ballot(ballot)
         if turned and not has_order(ballot):
             raise SetupError(
-                "{name!r} is asked of {model} as a yes-or-no question or a scale, whose options "
-                "have no order to turn: leave check_positional_bias (both_orders) out",
+                "{model} is asked {name!r} as a yes-or-no question or a scale, whose options "
+                "cannot be reordered: leave out check_positional_bias (both_orders)",
                 name=ballot.criteria.name,
                 model=ballot.model,
             )

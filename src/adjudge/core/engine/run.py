@@ -69,7 +69,7 @@ class RunSettings:
             return cls(run)
         if isinstance(run, RunSettings):
             return run
-        raise SetupError("run is a folder to keep the run in, not {name}", name=type(run).__name__)
+        raise SetupError("run must be a folder for the run, not {name}", name=type(run).__name__)
 
 
 @light_dataclass(frozen=True)
@@ -320,7 +320,7 @@ async def open_run(
     """
     if budget is not None and not isinstance(budget, Budget):
         raise SetupError(
-            "budget says which limit it is, such as adjudge.Budget(max_calls=100), not {budget!r}",
+            "budget must name its limit, such as adjudge.Budget(max_calls=100), not {budget!r}",
             budget=budget,
         )
     if run is not None:
@@ -435,7 +435,7 @@ def check_prices(budget: Budget | None, prices: PriceTable, *configurations: Jso
     models = dict.fromkeys(model for judge_models in models_by_judge for model in judge_models)
     if unknown := [model for model in models if prices.of(model) is None]:
         raise SetupError(
-            "the price of {unknown} is not known, so max_usd cannot hold: give the price in "
-            "a file (--prices, ADJUDGE_PRICES), or limit calls or tokens instead",
+            "no price for model {unknown}, so max_usd cannot be enforced: give the price in a "
+            "file (--prices, ADJUDGE_PRICES), or limit calls or tokens instead",
             unknown=", ".join(unknown),
         )

@@ -235,9 +235,9 @@ class Peer:
             self._has_mixed_up = True
             _LOG.warning(
                 Message(
-                    "{host} sent one reply, with one id, to different requests: if it is not a "
-                    "mock server, a proxy mixes up replies, and verdicts may be those of other "
-                    "rows",
+                    "{host} sent the same reply, with the same id, to different requests: unless "
+                    "it is a mock server, a proxy is mixing up replies, and verdicts may belong "
+                    "to other rows",
                     host=self._host,
                 )
             )

@@ -48,7 +48,7 @@ class Headers:
         for name, value in sent.items():
             if not value.isascii() or not value.isprintable():
                 raise SetupError(
-                    "the value of the header {name} contains characters that no header has",
+                    "the value of the header {name} contains characters that headers cannot have",
                     name=name,
                 )
         return cls(FrozenDict(sent), frozenset(_secret_values(templates.values())))
@@ -96,8 +96,8 @@ def check_written(name: str, value: str) -> None:
         is_credential(name) or looks_like_a_key(value)
     ):
         raise SetupError(
-            "the header {name} holds a key, which belongs neither on a command line nor in "
-            "a file: put it into an environment variable, and write '{name}: $VARIABLE'",
+            "the header {name} contains a key, which does not belong on a command line or in a "
+            "file: put it into an environment variable, and write '{name}: $VARIABLE'",
             name=name,
         )
 
@@ -108,8 +108,7 @@ def check_variable(name: str) -> str:
     """
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or looks_like_a_key(name):
         raise SetupError(
-            "must be the name of an environment variable, such as GATEWAY_KEY, and not the "
-            "key itself"
+            "must be the name of an environment variable, such as GATEWAY_KEY, not the key itself"
         )
     return name
 
@@ -137,7 +136,7 @@ def _check_variables(name: str, value: str) -> None:
     for variable in _variables(value):
         if not os.environ.get(variable, "").strip():
             raise SetupError(
-                "the header {name} holds ${variable}, and that environment variable is not set",
+                "the header {name} uses ${variable}, but that environment variable is not set",
                 name=name,
                 variable=variable,
             )

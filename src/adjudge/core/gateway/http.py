@@ -103,7 +103,7 @@ class Secret:
     def __init__(self, value: str) -> None:
         value = value.strip()
         if not value.isascii() or not value.isprintable():
-            raise SetupError("the API key contains characters that no key has: copy it again")
+            raise SetupError("the API key contains characters that keys cannot have: copy it again")
         self._value = value
 
     def reveal(self) -> str:
@@ -351,7 +351,7 @@ async def _body(
             response.close()
             raise _Unread(
                 Message(
-                    "the reply is longer than {most} MB: it was not read to its end",
+                    "the reply is longer than {most} MB and was not read to the end",
                     most=MAX_REPLY // 1_000_000,
                 )
             )
@@ -367,7 +367,7 @@ def failure_for(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
     host = endpoint.host
     if isinstance(trouble, aiohttp.InvalidURL) or not host:
         return SetupError(
-            "the URL of {called} cannot be asked: check its base URL", called=endpoint.label
+            "the URL of {called} cannot be requested: check its base URL", called=endpoint.label
         )
     words = http_trouble.describe(trouble, host, redact.host_of(proxy_for(endpoint.url) or ""))
     if isinstance(trouble, aiohttp.ClientHttpProxyError) and trouble.status < 500:
@@ -447,7 +447,7 @@ def _check_large(endpoint: Endpoint, raw: bytes) -> None:
         raise endpoint.lost_reply(
             ModelError,
             Message(
-                "the reply has more than {most:,} values: it was not looked into",
+                "the reply has more than {most:,} values and was not read",
                 most=_MOST_VALUES,
             ),
         )

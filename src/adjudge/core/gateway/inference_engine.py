@@ -24,7 +24,7 @@ ENGINE_THREAD = "adjudge unitxt"
 
 
 class InferenceEngine(Protocol):
-    """An inference engine as EvalAssist takes it and unitxt makes it."""
+    """An engine with unitxt's interface, as EvalAssist uses it."""
 
     use_cache: bool
 
@@ -74,7 +74,7 @@ class EngineModel:
         text = await in_thread(lambda: self._infer(request.prompt))
         if not isinstance(text, str):
             raise ModelError(
-                "the engine gave {name}, not a text", model=self.name, name=type(text).__name__
+                "the engine returned {name}, not a text", model=self.name, name=type(text).__name__
             )
         ignored = tuple(
             name for name in ("temperature", "seed") if getattr(request, name) is not None

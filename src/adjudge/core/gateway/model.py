@@ -65,7 +65,7 @@ class OtherForm(SetupError):
     def __init__(self, name: str) -> None:
         super().__init__(
             Message(
-                "{name} reads only prompts that show the text first, as 'adjudge serve "
+                "{name} can only read prompts that show the text first, as 'adjudge serve "
                 "--text-first' writes them: name another model for everything else",
                 name=name,
             )

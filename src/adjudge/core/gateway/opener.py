@@ -375,8 +375,7 @@ def _by_server(id: str, server: _Server) -> Model:
     if is_url(id):
         if server.base_url is not None:
             raise SetupError(
-                "{shown} has an address of its own: leave the base URL out, or name the "
-                "model alone",
+                "{shown} has its own address: leave out the base URL, or name only the model",
                 shown=harmless_address(id),
             )
         return _by_url(id, server)
@@ -409,10 +408,10 @@ def _by_url(id: str, server: _Server) -> Model:
     base_url, _, model = id.partition("#")
     address = shown_address(base_url)
     if "#" in model and "@" in model:
-        raise SetupError("the URL has two #: in a password write %23 for it")
+        raise SetupError("the URL has two # characters: in a password, write %23 instead")
     if secrets_in(f"{address}#{model}"):
         raise SetupError(
-            "the parameters of {address} stand behind the model: write "
+            "the parameters of {address} come after the model: write "
             "http://host/v1?name=value#model",
             address=address,
         )
@@ -441,7 +440,7 @@ def _of_provider(spec: ProviderSpec, connection: Connection) -> Model:
     if not hasattr(model, "complete"):
         raise part.error(
             Message(
-                "{adapter} gives a {type} without complete(request)",
+                "{adapter} returned a {type} without complete(request)",
                 adapter=spec.adapter,
                 type=type(model).__name__,
             )
@@ -452,7 +451,7 @@ def _of_provider(spec: ProviderSpec, connection: Connection) -> Model:
 def _check_limits(max_retries: int, limits: Mapping[str, float | None]) -> None:
     if max_retries < 0:
         raise SetupError(
-            "max_retries must not be below zero: {max_retries}", max_retries=max_retries
+            "max_retries must be at least 0, not {max_retries}", max_retries=max_retries
         )
     for name, value in limits.items():
         if value is not None and not value > 0:

@@ -217,7 +217,7 @@ def _price(id: str, entry: object, where: str) -> Price:
     if not {"input", "output"} <= valid.keys() <= _KEYS or valid.keys() != numbers.keys():
         example = "{input: 0.15, output: 0.6, cached: 0.075, batch: 0.5}"
         raise SetupError(
-            "{where}: the price of {id} must be like {example}, in dollars for a million tokens",
+            "{where}: the price of {id} must look like {example}, in dollars per million tokens",
             where=where,
             id=id,
             example=example,

@@ -235,9 +235,9 @@ class AspectCritic(ReplacementSettings, AskSettings, Judge[Instance, AspectResul
             object.__setattr__(self, "name", name if self.name == _UNNAMED else self.name)
         elif languages_of(name):
             raise SetupError(
-                "{said!r} names ready-made criteria that have options of their own: use "
-                "DirectJudge, or say in a sentence what a response must meet to pass. "
-                "Ready-made aspects are {known}",
+                "{said!r} names ready-made criteria with their own options: use DirectJudge, or "
+                "say in a sentence what a response must meet to pass. Ready-made aspects are "
+                "{known}",
                 said=name,
                 known=", ".join(definitions),
             )

@@ -131,15 +131,15 @@ class Cascade(Judge[I, R]):
         one_of("otherwise", self.otherwise, OTHERWISE)
         if len(self.steps) < (1 if self.calibration else 2):
             raise SetupError(
-                "a cascade has two steps or more, the cheapest first; with a calibration one will "
-                "do, which abstains if it is not sure enough"
+                "a cascade needs two steps or more, the cheapest first. With a calibration, one "
+                "step is enough: it abstains if it is not sure"
             )
         for step in self.steps:
             _check_step(step, self.steps[0])
         names = [name for step in self.steps for name in step.panel]
         if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
             raise SetupError(
-                "{twice} is in two steps of the cascade: give each step a model of its own",
+                "{twice} is in two steps of the cascade: give each step a different model",
                 twice=twice[0],
             )
         object.__setattr__(self, "language", self.steps[0].language)
@@ -201,7 +201,7 @@ class Cascade(Judge[I, R]):
         )
         if promise and promise.reference not in ("", later_models[0].name):
             raise SetupError(
-                "{first} promises its errors relative to {reference}, and this cascade ends with "
+                "{first} promises its errors relative to {reference}, but this cascade ends with "
                 "{last}: learn it again from a run of that model, or calibrate the cascade",
                 first=first_model.name,
                 reference=promise.reference,
@@ -408,9 +408,9 @@ def _steps_of(cascade: Cascade[I, R], criteria: Criteria) -> Iterator[_Step[I, R
             "; ", (join(": ", (threshold.step, threshold.reason)) for threshold in thresholds.steps)
         )
         raise SetupError(
-            "by its calibration no step of the cascade may be accepted for {name!r}, so "
-            "that no row would get a verdict ({reasons}). Allow a greater risk, label "
-            "more rows, or let the last step decide (otherwise: last)",
+            "the calibration accepts no step of the cascade for {name!r}, so no row would get a "
+            "verdict ({reasons}). Allow a greater risk, label more rows, or let the last step "
+            "decide (otherwise: last)",
             name=criteria.name,
             reasons=reasons,
         )
@@ -431,11 +431,11 @@ def _items(
     """
     if isinstance(first_step, DirectJudge):
         if criteria is None:
-            raise SetupError("say by which criteria: cascade.evaluate(instances, criteria)")
+            raise SetupError("name the criteria: cascade.evaluate(instances, criteria)")
         return first_step.cases(instances, criteria)
     if criteria is not None or not isinstance(first_step, AspectCritic):
         raise SetupError(
-            "the steps are aspect critics, which bring their criteria along: leave them out"
+            "the steps are aspect critics, which have their own criterion: leave out the criteria"
         )
     return [first_step.prepare(item) for item in items_of(instances)]
 
@@ -445,7 +445,7 @@ def _check_step(step: object, first_step: object) -> None:
     ``first_step``.
     """
     if not isinstance(step, AspectCritic | DirectJudge) or type(step) is not type(first_step):
-        raise SetupError("the steps of a cascade are all AspectCritics, or all DirectJudges")
+        raise SetupError("the steps of a cascade must all be AspectCritics, or all DirectJudges")
     if len(step.panel) != 1:
         raise SetupError(
             "a step of a cascade asks one model, not {count}: {panel}",
@@ -454,7 +454,7 @@ def _check_step(step: object, first_step: object) -> None:
         )
     if step.early_stop:
         raise SetupError(
-            "a step of a cascade cannot stop early: the share of all its votes says how sure it is"
+            "a step of a cascade cannot stop early: its confidence is the share of all its votes"
         )
     if isinstance(step, DirectJudge) and step.generate_synthetic_persona:
         raise SetupError(
@@ -467,10 +467,11 @@ def _check_step(step: object, first_step: object) -> None:
         and step.criteria != first_step.criteria
     ):
         raise SetupError(
-            "the steps of a cascade ask the same: give all of them one definition and one name"
+            "the steps of a cascade must ask the same question: give all of them the same "
+            "definition and name"
         )
     if step.language != first_step.language:
-        raise SetupError("the steps of a cascade ask in one language")
+        raise SetupError("the steps of a cascade must use the same language")
 
 
 def _verdict(result: Result) -> str | None:

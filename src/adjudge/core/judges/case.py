@@ -360,8 +360,8 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
             return [self.case(instance, criterion) for instance in all_instances]
         if len(criteria) != len(all_instances):
             raise SetupError(
-                "there are {instances} instances and {criteria} criteria: give one, or as many as "
-                "instances",
+                "there are {instances} instances and {criteria} criteria: give one criterion, or "
+                "one per instance",
                 instances=len(all_instances),
                 criteria=len(criteria),
             )

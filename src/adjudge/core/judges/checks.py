@@ -58,7 +58,9 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
         titles = [str(check.title) for check in self.checks]
         for title in titles:
             if titles.count(title) > 1 or title == self.name:
-                raise SetupError("two checks are called {title!r}: give one a name", title=title)
+                raise SetupError(
+                    "two checks are called {title!r}: give one of them a name", title=title
+                )
 
     @property
     def samples(self) -> int:

@@ -186,7 +186,7 @@ class ConfiguredJudge(ABC):
         opened = self.panel[model]
         if opened.capabilities.decisions and (mode == "generate" or not question.labels):
             raise SetupError(
-                "{model} is a decision model, which writes nothing: {name!r} needs a model that "
+                "{model} is a decision model, which writes no text: {name!r} needs a model that "
                 "writes",
                 model=model,
                 name=criteria.name,

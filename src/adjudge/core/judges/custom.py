@@ -39,7 +39,7 @@ class OwnJudge(CaseJudge[R, M], Generic[R, M]):
     def _run(self, instances: list[Instance], criteria: list[Criteria]) -> object:
         """Judge each instance by the criterion at the same position; sync or async."""
         raise NotImplementedError(
-            Message("{name} has to write _run(instances, criteria)", name=type(self).__name__)
+            Message("{name} must define _run(instances, criteria)", name=type(self).__name__)
         )
 
     @property

@@ -60,14 +60,14 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
         """
         if not item.criteria.options:
             raise SetupError(
-                "criterion {name!r} offers no options: only comparisons can do without",
+                "criterion {name!r} has no options: only comparisons work without them",
                 name=item.criteria.name,
             )
         shown_fields(item.criteria, item.instance)
         for example in item.criteria.examples:
             if example.option not in item.criteria.option_names:
                 raise SetupError(
-                    "an example of criterion {name!r} has no option of it: {option!r}",
+                    "an example of criterion {name!r} has an unknown option: {option!r}",
                     name=item.criteria.name,
                     option=example.option,
                 )
@@ -305,7 +305,7 @@ class DirectJudge(ReplacementSettings, ModelSettings, Direct):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.generate_synthetic_persona and self.judge_description_prompt:
-            raise SetupError("a judge has a description or a synthetic persona, not both")
+            raise SetupError("a judge can have a description or a synthetic persona, not both")
         if self.early_stop and self.replacement is not None:
             raise SetupError(
                 "early_stop leaves out votes, so a missing verdict need not be a failure: leave "
@@ -404,7 +404,7 @@ class DirectJudge(ReplacementSettings, ModelSettings, Direct):
         """
         if not result.feedback:
             raise SetupError(
-                "the result has no feedback to improve by: judge with generate_feedback=True"
+                "the result has no feedback to work with: judge with generate_feedback=True"
             )
         fitted_instance = self.case(self.instance_of(instance), result.criteria).instance
         *_, original = shown_fields(result.criteria, fitted_instance).values()
@@ -448,7 +448,7 @@ class DirectJudge(ReplacementSettings, ModelSettings, Direct):
             return Vote(
                 ballot=ballot,
                 outcome=persona.outcome,
-                reason=Message("the persona could not be made: {reason}", reason=persona.reason),
+                reason=Message("the persona could not be created: {reason}", reason=persona.reason),
             )
         return await super().ask(replace(ballot, persona=persona.verdict.option))
 

@@ -35,13 +35,13 @@ async def with_verdicts(
     taken = [name for name in ADDED if name in names]
     if taken:
         raise SetupError(
-            "the data frame has a column {name!r} already: rename it, or leave it out",
+            "the data frame already has a column {name!r}: rename it, or leave it out",
             name=taken[0],
         )
     for field, column in columns.items():
         if find_column(names, column) is None:
             raise SetupError(
-                "the data frame has no column {column!r} (wanted as {field}); it has: {names}",
+                "the data frame has no column {column!r} (needed for {field}); it has: {names}",
                 column=column,
                 field=field,
                 names=", ".join(names),

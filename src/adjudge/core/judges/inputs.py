@@ -160,7 +160,7 @@ def row_instance(row: Row) -> Instance:
     columns.refuse_doubles(cells, Message("the data frame"))
     if not fields:
         raise SetupError(
-            "{place} holds nothing; its columns are {cells}", place=place, cells=", ".join(cells)
+            "{place} is empty; its columns are {cells}", place=place, cells=", ".join(cells)
         )
     return Instance(fields, columns.name(cells) or place, {"place": place, "row": cells})
 
@@ -172,7 +172,7 @@ def mapping_instance(cells: Cells) -> Instance:
     tables = [key for key, value in cells.items() if is_table(value)]
     if tables:
         raise SetupError(
-            "this holds data sets by name ({tables}): give one, such as data[{example!r}]",
+            "this contains several data sets ({tables}): give one, such as data[{example!r}]",
             tables=", ".join(map(str, tables)),
             example=tables[0],
         )
@@ -271,7 +271,7 @@ def _check_judged(fields: Fields, row: Cells, criteria: Criteria, name: str | No
         for column in columns
     ):
         raise SetupError(
-            "{name} holds nothing to judge: criterion {criteria_name!r} reads the field "
+            "{name} has nothing to judge: criterion {criteria_name!r} reads the field "
             "{judged!r}; the row has: {columns}",
             name=name or Message("the instance"),
             criteria_name=criteria.name,
@@ -305,13 +305,13 @@ def _refuse_other_field(
     empty = next((str(key) for key in keys if fold_name(str(key)) in meant), None)
     if empty is not None:
         raise SetupError(
-            "{name} holds nothing to judge: {column!r} is empty",
+            "{name} has nothing to judge: {column!r} is empty",
             name=name or Message("the instance"),
             column=empty,
         )
     raise SetupError(
-        "{name} holds nothing to judge: criterion {criteria_name!r} reads the field "
-        "{judged!r}; it has only: {keys}. Give what is to be judged as {judged!r}",
+        "{name} has nothing to judge: criterion {criteria_name!r} reads the field {judged!r}; it "
+        "has only: {keys}. Give the text to judge as {judged!r}",
         name=name or Message("the instance"),
         criteria_name=criteria.name,
         judged=judged_name,
@@ -346,7 +346,7 @@ def _refuse_files(items: Sequence[object], reader: str) -> None:
     name = str(items[0])
     refuse_document(Path(name))
     raise SetupError(
-        "{name!r} is a file, and its name would be judged: give its rows with "
+        "{name!r} is a file, so its name would be judged: give its rows with "
         "adjudge.core.data.dataset.{reader}({name!r}), or use --file {name} on the command line. "
         "To judge this very text, give it as an Instance",
         name=name,
@@ -363,7 +363,9 @@ def as_criteria(given: CriteriaLike, kind: Kind, language: str) -> Criteria:
         return given
     if isinstance(given, str):
         return criteria_of(given, kind, language)
-    raise SetupError("criteria are a question or a Criteria, not {name}", name=type(given).__name__)
+    raise SetupError(
+        "criteria must be a question or a Criteria, not {name}", name=type(given).__name__
+    )
 
 
 def as_multi_criteria(given: MultiCriteriaLike, kind: Kind, language: str) -> MultiCriteria:

@@ -125,7 +125,7 @@ class Judge(ConfiguredJudge, Generic[I, R]):
         reported: set[int] = set()
         on_progress = ProgressBar(len(items)) if progress is True else progress or None
         if on_progress is not None and not callable(on_progress):
-            raise SetupError("progress is True or a function, not {value!r}", value=progress)
+            raise SetupError("progress must be True or a function, not {value!r}", value=progress)
 
         def report(number: int, result: R) -> None:
             if on_progress is not None and number not in reported:

@@ -70,8 +70,8 @@ class CascadeThresholds(FromLabels):
         learnt = [threshold.step for threshold in self.steps]
         if learnt != list(identities):
             raise SetupError(
-                "the thresholds of {criteria!r} were learnt for the steps {learnt}, and "
-                "this cascade has {identities}: {again}",
+                "the thresholds of {criteria!r} were learnt for the steps {learnt}, but this "
+                "cascade has {identities}: {again}",
                 criteria=self.criteria,
                 learnt=", ".join(learnt),
                 identities=", ".join(identities),
@@ -216,7 +216,7 @@ def _find(settings: Sequence[T], criteria: str, kind: type[T]) -> T:
             return setting
     has = ", ".join(repr(setting.criteria) for setting in settings) or Message("none")
     raise SetupError(
-        "the calibration holds no {what} for {criteria!r}, it has {has}: {again}",
+        "the calibration contains no {what} for {criteria!r}; it has {has}: {again}",
         what=kind.what,
         criteria=criteria,
         has=has,

@@ -112,7 +112,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         responses = shown_fields(item.criteria, item.instance)[field]
         if isinstance(responses, str) or len(responses) < 2:
             raise SetupError(
-                "the field {judged!r} must hold a list of 2 responses or more", judged=field
+                "the field {judged!r} must contain a list of 2 responses or more", judged=field
             )
         for example in item.criteria.examples:
             examples = example.fields.get(field, "")

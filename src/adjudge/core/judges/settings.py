@@ -197,7 +197,7 @@ def take_aliases(judge: "DataclassInstance") -> None:
         value = _translate(alias_name, value)
         if getattr(judge, name) not in (judge.__dataclass_fields__[name].default, value):
             raise SetupError(
-                "{name} and {other} are two names of one setting: give one",
+                "{name} and {other} are two names for one setting: give only one",
                 name=name,
                 other=alias_name,
             )
@@ -332,7 +332,7 @@ def at_least(name: str, value: int, least: int) -> None:
     """Raise a SetupError unless ``value`` is a whole number from ``least`` up."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise SetupError(
-            "{name} must be a whole number from {least} up, not {value!r}",
+            "{name} must be a whole number of at least {least}, not {value!r}",
             name=name,
             least=least,
             value=value,
@@ -357,7 +357,7 @@ def check_temperature(value: float | None) -> None:
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise SetupError("temperature must be a number from 0 up, not {value!r}", value=value)
+        raise SetupError("temperature must be a number of at least 0, not {value!r}", value=value)
 
 
 def one_of(name: str, value: str, allowed: Sequence[str]) -> None:
@@ -378,7 +378,7 @@ def check_mode(mode: str | None, panel: Mapping[str, OpenModel]) -> None:
     for name, model in panel.items():
         if mode == "generate" and model.capabilities.decisions:
             raise SetupError(
-                "{name} is a decision model, which writes nothing: leave mode out", name=name
+                "{name} is a decision model, which writes no text: leave mode out", name=name
             )
         able = model.capabilities.logprobs or model.capabilities.decisions
         if mode == "likelihood" and not able:
@@ -415,9 +415,9 @@ def check_picklable(judge: str, models: object) -> None:
             )
             raise TypeError(
                 Message(
-                    "{judge} holds a live model ({named}), whose connections and keys stay in "
+                    "{judge} contains a live model ({named}), whose connections and keys stay in "
                     "this process: to pickle the judge, give it the model's id, such as "
-                    "'openai/gpt-4o-mini', or a function of a module",
+                    "'openai/gpt-4o-mini', or a module-level function",
                     judge=judge,
                     named=model_name,
                 )
@@ -429,7 +429,7 @@ def check_samples(panel: Mapping[str, OpenModel], samples: int) -> None:
     for name, model in panel.items():
         if samples > 1 and not model.capabilities.fresh_samples:
             raise SetupError(
-                "{name} keeps its replies, so that {samples} votes would be one: make it "
+                "{name} caches its replies, so all {samples} votes would be the same: create it "
                 "with use_cache=False",
                 name=name,
                 samples=samples,
@@ -463,14 +463,14 @@ def checked_weights(weights: Mapping[str, float], models: Sequence[str]) -> dict
             or weight < 0
         ):
             raise SetupError(
-                "weights: the weight of {name!r} must be a number from 0, not {weight!r}",
+                "weights: the weight of {name!r} must be a number of at least 0, not {weight!r}",
                 name=name,
                 weight=weight,
             )
         if weight > MOST_WEIGHT:
             raise SetupError(
-                "weights: the weight of {name!r} is too large: {weight!r}; only their ratio "
-                "counts, 1 and 0.4 say it",
+                "weights: the weight of {name!r} is too large: {weight!r}; only the ratio "
+                "matters, so write numbers such as 1 and 0.4",
                 name=name,
                 weight=weight,
             )
@@ -481,7 +481,7 @@ def checked_weights(weights: Mapping[str, float], models: Sequence[str]) -> dict
             named=model_names,
         )
     if not any(weights.values()):
-        raise SetupError("weights: all of them are 0: nobody would count")
+        raise SetupError("weights: all of them are 0, so no model would count")
     return {name: float(weights[name]) for name in models}
 
 

@@ -95,15 +95,17 @@ def is_wording(change: SettingChange) -> bool:
 def change_lines(
     changes: Iterable[SettingChange], before: JsonObject, now: JsonObject
 ) -> Iterator[str]:
-    """Yield each change in a line; an added, removed or renamed judge is one line."""
+    """Yield one line per change. An added, removed or renamed judge is one line, as are all
+    reworded prompts of a judge.
+    """
     old, new = object_in(before.get("judges")), object_in(now.get("judges"))
     renamed = renamed_judges(before, now)
     gone = sorted({*old} - {*new, *renamed})
     added = sorted({*new} - {*old, *renamed.values()})
     for name, new_name in renamed.items():
         yield Message("judges.{name} is now called {other}", name=name, other=new_name)
-    yield from (Message("judges.{name} is not there any more", name=name) for name in gone)
-    yield from (Message("judges.{name} was not there", name=name) for name in added)
+    yield from (Message("judges.{name} was removed", name=name) for name in gone)
+    yield from (Message("judges.{name} was added", name=name) for name in added)
     reworded: dict[str, list[str]] = {}
     for change in changes:
         if change.path[:1] == ("judges",) and not (change.path[1] in old and change.path[1] in new):
@@ -114,7 +116,7 @@ def change_lines(
             yield from map(str, _parts(change))
     for name, templates in reworded.items():
         yield Message(
-            "judges.{name}: prompts are worded otherwise: {templates}",
+            "judges.{name}: the wording of prompts changed: {templates}",
             name=name,
             templates=", ".join(sorted(templates)),
         )

@@ -171,7 +171,7 @@ def judgment_of(
         number = index + 1 if isinstance(index, int) else index
         raise sqlite3.DatabaseError(
             Message(
-                "judgment {number} of {judge!r} is not what adjudge writes: {error}",
+                "judgment {number} of {judge!r} is damaged or was not written by adjudge: {error}",
                 number=number,
                 judge=judge,
                 error=error,
@@ -492,7 +492,11 @@ def vote_of(row: Sequence[object]) -> VoteRecord:
         return _vote(with_messages(cast(JsonDict, stored)))
     except WrongType as error:
         raise sqlite3.DatabaseError(
-            Message("vote {number} is not what adjudge writes: {error}", number=number, error=error)
+            Message(
+                "vote {number} is damaged or was not written by adjudge: {error}",
+                number=number,
+                error=error,
+            )
         ) from error
 
 
@@ -600,7 +604,7 @@ def _kind_of(tag: str) -> type[Detail]:
         return DETAILS[tag]
     except KeyError:
         raise SetupError(
-            "unknown kind {kind}: install the package that brings it", kind=tag
+            "unknown kind {kind}: install the package that provides it", kind=tag
         ) from None
 
 
@@ -628,13 +632,13 @@ def _object(text: object) -> JsonDict:
     """Return the object in a JSON column; raise SQLite's error if there is none."""
     if not isinstance(text, str):
         raise sqlite3.DatabaseError(
-            Message("holds {type} where adjudge writes JSON", type=type(text).__name__)
+            Message("contains {type} instead of JSON", type=type(text).__name__)
         )
     value, end = _raw_decode(text) if text.startswith("{") else (None, 0)
     if end != len(text):  # not as adjudge writes it: whitespace around it, or damage
         value = json.loads(text)
     if not isinstance(value, dict):
         raise sqlite3.DatabaseError(
-            Message("holds {type} where adjudge writes an object", type=type(value).__name__)
+            Message("contains {type} instead of an object", type=type(value).__name__)
         )
     return value

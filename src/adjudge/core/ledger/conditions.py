@@ -218,7 +218,7 @@ class _Reader:
         sign = self._take()
         value = self._take()
         if value.kind not in ("word", "quote", "pattern"):
-            raise value.wrong(Message("expected a value behind {sign}", sign=sign.text))
+            raise value.wrong(Message("expected a value after {sign}", sign=sign.text))
         if value.kind == "pattern" and sign.text not in ("~", "!~"):
             raise value.wrong(Message("a regular expression can only follow ~ or !~"))
         return self._comparison(name, column, sign, value)
@@ -253,7 +253,7 @@ class _Reader:
 
     def _bare(self, name: _Token, column: Column) -> str:
         if name.text == WORDS:
-            raise name.wrong(Message("expected ~ and words behind text"))
+            raise name.wrong(Message("expected ~ and words after text"))
         if column.kind == "yes":
             return f"coalesce(({column.sql}) <> 0, 0)"
         if column.texts:
@@ -263,12 +263,14 @@ class _Reader:
     def _comparison(self, name: _Token, column: Column, sign: _Token, value: _Token) -> str:
         if column.kind == "yes":
             raise sign.wrong(
-                Message("{name} is yes or no: write {name} or not {name} alone", name=name.text),
+                Message(
+                    "{name} is a yes-or-no column: write only {name} or not {name}", name=name.text
+                ),
             )
         if sign.text in ("~", "!~"):
             comparison = self._contains(column, value)
         elif name.text == WORDS:
-            raise sign.wrong(Message("expected ~ and words behind text"))
+            raise sign.wrong(Message("expected ~ and words after text"))
         elif sign.text in ("=", "==", "!="):
             comparison = self._equals(column, value)
         else:
@@ -281,8 +283,8 @@ class _Reader:
         if value.kind == "word" and value.text.startswith("/") and "/" in value.text[1:]:
             raise value.wrong(
                 Message(
-                    "a regular expression is written /…/, with \\/ for a slash in it; words "
-                    "with slashes are put in quotation marks"
+                    "a regular expression is written /…/, with \\/ for a slash in it; put words "
+                    "with slashes in quotation marks"
                 )
             )
         words = self.binder.bind(value.text.casefold())
@@ -330,7 +332,7 @@ def cannot_tell(error: CannotMatch) -> Message:
 def _no_number(text: str) -> Message:
     if THOUSANDS.fullmatch(text):
         return Message(
-            "{text} is a thousand to some and one to others: write {thousands} or {point}",
+            "{text} is ambiguous: write {thousands} or {point}",
             text=text,
             thousands=text.replace(",", ""),
             point=text.replace(",", "."),

@@ -215,8 +215,8 @@ def _note_readers(
     if old_readers and new_readers and not new_readers <= old_readers:
         _LOG.warning(
             Message(
-                "{folder} was begun by a version of adjudge that reads replies by other rules: "
-                "its verdicts are kept, new replies are read by the new rules",
+                "{folder} was started by a version of adjudge with other rules for reading "
+                "replies: its verdicts are kept, and new replies are read by the new rules",
                 folder=folder,
             )
         )
@@ -312,8 +312,8 @@ def _wordings(folder: Path, begun_with: JsonObject, now: JsonObject) -> dict[str
     if any(new_wordings.get(name, text) != text for name, text in old_wordings.items()):
         _LOG.warning(
             Message(
-                "{folder} was begun by another version of adjudge, which worded some prompts "
-                "differently: its answers are kept, the rest is asked in today's words",
+                "{folder} was started by another version of adjudge, which worded some prompts "
+                "differently: its answers are kept, and the rest is asked with today's wording",
                 folder=folder,
             )
         )
@@ -346,7 +346,7 @@ def check_layout(connection: sqlite3.Connection, path: Path) -> None:
     if version > LAYOUT:
         raise RunError(
             "{path} was written by a newer adjudge (ledger version {version}): install that "
-            "one. If there is none, it is damaged: {recover}",
+            "version. If there is none, the file is damaged: {recover}",
             path=path,
             version=version,
             recover=RECOVER,
@@ -365,9 +365,9 @@ def refuse_older(connection: sqlite3.Connection, path: Path) -> None:
     # A ledger with all of today's columns is current, even if damage changed its version.
     if 0 < version < LAYOUT and _incomplete_tables(connection):
         raise RunError(
-            "{path} was written by an earlier adjudge (ledger version {version}, and this "
-            "one reads version {layout}): export the run with the adjudge that made it, or "
-            "run it again into another folder",
+            "{path} was written by an earlier adjudge (ledger version {version}; this one reads "
+            "version {layout}): export the run with the adjudge that made it, or run it again in "
+            "another folder",
             path=path,
             version=version,
             layout=LAYOUT,
@@ -397,11 +397,13 @@ def read_meta(connection: sqlite3.Connection, *names: str) -> JsonDict:
         facts = {name: read_fact(value) for name, value in rows}
     except (ValueError, RecursionError) as error:
         raise sqlite3.DatabaseError(
-            Message("holds what adjudge did not write ({error})", error=error)
+            Message("contains something that adjudge did not write ({error})", error=error)
         ) from error
     for name, is_right in _FACTS.items():
         if name in facts and not is_right(facts[name]):
-            raise sqlite3.DatabaseError(Message("its {name} is not what adjudge writes", name=name))
+            raise sqlite3.DatabaseError(
+                Message("its {name} is damaged or was not written by adjudge", name=name)
+            )
     return facts
 
 
@@ -473,22 +475,23 @@ def ledger_error(path: Path, error: BaseException) -> RunError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without SQLite's extended code
     if code == sqlite3.SQLITE_FULL:
         advice = Message(
-            "the disk is full: make room, then resume the run; what was acknowledged is kept"
+            "the disk is full: free some space, then resume the run; confirmed answers are kept"
         )
     elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         advice = Message(
-            "locked by another program for {seconds:.0f} s: close that, then resume the run",
+            "locked by another program for {seconds:.0f} s: close it, then resume the run",
             seconds=PATIENCE,
         )
     elif not isinstance(error, sqlite3.Error):
         advice = Message(
-            "a row or an answer holds what cannot be written: mend that, then resume the run"
+            "a row or an answer contains something that cannot be written: fix it, then resume "
+            "the run"
         )
     elif code in _NO_ACCESS:
-        advice = Message("see that the file can be read and written, then resume the run")
+        advice = Message("make sure that the file can be read and written, then resume the run")
     elif code == sqlite3.SQLITE_IOERR:
         advice = Message(
-            "the disk is full or failing, or the file was cut short: if going on does not help, "
+            "the disk is full or failing, or the file was cut short: if resuming does not help, "
             "{recover}",
             recover=RECOVER,
         )
@@ -508,13 +511,13 @@ def refuse_links(folder: Path, names: Iterable[str] = (*OWN, LOCK)) -> None:
             kind = None
         if kind == stat.S_IFLNK:
             raise RunError(
-                "{path} is a symbolic link, which adjudge never makes: copy what it points "
-                "to, or delete it",
+                "{path} is a symbolic link, which adjudge never creates: copy what it points to, "
+                "or delete it",
                 path=path,
             )
         if kind not in (None, stat.S_IFREG):  # opening a pipe would block until it has a writer
             raise RunError(
-                "{path} is not a plain file, and adjudge makes no others: delete it", path=path
+                "{path} is not a plain file, so adjudge did not create it: delete it", path=path
             )
 
 
@@ -534,8 +537,8 @@ def refuse_strange_schema(
     for kind, name, sql in connection.execute("SELECT type, name, sql FROM main.sqlite_master"):
         if kind in ("view", "trigger") or _VIRTUAL.match(sql or ""):
             raise RunError(
-                "the ledger {path} holds {name!r}, a {kind} that adjudge did not make: it "
-                "is not used",
+                "the ledger {path} contains {name!r}, a {kind} that adjudge did not create, so "
+                "it is not used",
                 path=path,
                 name=name,
                 kind=kind,
@@ -544,8 +547,8 @@ def refuse_strange_schema(
         columns = connection.execute(f"PRAGMA main.table_xinfo({table})")
         if computed := [name for _, name, *_, hidden in columns if hidden]:
             raise RunError(
-                "the ledger {path} computes {table}.{computed}, which adjudge does not: it "
-                "is not used",
+                "the ledger {path} has a computed column {table}.{computed}, which adjudge never "
+                "creates, so it is not used",
                 path=path,
                 table=table,
                 computed=computed[0],

@@ -112,7 +112,7 @@ def _check_fork(folder: Path, configuration: JsonObject, fork_of: Path | None) -
     if fork_of is None or (folder / FILE).exists():
         return
     if not (fork_of / FILE).exists():
-        raise RunError("{fork_of} holds no run to fork", fork_of=fork_of)
+        raise RunError("{fork_of} contains no run to fork", fork_of=fork_of)
     try:
         with connect(fork_of / FILE, writable=False) as connection:
             stored = object_in(read_meta(connection).get("configuration"))
@@ -120,8 +120,8 @@ def _check_fork(folder: Path, configuration: JsonObject, fork_of: Path | None) -
         raise ledger_error(fork_of / FILE, error) from error
     if changes := judge_changes(stored, configuration):
         raise RunError(
-            "the answers in {fork_of} do not apply, since the judge changed: {own}. Leave "
-            "the fork out",
+            "the answers in {fork_of} do not apply, because the judge changed: {own}. Leave out "
+            "the fork",
             fork_of=fork_of,
             own="; ".join(map(str, changes)),
         )

@@ -162,9 +162,9 @@ def refuse_under_way(ledger: Ledger, folder: Path) -> None:
     """
     if batches := collectable(batches_under_way(ledger)):
         raise RunError(
-            "batches of this run are under way: {count}, with {sum} requests, which would "
-            "be asked and paid for a second time: collect them with 'adjudge resume "
-            "{folder}', or add --batch",
+            "batches of this run are under way: {count}, with {sum} requests that would be asked "
+            "and paid for a second time: collect them with 'adjudge resume {folder}', or add "
+            "--batch",
             count=len(batches),
             sum=sum(batch.requests for batch in batches),
             folder=folder,
@@ -179,9 +179,8 @@ def refuse_to_fork(folder: Path) -> None:
         batches = collectable(batches_in(connection))
     if batches:
         raise RunError(
-            "batches of {folder} are under way: {count}, with {sum} requests, which the "
-            "fork would ask and pay for a second time: collect them first with 'adjudge "
-            "resume {folder}'",
+            "batches of {folder} are under way: {count}, with {sum} requests that the fork would "
+            "ask and pay for a second time: collect them first with 'adjudge resume {folder}'",
             folder=folder,
             count=len(batches),
             sum=sum(batch.requests for batch in batches),

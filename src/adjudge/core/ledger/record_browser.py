@@ -192,7 +192,8 @@ class _Place(NamedTuple):
                 raise ValueError
         except ValueError:
             raise SetupError(
-                "{text!r} is not a place in a list: follow a link to the next page", text=text
+                "{text!r} is not a valid position in a list: follow a link to the next page",
+                text=text,
             ) from None
         return place
 
@@ -479,7 +480,7 @@ def _search_in_order(
     try:
         start = order.index(begin.number) + 1 if begin.number >= 0 else 0
     except ValueError:
-        raise SetupError("the judgments behind which this page begins are gone") from None
+        raise SetupError("the judgments that this page starts after no longer exist") from None
     for at in range(start, len(order), _CHUNK):
         chunk = list(order[at : at + _CHUNK])
         values = {**_values(filters), "chunk": json.dumps(chunk)}

@@ -149,7 +149,7 @@ def votes_on(ledger: sqlite3.Connection, ballots: object) -> tuple[VoteRecord, .
 def _ballots(column: object) -> list[bytes]:
     """Return the keys of a judgment's ballots; raise SQLite's error if they are damaged."""
     if not isinstance(column, bytes):
-        raise sqlite3.DatabaseError(Message("a judgment does not say which ballots it is by"))
+        raise sqlite3.DatabaseError(Message("a judgment does not name its ballots"))
     return [column[place : place + KEY_BYTES] for place in range(0, len(column), KEY_BYTES)]
 
 

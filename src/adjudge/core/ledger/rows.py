@@ -129,7 +129,7 @@ def checked_key(key: object) -> bytes:
     is none.
     """
     if not isinstance(key, bytes):
-        raise sqlite3.DatabaseError(Message("a vote does not say which ballot it answers"))
+        raise sqlite3.DatabaseError(Message("a vote does not name its ballot"))
     return key
 
 

@@ -179,7 +179,9 @@ def _model_verdict(
     )
 
 
-ONE_ORDER = Message("asked in one order: a better response cannot be told from a better place")
+ONE_ORDER = Message(
+    "asked in one order: a better response cannot be told apart from a better position"
+)
 """The note on a comparison whose responses were shown in one order."""
 
 
@@ -223,7 +225,7 @@ def notes_on(
         notes.append(Message("a decision model is not shown the examples of the criterion"))
     notes += dict.fromkeys(
         Message(
-            "{model}: the reply names {now}, and earlier ones named {before}",
+            "{model}: the reply names the model {now}, earlier ones named {before}",
             model=renamed.model,
             now=renamed.answered_by,
             before=renamed.answered_before,

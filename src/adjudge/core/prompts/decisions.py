@@ -119,14 +119,14 @@ def _kind(ballot: Ballot) -> DecisionKind:
     question, criteria = ballot.question, ballot.criteria
     if not question.labels or not isinstance(question, Choice | Comparison):
         raise SetupError(
-            "{name!r} asks for a number or a text, and {model} is a decision model: it chooses "
-            "among options",
+            "{name!r} asks for a number or a text, but {model} is a decision model, which "
+            "chooses among options",
             name=criteria.name,
             model=ballot.model,
         )
     if len(question.labels) > _MOST_OPTIONS:
         raise SetupError(
-            "{name!r} has {count} options; a decision model takes {most}",
+            "{name!r} has {count} options; a decision model takes at most {most}",
             name=criteria.name,
             count=len(question.labels),
             most=_MOST_OPTIONS,

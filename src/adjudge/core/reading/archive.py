@@ -73,7 +73,7 @@ def _check_expansion(path: Path, unpacked: int) -> None:
     most = max(_SUSPICIOUS, _EXPANSION * size)
     if unpacked > most:
         raise RunError(
-            "{path} unpacks to more than {most:,} bytes from {size:,}: it is not used",
+            "{path} unpacks to more than {most:,} bytes from {size:,} and is not used",
             path=path,
             most=most,
             size=size,
@@ -85,7 +85,7 @@ def _open_archive(path: Path) -> zipfile.ZipFile:
         return zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise RunError(
-            "{path} is not a whole ZIP archive: {error}", path=path, error=error
+            "{path} is not a complete ZIP archive: {error}", path=path, error=error
         ) from error
 
 
@@ -99,7 +99,8 @@ def _safe_entries(archive: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]
             or ":" in name[:2]
         ):
             raise RunError(
-                "{path} holds the entry {name!r}, which leads out of the archive: it is not used",
+                "{path} contains the entry {name!r}, which points outside the archive, so it is "
+                "not used",
                 path=path,
                 name=name,
             )
@@ -110,7 +111,7 @@ def _content(file: BinaryIO, info: zipfile.ZipInfo, path: Path) -> bytes:
     where = f"{path}, entry {info.filename!r}"
     if info.flag_bits & 1:
         raise RunError(
-            "{where} is encrypted: unpack the archive with its password, and import what was in it",
+            "{where} is encrypted: unpack the archive with its password, and import its contents",
             where=where,
         )
     file.seek(info.header_offset)
@@ -126,7 +127,7 @@ def _content(file: BinaryIO, info: zipfile.ZipInfo, path: Path) -> bytes:
     except (zlib.error, EOFError, ValueError) as error:
         raise RunError("{where} is damaged: {error}", where=where, error=error) from error
     if zlib.crc32(content) != info.CRC:
-        raise RunError("{where} is damaged: its checksum is another", where=where)
+        raise RunError("{where} is damaged: its checksum does not match", where=where)
     return content
 
 
@@ -148,7 +149,7 @@ def _unpack(file: BinaryIO, info: zipfile.ZipInfo, where: str) -> bytes:
         )
         if len(content) > LARGEST_ENTRY:
             raise RunError(
-                "{where} unpacks to more than {most:,} bytes: it is not used",
+                "{where} unpacks to more than {most:,} bytes and is not used",
                 where=where,
                 most=LARGEST_ENTRY,
             )
@@ -164,7 +165,7 @@ def _unpacker(method: int, where: str) -> Unpacker | None:
     if method == _ZSTD:
         return _zstd()
     raise RunError(
-        "{where} is packed by method {method}, which is not read: pack it by deflate or zstd",
+        "{where} is compressed with method {method}, which is not supported: use deflate or zstd",
         where=where,
         method=method,
     )
@@ -174,9 +175,8 @@ def _zstd() -> Unpacker:
     unpacker = zstd_unpacker()
     if unpacker is None:
         raise SetupError(
-            "logs of Inspect are packed with zstd: pip install 'adjudge[inspect]', or write "
-            "the log as JSON with "
-            "'inspect log convert --to json'"
+            "Inspect logs are compressed with zstd: pip install 'adjudge[inspect]', or write the "
+            "log as JSON with 'inspect log convert --to json'"
         )
     return unpacker
 

@@ -31,7 +31,7 @@ _TROUBLES = (
         re.compile("latest/api/token|computeMetadata|metadata/identity|Account must be specified"),
         (
             Message(
-                "no credentials are in the environment: set those of the provider, such as "
+                "there are no credentials in the environment: set those of the provider, such as "
                 "AWS_ACCESS_KEY_ID, GOOGLE_SERVICE_ACCOUNT or AZURE_STORAGE_ACCOUNT_NAME"
             )
         ),
@@ -40,8 +40,8 @@ _TROUBLES = (
         re.compile(r"code: 40[13]\b|AccessDenied|necessary privileges|valid authentication"),
         (
             Message(
-                "access is denied: check the credentials in the environment, and that they may "
-                "list, read and write there"
+                "access is denied: check the credentials in the environment, and that they allow "
+                "listing, reading and writing there"
             )
         ),
     ),
@@ -55,7 +55,7 @@ _TROUBLES = (
     ),
     (
         re.compile("PreconditionFailed|412 Precondition"),
-        Message("it was replaced while it was read: start again"),
+        Message("it was replaced while it was being read: start again"),
     ),
     (
         re.compile("error sending request"),
@@ -132,7 +132,7 @@ def location_of(text: str, folder: Path) -> Path | ObjectFile:
     parts = urlsplit(text)
     if parts.password or parts.query:
         raise SetupError(
-            "the address of {name} holds a password or a query: credentials belong into the "
+            "the address of {name} contains a password or a query: put credentials into the "
             "environment",
             name=f"{parts.scheme}://{parts.hostname}{parts.path}",
         )
@@ -151,7 +151,7 @@ def open_objects(address: str) -> Any:
     """Return obstore's store at an address; raise SetupError if obstore is not installed."""
     if find_spec("obstore") is None:
         raise SetupError(
-            "what lies in a bucket is read and written by obstore: pip install 'adjudge[objects]'"
+            "reading and writing buckets needs obstore: pip install 'adjudge[objects]'"
         )
     from obstore.store import from_url
 

@@ -79,14 +79,14 @@ def _ask(pattern: str, flags: int, texts: Sequence[str], whole: bool, most: int)
     except TookTooLong:
         raise CannotMatch(
             Message(
-                "the regular expression took longer than {seconds:g} s: write it without repeats "
-                "inside of repeats",
+                "the regular expression took longer than {seconds:g} s: write it without nested "
+                "repeats",
                 seconds=SECONDS,
             )
         ) from None
     except ProcessEnded:
         raise CannotMatch(
-            Message("the process that matches regular expressions was stopped: ask again")
+            Message("the process that matches regular expressions was stopped: try again")
         ) from None
     finally:
         _IDLE.put(matcher)

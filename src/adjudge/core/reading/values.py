@@ -66,7 +66,7 @@ def unique_keys(pairs: Sequence[tuple[str, JsonValue]]) -> JsonObject:
     members: dict[str, JsonValue] = {}
     for name, value in pairs:
         if name in members:
-            raise ValueError(Message("the key {name!r} stands there twice", name=name))
+            raise ValueError(Message("the key {name!r} appears twice", name=name))
         members[name] = value
     return members
 
@@ -242,7 +242,7 @@ def _refuse_repeats(node: MappingNode, place: Place) -> None:
             )
         if key_node.value in first_lines:
             raise replace(place, line=line).wrong(
-                "the key {value!r} stands twice; the first is on line {first}",
+                "the key {value!r} appears twice; the first is on line {first}",
                 value=key_node.value,
                 first=first_lines[key_node.value],
             )

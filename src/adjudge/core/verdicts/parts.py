@@ -175,7 +175,7 @@ def _take_objects(text: str, cut: bool) -> tuple[str, list[FoundObject]]:
 
 
 def _holds_object(text: str, fence: re.Match[str]) -> bool:
-    """Return True if a fence begins with an object; comments may stand before it."""
+    """Return True if a fence begins with an object, perhaps after comments."""
     comments = _COMMENTS.match(text, min(fence.end() + 1, len(text)))
     start = comments.end() if comments else fence.end()
     return text[start : start + 1] in ("{", "[")

@@ -22,8 +22,8 @@ UNREADABLE_POLICIES: Mapping[UnreadablePolicy, str] = {
     "wrong": Message("replies without a readable verdict count as wrong"),
     "recorded": (
         Message(
-            "replies without a readable verdict count as the file counts them, where it does, and "
-            "are left out elsewhere"
+            "replies without a readable verdict count as the file counts them, if it does, and "
+            "are left out otherwise"
         )
     ),
 }

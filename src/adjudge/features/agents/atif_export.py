@@ -45,7 +45,7 @@ def to_atif(run: Path, target: Path) -> int:
             out.write(json.dumps(document, ensure_ascii=False, indent=1))
     if not written_places:
         raise SetupError(
-            "{run} holds no trajectories, so there is nothing to write as ATIF", run=run
+            "{run} contains no trajectories, so there is nothing to write as ATIF", run=run
         )
     return len(written_places)
 

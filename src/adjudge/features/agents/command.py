@@ -105,7 +105,7 @@ class AgentOptions:
 @options(AgentOptions)
 @judging(_OTHER)
 def agent(options: AgentOptions, flags: Flags) -> int:
-    """Measure what agents did, from anybody's traces: rules without a model, and questions that a
+    """Measure agents by their traces, from any tool: rules without a model, and questions that a
     model answers with steps and quotes.
     """
     check_writable(options.output)

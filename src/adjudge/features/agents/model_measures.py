@@ -112,7 +112,7 @@ class CriteriaQuestioning(Questioning):
         if self.name == "policy" and not self._policy(item):
             return Message("there is no policy: name a file, or give a trace with a system prompt")
         if self.name == "in_role" and not item.trajectory.system:
-            return Message("the trace holds no system prompt that says the role")
+            return Message("the trace contains no system prompt that describes the role")
         return None if item.trajectory.steps else Message("there are no steps")
 
     def other_texts(self, item: AgentItem) -> Sequence[str]:

@@ -64,7 +64,7 @@ class KeptSteps:
             return read_as(Step, stored)
         except WrongType as error:
             raise RunError(
-                "step {number} of the trajectory is not what adjudge writes: {error}",
+                "step {number} of the trajectory is damaged or was not written by adjudge: {error}",
                 number=place + 1,
                 error=error,
             ) from error

@@ -43,7 +43,7 @@ def read_step_selection(said: str) -> StepSelection:
         return StepSelection(last=int(tail[1] or 1))
     if calls := _CALLS_OF.fullmatch(text):
         return StepSelection(tool=calls[1])
-    raise SetupError("steps is errors, last 3 or calls of NAME, not {said!r}", said=said)
+    raise SetupError("steps must be errors, last 3 or calls of NAME, not {said!r}", said=said)
 
 
 def parts_of(

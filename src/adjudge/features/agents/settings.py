@@ -96,7 +96,7 @@ def _condition(name: str, requirement: JsonValue, language: str) -> MeasureCondi
         options = [match_option(name_of_option, offered) for name_of_option in names]
         if None in options or not options:
             raise SetupError(
-                "only: {name} is one of {options}, not {said!r}",
+                "only: {name} must be one of {options}, not {said!r}",
                 name=name,
                 options=", ".join(offered),
                 said=requirement,

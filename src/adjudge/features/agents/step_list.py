@@ -66,9 +66,9 @@ _MISSING: Mapping[str, Message] = {
     "not recorded": term("step", "not recorded"),
 }
 _FOUND: Mapping[CitationFound, tuple[str, Message]] = {
-    "proven": ("✓", Message("the quote stands in the step")),
-    "moved": ("✓", Message("the quote stands in this step, another one was named")),
-    "invented": ("✗", Message("the quote stands in no step")),
+    "proven": ("✓", Message("the quote is in the step")),
+    "moved": ("✓", Message("the quote is in this step, but another one was named")),
+    "invented": ("✗", Message("the quote is in no step")),
     "void": ("✗", Message("there is no such step")),
     "absent": ("?", Message("nothing to quote: something is missing")),
 }

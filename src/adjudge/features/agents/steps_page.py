@@ -231,7 +231,7 @@ def find_steps(place: RunPlace, judge: str, row: int) -> StepsPlace:
     steps = None if record is None else _read_steps(folder, run_version(folder), judge, row - 1)
     if record is None or steps is None:
         raise RunError(
-            "row {row} of judge {judge!r} in the run {name} holds no trajectory",
+            "row {row} of judge {judge!r} in the run {name} contains no trajectory",
             row=row,
             judge=judge,
             name=place.name,
@@ -337,7 +337,7 @@ def _find_counterpart(
         row_number = find_row(connection, judge, row_name or record.id or str(record.row))
         if row_number is None:
             raise SetupError(
-                "the run {name} has no row {wanted!r}: say which with its id or number",
+                "the run {name} has no row {wanted!r}: name a row by its id or number",
                 name=place.name,
                 wanted=row_name or record.id or str(record.row),
             )
@@ -375,7 +375,9 @@ def step_filters(query: Mapping[str, str]) -> dict[str, Picks]:
         low, dash, high = steps.partition("-")
         least, most = whole(low), whole(high) if high else None
         if least is None or not dash or (high and most is None):
-            raise SetupError("steps is a range such as 6-10 or 1001-, not {given!r}", given=steps)
+            raise SetupError(
+                "steps must be a range such as 6-10 or 1001-, not {given!r}", given=steps
+            )
         filters["steps"] = lambda facts: (
             least <= facts.steps and (most is None or facts.steps <= most)
         )

@@ -47,8 +47,9 @@ def by_task(rows: Iterable[tuple[str, Instance]]) -> Iterator[Instance]:
         tasks.setdefault(str(task), []).append(_of_system(row, name, str(task)))
     if len(systems) < 2:
         raise SetupError(
-            "compare: systems needs runs of two systems, and there are only those of {systems}: "
-            "name each by the column {column}, or give a folder with a file or a folder for each",
+            "compare: systems needs runs of two systems, but there are only those of {systems}: "
+            "name each system in the column {column}, or give a folder with one file or folder "
+            "per system",
             systems=", ".join(systems) or "–",
             column=NAMES[0],
         )

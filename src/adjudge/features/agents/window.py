@@ -55,7 +55,7 @@ class StepsBudget:
         window, total = self.windows.get(ballot.model), sum(sizes.values()) * 4 // 3
         if window is not None and total > _for_texts(window):
             return Message(
-                "too long for {model}: {tokens:,} tokens, and it takes {window:,}",
+                "too long for {model}: {tokens:,} tokens; it takes at most {window:,}",
                 model=ballot.model,
                 tokens=total + window - _for_texts(window),
                 window=window,

@@ -250,8 +250,8 @@ class Batches:
         """
         if self._folder.is_symlink():
             raise RunError(
-                "{folder} is a symbolic link, which adjudge never makes: copy what it "
-                "points to, or delete it",
+                "{folder} is a symbolic link, which adjudge never creates: copy what it points "
+                "to, or delete it",
                 folder=self._folder,
             )
         await self._table.forget_failures()
@@ -308,7 +308,9 @@ class Batches:
             self._budget.halt(self._no_room)
             raise self._no_room
         if not self._table.waiting(RequestState.RETRY) and not self._book.rejections:
-            raise RunError("rows wait for answers, and no batch has them: resume the run")
+            raise RunError(
+                "rows are waiting for answers, but no batch contains them: resume the run"
+            )
 
     async def _wait(self) -> None:
         """Poll the batches until all have ended; cancel them if the budget is exceeded."""
@@ -372,7 +374,7 @@ def _waiting(under_way: Sequence[Batch], seconds: float) -> BatchNews:
 
 def _under_way_text(under_way: Sequence[Batch]) -> Message:
     return Message(
-        "batches under way: {count}, with {requests} requests; they go on at the provider",
+        "batches under way: {count}, with {requests} requests; they continue at the provider",
         count=len(under_way),
         requests=sum(batch.requests for batch in under_way),
     )
@@ -407,8 +409,8 @@ def batchable(
     without = [every[identity].name for identity, api in apis.items() if api is None]
     if without and (settings.batch_only or len(without) == len(every)):
         raise SetupError(
-            "{without} has no batch API that adjudge knows: leave --batch out, or say with "
-            "--batch-api which one its server speaks ({apis})",
+            "{without} has no batch API that adjudge knows: leave --batch out, or name the one "
+            "that its server speaks with --batch-api ({apis})",
             without=", ".join(without),
             apis=", ".join(APIS),
         )

@@ -44,7 +44,7 @@ class BatchBook:
         """Return the API for a batch; raise a RunError if the run no longer batches its model."""
         if not is_id(batch.id):
             raise RunError(
-                "the ledger holds a batch that adjudge did not make: {id!r}", id=batch.id
+                "the ledger contains a batch that adjudge did not create: {id!r}", id=batch.id
             )
         _, api = self.models.get(batch.model, (None, None))
         if api is None:
@@ -63,10 +63,10 @@ class BatchBook:
         """
         if self.api_of(batch).account != batch.account:
             raise RunError(
-                "the batch {remote_id}, which another key sent to {provider_name}, is not "
-                "there for the key that asks now, so that they seem to be of two accounts: "
-                "resume with the key that began the run; 'adjudge resume RUN --batch "
-                "resubmit' asks again what was sent, and pays twice",
+                "the batch {remote_id} was sent to {provider_name} with another key and is not "
+                "visible to the current one, so the two seem to belong to different accounts: "
+                "resume with the key that started the run; 'adjudge resume RUN --batch resubmit' "
+                "sends the requests again, and pays twice",
                 remote_id=batch.remote_id or batch.id,
                 provider_name=batch.provider,
             )

@@ -67,8 +67,8 @@ class KeyCheck:
             if not error.retryable:
                 return False
             raise RunError(
-                "whether the batch {id} can be read with the key that asks now cannot be "
-                "told, since {provider_name} does not answer ({error}): resume the run later",
+                "cannot tell whether the current key can read the batch {id}, because "
+                "{provider_name} does not answer ({error}): resume the run later",
                 id=batch.id,
                 provider_name=batch.provider,
                 error=error,
@@ -80,11 +80,11 @@ class KeyCheck:
 
     def _another_key_error(self, batch: Batch) -> RunError:
         return RunError(
-            "the batch {remote_id} was sent to {provider_name} with another key or command, "
-            "and the one that asks now cannot read it: resume with the one that began the "
-            "run, or with another key of the same account; if this is one, 'adjudge resume "
-            "RUN --batch adopt' takes your word for it; 'adjudge resume RUN --batch "
-            "resubmit' asks again what was sent, and pays twice",
+            "the batch {remote_id} was sent to {provider_name} with another key or command, and "
+            "the current one cannot read it: resume with the one that started the run, or with "
+            "another key of the same account; if this is one, confirm it with 'adjudge resume "
+            "RUN --batch adopt'; 'adjudge resume RUN --batch resubmit' sends the requests again, "
+            "and pays twice",
             remote_id=batch.remote_id or batch.id,
             provider_name=batch.provider,
         )

@@ -63,8 +63,8 @@ class Sender:
                 _LOG.info("%s; sending the batch again", error)
                 await self._book.budget.pause(wait_before_retry(error, attempt))
         raise RunError(
-            "the batch {id} could not be sent, since {provider_name} does not answer: "
-            "resume the run later",
+            "the batch {id} could not be sent, because {provider_name} does not answer: resume "
+            "the run later",
             id=batch.id,
             provider_name=batch.provider,
         )
@@ -73,7 +73,9 @@ class Sender:
         """Upload and create a batch; give it up if its request file is missing or has changed."""
         api, path = self._book.api_of(batch), self._book.path_of(batch)
         if not is_whole(path, batch.request_sha):
-            await self._book.give_up(batch, Message("its requests are gone from the run's folder"))
+            await self._book.give_up(
+                batch, Message("its requests are missing from the run's folder")
+            )
             return
         uploaded = await api.upload(path)
         # stored first: after a kill before this line there is nothing to look for
@@ -111,8 +113,8 @@ class Sender:
         half = self._book.most_taken[batch.model] = (batch.requests + 1) // 2
         size = self._book.path_of(batch).stat().st_size / 1e6
         why = Message(
-            "{provider_name} takes no batch of {requests} requests and {size:.1f} MB: sent "
-            "again with {half} at most",
+            "{provider_name} rejected a batch of {requests} requests and {size:.1f} MB: sending "
+            "it again with at most {half}",
             provider_name=batch.provider,
             requests=batch.requests,
             size=size,
@@ -150,7 +152,7 @@ class Sender:
                 return await self._book.pay_twice(
                     batch,
                     Message(
-                        "{provider_name} may have taken it before, and does not list it",
+                        "{provider_name} may have accepted it before, but does not list it",
                         provider_name=batch.provider,
                     ),
                 )
@@ -188,15 +190,14 @@ class Sender:
             return await self._book.pay_twice(
                 batch,
                 Message(
-                    "{provider_name} may have taken it before, and does not list its batches",
+                    "{provider_name} may have accepted it before, but does not list its batches",
                     provider_name=batch.provider,
                 ),
             )
         raise RunError(
-            "whether the batch {id} has arrived at {provider_name} cannot be told, since "
-            "its list of batches is refused ({error}): use a key that may read it, or send "
-            "the batch again with 'adjudge resume RUN --batch resubmit', and perhaps pay "
-            "twice",
+            "cannot tell whether the batch {id} has arrived at {provider_name}, because its list "
+            "of batches is refused ({error}): use a key that may read it, or send the batch "
+            "again with 'adjudge resume RUN --batch resubmit', and perhaps pay twice",
             id=batch.id,
             provider_name=batch.provider,
             error=error,
@@ -214,10 +215,10 @@ class Sender:
             )
         if len(fitting) > 1 and self._book.settings.orphans is None:
             raise RunError(
-                "{count} batches at {provider_name} may be the one that was about to be "
-                "sent when the run ended ({fitting}): 'adjudge resume RUN --batch adopt' "
-                "waits for them and takes the one whose results fit, 'adjudge resume RUN "
-                "--batch resubmit' sends it again, and may pay twice",
+                "{count} batches at {provider_name} may be the one that was being sent when the "
+                "run ended ({fitting}): 'adjudge resume RUN --batch adopt' waits for them and "
+                "takes the one whose results fit, 'adjudge resume RUN --batch resubmit' sends it "
+                "again, and may pay twice",
                 count=len(fitting),
                 provider_name=batch.provider,
                 fitting=", ".join(fitting),

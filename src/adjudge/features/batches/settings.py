@@ -108,9 +108,9 @@ class BatchNews(BackendNews):
         messages = {
             "sent": Message("sent a batch to {provider}: {requests}", **values),
             "searching": Message(
-                "{provider} may have taken a batch ({requests}) before its answer was lost, and "
-                "its list may be late: looking for the batch there for up to {seconds} s before "
-                "it is sent again",
+                "{provider} may have accepted a batch ({requests}) before its answer was lost, "
+                "and its list may lag behind: looking for the batch there for up to {seconds} s "
+                "before sending it again",
                 **values,
             ),
             "waiting": Message(
@@ -119,19 +119,19 @@ class BatchNews(BackendNews):
             ),
             "collected": Message("collected a batch from {provider}: {requests}", **values),
             "stopping": Message(
-                "The batches go on at the provider; Ctrl-C again within {seconds} s cancels them "
-                "there",
+                "The batches continue at the provider; Ctrl-C again within {seconds} s cancels "
+                "them there",
                 **values,
             ),
             "cancelled": Message(
-                "cancelled at the provider: {batches}. What is answered by then is kept", **values
+                "cancelled at the provider: {batches}. Requests answered by then are kept", **values
             ),
             "twice": Message(
                 "sent to {provider} again, and may have been paid twice: {requests}; {text}",
                 **values,
             ),
             "live": Message(
-                "asked one by one, since it is too little for a batch: {requests}", **values
+                "asked one by one, because a batch would be too small: {requests}", **values
             ),
             "note": Message("note: {text}", **values),
         }

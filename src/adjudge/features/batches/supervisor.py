@@ -54,7 +54,7 @@ class Watcher:
         self._book.check_account(batch)
         if not self._once_more(batch, "not_found"):
             again = await self._book.pay_twice(
-                batch, Message("{remote_id} is gone from there", remote_id=batch.remote_id)
+                batch, Message("{remote_id} no longer exists there", remote_id=batch.remote_id)
             )
             await self._book.finish(again, "gone")
             return True
@@ -109,7 +109,7 @@ class Watcher:
         if not remaining:
             _LOG.warning(
                 Message(
-                    "no batch at {name} turned out to be {batch}: it is looked for once more",
+                    "no batch at {name} turned out to be {batch}: looking for it once more",
                     name=batch.provider,
                     batch=batch.id,
                 )
@@ -147,9 +147,9 @@ class Watcher:
 
     def _cannot_tell(self, batch: Batch, remote_id: str, why: str) -> RunError:
         return RunError(
-            "whether {remote_id} at {provider_name} is the batch that was about to be sent "
-            "when the run ended cannot be told ({why}): resume the run later, or send the "
-            "batch again with 'adjudge resume RUN --batch resubmit', and perhaps pay twice",
+            "cannot tell whether {remote_id} at {provider_name} is the batch that was being sent "
+            "when the run ended ({why}): resume the run later, or send the batch again with "
+            "'adjudge resume RUN --batch resubmit', and perhaps pay twice",
             remote_id=remote_id,
             provider_name=batch.provider,
             why=why,
@@ -219,8 +219,8 @@ class Watcher:
             return await self._book.pay_twice(batch, missing, requests=answered - replies)
         raise RunError(
             "{provider_name} says that {answered} requests of the batch {remote_id} are "
-            "answered, and its results hold no reply: resume the run later, or have them "
-            "asked and paid for again with 'adjudge resume RUN --batch resubmit'",
+            "answered, but its results contain no reply: resume the run later, or ask and pay "
+            "for them again with 'adjudge resume RUN --batch resubmit'",
             provider_name=batch.provider,
             answered=answered,
             remote_id=batch.remote_id,

@@ -120,7 +120,7 @@ async def _append(endpoint: Endpoint, file: BinaryIO, part: Path) -> ModelError 
                 return endpoint.error(
                     ModelError,
                     Message(
-                        "the results are longer than {most} GB: they were not read to their end",
+                        "the results are longer than {most} GB and were not read to the end",
                         most=_MOST // 1_000_000_000,
                     ),
                 )
@@ -139,5 +139,5 @@ def _from(start: int, part: Path) -> bytes:
 def _other_results(endpoint: Endpoint, file: BinaryIO) -> ModelError:
     file.truncate(0)
     return endpoint.error(
-        Unavailable, Message("the results are not those of which a part was fetched before")
+        Unavailable, Message("the results differ from the part that was downloaded before")
     )

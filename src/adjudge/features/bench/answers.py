@@ -48,16 +48,15 @@ class Answers:
         dropped = sum(count for row, count in fewer if count < len(row.marks))
         notes = nonzero(
             plural(
-                "{count} row has no label beside those that --map leaves out, and was not judged",
-                "{count} rows have no label beside those that --map leaves out, and were not "
-                "judged",
+                "{count} row has only labels that --map leaves out, and was not judged",
+                "{count} rows have only labels that --map leaves out, and were not judged",
                 gone,
             ),
             plural(
-                "on {count} row --map leaves out some labels ({labels} in all): people's agreement "
-                "is about the others",
+                "on {count} row --map leaves out some labels ({labels} in all): people's "
+                "agreement covers only the others",
                 "on {count} rows --map leaves out some labels ({labels} in all): people's "
-                "agreement is about the others",
+                "agreement covers only the others",
                 len(fewer) - gone,
                 labels=dropped,
             ),
@@ -149,12 +148,12 @@ def _options(
     )
     raise SetupError(
         plural(
-            "{source}: the label {labels} is no option of criterion {name!r} ({option_names}): "
-            "say what is meant with --map {wrong}={option_names2}; --map {wrong}= leaves such "
-            "labels out",
-            "{source}: the labels {labels} are no options of criterion {name!r} ({option_names}): "
-            "say what is meant with --map {wrong}={option_names2}; --map {wrong}= leaves such "
-            "labels out",
+            "{source}: the label {labels} is not an option of criterion {name!r} "
+            "({option_names}): map it with --map {wrong}={option_names2}; --map {wrong}= leaves "
+            "such labels out",
+            "{source}: the labels {labels} are not options of criterion {name!r} "
+            "({option_names}): map them with --map {wrong}={option_names2}; --map {wrong}= "
+            "leaves such labels out",
             len(wrong),
             source=source,
             labels=wrong_names,
@@ -206,8 +205,8 @@ def _winners(values: Iterable[str | int], rows: LabelledSet) -> dict[str | int, 
             )
         if winner_of_label is None:
             raise SetupError(
-                "{source}: the label {one!r} names no response: it is {letters}, "
-                "{tie}{value}; say what is meant with --map {one}=A",
+                "{source}: the label {one!r} does not name a response: use {letters}, "
+                "{tie}{value}, or map it with --map {one}=A",
                 source=rows.source,
                 one=label,
                 letters=", ".join(letters(most)),
@@ -230,8 +229,8 @@ def _by_number(text: str, counted: Sequence[int], rows: LabelledSet, most: int) 
     if 0 in counted and max(counted) < most:
         return number
     raise SetupError(
-        "{source}: does the label {text} count responses from 0 or from 1? Say it with "
-        "--map {text}=A",
+        "{source}: does the label {text} count responses from 0 or from 1? Map it with --map "
+        "{text}=A",
         source=rows.source,
         text=text,
     )

@@ -124,7 +124,7 @@ class BenchedJudgeShape(TypedDict):
     single_vote: FigureShape
     consistency: FigureShape
     order_effect: FigureShape
-    confidence_error: Annotated[FigureShape, "less what chance makes of it"]
+    confidence_error: Annotated[FigureShape, "minus what chance explains"]
     confidence_error_by_chance: FigureShape
     brier: FigureShape
     calls: int
@@ -312,8 +312,8 @@ def benchmark_of(folder: str | Path, settings: BenchSettings | None = None) -> B
     labels = [label for label in LabelStore(folder).of_each_copy() if label.is_by_person]
     if not labels:
         raise RunError(
-            "{folder} has no labels of people to measure judges by: label rows with "
-            "'adjudge label {folder}'",
+            "{folder} has no human labels to measure judges against: label rows with 'adjudge "
+            "label {folder}'",
             folder=folder,
         )
     configurations = judges_of(meta.get("configuration"))
@@ -336,8 +336,8 @@ def benchmark_of(folder: str | Path, settings: BenchSettings | None = None) -> B
         if learned_notes:
             raise RunError("{folder}: {why}", folder=folder, why=join("; ", learned_notes))
         raise RunError(
-            "{folder} has labels, and no judge that judged those rows: name models with -m, "
-            "and criteria with -c",
+            "{folder} has labels, but no judge that judged those rows: name models with -m, and "
+            "criteria with -c",
             folder=folder,
         )
     groups: dict[str, list[BenchedJudge]] = {}
@@ -602,7 +602,7 @@ def chosen_judge(scores: Sequence[Mapping[RowKey, float]], level: float = 0.95) 
         min(limits.lower, value),
         max(limits.upper, value),
         len(rows),
-        Message("on rows that had no part in choosing"),
+        Message("on rows that were not used to choose it"),
         level,
     )
 
@@ -679,13 +679,13 @@ def _notes(judges: Sequence[BenchedJudge], settings: BenchSettings) -> Iterator[
     split = max(bench_judge.rows - bench_judge.report.count for bench_judge in judges)
     if split:
         yield Message(
-            "on {split} rows people are evenly split: those rows are in no agreement figure",
+            "on {split} rows people are evenly split: those rows are left out of agreement figures",
             split=split,
         )
     reports = [judge.report for judge in judges]
     yield from max(reports, key=lambda report: report.drawn_otherwise).notes
     if not all(bench_judge.report.drawn for bench_judge in judges):
         yield Message(
-            "the labelled rows were chosen, not drawn at random: the figures are about "
-            "these rows alone"
+            "the labelled rows were chosen, not drawn at random: the figures are only about "
+            "these rows"
         )

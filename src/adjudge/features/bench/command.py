@@ -340,18 +340,20 @@ def bench(options: BenchOptions) -> int:
     """Rank judges (model, criteria, settings, votes) by how well they agree with people, with their
     cost, time and failures.
 
-    Each -m with each -c, --votes, --temperature and --mode is a judge. Without -m and -c the
-    judges that the data recorded are ranked: those of a run folder, or of a public set that was
-    published with verdicts. It is resumed by the same command or by 'adjudge resume RUN'. Exit
-    codes: 0 all judged, 1 could not run or stopped before the end, 2 usage, 3 some judgments have
-    no verdict, 4 the first judge does not reach --fail-under, 5 that cannot be told.
+    Each -m with each -c, --votes, --temperature and --mode is a judge. Without -m and -c, the
+    recorded judges are ranked: those of a run folder, or of a public data set that includes
+    verdicts. The same command or 'adjudge resume RUN' resumes it. Exit codes: 0 all judged, 1 could
+    not run or stopped before the end, 2 usage, 3 some judgments have no verdict, 4 the first judge
+    does not reach --fail-under, 5 cannot tell.
     """
     language = choose_language(options.language)
     data = options.data
     if options.published:
         return _show_published(data, options)
     if data is None:
-        raise UsageError(Message("name rows with labels of people, or ask for --published results"))
+        raise UsageError(
+            Message("give rows with human labels, or use --published for published results")
+        )
     for path in options.output:
         check_page(path)
     if options.model or options.named or options.criterion:
@@ -359,8 +361,8 @@ def bench(options: BenchOptions) -> int:
     if options.human:
         raise UsageError(
             Message(
-                "say who judges by what: -m MODEL -c CRITERIA ('adjudge criteria' lists the "
-                "ready-made ones)"
+                "name a judge and its criteria: -m MODEL -c CRITERIA ('adjudge criteria' lists "
+                "the ready-made ones)"
             )
         )
     return _report(_recorded_run(data, options), options, skipped=0)
@@ -374,7 +376,10 @@ def _show_published(data: Path | None, options: BenchOptions) -> int:
 
     if data is not None or options.model or options.named or options.criterion or options.output:
         raise UsageError(
-            Message("--published stands alone: it shows what is known, and asks nobody")
+            Message(
+                "--published cannot be combined with other options: it shows known results "
+                "and asks no model"
+            )
         )
     results = published_results()
     if options.as_json:
@@ -395,8 +400,8 @@ def _suggest_human_column(data: Path) -> Iterator[None]:
         yield
     except UnknownFormat as error:
         raise RunError(
-            "the format of {data} was not recognised: say which column holds people's answers with "
-            "--human COLUMN, or name the format with --as {formats}",
+            "the format of {data} was not recognised: name the column with people's answers with "
+            "--human COLUMN, or the format with --as {formats}",
             data=data,
             formats="|".join(sorted(FORMATS)),
         ) from error
@@ -431,7 +436,8 @@ def _judge(data: Path, options: BenchOptions, language: str) -> int:
     folder = _folder(data, options)
     if holds_run(folder) and FACT not in run_info(folder).facts:
         raise SetupError(
-            "{folder} holds a run that is not a benchmark: give --run another name", folder=folder
+            "{folder} contains a run that is not a benchmark: give --run another name",
+            folder=folder,
         )
     check_resumed(folder, resume=options.resume)
     labels, read_as = _labels(rows, criteria, options)
@@ -612,17 +618,17 @@ def _gate_failure(ranking: Ranking, least: float) -> tuple[Message, ExitCode] | 
         return None
     if ranking.chosen is None or ranking.chosen.value is None:
         return Message(
-            "Gate inconclusive: {judge} agrees in {own:.3f}, but was chosen by that. With fewer "
-            "than {fewest} rows that all judges decided, or with numbers, there is no figure that "
-            "allows for the choice. Run the gate with this judge alone, on other rows.",
+            "Gate inconclusive: {judge} has an agreement of {own:.3f}, but was chosen for it. "
+            "With fewer than {fewest} rows that all judges decided, or with numbers, no figure "
+            "corrects for that choice. Run the gate with this judge alone, on other rows.",
             **values,
             own=agreement,
             fewest=FOLDS,
         ), ExitCode.GATE_INCONCLUSIVE
     if ranking.chosen.value < least:
         return Message(
-            "Gate failed: {judge} agrees in {own:.3f}, but the judge that comes first agrees in "
-            "only {value:.3f} of the rows that had no part in choosing it, below {least:g}.",
+            "Gate failed: {judge} has an agreement of {own:.3f}, but on rows that were not used "
+            "to choose it, the first judge reaches only {value:.3f}, below {least:g}.",
             **values,
             own=agreement,
             value=float(ranking.chosen.value),

@@ -45,8 +45,8 @@ def split(rows: LabelledSet, share: float, seed: int) -> Split:
     """Split the rows pseudo-randomly by their content; ``share`` of them is held out."""
     if len(rows.rows) < FEWEST:
         raise SetupError(
-            "{source} has {count} labelled rows: {fewest} are the fewest that can be split "
-            "in two parts",
+            "{source} has {count} labelled rows: at least {fewest} are needed to split them in "
+            "two parts",
             source=rows.source,
             count=len(rows.rows),
             fewest=FEWEST,
@@ -169,9 +169,7 @@ def improvement_of(
     """Compare old and new criteria on the held-out rows that the judge decided both times."""
     shared = {row: score for row, score in new.scores.items() if row in old.scores}
     if not shared:
-        raise RunError(
-            "the judge decided none of the rows that were held out: there is nothing to compare"
-        )
+        raise RunError("the judge decided none of the held-out rows: there is nothing to compare")
     new_scores, old_scores = list(shared.values()), [old.scores[row] for row in shared]
     gain = compare_rows(shared, old.scores, level=level)
     count = len(shared)
@@ -203,7 +201,7 @@ def entry_of(file: Path, name: str | None) -> tuple[list[CatalogEntry], int]:
         listed = ", ".join(map(repr, names))
         if name is None:
             raise SetupError(
-                "{file} has {count} criteria: say which with --criteria: {known}",
+                "{file} has {count} criteria: choose one with --criteria: {known}",
                 file=file,
                 count=len(names),
                 known=listed,
@@ -233,5 +231,5 @@ def refuse_existing(path: Path) -> None:
     """Raise a SetupError if the file exists, before anything is spent."""
     if path.exists() or path.is_symlink():
         raise SetupError(
-            "{path} is there already, and is not overwritten: give --write another name", path=path
+            "{path} already exists and is not overwritten: give --write another name", path=path
         )

@@ -147,13 +147,13 @@ class ImproveOptions(Labelled):
 @command("improve")
 @options(ImproveOptions)
 def improve(options: ImproveOptions) -> int:
-    """Propose better criteria by the rows on which a judge and people disagree, and say whether
-    they are better.
+    """Propose better criteria from rows on which a judge and people disagree, and test whether they
+    are better.
 
-    The labelled rows are split by --seed. The writer sees disagreements of one part; its proposal
-    is tried on the other, and the gain is reported with its interval: better, worse, or cannot
-    tell. Nothing is written without --write. It is resumed by the same command or by 'adjudge
-    resume RUN'. Exit codes: 0 done, 1 could not run or stopped before the end, 2 usage, 3 some
+    The labelled rows are split by --seed. The writer sees the disagreements in one part; its
+    proposal is tried on the other, and the gain is reported with its interval: better, worse, or
+    cannot tell. Nothing is written without --write. The same command or 'adjudge resume RUN'
+    resumes it. Exit codes: 0 done, 1 could not run or stopped before the end, 2 usage, 3 some
     held-out rows have no verdict.
     """
     language = choose_language(options.language)
@@ -172,8 +172,7 @@ def improve(options: ImproveOptions) -> int:
         show_estimate(estimate(old_plan) + estimate(new_plan), as_json=options.as_json)
         echo(
             Message(
-                "and a request to the writer; asked again at most twice where its reply cannot be "
-                "read"
+                "and one request to the writer, repeated at most twice if its reply cannot be read"
             ),
             err=options.as_json,
         )
@@ -211,13 +210,13 @@ def _rows(options: ImproveOptions, criteria: Criteria, *, compares: bool) -> Lab
     if rows.compares != compares:
         if compares:
             raise RunError(
-                "the criteria of {file} compare responses, and the rows of {labels} hold one text "
-                "each: choose other criteria",
+                "the criteria of {file} compare responses, but the rows of {labels} have one "
+                "text each: choose other criteria",
                 file=options.file,
                 labels=options.labels,
             )
         raise RunError(
-            "the criteria of {file} judge one text, and the rows of {labels} compare responses: "
+            "the criteria of {file} judge one text, but the rows of {labels} compare responses: "
             "choose other criteria",
             file=options.file,
             labels=options.labels,
@@ -271,8 +270,8 @@ def _judge(
     (judge,) = ranking.judges
     if judge.figure != "accuracy":
         raise RunError(
-            "the labels of {labels} are numbers, and the criteria has options: say which is "
-            "which with --map",
+            "the labels of {labels} are numbers, but the criteria have options: match them with "
+            "--map",
             labels=options.labels,
         )
     return judge

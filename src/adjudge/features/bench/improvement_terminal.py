@@ -77,7 +77,7 @@ def show_improvement(
             "yellow",
         )
     screen.say(
-        Message("Written to {file}; the old file is as it was.", file=file)
+        Message("Written to {file}; the old file is unchanged.", file=file)
         if file
         else Message("Nothing was written: add --write to keep the proposal.")
     )

@@ -159,10 +159,10 @@ class _RowCollection:
         if split:
             messages.append(
                 plural(
-                    "{count} row stands there twice with different labels of one person, "
-                    "which are left out",
-                    "{count} rows stand there twice with different labels of one person, "
-                    "which are left out",
+                    "{count} row appears twice with different labels by one person, which are "
+                    "left out",
+                    "{count} rows appear twice with different labels by one person, which are "
+                    "left out",
                     split,
                 )
             )
@@ -240,8 +240,8 @@ def _check_columns(columns: Mapping[str, str], human: Sequence[str]) -> Mapping[
     for name, column in columns.items():
         if column_in(human, column) is not None:
             raise SetupError(
-                "column {column!r} holds people's answers (--human), and the judge would "
-                "read it as {name!r}",
+                "column {column!r} contains people's answers (--human), but the judge would read "
+                "it as {name!r}",
                 column=column,
                 name=name,
             )
@@ -296,7 +296,7 @@ def _read_import(source: LabelledSource) -> LabelledSet:
     questions = {row.question.name: row.question for row in recorded if row.marks}
     if not questions:
         raise RunError(
-            "{path} was read as {title} and holds no label: say which column holds people's "
+            "{path} was read as {title} and contains no labels: name the column with people's "
             "answers with --human COLUMN",
             path=source.path,
             title=imported.format.title,
@@ -305,8 +305,8 @@ def _read_import(source: LabelledSource) -> LabelledSet:
     collection = _RowCollection()
     if any(row.named_only for row in recorded):
         raise RunError(
-            "{path} holds the names of its rows and not their texts, so that they cannot be "
-            "judged anew",
+            "{path} contains the names of its rows but not their texts, so they cannot be judged "
+            "again",
             path=source.path,
         )
     for row in recorded:
@@ -341,14 +341,14 @@ def _choose_question(source: LabelledSource, names: Sequence[str]) -> str:
     listed = ", ".join(map(repr, names))
     if source.question is None:
         raise SetupError(
-            "{path} holds labels of {count} questions: say which with --question: {known}",
+            "{path} contains labels for {count} questions: choose one with --question: {known}",
             path=source.path,
             count=len(names),
             known=listed,
         )
     if source.question not in names:
         raise SetupError(
-            "{path} has no labels of {question!r}; it has {known}",
+            "{path} has no labels for {question!r}; it has {known}",
             path=source.path,
             question=source.question,
             known=listed,

@@ -63,7 +63,7 @@ def beside_set(published_set: PublishedSet) -> Iterator[Message]:
         )
     if published_set.majority is not None:
         yield Message(
-            "The commonest answer alone reaches {share:.3f}.", share=published_set.majority
+            "Always giving the commonest answer reaches {share:.3f}.", share=published_set.majority
         )
     if any(judge.figure == "Spearman" for judge in published_set.judges):
         yield Message("People gave numbers: agreement is Spearman's correlation with them.")

@@ -76,19 +76,21 @@ _COLUMNS: Mapping[Message, Callable[[BenchedJudge], str]] = {
 _KEPT = ("rank", "judge", "agreement", "interval", "failed")
 EXPLAINED: Mapping[str, Message] = {
     "agreement": Message(
-        "share of labelled rows on which judge and people agree; of numbers, Spearman's correlation"
+        "share of labelled rows on which judge and people agree; for numbers, Spearman's "
+        "correlation"
     ),
     "kappa": Message("Cohen's kappa: agreement beyond what chance would give"),
     "vs the best": Message(
-        "paired over the rows that both decided; all pairs of judges are allowed for (Bonferroni)"
+        "paired on the rows that both judges decided; corrected for all pairs of judges "
+        "(Bonferroni)"
     ),
     "one vote": Message("agreement of single votes, before they are pooled"),
     "consistency": Message("how often two votes on the same question agree"),
-    "order effect": Message("verdicts that turn when the order is reversed"),
+    "order effect": Message("verdicts that change when the order is reversed"),
     "confidence error": Message("how far stated confidence is from being right (ECE)"),
     "failed": Message("rows without a verdict"),
     "per 1000 rows": Message("what a thousand rows would cost, every vote asked"),
-    "a row takes": Message("the votes of a row one after the other"),
+    "a row takes": Message("the votes of a row one after another"),
 }
 
 
@@ -135,8 +137,8 @@ def beside(ranking: Ranking) -> list[Message]:
     if (winner := ranking.chosen) and winner.value is not None:
         notes.append(
             Message(
-                "the judge that comes first agrees with people on {value:.3f} of the rows that had "
-                "no part in choosing it ({limits})",
+                "on rows that were not used to choose it, the first judge agrees with people in "
+                "{value:.3f} ({limits})",
                 value=float(winner.value),
                 limits=limits(winner, 3),
             )
@@ -151,7 +153,10 @@ def beside(ranking: Ranking) -> list[Message]:
     ]
     if reached:
         notes.append(
-            Message("judges that read nothing would agree: {reached}", reached=join(", ", reached))
+            Message(
+                "baselines that ignore the texts would agree: {reached}",
+                reached=join(", ", reached),
+            )
         )
     return notes
 
@@ -263,8 +268,8 @@ def intervals_message(benchmark: Benchmark) -> Message:
     """Say at which level the intervals hold, and how they were computed."""
     draws = benchmark.settings.agreement.draws
     return Message(
-        "Intervals at {level:.0f}%; those of kappa and confidence by drawing rows anew, {count} "
-        "times with seed {seed}",
+        "Intervals at {level:.0f}%; those of kappa and confidence by bootstrap, {count} draws "
+        "with seed {seed}",
         level=100 * benchmark.settings.level,
         count=draws.count,
         seed=draws.seed,

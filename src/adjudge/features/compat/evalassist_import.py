@@ -49,8 +49,8 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     log.version = f"content version {version}"
     if isinstance(version, int) and version > _VERSION:
         raise RunError(
-            "{name} is a test case of content version {version}, and versions up to "
-            "{newest} are read",
+            "{name} is a test case of content version {version}; versions up to {newest} can be "
+            "read",
             name=file.name,
             version=version,
             newest=_VERSION,
@@ -212,7 +212,7 @@ def _vote(result: ForeignRecord, question: RecordedQuestion, model: str) -> Reco
         )
     if answer is None and option not in (None, ""):
         return vote.with_failure(
-            Message("{answer!r} is none of the options", answer=text(option)), unreadable=True
+            Message("{answer!r} is not one of the options", answer=text(option)), unreadable=True
         )
     if answer is None:
         return vote.with_failure(why or Message("the result names no option"))
@@ -239,7 +239,7 @@ def _marks(expected: Json, question: RecordedQuestion, log: ImportLog) -> Iterat
     elif expected not in (None, ""):
         log.skip(
             Message(
-                "expected result {answer!r}, which is none of the options", answer=text(expected)
+                "expected result {answer!r}, which is not one of the options", answer=text(expected)
             )
         )
 

@@ -71,7 +71,7 @@ def _only_scale(run: Path) -> JudgedScale:
             for judge in judged_scale.judges
         )
         raise SetupError(
-            "a test case of EvalAssist is one judge with one criterion that has options; the "
+            "an EvalAssist test case needs one judge with one criterion that has options; the "
             "run has {names}",
             names=names,
         )

@@ -211,8 +211,8 @@ class MPrometheusDirectJudge(ModelSettings, _Grades, Direct):
         name, points = item.criteria.name, [option.points for option in item.criteria.options]
         if len(points) != _GRADES:
             raise SetupError(
-                "criterion {name!r} has {count} options: Prometheus grades by five; give it five, "
-                "such as the grades 1 to 5, or use DirectJudge",
+                "criterion {name!r} has {count} options, but Prometheus needs five: give it "
+                "five, such as the grades 1 to 5, or use DirectJudge",
                 name=name,
                 count=len(points),
             )
@@ -253,8 +253,8 @@ class MPrometheusPairwiseJudge(ContestSettings, ModelSettings, _Compares, Pairwi
             raise SetupError("Prometheus does not support ties: remove tie_enabled=True")
         if self.contests != "pairs":
             raise SetupError(
-                "Prometheus compares two responses at a time: contests='joint' cannot be "
-                "had, leave it out"
+                "Prometheus compares two responses at a time: contests='joint' is not supported; "
+                "leave it out"
             )
 
     def ballot(self, case: Case, model: str, question: Comparison, sample: int) -> Ballot:

@@ -114,7 +114,7 @@ class UnitxtPairwiseJudge(ContestSettings, _UnitxtSettings, Pairwise):
         """Raise a SetupError if the settings do not fit."""
         if self.contests == "joint":
             raise SetupError(
-                "unitxt compares two responses at a time: contests='joint' is not supported, "
+                "unitxt compares two responses at a time: contests='joint' is not supported; "
                 "leave it out"
             )
         super().check_settings()

@@ -21,7 +21,7 @@ FAULT_TITLES: Mapping[Fault, Message] = {
     "agent": Message("the agent's fault"),
     "user": Message("the simulated user's fault"),
     "environment": Message("the environment's fault"),
-    "cannot tell": Message("nobody can tell whose fault"),
+    "cannot tell": Message("cannot tell whose fault"),
     "nobody": Message("passed, nothing helped"),
 }
 Validity = Literal["valid", "spoiled", "unclear", "lost"]
@@ -81,7 +81,7 @@ def _without_fault(conversation: Conversation, *, passed: bool) -> Attribution:
     looped = conversation.ended == "turn limit" and _agent_loops(conversation)
     if conversation.ended in ("out of scope", "unknown", "turn limit") and not looped:
         return Attribution("cannot tell", "unclear", END_WORDS[conversation.ended])
-    return Attribution("agent", "valid", Message("the user made no mistake that shows"))
+    return Attribution("agent", "valid", Message("no visible mistake by the user"))
 
 
 def _describe(fault: UserFault) -> Message:

@@ -187,6 +187,6 @@ def first_difference(old: Conversation, new: Conversation) -> Message | None:
         )
     if old.ended != new.ended:
         return Message(
-            "it ended otherwise: {second}, not {first}", first=old.ended, second=new.ended
+            "it ended differently: {second}, not {first}", first=old.ended, second=new.ended
         )
     return None

@@ -73,7 +73,7 @@ def conversations() -> None:
 @conversations.command()
 @argument("file", "Scenarios: YAML, JSON or CSV.", type=PATH)
 def check(file: Path) -> int:
-    """Read scenarios and say what is in them. Exit code 1 if something is wrong."""
+    """Check scenarios and summarise them. Exit code 1 if something is wrong."""
     scenarios = read_scenarios(file)
     for scenario in scenarios:
         facts = Counter(fact.tell for fact in scenario.known_facts)
@@ -126,7 +126,7 @@ def propose(
     from adjudge.features.conversations.proposal import ScenarioWriter
 
     if output.exists():
-        raise SetupError("{file} is there already: name another one with -o", file=output)
+        raise SetupError("{file} already exists: name another one with -o", file=output)
     texts = {str(path): text_in(path) for path in documents}
     if not texts:
         if not criterion:
@@ -183,7 +183,7 @@ def review(file: Path) -> int:
     scenarios = [scenario.to_dict() for scenario in read_scenarios(file)]
     proposed = [row for row in scenarios if row.get("proposed")]
     if proposed and file.suffix.lower() not in (".yaml", ".yml"):
-        raise SetupError("{file}: proposals are reviewed in YAML files", file=file)
+        raise SetupError("{file}: only proposals in YAML files can be reviewed", file=file)
     counts: Counter[str] = Counter()
     for row in proposed:
         shown = {name: value for name, value in row.items() if name != "proposed"}
@@ -216,12 +216,12 @@ def review(file: Path) -> int:
 @argument("run", "A run folder.", type=PATH)
 @click.option("--to", type=PATH, required=True, help="The folder of the cassettes.")
 def record(run: Path, to: Path) -> int:
-    """Write each conversation of a run as a cassette, with what was said of it: judge it again
-    without a model, or replay its user against another agent.
+    """Write each conversation of a run as a cassette, with its verdicts: judge it again without a
+    model, or replay its user against another agent.
     """
     count = write_cassettes(run, to)
     if not count:
-        raise SetupError("{run} holds no conversations", run=run)
+        raise SetupError("{run} contains no conversations", run=run)
     echo(plural("{count} cassette in {to}", "{count} cassettes in {to}", count, to=to))
     return ExitCode.OK
 
@@ -229,10 +229,10 @@ def record(run: Path, to: Path) -> int:
 @conversations.command()
 @argument("folder", "A cassette, or a folder of cassettes.", type=PATH)
 def verify(folder: Path) -> int:
-    """Judge golden conversations again by the rules. Exit code 4 if a verdict is another one."""
+    """Judge golden conversations again by the rules. Exit code 4 if a verdict has changed."""
     files, changed = cassette_files(folder), 0
     if not files:
-        raise SetupError("{folder} holds no cassettes", folder=folder)
+        raise SetupError("{folder} contains no cassettes", folder=folder)
     for file in files:
         stored, golden = read_cassette(file)
         conversation = stored.conversation
@@ -266,7 +266,7 @@ def verify(folder: Path) -> int:
     "runs", "One run with several targets, or two runs of the same scenarios.", type=PATH, nargs=-1
 )
 def compare(runs: tuple[Path, ...]) -> int:
-    """Compare agents by scenario, with the user's mistakes counted out."""
+    """Compare agents by scenario, corrected for the user's mistakes."""
     if len(runs) not in (1, 2):
         raise SetupError("give one run with several targets, or two runs")
     agents: dict[str, dict[str, list[Trial]]] = {}
@@ -284,7 +284,7 @@ def compare(runs: tuple[Path, ...]) -> int:
             detail = conversation_detail(record)
             users.setdefault(name, set()).add(detail.user if detail else "")
     if len(agents) < 2:
-        raise SetupError("there are the conversations of one agent only")
+        raise SetupError("there are conversations of only one agent")
     for agent_a, agent_b in combinations(agents, 2):
         if users[agent_a] != users[agent_b]:
             raise SetupError(
@@ -351,9 +351,9 @@ def _describe_difference(difference: AgentDifference) -> Iterator[Message]:
 def correct(run: Path) -> int:
     """Correct a pass rate by labels of a random sample: would it have passed with a faultless user?
 
-    Labels of the criterion attribution correct whose fault the conversations are. Both hold
-    whatever the checks are worth; 'adjudge label RUN --criteria outcome' (or attribution) draws the
-    sample.
+    Labels of the criterion attribution correct the shares of whose fault it was. Both are valid
+    however good or bad the checks are; 'adjudge label RUN --criteria outcome' (or attribution)
+    draws the sample.
     """
     records = list(_outcomes(run))
     labels, fault_labels = (_labels_of(run, criterion) for criterion in (OUTCOME, ATTRIBUTION))

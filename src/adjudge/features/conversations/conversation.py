@@ -59,7 +59,7 @@ END_WORDS: Mapping[End, Message] = {
     "user failed": Message("the model of the simulated user gave no answer"),
     "application failed": Message("the application gave no answer"),
     "in flight": Message(
-        "the run was stopped while a message was on its way; a second one could act twice"
+        "the run was stopped while a message was on its way; sending it again could act twice"
     ),
     "unknown": Message("the record does not say why it ended"),
 }

@@ -40,7 +40,7 @@ def outcome_of(scenario: Scenario, conversation: Conversation) -> Outcome:
     missing = list(_missing(scenario, conversation))
     if missing:
         return Outcome(False, join("; ", missing))
-    return Outcome(True, Message("everything that was expected is there"))
+    return Outcome(True, Message("everything expected is there"))
 
 
 def _missing(scenario: Scenario, conversation: Conversation) -> Iterator[Message]:

@@ -85,7 +85,7 @@ def judged_conversations(path: Path) -> Iterator[JudgedConversation]:
     """
     stored = stored_conversations(path, _refuse)
     if stored is None:
-        raise SetupError("{path} holds no conversations", path=path)
+        raise SetupError("{path} contains no conversations", path=path)
     yield from map(JudgedConversation, stored)
 
 

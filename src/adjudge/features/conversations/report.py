@@ -121,8 +121,8 @@ class ConversationPart(SectionPart):
         if rates is None or rates.raw is None:
             return None
         return Message(
-            "{name}: {raw} of {decided} conversations passed; with the user's mistakes counted "
-            "out {corrected}, without any assumption {bounds}",
+            "{name}: {raw} of {decided} conversations passed; corrected for the user's mistakes "
+            "{corrected}, without any assumption {bounds}",
             name=name,
             raw=percent(rates.raw),
             decided=rates.decided,
@@ -213,7 +213,7 @@ class ConversationPart(SectionPart):
         if self.seconds is not None:
             yield FigureRow(Message("seconds of waiting"), figure(self.seconds), per_conversation)
         if self.restarts:
-            yield FigureRow(Message("attempts that broke off"), str(self.restarts))
+            yield FigureRow(Message("attempts that were cut off"), str(self.restarts))
 
     def hidden_fields(self, record: JudgmentRecord) -> Collection[str]:
         detail = conversation_detail(record)

@@ -42,8 +42,9 @@ def conversation_rows(
     elif file.target:
         if stored is not None:
             raise SetupError(
-                "{source} holds conversations, not scenarios: leave the target out to judge them, "
-                "set user: replay to say the same to the target, or from_turn to go on",
+                "{source} contains conversations, not scenarios: leave out the target to judge "
+                "them, set user: replay to send the same messages to the target, or from_turn to "
+                "continue them",
                 source=source,
             )
         for scenario in read_scenarios(source):
@@ -57,7 +58,7 @@ def conversation_rows(
             yield scenario_instance(scenario)
     elif stored is None:
         raise SetupError(
-            "{source} holds scenarios: add a target that the simulated users talk to",
+            "{source} contains scenarios: add a target that the simulated users talk to",
             source=source,
         )
     else:
@@ -99,8 +100,8 @@ def _again(stored: Iterator[StoredConversation], entry: ConversationEntry) -> It
     """
     if entry.from_turn and entry.session != "stateless":
         raise SetupError(
-            "from_turn needs session: stateless, since the other application never saw the "
-            "messages before"
+            "from_turn needs session: stateless, because the other application never saw the "
+            "earlier messages"
         )
     scenario_ids: set[str] = set()
     for stored_conversation in stored:
@@ -117,7 +118,7 @@ def _again(stored: Iterator[StoredConversation], entry: ConversationEntry) -> It
                 )
             )
     if not scenario_ids:
-        raise NothingToJudge(Message("there is no conversation to go on with"))
+        raise NothingToJudge(Message("there is no conversation to continue"))
 
 
 def _stored_rows(

@@ -329,7 +329,7 @@ def _csv_rows(text: str, path: Path) -> Iterator[tuple[Place, object]]:
             place = Place(str(path), Message("row {number}", number=number), line=reader.line_num)
             if None in row or None in row.values():
                 raise place.wrong(
-                    "the row has another number of cells than the first line names columns"
+                    "the row has a different number of cells than the first line has columns"
                 )
             value: dict[str, JsonValue] = {}
             for column, cell in row.items():

@@ -432,7 +432,7 @@ def simulated_first(
     """Wrap a judge so that the conversations are held before it judges them."""
     if ready.compares:
         raise SetupError(
-            "conversations are judged one by one, and {name} compares", name=ready.name
+            "conversations are judged one by one, but {name} compares", name=ready.name
         )
     judge = SimulatedJudge(
         ready,

@@ -61,8 +61,7 @@ _REACHED = {
     Presence.THERE: Message("yes"),
     Presence.NOT_SAID: Message("yes, but the server does not say which models it has"),
     Presence.ANY_NAME: Message(
-        "yes, but this gateway answers to any name: whether it has this model shows only when it "
-        "is asked"
+        "yes, but this gateway accepts any name: only a request shows whether it has this model"
     ),
 }
 
@@ -84,7 +83,7 @@ def doctor(
     at: ServerEntry,
     as_json: bool,
 ) -> int:
-    """Look at the installation. Nothing is paid for, and no key is printed.
+    """Check the installation. Nothing is paid for, and no key is printed.
 
     Exit codes: 0 every model was reached, 1 one was not.
     """
@@ -151,8 +150,8 @@ def embedded_weights() -> EmbeddedWeights:
     values = {"name": name, "precision": chosen_precision, "path": path, "size": size / 1e6}
     ready = Message("{name} is ready: {precision} weights, {size:.0f} MB, in {path}", **values)
     pulled = Message(
-        "{name} is pulled ({size:.0f} MB, in {path}); its {precision} weights are made when it is "
-        "first asked, or by 'adjudge models pull {name}'",
+        "{name} is pulled ({size:.0f} MB, in {path}); its {precision} weights are created on "
+        "first use, or by 'adjudge models pull {name}'",
         **values,
     )
     return EmbeddedWeights(

@@ -115,7 +115,7 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         check_mode(self.mode, self.panel)
         if self.method == _FLAGS_FIRST and self.split == CLAIMS:
             raise SetupError(
-                "method='flags-first' is fitted to sentences: leave split='claims' out, or take "
+                "method='flags-first' is fitted to sentences: leave split='claims' out, or use "
                 "method='each'"
             )
         for name in self._named_models:
@@ -146,8 +146,8 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
             return panel
         if EMBEDDED in panel:
             raise SetupError(
-                "method='flags-first' asks {name} before the models that are named: name another "
-                "one, or take method='flags'",
+                "method='flags-first' asks {name} before the named models: name another one, or "
+                "use method='flags'",
                 name=EMBEDDED,
             )
         # first in the panel: it is asked before the others
@@ -234,7 +234,8 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
                 )
         if not isinstance(item.fields[self.text_field], str):
             raise SetupError(
-                "evidence is looked for one text at a time: the field {text_field!r} holds a list",
+                "evidence can only be looked up for one text: the field {text_field!r} contains "
+                "a list",
                 text_field=self.text_field,
             )
 

@@ -52,8 +52,8 @@ def check_not_conversation(entry: JudgeEntry) -> None:
     """Raise a SetupError for ``per: conversation``, because users' messages have no sources."""
     if entry.per == "conversation":
         raise SetupError(
-            "sources are to support what the assistant says, not what users say: take per: "
-            "turn for evidence"
+            "sources support what the assistant says, not what users say: use per: turn for "
+            "evidence"
         )
 
 

@@ -161,7 +161,7 @@ def _summary(result: EvidenceResult) -> Message:
         return Message("no sentence makes a claim that a source could support")
     if result.method == "rules":
         return Message(
-            "{marked} of {claims} name something that stands in no fragment",
+            "{marked} of {claims} name something that is in no fragment",
             marked=counts.not_found,
             claims=claims,
         )
@@ -170,8 +170,8 @@ def _summary(result: EvidenceResult) -> Message:
             sum(claim.flag == flag for claim in result.claims) for flag in FLAGS
         )
         return Message(
-            "{unsupported} of {claims} surely unsupported, {look_here} to be looked at, nothing "
-            "found against {rest}",
+            "{unsupported} of {claims} clearly unsupported, {look_here} to check, nothing found "
+            "against {rest}",
             unsupported=unsupported,
             claims=claims,
             look_here=look_here,

@@ -17,7 +17,7 @@ from adjudge.messages import Message, join
 from adjudge.runs.sections import SectionPart, SectionTally
 
 COUNTED = ("claims", "supported", "contradicted", "not_found", "unanswered")
-_SPARED = Message("surely unsupported and asked no further")
+_SPARED = Message("clearly unsupported, and not asked about")
 
 
 def is_unsupported(record: JudgmentRecord) -> bool:
@@ -79,7 +79,7 @@ class EvidenceSummary(SectionPart):
     def sentence(self, name: str) -> Message:
         """Return the counts in one line."""
         counts = (
-            (Message("sentences that claim something"), self.claims),
+            (Message("sentences that make a claim"), self.claims),
             *(
                 ((MARKS[flag], self.flags.get(flag, 0)) for flag in FLAGS)
                 if self.flags

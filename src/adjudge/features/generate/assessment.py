@@ -219,7 +219,7 @@ def _against(answer: _Said, name: str) -> str | None:
     passed, reason = _read_verdict(answer.value)
     if passed is None:
         raise SetupError(
-            "verify must give a bool or (bool, reason); {name} gave {value!r:.80}",
+            "verify must return a bool or (bool, reason); {name} returned {value!r:.80}",
             name=name,
             value=answer.value,
         )
@@ -286,11 +286,11 @@ def _number(answer: _Said, name: str) -> float:
     value = answer.value
     if isinstance(value, bool) or not isinstance(value, Real):
         raise SetupError(
-            "cost must give a number; {name} gave {value!r:.80}", name=name, value=value
+            "cost must return a number; {name} returned {value!r:.80}", name=name, value=value
         )
     if not math.isfinite(value):
         raise _NoNumber(
-            Message("its cost is not known: {name} gave {value}", name=name, value=value)
+            Message("its cost is not known: {name} returned {value}", name=name, value=value)
         )
     return float(value)
 

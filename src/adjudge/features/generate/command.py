@@ -160,10 +160,9 @@ def generate(options: GenerateOptions, flags: RunFlags) -> int:
     """Write code for a task several times, keep what passes, run the cheapest in the sandbox, and
     show why it won.
 
-    With --run every answer is kept; stopped by Ctrl-C, by a budget or by a crash, it is resumed by
-    the same command or by 'adjudge resume RUN', and asks only what is missing. Exit codes: 0 there
-    is a result, 1 could not run or stopped before the end, 2 usage, 3 it ran, but no candidate may
-    be used.
+    With --run every answer is kept. If Ctrl-C, a budget or a crash stops it, the same command or
+    'adjudge resume RUN' resumes it and asks only what is missing. Exit codes: 0 there is a result,
+    1 could not run or stopped before the end, 2 usage, 3 it ran, but no candidate can be used.
     """
     check_writable(options.output)
     prices = price_table(flags.prices)

@@ -49,7 +49,7 @@ async def aimprove(
     at_least("rounds", rounds, 1)
     if not judge.generate_feedback:
         raise SetupError(
-            "the judge gives no feedback to improve by: make it with generate_feedback=True"
+            "the judge gives no feedback to work with: create it with generate_feedback=True"
         )
     criteria_asked = as_criteria(criteria, judge.kind, judge.language)
     versions = [judge.case(judge.instance_of(instance), criteria_asked).instance]

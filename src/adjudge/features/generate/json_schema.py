@@ -27,7 +27,7 @@ def check_json_schema(schema: JsonSchema) -> None:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
         raise SetupError(
-            "output_schema{place} is not JSON Schema: {said}",
+            "output_schema{place} is not a JSON schema: {said}",
             place=_place(error.absolute_path),
             said=error.message,
         ) from None

@@ -230,7 +230,7 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
             raise SetupError("what is judged must be a text, not {name}", name=type(code).__name__)
         if agent is None and is_data_file(code):  # with an agent, it is what a model wrote
             raise SetupError(
-                "{code!r} is a file, and its name would be judged: give what it holds", code=code
+                "{code!r} is a file, so its name would be judged: give its contents", code=code
             )
         task = agent.task if isinstance(agent, _HasTask) else ""
         fields = (

@@ -187,10 +187,10 @@ class Search:
         if place in self.unfinished and winner is not None:
             if not tries:
                 return "stopped", Message(
-                    "candidate {winner} was taken before it was done", winner=winner + 1
+                    "candidate {winner} was chosen before this one was finished", winner=winner + 1
                 )
             return "stopped", Message(
-                "candidate {winner} was taken before it was done after: {reasons}",
+                "candidate {winner} was chosen before this one was finished; so far: {reasons}",
                 winner=winner + 1,
                 reasons=join("; ", tries[-1].reasons),
             )
@@ -208,9 +208,9 @@ class Search:
         cost, valid = self.last(place).cost, self._valid()
         if cost is None:
             alone = (
-                Message("the only one that may be used")
+                Message("the only one that can be used")
                 if len(valid) == 1
-                else Message("the first of {count} that may be used", count=len(valid))
+                else Message("the first of {count} that can be used", count=len(valid))
             )
             return join("; ", filter(None, (alone, self.last(place).no_cost)))
         if self._strategy.reaches(cost, self._strategy.accept_cost_threshold):
@@ -235,7 +235,7 @@ class Search:
         if cost is None or best is None or cost == best:
             return Message("as good as candidate {winner}, which came first", winner=winner + 1)
         return Message(
-            "cost {cost:g}, candidate {winner} has {best:g}",
+            "cost {cost:g}; candidate {winner} has {best:g}",
             cost=cost,
             winner=winner + 1,
             best=best,

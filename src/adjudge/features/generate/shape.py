@@ -103,9 +103,8 @@ def _json_schema_of(model: Validating) -> object:
     # a class of somebody's own: whatever it raises, there is nothing to check by
     except Exception as error:
         raise SetupError(
-            "output_schema {name} cannot be described as a JSON schema ({error_name}: "
-            "{error}): give a pydantic model with fields of its own, a dataclass or a JSON "
-            "schema",
+            "output_schema {name} cannot be described as a JSON schema ({error_name}: {error}): "
+            "give a pydantic model with its own fields, a dataclass or a JSON schema",
             name=model.__name__,
             error_name=type(error).__name__,
             error=error,
@@ -215,7 +214,7 @@ def _record(value: object, schema: type, where: str) -> object:
     if unknown:
         raise WrongShape(
             Message(
-                "{where} has {unknown}, which nobody asked for",
+                "{where} has {unknown}, which was not asked for",
                 where=where,
                 unknown=", ".join(unknown),
             )
@@ -277,7 +276,7 @@ def _wrong(value: object, wanted: str, where: str) -> WrongShape:
     short_text = text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
     return WrongShape(
         Message(
-            "{where} is {shown}, a {name}; wanted is {wanted}",
+            "{where} is {shown}, a {name}, instead of {wanted}",
             where=where,
             shown=short_text,
             name=type(value).__name__,

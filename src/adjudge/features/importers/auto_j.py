@@ -102,7 +102,7 @@ def _join(files: Sequence[ForeignFile], log: ImportLog) -> Iterator[RecordedRow]
         yield from verdicts.alone(log)
     elif len(rows) > 1 and verdicts.votes_by_row:
         raise RunError(
-            "outputs are about the rows of one file, by their place, and there are several: "
+            "outputs are matched to the rows of one file by position, but there are several: "
             "{names}",
             names=", ".join(file.name for file in rows),
         )
@@ -121,7 +121,7 @@ def _add_outputs(file: ForeignFile, verdicts: SeparateVerdicts) -> None:
         answer = _PLACES.get(output)
         vote = RecordedVote(model=judge, swapped=swapped).with_answer_or_failure(
             None if answer is None else put_back(answer, swapped=swapped),
-            Message("{value!r} names no response", value=output),
+            Message("{value!r} does not name a response", value=output),
             unreadable=True,
         )
         verdicts.add(f"row {record.row}", judge, vote)

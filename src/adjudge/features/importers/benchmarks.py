@@ -43,7 +43,9 @@ def _alpaca_votes(record: ForeignRecord) -> Votes:
     wrong = (
         Message("the preference is null")
         if preference is None
-        else Message("a preference of {preference:g} names no output", preference=preference)
+        else Message(
+            "a preference of {preference:g} does not name an output", preference=preference
+        )
     )
     yield vote.with_answer_or_failure(_alpaca_winner(preference), wrong)
 
@@ -338,7 +340,7 @@ def _report_contradiction(record: ForeignRecord, log: ImportLog) -> None:
         log.note(
             Message(
                 "some recorded scores contradict the reply that they were read from: the reply "
-                "counts"
+                "is used"
             )
         )
         log.skip(Message("recorded score that contradicts its reply"))
@@ -409,7 +411,7 @@ def _report_third_label(record: ForeignRecord, log: ImportLog) -> None:
     if record.text("final_label") not in _annotations(record):
         log.note(
             Message(
-                "where the final label is neither annotator's, the three differ: such a row has "
+                "if the final label matches neither annotator, all three differ, and the row has "
                 "no agreed label"
             )
         )

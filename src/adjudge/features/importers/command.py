@@ -103,11 +103,11 @@ class ImportFlags:
 @command("import")
 @options(ImportFlags)
 def import_run(options: ImportFlags) -> int:
-    """Make a run folder of judgments that another tool recorded: it is shown, exported, compared
-    and labelled like any other.
+    """Make a run folder from judgments that another tool recorded. You can show, export, compare
+    and label it like any other run.
 
-    A failure there is a failed vote here, never a verdict; what people marked becomes labels. The
-    format is found out by the file's structure. The run folder appears when all of it is written.
+    A failure there is a failed vote here, never a verdict; human annotations become labels. The
+    format is recognised by the file's structure. The run folder appears only when it is complete.
     """
     columns = TableColumns(
         texts=options.texts, labels=options.labels, judges=options.judges, id=options.id

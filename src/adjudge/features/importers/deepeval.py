@@ -52,7 +52,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     document = file.head.document
     if not document.nested("testRunData") and not document.has_any(*_CASES):
         raise RunError(
-            "{name} holds only a link to the test run, which was uploaded: import "
+            "{name} contains only a link to the test run, which was uploaded: import "
             ".latest_run_full.json instead",
             name=file.name,
         )
@@ -69,8 +69,8 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         if direction.less:
             log.note(
                 Message(
-                    "{name}: less is better, so that scores are turned round: 1 minus what "
-                    "DeepEval recorded",
+                    "{name}: less is better, so scores are inverted: 1 minus what DeepEval "
+                    "recorded",
                     name=name,
                 )
             )

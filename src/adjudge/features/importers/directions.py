@@ -38,7 +38,7 @@ def direction_notes(
                 questions=", ".join(questions),
             )
         yield Message(
-            "{name}: less is better, so that scores are turned round: 1 minus what was recorded",
+            "{name}: less is better, so scores are inverted: 1 minus what was recorded",
             name=name,
         )
     for name, question in questions.items():
@@ -48,8 +48,8 @@ def direction_notes(
         )
         if scored and question.higher_is_better and _SOUNDS_BAD.search(name):
             yield Message(
-                "{name}: more counts as better, as the file does not say otherwise; "
-                "--less-is-better {name!r} turns it round",
+                "{name}: more is taken as better, because the file does not say; "
+                "--less-is-better {name!r} inverts it",
                 name=name,
             )
 
@@ -62,7 +62,7 @@ def turn_round(row: RecordedRow) -> RecordedRow:
     question = row.question
     if question.kind == "comparison":
         raise RunError(
-            "{name!r} compares responses, and has no scores to turn round", name=question.name
+            "{name!r} compares responses and has no scores to invert", name=question.name
         )
     rated = question.kind == "rating"
     options = tuple(
@@ -98,8 +98,7 @@ def _turn_vote(vote: RecordedVote, question: RecordedQuestion) -> RecordedVote:
 def _contrary(score: float, name: str) -> float:
     if not 0 <= score <= 1:
         raise RunError(
-            "{name}: {score:g} lies outside 0 to 1, so that nobody knows which score is its "
-            "contrary",
+            "{name}: {score:g} is outside 0 to 1, so it cannot be inverted",
             name=name,
             score=score,
         )

@@ -59,7 +59,7 @@ def yaml_as_json(path: Path) -> bytes:
         size += len(piece)
         if size > _LARGEST:
             raise RunError(
-                "{path} is YAML that unfolds to more than {most:,} bytes: it is not used",
+                "{path} is YAML that expands to more than {most:,} bytes, so it is not used",
                 path=path,
                 most=_LARGEST,
             )
@@ -122,8 +122,8 @@ def _rows(table: JsonObject) -> list[JsonDict]:
 def _check_size(path: Path, what: str) -> None:
     if path.stat().st_size > _LARGEST:
         raise RunError(
-            "{path} is {what}, and has more than {most:,} bytes: write it as JSON with "
-            "one object a row",
+            "{path} is {what} with more than {most:,} bytes: write it as JSON with one object "
+            "per row",
             path=path,
             what=what,
             most=_LARGEST,

@@ -297,7 +297,7 @@ def imported_run(
             new.replace(target)  # before another import may empty the folder
     except OSError as error:
         raise RunError(
-            "the run folder {target} cannot be made: {reason}",
+            "the run folder {target} cannot be created: {reason}",
             target=target,
             reason=reason_of(error),
         ) from error
@@ -324,7 +324,7 @@ def refuse_existing(target: Path) -> None:
         target.exists() and not (target.is_dir() and not any(target.iterdir()))
     ):
         raise RunError(
-            "{target} is there already: an import makes a new run folder, so give --run "
-            "another name",
+            "{target} already exists: an import creates a new run folder, so give --run another "
+            "name",
             target=target,
         )

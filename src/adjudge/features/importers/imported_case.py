@@ -28,14 +28,14 @@ def case_in(path: Path, most: int) -> TestCase:
     rows = [row for row in recorded.rows if not row.only_marks]
     if not rows:
         raise RunError(
-            "{name} was read as {title} and holds no row",
+            "{name} was read as {title} but contains no rows",
             name=path.name,
             title=recorded.format.title,
         )
     question = rows[0].question
     if question.kind == "rating":
         raise SetupError(
-            "{name} asks for a number, and a test case has options: nothing was brought in",
+            "{name} asks for a number, but a test case has options: nothing was imported",
             name=path.name,
         )
     question_rows = [row for row in rows if row.question.name == question.name][:most]

@@ -143,7 +143,7 @@ def import_file(
         tally = run.tally
         if not tally.judgments:
             raise RunError(
-                "{named} was read as {title} and holds no judgment: {reasons}",
+                "{named} was read as {title} but contains no judgments: {reasons}",
                 named=source_names,
                 title=file_format.title,
                 reasons=join("; ", log.skipped) if log.skipped else Message("it is empty"),
@@ -194,9 +194,9 @@ def _notes(tally: ImportTally, options: ImportOptions) -> Iterator[Message]:
         )
     if tally.undescribed:
         yield plural(
-            "{count} judgment is by a question that the run does not describe: it cannot be "
+            "{count} judgment is for a question that the run does not describe: it cannot be "
             "labelled",
-            "{count} judgments are by questions that the run does not describe: they cannot be "
+            "{count} judgments are for questions that the run does not describe: they cannot be "
             "labelled",
             tally.undescribed,
         )
@@ -224,7 +224,7 @@ def read_foreign(source: str | Path, options: ImportOptions = _DEFAULTS) -> Reco
     files, file_format, _ = _files(_paths(source), options)
     if file_format is OWN:
         raise RunError(
-            "{source} is an export of a run of ours: import it, and give the run folder instead",
+            "{source} is an adjudge export: import it, and give the run folder instead",
             source=source,
         )
     log = ImportLog()
@@ -263,7 +263,7 @@ def _add(row: RecordedRow, name: str, file_format: Format, run: ImportedRun) -> 
         run.add(row)
     except SetupError as error:
         raise RunError(
-            "{where} was read as {title} and cannot be a row: {error}",
+            "{where} was read as {title} but cannot be a row: {error}",
             where=f"{name}, {row.id or 'a record'}",
             title=file_format.title,
             error=error,
@@ -278,7 +278,7 @@ def _files(
         tables = [file for path in paths for file in _table_files(path, options)]
         return tables, table_format(options.table or TableColumns()), []
     if options.table is not None:
-        raise SetupError("--text, --label, --judge and --id say what a table holds: add --as table")
+        raise SetupError("--text, --label, --judge and --id describe a table: add --as table")
     named_format = _format(options.kind) if options.kind else None
     candidates = [
         candidate for path in paths for candidate in _detect_files(path, named_format, options)
@@ -289,7 +289,7 @@ def _files(
     matching = [file for file, format_ in candidates if format_ is file_format]
     if not matching:
         raise RunError(
-            "{named} holds no file of {title}", named=source_names, title=file_format.title
+            "{named} contains no file of {title}", named=source_names, title=file_format.title
         )
     return (
         matching,
@@ -307,7 +307,7 @@ def _table_files(path: Path, options: ImportOptions) -> list[ForeignFile]:
     ]
     if not files:
         raise RunError(
-            "{path} holds no table: the names of such files end in {endings}",
+            "{path} is not a table: the names of tables end in {endings}",
             path=path,
             endings=", ".join(ROW_FILES),
         )
@@ -357,8 +357,8 @@ def _one_format(named: str, formats: Sequence[Format]) -> Format:
         raise _unknown(named)
     if len(formats) > 1:
         raise RunError(
-            "{named} holds files of several formats ({names}): import them one by one, or say "
-            "which with --as",
+            "{named} contains files of several formats ({names}): import them one by one, or "
+            "choose one with --as",
             named=named,
             names=", ".join(file_format.name for file_format in formats),
         )
@@ -403,7 +403,7 @@ def _inside(folder: Path) -> list[Path]:
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     if len(paths) > _MOST_FILES:
         raise RunError(
-            "{folder} holds {count:,} files: import a folder of at most {most:,}",
+            "{folder} contains {count:,} files: import a folder of at most {most:,}",
             folder=folder,
             count=len(paths),
             most=_MOST_FILES,

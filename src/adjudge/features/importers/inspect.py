@@ -99,7 +99,8 @@ def _archive_head(file: ForeignFile) -> ForeignRecord:
     entries_found = dict(entries(file.path, lambda name: name in _HEADERS))
     if not entries_found:
         raise RunError(
-            "{name} holds neither header.json nor _journal/start.json: it is not a log of Inspect",
+            "{name} contains neither header.json nor _journal/start.json: it is not a log of "
+            "Inspect",
             name=file.name,
         )
     header, start = _HEADERS
@@ -159,14 +160,14 @@ def _check(head: ForeignRecord, file: ForeignFile, log: ImportLog) -> None:
     log.version = f"inspect_ai {tool}, log version {head.value('version')}"
     if version is not None and version > _VERSION:
         raise RunError(
-            "{name} is a log of version {version:g}, and version {newest} is read: save it "
-            "by that version",
+            "{name} is a log of version {version:g}; versions up to {newest} can be read: save "
+            "it with such a version",
             name=file.name,
             version=version,
             newest=_VERSION,
         )
     if status not in (None, "success"):
-        log.note(Message("the eval ended as {status!r}: what it holds was read", status=status))
+        log.note(Message("the eval ended as {status!r}: its contents were read", status=status))
 
 
 def _sample(sample: ForeignRecord, about: ForeignRecord, log: ImportLog) -> Iterator[RecordedRow]:

@@ -187,7 +187,7 @@ def _judges(
         if valid_votes := tuple(vote for vote in votes if vote is not None):
             yield name, judge_scale, valid_votes
         else:
-            log.skip(Message("judge {name!r}, whose records hold no verdict", name=name))
+            log.skip(Message("judge {name!r}, whose records contain no verdict", name=name))
 
 
 def _vote(part: ForeignRecord, judge: str, sample: int, scale: LabelMeaning) -> RecordedVote | None:
@@ -235,7 +235,7 @@ def _row(
 RECORDS = Format(
     "records",
     Message("labelled records"),
-    Message("rows with a label, and judges that said something of them"),
+    Message("rows with a label, and judges with a verdict on them"),
     _matches,
     _read,
 )

@@ -197,7 +197,7 @@ def read_verdict(question: RecordedQuestion, value: Json, vote: RecordedVote) ->
         on_scale = points if points is not None and low <= points <= high else None
         return vote.with_answer_or_failure(on_scale, NO_REPLY_VERDICT, unreadable=True)
     options = {option.name for option in question.options}
-    unread = Message("{value!r} is none of the labels", value=text(value))
+    unread = Message("{value!r} is not one of the labels", value=text(value))
     return vote.with_answer_or_failure(
         text(value) if text(value) in options else None, unread, unreadable=True
     )

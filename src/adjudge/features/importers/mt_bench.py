@@ -153,11 +153,15 @@ def _preference(record: ForeignRecord, log: ImportLog) -> RecordedRow:
         at=seconds_of(record.value("tstamp")),
     )
     if judge.startswith("gpt"):
-        unread = Message("{text!r} names no answer", text=record.text("winner"))
+        unread = Message("{text!r} does not name an answer", text=record.text("winner"))
         vote = RecordedVote(model=judge).with_answer_or_failure(answer, unread, unreadable=True)
         return replace(row, judge=judge, votes=(vote,))
     if answer is None:
-        log.skip(Message("vote for {value!r}, which names no answer", value=record.value("winner")))
+        log.skip(
+            Message(
+                "vote for {value!r}, which does not name an answer", value=record.value("winner")
+            )
+        )
         return row
     kind: Kind = "expert" if judge.startswith(("expert", "author")) else "human"
     return replace(row, marks=(Mark(answer=answer, annotator=judge, kind=kind, design="random"),))

@@ -92,7 +92,7 @@ def _check(record: ForeignRecord, file: ForeignFile) -> str:
     counted = isinstance(row, int) and not isinstance(row, bool) and row >= 1
     if not counted or not isinstance(record.value("fields"), Mapping):
         raise RunError(
-            "{name}: a judgment has the row {row!r}, which is not a number from 1",
+            "{name}: a judgment has the row {row!r}, which is not a row number",
             name=file.name,
             row=row,
         )
@@ -100,7 +100,7 @@ def _check(record: ForeignRecord, file: ForeignFile) -> str:
     for vote in record.objects("votes"):
         if vote.value("outcome") not in set(Outcome):
             raise RunError(
-                "{where}: a vote has the outcome {outcome!r}, which is none",
+                "{where}: a vote has the outcome {outcome!r}, which does not exist",
                 where=where,
                 outcome=vote.value("outcome"),
             )

@@ -154,7 +154,7 @@ def _match_verdicts(data: ForeignRecord) -> dict[str, tuple[RecordedQuestion, Re
         if isinstance(value, int | float) and (points := number(value)) is not None
     }
     if not numbers:
-        return {"": (rate(""), vote.with_failure(Message("the event holds no number")))}
+        return {"": (rate(""), vote.with_failure(Message("the event contains no number")))}
     return {
         name if len(numbers) > 1 else "": (rate(""), vote.with_answer(points))
         for name, points in numbers.items()

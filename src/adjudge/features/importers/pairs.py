@@ -62,7 +62,7 @@ def pair_vote(value: Json, vote: RecordedVote, *, relabelled: bool = False) -> R
     if answer is None:
         has_word = value not in (None, "")
         reason = (
-            Message("{answer!r} names no response", answer=text(value))
+            Message("{answer!r} does not name a response", answer=text(value))
             if has_word
             else NO_REPLY_VERDICT
         )

@@ -164,7 +164,7 @@ def _check_version(file: ForeignFile, log: ImportLog) -> None:
     log.version = f"results version {version or 'not said'}"
     if isinstance(version, int) and version not in _VERSIONS:
         raise RunError(
-            "{name} has results of version {version}, and versions 2 and 3 of promptfoo's are read",
+            "{name} has results of version {version}; promptfoo's versions 2 and 3 can be read",
             name=file.name,
             version=version,
         )
@@ -281,8 +281,8 @@ def _model_row(
     if inverted:
         log.note(
             Message(
-                "verdicts of not-… assertions are turned round: the judge's own, on the "
-                "criteria as it is written"
+                "verdicts of not-… assertions are inverted: they show the judge's own verdict on "
+                "the criterion as written"
             )
         )
         marks = tuple(replace(mark, answer=as_verdict(mark.answer != PASS)) for mark in marks)
@@ -409,14 +409,14 @@ def _table(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     log.version = "CSV"
     log.note(
         Message(
-            "the CSV says whether an output passed, not which assertion said so: the verdicts "
+            "the CSV says whether an output passed, not which assertion decided: the verdicts "
             "are of all assertions together"
         )
     )
     log.note(
         Message(
-            "in the CSV, some errors of a grader look like FAIL: import the JSON instead where "
-            "you have it"
+            "in the CSV, some errors of a grader look like FAIL: import the JSON instead if you "
+            "have it"
         )
     )
     for row in file.records():

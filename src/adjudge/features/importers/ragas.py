@@ -175,8 +175,7 @@ def _metrics(file: ForeignFile, log: ImportLog) -> dict[str, RecordedQuestion]:
         if question is not None and not question.higher_is_better:
             log.note(
                 Message(
-                    "{name}: less is better, so that scores are turned round: 1 minus what "
-                    "Ragas recorded",
+                    "{name}: less is better, so scores are inverted: 1 minus what Ragas recorded",
                     name=name,
                 )
             )
@@ -212,7 +211,7 @@ def _question_in(name: str, column: _Column) -> tuple[RecordedQuestion | None, s
     words = (word.casefold() for word in _WORDS.findall(name))
     if metric not in _METRICS and any(map(_TAKEN.fullmatch, words)):
         reason = Message(
-            "column {name!r}, which says what an answer took, not how good it is", name=name
+            "column {name!r}, which records what an answer took, not how good it is", name=name
         )
         return None, reason if column.numbers else ""
     if column.verdicts and not column.numbers and not column.others:
@@ -223,7 +222,7 @@ def _question_in(name: str, column: _Column) -> tuple[RecordedQuestion | None, s
         return rate(name, about, less_is_better=less), ""
     if column.numbers:
         return None, Message("column {name!r}, which holds numbers and other things", name=name)
-    empty = Message("column {name!r}, which is empty on every row", name=name)
+    empty = Message("column {name!r}, which is empty in every row", name=name)
     return None, "" if column.others else empty
 
 
@@ -294,7 +293,7 @@ def _annotated_row(name: str, annotation: _Annotation, binary: bool, log: Import
         log.skip(Message("annotation that rejects a verdict and gives no other"))
     why = record.text("judge_reason") or annotation.output.text("reason")
     lost = Message(
-        "a person edited what the metric is made of, and the judge's own result is not in the file"
+        "a person edited the parts of the metric, and the judge's own result is not in the file"
     )
     wrong = lost if annotation.is_edited else Message("the metric has no output")
     vote = RecordedVote(explanation="" if verdict is None else why)

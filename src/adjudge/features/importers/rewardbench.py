@@ -39,7 +39,9 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
             "num_correct": "labels",
         }
     )
-    log.note(Message("the completions are put in an order that does not tell which is right"))
+    log.note(
+        Message("the completions are reordered, so that their order does not reveal which is right")
+    )
     for record in file.records():
         yield _row(record, log)
 

@@ -108,7 +108,7 @@ def read_verdict(vote: RecordedVote, value: str, question: RecordedQuestion) -> 
             number(value), Message("{value!r} is not a number", value=value), unreadable=True
         )
     names = ", ".join(option.name for option in question.options)
-    unknown = Message("{value!r} is none of the labels ({known})", value=value, known=names)
+    unknown = Message("{value!r} is not one of the labels ({known})", value=value, known=names)
     return vote.with_answer_or_failure(_option(question, value), unknown, unreadable=True)
 
 
@@ -141,8 +141,8 @@ def find_codes(
     seen_codes = label_codes if label_codes - {"1"} else label_codes.union(*codes_by_judge.values())
     if not (seen_codes <= _FROM_NOUGHT or seen_codes <= _FROM_ONE):
         raise RunError(
-            "{source}: pairs are labelled {labels}, and nobody says which of them is a "
-            "tie: write 'tie' for it, and 1 and 2 for the responses",
+            "{source}: pairs are labelled {labels}, but it is not known which of them is a tie: "
+            "write 'tie' for it, and 1 and 2 for the responses",
             source=source,
             labels=_join(seen_codes),
         )
@@ -150,9 +150,8 @@ def find_codes(
     for judge, codes in codes_by_judge.items():
         if seen_codes - {"1"} and codes - {"1"} and codes <= other_codes:
             raise RunError(
-                "{source}: pairs are labelled {labels}, and {judge!r} says {verdicts}: "
-                "nobody says which responses are the same ones: write 1 and 2 in both, and "
-                "'tie'",
+                "{source}: pairs are labelled {labels}, and {judge!r} says {verdicts}, but it is "
+                "not known which of these match: write 1 and 2 in both, and 'tie'",
                 source=source,
                 labels=_join(seen_codes),
                 judge=judge,

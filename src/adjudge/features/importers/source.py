@@ -265,7 +265,7 @@ class ForeignFile:
         for place, (line, _, record) in enumerate(self._walk(paths, ()), 1):
             if not isinstance(record, Mapping):
                 raise RunError(
-                    "{name} holds {record_name} where its records are objects",
+                    "{name} contains {record_name}, but its records must be objects",
                     name=self.name,
                     record_name=type(record).__name__,
                 )
@@ -283,8 +283,8 @@ class ForeignFile:
         """
         if not self.skip_bad_rows:
             raise RunError(
-                "{row}; nothing was imported. Mend the file, or leave such rows out "
-                "with --skip-bad-rows",
+                "{row}; nothing was imported. Fix the file, or leave such rows out with "
+                "--skip-bad-rows",
                 row=row,
             )
         if counted:

@@ -183,7 +183,7 @@ class _Table:
         ).most_common(1)
         if count > 1:
             raise RunError(
-                "{name}: column {twice!r} is named twice: a text, a label and a verdict are "
+                "{name}: column {twice!r} is named twice: a text, a label and a verdict must be "
                 "three columns",
                 name=self._file.name,
                 twice=repeated,

@@ -182,8 +182,8 @@ def _reward_marks(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 def _refuse_expected_calls(file: ForeignFile, log: ImportLog) -> NoReturn:  # noqa: ARG001
     raise RunError(
-        "{name} holds the calls that BFCL expects and no runs, so there is nothing to import: give "
-        "it as expect, beside the traces of your agent",
+        "{name} contains the calls that BFCL expects but no runs, so there is nothing to import: "
+        "give it as expect, with the traces of your agent",
         name=file.name,
     )
 

@@ -140,7 +140,7 @@ class Asked:
     def __post_init__(self) -> None:
         if isinstance(self.judge, AspectCritic) == (self.criteria is not None):
             problem = (
-                Message("has its criteria already")
+                Message("already has criteria")
                 if self.criteria is not None
                 else Message("needs criteria: a question or a Criteria")
             )

@@ -365,8 +365,8 @@ def _check_installed() -> None:
     protocol = os.environ.get(_PROTOCOL, "").strip()
     if protocol not in ("", "http/protobuf"):
         raise SetupError(
-            "{variable} is {protocol!r}, and traces are sent by http/protobuf: leave it "
-            "out, or set it to that",
+            "{variable} is {protocol!r}, but traces are sent with http/protobuf: leave it out, "
+            "or set it to that",
             variable=_PROTOCOL,
             protocol=protocol,
         )

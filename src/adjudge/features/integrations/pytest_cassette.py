@@ -70,7 +70,8 @@ def recording(folder: Path) -> Path:
     file = folder / _REPLIES if folder.is_dir() else folder
     if not file.is_file():
         raise SetupError(
-            "{folder} holds no recorded replies: 'pytest --judged-record FOLDER' keeps some",
+            "{folder} contains no recorded replies: record some with 'pytest --judged-record "
+            "FOLDER'",
             folder=folder,
         )
     return file

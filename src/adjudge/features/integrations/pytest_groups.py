@@ -56,12 +56,12 @@ class GroupSettings:
                 )
         if not _number(self.confidence) or not 0 < self.confidence < 1:
             raise SetupError(
-                "confidence must lie between 0 and 1, not {confidence!r}",
+                "confidence must be between 0 and 1, not {confidence!r}",
                 confidence=self.confidence,
             )
         if not isinstance(self.votes, int) or isinstance(self.votes, bool) or self.votes < 1:
             raise SetupError(
-                "votes must be a whole number from 1 up, not {votes!r}", votes=self.votes
+                "votes must be a whole number of at least 1, not {votes!r}", votes=self.votes
             )
         if self.not_worse_than is not None and not isinstance(self.not_worse_than, str | PathLike):
             raise SetupError(

@@ -350,7 +350,7 @@ def _baseline_run(baseline: Path | None, group: str) -> Path | None:
         return None
     if not baseline.is_dir() or not any(holds_run(folder) for folder in baseline.iterdir()):
         raise SetupError(
-            "{baseline} has no session to compare with: name the --judged-run FOLDER of one",
+            "{baseline} has no session to compare with: name a folder that --judged-run wrote",
             baseline=baseline,
         )
     return baseline / _slug(group)
@@ -433,7 +433,7 @@ def _check_recorded(results: Sequence[Result], replay: Path | None) -> None:
     ):
         raise AssertionError(
             Message(
-                "no reply was recorded for this request in {replay}: record anew with "
+                "no reply was recorded for this request in {replay}: record it again with "
                 "--judged-record",
                 replay=replay,
             )

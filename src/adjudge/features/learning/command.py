@@ -86,11 +86,11 @@ class LearnOptions:
 @command("learn")
 @options(LearnOptions)
 def learn(options: LearnOptions) -> int:
-    """Teach a local judge one criterion by the labels of a run, and say how good it is.
+    """Teach a local judge one criterion from the labels of a run, and measure how good it is.
 
-    The judge is a small file for -m learned/FILE, eval files and cascades. It needs 30 labels, 5
-    of them of the rarer answer. Exit codes: 0 learned, 1 could not run, 5 learned, but not
-    worth it: no better than what is free.
+    The judge is a small file for -m learned/FILE, eval files and cascades. It needs 30 labels, 5 of
+    them of the rarer answer. Exit codes: 0 learned, 1 could not run, 5 learned, but not worth it:
+    no better than the free alternatives.
     """
     import_numpy()
     from adjudge.features.learning.examples import examples_of
@@ -98,11 +98,12 @@ def learn(options: LearnOptions) -> int:
     from adjudge.features.learning.report import learned_data, next_lines, show_learned
 
     if options.cross and not options.cascade:
-        raise SetupError("--cross is about the threshold of a cascade: add --cascade")
+        raise SetupError("--cross affects only the threshold of a cascade: add --cascade")
     source, _, model = options.source.partition(":")
     if source not in ("labels", "votes", "both") or (source != "labels") != bool(model):
         raise SetupError(
-            "--from is labels, votes:MODEL or both:MODEL, not {source!r}", source=options.source
+            "--from must be labels, votes:MODEL or both:MODEL, not {source!r}",
+            source=options.source,
         )
     examples = examples_of(
         options.run,

@@ -90,7 +90,7 @@ def examples_of(
     ).examples()
     if model is not None and source == "votes" and not examples.rows:
         raise SetupError(
-            "{folder} holds no votes of {model!r} by {name!r}",
+            "{folder} contains no votes of {model!r} for {name!r}",
             folder=folder,
             model=model,
             name=examples.criteria.name,
@@ -153,13 +153,13 @@ class _Reading:
                     sum(row.truth is None for row in run_rows.labelled),
                 ),
                 plural(
-                    "{count} further row is left out: more than enough teach the judge",
-                    "{count} further rows are left out: more than enough teach the judge",
+                    "{count} further row is left out: the others are enough to teach the judge",
+                    "{count} further rows are left out: the others are enough to teach the judge",
                     len(rows) - len(kept_rows),
                 ),
                 plural(
-                    "{count} row without a value in the column {column} is a group of its own",
-                    "{count} rows without a value in the column {column} are groups of their own",
+                    "{count} row without a value in the column {column} is a separate group",
+                    "{count} rows without a value in the column {column} are separate groups",
                     run_rows.without_group,
                     column=self.cluster or "",
                 ),

@@ -90,7 +90,7 @@ class JudgeFile:
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise _broken(path, Message("it has another format"))
         if content.get("features") != _FEATURES:
-            raise _broken(path, Message("another version of adjudge counts words otherwise"))
+            raise _broken(path, Message("another version of adjudge counts words differently"))
         checksum = content.pop("checksum", None)
         try:
             if checksum != content_hash(content):

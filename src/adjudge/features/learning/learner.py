@@ -161,7 +161,10 @@ class LearnedJudge:
         is measured.
         """
         if len(instances) != len(labels) or (groups and len(groups) != len(labels)):
-            raise SetupError("there must be one label, and one group if any, for each instance")
+            raise SetupError(
+                "there must be one label per instance, and one group per instance if there "
+                "are groups"
+            )
         rows, identities = [], set()
         for number, (item, label) in enumerate(zip(instances, labels, strict=True)):
             instance = as_instance(item, "response")
@@ -316,8 +319,8 @@ async def _read(
         readable = [row for row, _ in fitting]
     notes = [
         plural(
-            "{count} row has other fields than the first, and is left out",
-            "{count} rows have other fields than the first, and are left out",
+            "{count} row has different fields than the first, and is left out",
+            "{count} rows have different fields than the first, and are left out",
             other_fields,
         ),
         plural(

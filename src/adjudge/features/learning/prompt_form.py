@@ -105,9 +105,7 @@ class PromptForm:
                 and prompt.messages[1].content[: prompt.shared] == order.shared
             ):
                 return order
-        raise OtherPrompt(
-            Message("it was learned for another criterion, another language or other words")
-        )
+        raise OtherPrompt(Message("it was learned for another criterion, language or wording"))
 
     def texts(self, prompt: Prompt) -> JudgedTexts:
         """Return the texts of a prompt of this form; raise OtherPrompt if it has other fields."""

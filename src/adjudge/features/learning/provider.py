@@ -142,8 +142,8 @@ def _reader(file: JudgeFile, path: Path) -> StateReader:
     reader = StateReader()
     if file.layers != LAYERS or file.model != reader.identity:
         raise SetupError(
-            "{path} was learned with {learned}, and here is {now}: other weights, another adapter "
-            "or another precision. Learn it again",
+            "{path} was learned with {learned}, but this machine has {now}: the weights, the "
+            "adapter or the precision differ. Learn it again",
             path=path,
             learned=file.model,
             now=reader.identity,

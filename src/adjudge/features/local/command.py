@@ -56,9 +56,9 @@ def models(context: click.Context, as_json: bool) -> int:
 @models.command()
 @argument("name", f"Which weights: {', '.join(KNOWN)}.")
 def pull(name: str) -> int:
-    """Fetch the weights of a model that runs in this process, check them, and make them ready.
+    """Download the weights of a model that runs in this process, check them, and prepare them.
 
-    A second call does nothing; one after damage repairs it.
+    A second call does nothing, or repairs damaged weights.
     """
     os.environ.setdefault(
         "OPENBLAS_NUM_THREADS", "1"

@@ -208,8 +208,7 @@ class Llama:
     def _check_kinds(path: Path, header: Header, adapter: Path | None) -> None:
         if header.kind == "adapter":
             raise SetupError(
-                "{path} is an adapter, not a model: name it behind the model, as "
-                "local/MODEL+{path}",
+                "{path} is an adapter, not a model: name it after the model, as local/MODEL+{path}",
                 path=path,
             )
         if adapter is not None and read_header(adapter).kind != "adapter":
@@ -273,7 +272,7 @@ def _read_reported(reply: JsonObject, entries: str, value: str) -> dict[int, flo
         if value in entry
     }
     if not values or not all(map(_is_finite, values.values())):
-        raise ModelError("the model gave no numbers: its weights are damaged, pull them again")
+        raise ModelError("the model returned no numbers: its weights are damaged. Pull them again")
     return values
 
 

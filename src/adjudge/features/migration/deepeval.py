@@ -133,7 +133,9 @@ class _Reader:
         metrics = scope.elements(argument(call, "metrics", 1))
         found = scope.elements(cases) if several else [scope.resolve(cases)] if cases else None
         if found is None or metrics is None or not all(called(each) for each in metrics):
-            reason = Message("its test cases or metrics are made by code: only literals are read")
+            reason = Message(
+                "its test cases or metrics are created in code: only literals are read"
+            )
             self.made.leave(call.lineno, called(call), reason)
             return
         rows = [row for each in found if (row := self._row_of(each, scope, call)) is not None]
@@ -144,7 +146,7 @@ class _Reader:
 
     def _row_of(self, node: ast.expr, scope: Scope, call: ast.Call) -> int | None:
         if not isinstance(node, ast.Call) or called(node) != _CASE:
-            reason = Message("its test case is made by code: only LLMTestCase(…) is read")
+            reason = Message("its test case is created in code: only LLMTestCase(…) is read")
             self.made.leave(call.lineno, called(call), reason)
             return None
         if id(node) not in self.rows:
@@ -348,7 +350,7 @@ class _Reader:
             else:
                 self.made.leave(use.call.lineno, f"model {name}", Message("has no counterpart"))
         elif node is not None and not isinstance(node, ast.Constant):
-            reason = Message("the model is made by code: name models in the file")
+            reason = Message("the model is created in code: name models in the file")
             self.made.leave(use.call.lineno, "model", reason)
 
     def _check_rows(self) -> None:

@@ -64,22 +64,20 @@ _REASONS: Mapping[str, str] = {
     "similar": _NO_MODEL_HERE,
     "classifier": Message("classifiers are not called: use a ready-made criterion"),
     "moderation": Message("moderation services are not called: use a ready-made criterion"),
-    "contains-json": Message("JSON inside other text is not looked for; json checks all of it"),
-    "contains-any-json": Message("JSON inside other text is not looked for"),
-    "is-sql": Message("promptfoo and adjudge parse other dialects: add the check sql yourself"),
+    "contains-json": Message("JSON inside other text is not found; the check json reads all of it"),
+    "contains-any-json": Message("JSON inside other text is not found"),
+    "is-sql": Message("promptfoo and adjudge parse different dialects: add the check sql yourself"),
     "is-refusal": Message(
-        "promptfoo and adjudge know other phrases: add the check refusal yourself"
+        "promptfoo and adjudge know different phrases: add the check refusal yourself"
     ),
-    "select-best": Message("comparisons of outputs are a judge of kind: pairwise"),
-    "assert-set": Message(
-        "sets with thresholds of their own are not mapped: write the asserts out"
-    ),
+    "select-best": Message("comparisons of outputs need a judge of kind: pairwise"),
+    "assert-set": Message("sets with their own thresholds are not mapped: write the asserts out"),
     "context-relevance": Message("no measure here computes the same: see context_noise of rag"),
-    "rouge-n": Message("similarity here knows rouge-l, which gives other numbers"),
-    "bleu": Message("the BLEU of promptfoo gives other numbers than similarity by bleu"),
+    "rouge-n": Message("similarity here uses rouge-l, which gives different numbers"),
+    "bleu": Message("the BLEU of promptfoo gives different numbers than similarity by bleu"),
     "levenshtein": Message("it counts edits; similarity by edit is a share"),
     "perplexity": Message("there is no check of perplexity"),
-    "webhook": Message("no address is called by checks: use a python check"),
+    "webhook": Message("checks call no addresses: use a python check"),
 }
 
 
@@ -408,7 +406,7 @@ class _Reader:
             self.made.leave(line, "prompts", reason)
             return None
         if re.match(r"\s*(\[\s*\{|- role:)", text):
-            reason = Message("a target here is asked with one message, not with a list of them")
+            reason = Message("a target here gets one message, not a list of them")
             self.made.leave(line, "prompts", reason)
             return None
         unknown = [name for name in _TEMPLATE.findall(text) if name not in self.names]
@@ -444,7 +442,9 @@ class _Reader:
                         self._leave(entry, key, Message("has no counterpart in a target"))
             model = model_of_promptfoo(str(title)) if isinstance(title, str) else None
             if model is None:
-                reason = Message("no target is made of it: name a model, command, url or function")
+                reason = Message(
+                    "it is not turned into a target: name a model, command, url or function"
+                )
                 self.made.leave(at, f"provider {title}", reason)
                 continue
             target: dict[str, Any] = {"model": model}
@@ -520,7 +520,7 @@ class _Reader:
 
     def _refuse_negated(self, one: _Assert) -> bool:
         if one.negated:
-            reason = Message("a negated verdict of a model has no counterpart: turn the text round")
+            reason = Message("a negated verdict of a model has no counterpart: reword the text")
             self.made.leave(one.line, one.what, reason)
         return one.negated
 
@@ -607,7 +607,7 @@ class _Reader:
         if text.startswith(_FILE):
             return Message("values in other files are not read")
         if one.kind == "starts-with" and not fixed and "{" in text:
-            return Message("starts_with compares with no column")
+            return Message("starts_with cannot compare with a column")
         return ""
 
     def _check(self, one: _Assert) -> dict[str, Any] | None:
@@ -791,7 +791,7 @@ class _Reader:
             self.made.rows[number].get("reference", "") not in ("", text)
             for number, text in texts.items()
         ):
-            reason = Message("a row has one reference, and this is a second")
+            reason = Message("a row has one reference, and this is a second one")
             self.made.leave(one.line, one.what, reason)
             return False
         for row in self.made.rows:
@@ -870,8 +870,8 @@ class _Reader:
             return
         (threshold,) = thresholds
         reason = Message(
-            "asserts passes from this share on; no gate is written, since it would also hold for "
-            "each single check"
+            "the assert passes from this share on; no gate is written, because it would apply to "
+            "each check"
         )
         self.made.note(line, "threshold", reason)
         self.made.judges.append(

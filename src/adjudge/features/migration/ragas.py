@@ -125,11 +125,11 @@ class _Reader:
             self._read_metrics(call, scope)
             self._leave_settings(call)
         if not calls:
-            self.made.leave(1, "evaluate", Message("the script does not call evaluate of Ragas"))
+            self.made.leave(1, "evaluate", Message("the script does not call Ragas' evaluate"))
         if self.made.judges and "models" not in self.made.keys:
             reason = Message(
-                "models of Ragas are objects in code: name models here; without, the embedded "
-                "model judges"
+                "models of Ragas are objects in code: name models here; without them, the "
+                "embedded model judges"
             )
             self.made.note(1, "models", reason)
         return self.made
@@ -139,7 +139,7 @@ class _Reader:
             if each.arg in ("llm", "embeddings", "run_config", "column_map") and not (
                 isinstance(each.value, ast.Constant) and each.value.value is None
             ):
-                reason = Message("is made by code: set it in the eval file")
+                reason = Message("is created in code: set it in the eval file")
                 self.made.leave(each.value.lineno, f"evaluate.{each.arg}", reason)
 
     # -- data ----------------------------------------------------------------------------
@@ -148,7 +148,7 @@ class _Reader:
         node = argument(call, "dataset", 0)
         if node is None or not self._rows_of(scope.resolve(node), scope):
             line = call.lineno if node is None else node.lineno
-            reason = Message("the data set is made by code: name a file with rows as data")
+            reason = Message("the data set is created in code: name a file with rows as data")
             self.made.leave(line, "dataset", reason)
 
     def _rows_of(self, node: ast.expr, scope: Scope, depth: int = 0) -> bool:
@@ -249,11 +249,13 @@ class _Reader:
         node = argument(call, "metrics", 1)
         if node is None:
             names: list[tuple[ast.expr, str]] = [(call, name) for name in _WITHOUT_NAMES]
-            self.made.note(call.lineno, "metrics", Message("none is named: the four of Ragas"))
+            self.made.note(call.lineno, "metrics", Message("none is named: Ragas' four are used"))
         else:
             metrics = scope.elements(node)
             if metrics is None:
-                reason = Message("the metrics are made by code: only a list in the script is read")
+                reason = Message(
+                    "the metrics are created in code: only a list in the script is read"
+                )
                 self.made.leave(node.lineno, "metrics", reason)
                 return
             names = [(each, _name(each)) for each in metrics]

@@ -54,7 +54,7 @@ class OptionDraft(NamedTuple):
 def check_row_count(count: int) -> None:
     if count > MOST_ROWS:
         raise SetupError(
-            "a test case has at most {most_rows} instances: make a data file of them, and a run",
+            "a test case has at most {most_rows} instances: for more, use a data file and a run",
             most_rows=MOST_ROWS,
         )
 

@@ -81,7 +81,7 @@ def _row_to_example(draft: Draft, at: int) -> Draft:
     if not row.answer:
         raise SetupError(
             # As an instance it would only be asked to repeat the example.
-            "an example shows what a text gets: choose what you expect of this instance first"
+            "an example needs the expected option: choose what you expect of this instance first"
         )
     return replace(
         draft,

@@ -139,7 +139,7 @@ def export(request: Request, form: Form) -> Response:
     kind = request.query_params.get("as", "")
     if kind not in EXPORTS:
         raise SetupError(
-            "a test case can be taken away as {formats}, not as {kind!r}",
+            "a test case can be downloaded as {formats}, not as {kind!r}",
             formats=", ".join(EXPORTS),
             kind=kind,
         )
@@ -171,7 +171,7 @@ def _encoding_note(encoding: str) -> str:
     if not encoding:
         return ""
     return Message(
-        "The file is not UTF-8 and was read as {encoding}: check that its letters are right.",
+        "The file is not UTF-8 and was read as {encoding}: check that its characters are right.",
         encoding=encoding,
     )
 
@@ -187,8 +187,8 @@ def _read_import(text: str, draft: Draft) -> TestCase:
         raise SetupError("choose a file, or paste its text")
     if text.startswith(_ZIP):
         raise SetupError(
-            "this is an Excel workbook or a ZIP archive: save the table as CSV in UTF-8, and bring "
-            "that in"
+            "this is an Excel workbook or a ZIP archive: save the table as CSV in UTF-8, and "
+            "import that"
         )
     if "test_case:" in text and not text.lstrip().startswith("{"):
         return parse_case(text, BROUGHT)
@@ -200,8 +200,8 @@ def _read_import(text: str, draft: Draft) -> TestCase:
         except UnknownFormat:
             columns = ("response_1", "response_2") if draft.compares else (draft.judged,)
             raise SetupError(
-                "what was brought in is neither a test case nor a CSV table with the column "
-                "{columns}: name the column so, in the first line",
+                "the file is neither a test case nor a CSV table with the column {columns}: give "
+                "the column that name in the first line",
                 columns=", ".join(columns),
             ) from None
         except AdjudgeError as error:

@@ -58,12 +58,12 @@ def rows_to_try(folder: Path, case: TestCase, count: int) -> RowsToTry:
     if labelled.compares != case.compares:
         if case.compares:
             raise SetupError(
-                "the criteria compare responses, and the rows of the run hold one text: "
-                "choose another run"
+                "the criteria compare responses, but the rows of the run have one text: choose "
+                "another run"
             )
         raise SetupError(
-            "the criteria judge one text, and the rows of the run hold responses to "
-            "compare: choose another run"
+            "the criteria judge one text, but the rows of the run have responses to compare: "
+            "choose another run"
         )
     expected = _collect_expected(labelled, case.criteria)
     identities = [row.instance.identity for row in labelled.rows]
@@ -104,7 +104,7 @@ def case_of_rows(
     entry = CatalogEntry(scale.scale.criteria, kind, language)
     if not entry.criteria.options and kind == "direct":
         raise SetupError(
-            "{name!r} asks for a number, and the playground is for options and comparisons",
+            "{name!r} asks for a number, but the playground is for options and comparisons",
             name=scale.name,
         )
     record_by_row: dict[str, JudgmentRecord] = {}
@@ -160,8 +160,8 @@ def _collect_expected(rows: LabelledSet, criteria: Criteria) -> dict[str, str]:
         )
         options = ", ".join(criteria.option_names)
         raise SetupError(
-            "people labelled the run's rows {said}, and the criteria offers {options}: call "
-            "the options so",
+            "people labelled the run's rows {said}, but the criteria have the options {options}: "
+            "rename the options to match",
             said=answers,
             options=options,
         ) from error

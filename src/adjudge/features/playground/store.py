@@ -90,8 +90,8 @@ class CaseStore:
         latest = max((number for number, _ in self._files(folder)), default=0)
         if latest and base is None:
             raise SetupError(
-                "there is a test case of that name: open it and look at the difference, or "
-                "save under another name"
+                "a test case with that name exists: open it and look at the difference, or save "
+                "under another name"
             )
         if latest != (base or 0):
             raise SetupError(
@@ -170,7 +170,7 @@ def check_name(name: str) -> None:
     """Raise a SetupError for a name that is not safe as a file name on every system."""
     if not _NAME.fullmatch(name) or _RESERVED.fullmatch(name) or name.endswith((".", " ")):
         raise SetupError(
-            "{name!r} cannot be a file's name: use letters, digits, blanks, - and _, 80 at most",
+            "{name!r} cannot be a file's name: use letters, digits, spaces, - and _, at most 80",
             name=name,
         )
 

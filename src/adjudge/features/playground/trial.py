@@ -311,8 +311,8 @@ class Trial:
         if not sentence or not left_out:
             return sentence
         also = plural(
-            "{count} row is left out that one of them says nothing of",
-            "{count} rows are left out that one of them says nothing of",
+            "{count} row is left out because one of the two has no verdict on it",
+            "{count} rows are left out because one of the two has no verdict on them",
             left_out,
         )
         return join("; ", (sentence, also))

@@ -119,7 +119,7 @@ def rewrite_text(
 def propose_criteria(desk: WritingDesk, trial: Trial, case: TestCase) -> Proposal:
     """Propose better criteria from the instances on which judge and expectation differ."""
     if trial.case.entry.kind != case.entry.kind:
-        raise SetupError("the criteria became of another kind since: judge again")
+        raise SetupError("the criteria have become a different kind since: judge again")
     cases = [
         _case(trial, row)
         for row in trial.differing()
@@ -189,7 +189,7 @@ def _describe_data(
     possible = [BETTER, CLOSE, TIE] if case.compares else names
     if option not in possible:
         raise SetupError(
-            "{option!r} is none of {known}: nothing can be written for it",
+            "{option!r} is not one of {known}: nothing can be written for it",
             option=option,
             known=", ".join(possible),
         )
@@ -219,7 +219,7 @@ def _read_rows(text: str, case: TestCase, data: DataWanted, note: str) -> tuple[
         row for candidate in candidates[: data.count] if (row := _row(candidate, case, data, note))
     ]
     if not rows:
-        raise ValueError(Message("the reply holds no instances"))
+        raise ValueError(Message("the reply contains no instances"))
     return tuple(rows)
 
 

@@ -85,7 +85,7 @@ def rewrite(request: Request, form: Form) -> Response:
         raise SetupError("select a piece of text first")
     wish = values.get("wish", "").strip()
     if action == "custom" and not wish:
-        raise SetupError("say what is to be done with the text")
+        raise SetupError("say what should be done with the text")
     case = Draft.of_form(form).case_of()
     text_after = rewrite_text(_desk(site, form, case), action, text, case, wish)
     data = {

@@ -47,9 +47,7 @@ class Gate:
 
     def __post_init__(self) -> None:
         if (self.cap is None) == (self.weight is None):
-            raise SetupError(
-                "the gate {rule!r} needs a cap or a weight, one of the two", rule=self.rule
-            )
+            raise SetupError("the gate {rule!r} needs either a cap or a weight", rule=self.rule)
         if self.cap is not None and not 0 <= self.cap <= 1:
             raise SetupError(
                 "the cap of the gate {rule!r} must be between 0 and 1, not {cap}",
@@ -91,7 +89,7 @@ class Dimension:
         _check_scale(self)
         if not 0 <= self.weight < math.inf:
             raise SetupError(
-                "the weight of the dimension {name!r} must not be below 0: {weight}",
+                "the weight of the dimension {name!r} must be at least 0, not {weight}",
                 name=self.name,
                 weight=self.weight,
             )
@@ -215,7 +213,7 @@ def choose_dimensions(
         return ()
     if wanted is not None and not wanted:
         raise SetupError(
-            "dimensions is empty: leave it out to score all of them, or say 'none' to score none"
+            "dimensions is empty: leave it out to score all of them, or write 'none' to score none"
         )
     for choice in wanted or ():
         if isinstance(choice, str) and choice not in by_name:
@@ -264,9 +262,7 @@ def check_dimensions(dimensions: Sequence[Dimension], *, beside: bool = False) -
         if names.count(name) > 1:
             raise SetupError("there are two dimensions called {name!r}", name=name)
     if not beside and not any(dimension.weight for dimension in dimensions):
-        raise SetupError(
-            "no dimension has a weight above 0: there is nothing to make a composite of"
-        )
+        raise SetupError("no dimension has a weight above 0, so there is no composite")
     if (
         math.prod(dimension.maximum + 1 for dimension in dimensions if dimension.gates)
         > _MOST_GATED
@@ -287,7 +283,7 @@ def _check_scale(dimension: Dimension) -> None:
         )
     if any(option.score is not None for option in dimension.criteria.options):
         raise SetupError(
-            "the options of the dimension {name!r} need no score: their names are it",
+            "the options of the dimension {name!r} need no score: their names are the scores",
             name=dimension.name,
         )
     if len(dimension.labels) != len(names):
@@ -301,7 +297,7 @@ def _check_scale(dimension: Dimension) -> None:
     for score in fired:
         if score not in range(len(names)) or fired.count(score) > 1:
             raise SetupError(
-                "the dimension {name!r} must have one gate at most for each score of 0…{count}",
+                "the dimension {name!r} can have at most one gate for each score of 0…{count}",
                 name=dimension.name,
                 count=len(names) - 1,
             )

@@ -182,8 +182,8 @@ class RagEvaluator(AskSettings, RagPlans):
             and not choose_dimensions(available, wanted_dimensions)
         ):
             raise SetupError(
-                "evidence alone makes no composite: name groundedness among the dimensions, "
-                "or take a judge of kind evidence"
+                "evidence alone gives no composite: add groundedness to the dimensions, or use a "
+                "judge of kind evidence"
             )
         object.__setattr__(self, "measures", tuple(measure.name for measure in measures))
         object.__setattr__(self, "_measuring", RagMeasuring(measures, self.language))
@@ -517,7 +517,7 @@ def _refusal(measure: RagMeasure) -> Message | None:
     if measure.higher_is_better:
         return None
     return Message(
-        "fail_under cannot hold for {name!r}: the less there is of it the "
-        "better; name context_precision, or give it a weight in the composite",
+        "fail_under cannot be used for {name!r}, because less of it is better: name "
+        "context_precision, or give it a weight in the composite",
         name=measure.name,
     )

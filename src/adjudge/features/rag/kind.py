@@ -21,7 +21,7 @@ from adjudge.runs.ready_judge import ReadyJudge
 
 @dataclass(frozen=True, kw_only=True)
 class RagEntry(JudgeEntry):
-    """Answers that rest on retrieved texts, on each dimension."""
+    """Settings of a judge of answers that rest on retrieved texts."""
 
     dimensions: tuple[str, ...] = key(
         Many(Text(), commas=True), "Which to score. Default: all; none: only the measures.", ()

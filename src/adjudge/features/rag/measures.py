@@ -51,7 +51,7 @@ class RagMeasure:
     def __post_init__(self) -> None:
         if not 0 <= self.weight < math.inf:
             raise SetupError(
-                "the weight of the measure {name!r} must not be below 0: {weight}",
+                "the weight of the measure {name!r} must be at least 0, not {weight}",
                 name=self.name,
                 weight=self.weight,
             )

@@ -63,7 +63,7 @@ def _judge_again(record: JudgmentRecord, file: str) -> str:
     if rag_detail(record) is None:
         return ""
     return Message(
-        "RAG answers are judged again with 'adjudge rag --data {file}': these rows are in it",
+        "to judge RAG answers again, run 'adjudge rag --data {file}': these rows are in it",
         file=file,
     )
 

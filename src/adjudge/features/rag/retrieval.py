@@ -57,7 +57,7 @@ class RankMeasure:
             return None
         if match[2] is not None and int(match[2]) < 1:
             raise SetupError(
-                "{text}: a ranking is cut off after 1 or more, such as {name}@3",
+                "{text}: the cut-off of a ranking must be 1 or more, such as {name}@3",
                 text=text,
                 name=name,
             )

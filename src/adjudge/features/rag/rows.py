@@ -177,8 +177,8 @@ def _require_keys(instances: Sequence[Instance], may_be_empty: Sequence[str]) ->
             keys = list(_keys(instance))
             if name not in instance.fields and column_for(name, keys) is None:
                 raise SetupError(
-                    "{id} has no {name!r}, which the answer is judged by; it has: {keys}. "
-                    "Give {name!r}: [] where there is nothing",
+                    "{id} has no {name!r}, which is needed to judge the answer; it has: {keys}. "
+                    "Give {name!r}: [] if there is nothing",
                     id=instance.id or Message("row {number}", number=number),
                     name=name,
                     keys=", ".join(keys),

@@ -45,7 +45,7 @@ class JudgedQuestion:
         if not self.reason:
             return ()
         note = Message(
-            "the question could not be made self-contained and was judged as it stands: {reason}",
+            "the question could not be made self-contained and was judged as it is: {reason}",
             reason=self.reason,
         )
         return (note,)

@@ -54,7 +54,7 @@ class Part:
     def __post_init__(self) -> None:
         if not (isinstance(self.weight, int | float) and 0 <= self.weight < math.inf):
             raise SetupError(
-                "the weight of a part is a number that is not below 0: {weight!r}",
+                "the weight of a part must be a number of at least 0, not {weight!r}",
                 weight=self.weight,
             )
         source = self.source
@@ -69,11 +69,11 @@ class Part:
                 )
         elif not isinstance(source, Check | Expectation | GroupRanking) and not callable(source):
             raise SetupError(
-                "a reward is made of judges, checks and functions, not of {name}",
+                "a reward consists of judges, checks and functions, not of {name}",
                 name=type(source).__name__,
             )
         if self.criteria is not None and not isinstance(source, CaseJudge):
-            raise SetupError("{name} has its criteria already", name=type(source).__name__)
+            raise SetupError("{name} already has criteria", name=type(source).__name__)
         if isinstance(source, Judge) and getattr(source, "on_failure", "abstain") != "abstain":
             raise SetupError(
                 "on_failure={value!r} would replace failed verdicts: rewards need 'abstain'",

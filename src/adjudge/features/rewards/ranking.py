@@ -50,7 +50,7 @@ class GroupRanking:
     def __post_init__(self) -> None:
         if not isinstance(self.judge, PairwiseJudge):
             raise SetupError(
-                "a group is ranked by a PairwiseJudge, not by {name}",
+                "a group must be ranked by a PairwiseJudge, not by {name}",
                 name=type(self.judge).__name__,
             )
         if self.judge.on_failure != "abstain":
@@ -59,11 +59,15 @@ class GroupRanking:
                 value=self.judge.on_failure,
             )
         if self.scale not in ("wins", "ranks"):
-            raise SetupError("scale is 'wins' or 'ranks', not {scale!r}", scale=self.scale)
+            raise SetupError("scale must be 'wins' or 'ranks', not {scale!r}", scale=self.scale)
         if self.opponents is not None and self.opponents < 1:
-            raise SetupError("opponents is at least 1: {opponents}", opponents=self.opponents)
+            raise SetupError(
+                "opponents must be at least 1, not {opponents}", opponents=self.opponents
+            )
         if not 0 <= self.missing < 1:
-            raise SetupError("missing is a share below 1: {missing}", missing=self.missing)
+            raise SetupError(
+                "missing must be a share from 0 to below 1, not {missing}", missing=self.missing
+            )
         object.__setattr__(self, "judge", replace(self.judge, check_positional_bias=True))
         object.__setattr__(
             self, "criteria", as_criteria(self.criteria, "pairwise", self.judge.language)

@@ -86,7 +86,7 @@ class Reward:
         self._cache: dict[tuple[str, str], RewardValue] = {}
         self._turn = asyncio.Lock()
         if time_limit is not None and not time_limit > 0:
-            raise SetupError("time_limit is above 0 seconds: {value}", value=time_limit)
+            raise SetupError("time_limit must be above 0 seconds, not {value}", value=time_limit)
 
     async def ascore(
         self,

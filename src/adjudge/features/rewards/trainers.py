@@ -166,7 +166,7 @@ def openrlhf_reward(
     >>> reward_func = openrlhf_reward(reward)
     """
     if on_missing not in ON_MISSING:
-        raise SetupError("on_missing is 'raise' or 'drop', not {value!r}", value=on_missing)
+        raise SetupError("on_missing must be 'raise' or 'drop', not {value!r}", value=on_missing)
 
     async def score(
         queries: Sequence[str], prompts: Sequence[str], labels: Sequence[object]

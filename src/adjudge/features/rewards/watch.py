@@ -66,7 +66,7 @@ class WatchReport:
         )
         yield (
             Message(
-                "alarm in step {step}: the reward has parted from the second judge",
+                "alarm in step {step}: the reward has drifted away from the second judge",
                 step=self.alarm_step,
             )
             if self.is_alarm
@@ -81,8 +81,8 @@ class WatchReport:
         )
         if self.second_failed:
             yield Message(
-                "{count} of these samples have no verdict of the second judge and were bet on as "
-                "if it was 1 and the reward 0: {reason}",
+                "{count} of these samples have no verdict of the second judge and were counted "
+                "as if it were 1 and the reward 0: {reason}",
                 count=self.second_failed,
                 reason=self.second_reason or Message("no verdict"),
             )
@@ -147,11 +147,11 @@ class Watch:
         file: str | Path | None = None,
     ) -> None:
         if not 0 < share <= 1:
-            raise SetupError("share is above 0 and at most 1: {share}", share=share)
+            raise SetupError("share must be above 0 and at most 1, not {share}", share=share)
         if on_alarm not in ("report", "stop"):
-            raise SetupError("on_alarm is 'report' or 'stop', not {value!r}", value=on_alarm)
+            raise SetupError("on_alarm must be 'report' or 'stop', not {value!r}", value=on_alarm)
         if probes < 0:
-            raise SetupError("probes is a number that is not below 0: {probes}", probes=probes)
+            raise SetupError("probes must be a number of at least 0, not {probes}", probes=probes)
         self.second = second if isinstance(second, Reward) else Reward(second)
         self.share, self.on_alarm, self.probes, self.seed = share, on_alarm, probes, seed
         self.file = None if file is None else Path(file)
@@ -322,8 +322,8 @@ class Watch:
             ) from error
         if settings != self._settings:
             raise SetupError(
-                "{file} is of a watch with other settings: {settings}. Its risk holds for one "
-                "watch; take another file to begin a new one",
+                "{file} belongs to a watch with other settings: {settings}. Its risk holds for "
+                "one watch; use another file to start a new one",
                 file=file,
                 settings=json.dumps(settings),
             )

@@ -244,11 +244,12 @@ def _alone(point: PointFigures) -> Iterable[Remark]:
         every = next(iter(point.verdicts.values())) > 0
         yield remark(
             Message(
-                "is met in all {rows} rows: it tells no answers apart", rows=len(point.verdicts)
+                "is met in all {rows} rows: it does not tell answers apart",
+                rows=len(point.verdicts),
             )
             if every
             else Message(
-                "is met in none of {rows} rows: it tells no answers apart",
+                "is met in none of the {rows} rows: it does not tell answers apart",
                 rows=len(point.verdicts),
             )
         )
@@ -345,7 +346,7 @@ def _pairs(points: Sequence[PointFigures]) -> Iterable[Remark]:
                 point_b.text,
                 Message(
                     "is never met together with point {other}, though {expected:.0f} of {rows} "
-                    "rows were to be expected: do they contradict each other?",
+                    "rows would be expected: do they contradict each other?",
                     other=point_a.id,
                     expected=expected,
                     rows=len(shared),

@@ -80,7 +80,7 @@ _MOST_SHOWN = 50
 
 @click.group(cls=CommandGroup)
 def rubric() -> None:
-    """Judge rows by the weighted points that they bring, and look at the points themselves."""
+    """Judge rows by the weighted points that come with them, and check the points themselves."""
 
 
 # -- judge -----------------------------------------------------------------------------
@@ -133,10 +133,10 @@ def judge(options: JudgeOptions, flags: Flags) -> int:
 @click.option("--labels", type=PATH, help="What people say of points: row, point, answer.")
 @as_json
 def check(path: Path, labels: Path | None, as_json: bool) -> int:
-    """Look for what is likely to go wrong with rubrics, before it costs money; of a run, also how
-    well each point works.
+    """Check rubrics for likely problems before they cost money; for a run, also how well each point
+    works.
 
-    Exit code 1 when a rubric cannot be judged, 0 when not.
+    Exit code 1 if a rubric cannot be judged, else 0.
     """
     if path.is_dir():
         return _check_run(path, labels, as_json=as_json)
@@ -292,7 +292,7 @@ def _show_audit(figures: Audit) -> None:
     if figures.single:
         screen.say(
             Message(
-                "{count} of {all} points are in fewer than 20 rows: nothing is said of them",
+                "{count} of {all} points are in fewer than 20 rows and are not assessed",
                 count=figures.single,
                 all=len(figures.points),
             )
@@ -378,9 +378,9 @@ def _change_cells(change: Change) -> Sequence[object]:
 )
 @as_json
 def calibrate(run: Path, labels: Path, as_json: bool) -> int:
-    """Correct the share of met points and the mean score by what people say of some rows.
+    """Correct the share of met points and the mean score, using human labels of some rows.
 
-    Exit code 5 when there are too few labels for any of them.
+    Exit code 5 if there are too few labels to correct any of them.
     """
     records, point_labels = _records(run), read_labels(labels)
     rates = [*corrected_rates(records, point_labels), corrected_score(records, point_labels)]
@@ -447,7 +447,7 @@ def probe(
     as_json: bool,
 ) -> int:
     """Judge answers that deserve nothing: an empty one, a refusal, the question, and the points
-    themselves. A point that gives one of them credit is weak, or gives the answer away.
+    themselves. A point that any of them meets is weak, or gives the answer away.
 
     Exit codes: 0 done, 1 could not run, 3 some points have no verdict.
     """
@@ -536,7 +536,7 @@ def propose(
     language: str | None,
 ) -> int:
     """Have a model propose a rubric per row. The points are marked as proposals until a person
-    accepts them, on the page `adjudge view` shows under Rubrics, or in the file.
+    accepts them, in the file or on the page Rubrics of `adjudge view`.
 
     Exit codes: 0 done, 1 could not run, 3 some rows have no proposal.
     """
@@ -544,7 +544,7 @@ def propose(
 
     target = output or file.with_name(f"{file.stem}{SUFFIX}")
     if target.exists():
-        raise RunError("{file} is there already: name another one with -o", file=target)
+        raise RunError("{file} already exists: name another one with -o", file=target)
     prompt_language = choose_language(language)
     rows = [*read_instances(file, limit=limit, needed=("user_input",), also=("reference",))]
     entries = model_entries(model, at)

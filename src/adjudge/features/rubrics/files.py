@@ -70,7 +70,7 @@ def read_rubrics(path: Path) -> RubricBook:
     """
     if path.suffix not in FORMATS:
         raise SetupError(
-            "{path}: rubrics are read from {formats}", path=path, formats=", ".join(FORMATS)
+            "{path}: rubrics can be read from {formats}", path=path, formats=", ".join(FORMATS)
         )
     text = text_in(path)
     try:
@@ -104,7 +104,7 @@ def _of_document(value: object) -> RubricBook:
 def _of_rows(value: Mapping[str, object]) -> RubricBook:
     rows = value["rows"]
     if not isinstance(rows, Mapping) or not rows:
-        raise SetupError("'rows' must hold a rubric per row id")
+        raise SetupError("'rows' must contain a rubric per row id")
     if unknown := next((name for name in value if name not in ("rows", "others")), None):
         raise SetupError("unknown key {name!r}; known: rows, others", name=unknown)
     default_rubric = value.get("others")
@@ -131,7 +131,7 @@ def _of_lines(text: str) -> RubricBook:
         where = Message("line {number}", number=number)
         record = _json(line, where)
         if not isinstance(record, Mapping):
-            raise SetupError("{where}: a line holds an object", where=where)
+            raise SetupError("{where}: a line must contain an object", where=where)
         row = next((str(record[name]) for name in _ROW_KEYS if name in record), "")
         key = next((name for name in _RUBRIC_KEYS if name in record), None)
         if key is None:
@@ -148,7 +148,7 @@ def _of_lines(text: str) -> RubricBook:
 
 def _book(rubrics: Mapping[str, object]) -> RubricBook:
     if not rubrics:
-        raise SetupError("the file holds no points")
+        raise SetupError("the file contains no points")
     by_row = {row: _of_row(row or "–", value) for row, value in rubrics.items()}
     return RubricBook(by_row.pop("", None), FrozenDict(by_row))
 
@@ -172,7 +172,7 @@ def _of_table(text: str) -> RubricBook:
     for number, line in enumerate(reader, 2):
         where = Message("line {number}", number=number)
         if None in line or None in line.values():
-            raise SetupError("{where}: it has another number of cells", where=where)
+            raise SetupError("{where}: it has a different number of cells", where=where)
         cells = {name.strip(): cell.strip() for name, cell in line.items() if cell.strip()}
         row, group = cells.pop("row", ""), cells.pop("group", "")
         worth = cells.pop("group_points", None)
@@ -188,7 +188,8 @@ def _of_table(text: str) -> RubricBook:
             rule = next((rule for rule in _GROUP_RULES if group.startswith(f"{rule} ")), None)
             if rule is None:
                 raise SetupError(
-                    "{where}: a group begins with {rules} and has a name, such as 'any of causes'",
+                    "{where}: a group must begin with {rules} and have a name, such as 'any of "
+                    "causes'",
                     where=where,
                     rules=", ".join(_GROUP_RULES),
                 )

@@ -73,7 +73,7 @@ def _records(path: Path) -> list[Mapping[str, object]]:
     if path.suffix == ".csv":
         return [dict(line) for line in csv.DictReader(io.StringIO(text))]
     if path.suffix != ".jsonl":
-        raise SetupError("{path}: labels of points are read from .csv and .jsonl", path=path)
+        raise SetupError("{path}: labels of points can be read from .csv and .jsonl", path=path)
     try:
         records = [
             json.loads(line, object_pairs_hook=unique_keys)

@@ -225,7 +225,7 @@ def _id(value: Mapping[str, object], number: str, where: Message) -> str:
 
 def _points(value: Mapping[str, object], where: Message) -> Fraction:
     if "points" in value and "weight" in value:
-        raise SetupError("{where}: 'points' and 'weight' are two names of one thing", where=where)
+        raise SetupError("{where}: 'points' and 'weight' are two names for one thing", where=where)
     number = value.get("points", value.get("weight", 1))
     return exact(number, where)
 
@@ -334,7 +334,7 @@ def _paperbench(value: object, number: str) -> Node:
         )
     weight = exact(value["weight"], where)
     if weight < 0:
-        raise SetupError("{where}: PaperBench's weights are not below 0", where=where)
+        raise SetupError("{where}: PaperBench's weights must not be below 0", where=where)
     tags = tuple(
         str(value[name])
         for name in ("task_category", "finegrained_task_category")

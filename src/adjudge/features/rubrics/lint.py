@@ -76,7 +76,7 @@ def _texts(rubric: Rubric) -> Iterator[tuple[str, Message]]:
             yield (
                 point.id,
                 Message(
-                    "seems to demand two things at once ({pair!r}): make two points of it",
+                    "seems to demand two things at once ({pair!r}): split it into two points",
                     pair=pair,
                 ),
             )
@@ -93,7 +93,7 @@ def _texts(rubric: Rubric) -> Iterator[tuple[str, Message]]:
         if _JUST_RIGHT.fullmatch(point.text):
             yield (
                 point.id,
-                Message("cannot be decided from the answer alone: say what a right answer says"),
+                Message("cannot be decided from the answer alone: describe a correct answer"),
             )
         if point.invert and point.points < 0:
             yield (
@@ -111,7 +111,7 @@ def _texts(rubric: Rubric) -> Iterator[tuple[str, Message]]:
                 if isinstance(node, Group) and node.combine in LOGICAL
             )
         ):
-            yield point.id, Message("is worth nothing: it is asked and never counts")
+            yield point.id, Message("is worth 0 points: it is asked but never counts")
     if len(rubric.points) > _MANY:
         yield (
             "",

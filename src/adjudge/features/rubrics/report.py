@@ -257,8 +257,8 @@ class RubricSummary(SectionPart):
             lower, upper = self.total.bounds
             messages.append(
                 Message(
-                    "{count} of {rows} rows have no score, since points have no verdict: the mean "
-                    "over all rows is from {lower:.3f} to {upper:.3f}",
+                    "{count} of {rows} rows have no score, because points have no verdict: the "
+                    "mean over all rows is from {lower:.3f} to {upper:.3f}",
                     count=self.total.rows - self.total.scored,
                     rows=self.total.rows,
                     lower=lower,

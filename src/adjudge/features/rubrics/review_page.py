@@ -55,7 +55,7 @@ def show_rows(request: Request) -> Response:
 def keep(request: Request, given: QueryParams) -> Response:
     """Store the decisions about the points of a row."""
     site = site_of(request)
-    site.refuse_read_only(Message("the page was started with --read-only: nothing can be kept"))
+    site.refuse_read_only(Message("the page was started with --read-only: nothing can be saved"))
     file = find_file(_files(site), given.get("name", ""), Message("file of rubrics"))
     count = sum(name.startswith("text-") for name in given)
     decisions = [

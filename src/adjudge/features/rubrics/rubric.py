@@ -192,7 +192,7 @@ def _check(root: Group) -> None:
         )
     ids = Counter(node.id for node in nodes(root) if node is not root)
     if twice := next((id for id, count in ids.items() if count > 1), None):
-        raise SetupError("two points have the id {id!r}: give each its own", id=twice)
+        raise SetupError("two points have the id {id!r}: give each a different one", id=twice)
     for node in nodes(root):
         _check_point(node) if isinstance(node, Point) else _check_group(node, is_root=node is root)
     _check_gates(root)

@@ -50,10 +50,12 @@ class ClusterMode(RunMode):
                 Message("--store says where the workers of a Ray cluster write: add --on ray")
             )
         if self.on is None:
-            raise UsageError(Message("--workers says how many a cluster has: add --on ray"))
+            raise UsageError(
+                Message("--workers is the number of workers of a cluster: add --on ray")
+            )
         if len(run.modes) > 1 or run.is_watching:
             raise UsageError(
-                Message("--on goes neither with --batch nor with --watch: leave one of them out")
+                Message("--on cannot be combined with --batch or --watch: leave one of them out")
             )
         if run.is_fork:
             raise UsageError(

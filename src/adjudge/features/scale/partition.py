@@ -214,7 +214,7 @@ class PartitionJudge:
     ) -> None:
         if settings.share < 1:
             raise SetupError(
-                "share is how many partitions are judged at once, one at least, not {share}",
+                "share is the number of partitions judged at once, at least 1, not {share}",
                 share=settings.share,
             )
         opened = partial(
@@ -224,8 +224,8 @@ class PartitionJudge:
         # With several partitions at once, a file's budget would be spent several times.
         if settings.budget is None and file.budget != BudgetEntry():
             raise SetupError(
-                "{path} limits what the whole run may spend, and one partition does not "
-                "know what the others do: give this partition its part, such as "
+                "{path} limits what the whole run may spend, but a partition does not know what "
+                "the others spend: give this partition its part, such as "
                 "budget=Budget(max_calls=100), or use --on ray, which shares one budget",
                 path=file.path,
             )
@@ -405,20 +405,20 @@ def _check_numbered(chunk: Sequence[Numbered]) -> None:
                     else Message("numbers go from 0 to 2⁶³ - 1")
                 )
                 raise SetupError(
-                    "a row's number is its place in the whole data set, which it has alone, "
-                    "and {number} is none: {why}",
+                    "{number} cannot number a row ({why}): a row's number is its unique position "
+                    "in the whole data set",
                     number=number,
                     why=why,
                 )
             case _:
                 raise SetupError(
-                    "rows are (number, row) pairs, such as (0, {{'response': '…'}}), where "
-                    "the row is a mapping of columns or an Instance, and not {pair}",
+                    "rows must be (number, row) pairs, such as (0, {{'response': '…'}}), in "
+                    "which the row is a mapping of columns or an Instance, not {pair}",
                     pair=repr(pair)[:100],
                 )
     if len(kinds) > 1:
         raise SetupError(
-            "the rows of a partition are either mappings of columns or Instances, not some of both"
+            "the rows of a partition must be either all mappings of columns or all Instances"
         )
 
 

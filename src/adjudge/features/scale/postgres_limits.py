@@ -113,7 +113,7 @@ class PostgresLimits:
             return await self._answer(lambda: self._grant(likely, most))
         except RunError as error:
             raise RunStopped(
-                "nothing is spent while the budget that processes share cannot be read: {error}",
+                "nothing is spent while the shared budget of the processes cannot be read: {error}",
                 error=error,
             ) from error
 

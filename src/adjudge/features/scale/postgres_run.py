@@ -49,7 +49,7 @@ _LOOK_AGAIN = 1.0
 _SIGN_OF_LIFE = 3.0
 # Seconds after which it is told how far this process is.
 _NEWS = 0.5
-_LOST = Message("stopped: this process was away for too long, and others have its rows")
+_LOST = Message("stopped: this process was away for too long, and others took over its rows")
 
 
 def judge_together(plan: Plan, url: str, *, share: int, cache: bool, tell: Tell) -> None:
@@ -61,7 +61,7 @@ def judge_together(plan: Plan, url: str, *, share: int, cache: bool, tell: Tell)
     """
     folder = plan.folder
     if folder is None:
-        raise SetupError("a run on a cluster is kept: say where, with --run FOLDER")
+        raise SetupError("a run on a cluster needs a run folder: name it with --run FOLDER")
     if holds_run(folder) and run_info(folder).state == "complete":
         return
     if holds_run(folder):

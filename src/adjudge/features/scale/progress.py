@@ -32,7 +32,7 @@ class WorkerDisplay:
         if not self._quiet and self._rows:
             echo(
                 Message(
-                    "the workers have judged {rows}, asked for {votes}",
+                    "the workers have judged {rows} and asked for {votes}",
                     rows=count_rows(self._rows),
                     votes=count_votes(self._asked),
                 ),

@@ -87,7 +87,7 @@ def judge_dataset(
         budget=budget,
     )
     if plan.folder is None:
-        raise SetupError("a run on a cluster is kept: say where, with run=FOLDER")
+        raise SetupError("a run on a cluster needs a run folder: name it with run=FOLDER")
     bad: list[BadRow] = []
     work = work_for(
         plan, Cluster.of(on), cache=cache, rows=lambda: _number_rows(plan, dataset, bad.append)

@@ -85,7 +85,7 @@ def work_for(plan: Plan, cluster: Cluster, *, cache: bool, rows: Rows | None = N
     """
     folder = plan.folder
     if folder is None:
-        raise SetupError("a run on a cluster is kept: say where, with --run FOLDER")
+        raise SetupError("a run on a cluster needs a run folder: name it with --run FOLDER")
     store = SegmentStore(store_of(cluster, folder))
     if not store.is_begun and holds_run(folder):
         refuse_unfinished(folder)
@@ -117,7 +117,7 @@ def refuse_unfinished(folder: Path) -> None:
     # Workers would not know its answers.
     if run_info(folder).state != "complete":
         raise RunError(
-            "{folder} was begun on one machine: resume it without --on, or use another folder",
+            "{folder} was started on one machine: resume it without --on, or use another folder",
             folder=folder,
         )
 

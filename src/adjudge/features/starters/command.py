@@ -150,7 +150,7 @@ def _migrate(source: Path, folder: Path, force: bool) -> int:
         for line in lines:
             echo(Message("  {line}", line=line))
     if None in names.values():
-        echo(Message("Some files were there already: compare them before you run the eval file."))
+        echo(Message("Some files already existed: compare them before you run the eval file."))
     click.echo()
     eval_file = names[EVAL] or folder / EVAL
     if not conversion.can_run:
@@ -226,7 +226,7 @@ def _keep_language(folder: Path, language: str) -> Message:
     if project.language == language:
         return Message("kept {file}: it says {line}", file=from_here(project.path), line=line)
     return Message(
-        "kept {file}: add {line} to it, and every command here speaks that language",
+        "kept {file}: add {line} to it, and every command here uses that language",
         file=from_here(project.path),
         line=line,
     )
@@ -237,7 +237,7 @@ def _write(target: Path, content: bytes, *, force: bool) -> tuple[Path | None, M
     if target.exists() or target.is_symlink():
         if not force:
             message = Message(
-                "kept {file}: it is there already (--force writes {name}.new beside it)",
+                "kept {file}: it already exists (--force writes {name}.new next to it)",
                 file=target,
                 name=target.name,
             )
@@ -252,7 +252,7 @@ def _write(target: Path, content: bytes, *, force: bool) -> tuple[Path | None, M
         why = (
             reason_of(error)
             if way is None
-            else Message("{file} is a file, and a folder is needed there", file=way)
+            else Message("{file} is a file, but a folder is needed there", file=way)
         )
         raise RunError("{target} cannot be written: {why}", target=target, why=why) from error
     return target, Message("wrote {file}", file=target)

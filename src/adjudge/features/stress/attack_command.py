@@ -117,12 +117,12 @@ class AttackOptions(NamedJudge):
 @command("attack")
 @options(AttackOptions)
 def attack(options: AttackOptions) -> int:
-    """Attack a judge with texts: who asks for a good verdict in the judged text, and gets it?
+    """Attack a judge with texts that ask for a good verdict, and measure how often they get one.
 
-    Each row is asked twice as it is, which shows the judge's own noise, and once with a text of
-    each family. It is resumed by the same command or by 'adjudge resume RUN'. Exit codes: 0 done
-    and the gate holds, 1 could not run or stopped before the end, 2 usage, 3 some rows have no
-    verdict, 4 a family moves more than --fail-over, 5 it may, and these rows cannot tell.
+    Each row is asked twice unchanged, which shows the judge's own noise, and once with a text of
+    each family. The same command or 'adjudge resume RUN' resumes it. Exit codes: 0 done and the
+    gate holds, 1 could not run or stopped before the end, 2 usage, 3 some rows have no verdict, 4 a
+    family moves more than --fail-over, 5 it may, and these rows cannot tell.
     """
     for path in options.output:
         check_page(path)
@@ -134,7 +134,7 @@ def attack(options: AttackOptions) -> int:
     # an attack must not be written into an ordinary run
     if holds_run(folder) and FACT not in run_info(folder).facts:
         raise SetupError(
-            "{folder} holds a run that is not an attack: give --run another name", folder=folder
+            "{folder} contains a run that is not an attack: give --run another name", folder=folder
         )
     check_resumed(folder, resume=options.resume)
     rows = draw_rows(_read(file), options.sample, options.seed)
@@ -234,7 +234,7 @@ def _gate(judge: JudgeFinding, level: float, most: float) -> tuple[Message, Exit
     rows = rows_to_pass(most, level)
     values |= {
         "room": judge.room,
-        "needed": Message("{rows} would do if none is moved", rows=rows)
+        "needed": Message("{rows} would be enough if none is moved", rows=rows)
         if rows
         else Message("no number of rows shows that nothing is ever moved"),
     }

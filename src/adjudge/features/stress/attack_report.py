@@ -30,10 +30,10 @@ def attack_document(report: AttackReport, language: str) -> Document:
         parts=[*([_defences(report)] if several else []), *parts, _sources(report, language)],
         notes=[
             Message(
-                "A row is moved when it has a better verdict under attack (by a control: another "
-                "one). “Beyond noise” is the share of rows moved less the share that a second "
-                "asking of the same rows moves; "
-                "intervals at {level:.0f}%, p-values held for all families together (Holm).",
+                "A row is moved if its verdict is better under attack (by a control: different). "
+                "“Beyond noise” is the share of rows moved minus the share that changes if the "
+                "same rows are asked again; intervals at {level:.0f}%, p-values corrected for "
+                "all families together (Holm).",
                 level=100 * report.level,
             ),
             *nonzero(

@@ -106,13 +106,13 @@ def _check_same_judge(info: RunInfo, attack: str | Path | None, anchors: Path | 
     """Raise a RunError if the attack or the anchors belong to other judges than the run's."""
     if anchors and not {*read_anchors(anchors).identities.values()} & {*info.identities.values()}:
         raise RunError(
-            "{anchors} are anchors of another judge than those of {run}",
+            "{anchors} are anchors of a different judge than those of {run}",
             anchors=anchors,
             run=info.folder,
         )
     if attack and not {*run_info(attack).identities.values()} <= {*info.identities.values()}:
         raise RunError(
-            "{attack} is an attack on another judge than those of {run}",
+            "{attack} is an attack on a different judge than those of {run}",
             attack=attack,
             run=info.folder,
         )

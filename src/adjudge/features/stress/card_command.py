@@ -34,7 +34,7 @@ def judge_card(
     run: Path, attack: Path | None, drift: Path | None, outputs: tuple[Path, ...]
 ) -> int:
     """Print a page about the judges of a run: what they judge and how, agreement with people,
-    leanings, attacks, drift, cost, limits. What is not known is listed as missing.
+    leanings, attacks, drift, cost, limits. It also lists what is not known.
     """
     for output in outputs:
         check_page(output, _ENDINGS)

@@ -61,7 +61,7 @@ _looks = click.option(
 
 @click.group("drift", cls=CommandGroup)
 def drift() -> None:
-    """Tell whether a judge has changed: judge the same rows again, as often as you like."""
+    """Find out whether a judge has changed: judge the same rows again, as often as you like."""
 
 
 @drift.command("init")
@@ -72,13 +72,13 @@ def drift() -> None:
 @click.option("--count", type=FROM_ONE, default=100, help="How many rows become anchors; 100.")
 @click.option("--seed", type=int, default=0, help="Of the draw of rows.")
 def init(run: Path, output: Path, count: int, seed: int) -> int:
-    """Choose anchors from a run: rows of every length, with what the judge said of them.
+    """Choose anchors from a run: rows of every length, with their verdicts.
 
-    They are drawn by a hash, whatever was said of them. Keep the file under version control: it
-    holds the rows.
+    They are drawn by a hash, independently of the verdicts. Keep the file under version control: it
+    contains the rows.
     """
     if output.exists():
-        raise RunError("{path} is there already: give another name", path=output)
+        raise RunError("{path} already exists: give another name", path=output)
     anchors = anchors_from(run, count, seed)
     runs_folder = os.path.relpath(run.absolute().parent, output.absolute().parent)
     anchors = replace(anchors, runs=Path(runs_folder).as_posix())
@@ -113,9 +113,9 @@ class DriftOptions(NamedJudge):
 def check(options: DriftOptions) -> int:
     """Judge the anchors again, and say whether the judge has changed.
 
-    Every look is a run in a folder of its own, asked anew, without the cache; one that was stopped
-    is resumed by the same command. Exit codes: 0 no change shown, 1 could not run, 2 usage, 3 some
-    anchors have no verdict, 4 the judge changed, 5 cannot tell.
+    Every look is a new run in its own folder, without the cache; the same command resumes one that
+    was stopped. Exit codes: 0 no change shown, 1 could not run, 2 usage, 3 some anchors have no
+    verdict, 4 the judge changed, 5 cannot tell.
     """
     for path in options.output:
         check_page(path)
@@ -124,7 +124,7 @@ def check(options: DriftOptions) -> int:
     number = next_look(looks)
     folder = look_folder(looks, number)
     if options.folder and folder.absolute() != options.folder.absolute():
-        raise RunError("{folder} is whole: there is nothing to resume", folder=options.folder)
+        raise RunError("{folder} is complete: there is nothing to resume", folder=options.folder)
     check_resumed(folder, resume=options.resume)
     file = options.file(options.eval_file, options.anchors)
     prices = price_table(options.prices)
@@ -181,7 +181,7 @@ def _note_changes(anchors: Path, runs_path: str, changes: Mapping[str, float]) -
 @pages
 @as_json
 def history(anchors: Path, looks: Path | None, output: tuple[Path, ...], as_json: bool) -> int:
-    """Show all looks at anchors; nothing is asked. Exit codes as of 'drift check'."""
+    """Show all looks at anchors, without asking anything. Exit codes as for 'drift check'."""
     for path in output:
         check_page(path)
     report = drift_report(read_anchors(anchors), looks or looks_of(anchors))
@@ -197,8 +197,8 @@ def _check_questions(look: Plan, names: set[str]) -> None:
         return  # some judges name their questions themselves
     if not any(name in questions or name.partition(": ")[2] in questions for name in names):
         raise RunError(
-            "the anchors are about {known}, and the judge asks {asked}: give the judge of the run "
-            "that they are from",
+            "the anchors are about {known}, but the judge asks {asked}: give the judge of the "
+            "run that they come from",
             known=", ".join(map(repr, sorted(names))),
             asked=", ".join(map(repr, sorted(questions))),
         )

@@ -45,8 +45,8 @@ def summary(report: DriftReport) -> Iterator[Message]:
         yield sentence(question, len(report.looks) - 1)
     if report.edited:
         yield Message(
-            "Rows changed: {names}. Their texts are not those that were judged; they are left "
-            "out. Restore them, or make new anchors.",
+            "Rows changed: {names}. Their texts are no longer those that were judged; they are "
+            "left out. Restore them, or make new anchors.",
             names=", ".join(report.edited),
         )
     for model, name_then, name_now in report.renamed:
@@ -59,8 +59,9 @@ def summary(report: DriftReport) -> Iterator[Message]:
         )
     if any(question.reconfigured for question in report.questions):
         yield Message(
-            "The judge is set up otherwise than when the anchors were made (model, criterion, "
-            "prompt or settings): a change is yours until shown otherwise."
+            "The judge is configured differently than when the anchors were made (model, "
+            "criterion, prompt or settings): assume that a change is your own until shown "
+            "otherwise."
         )
     if report.unscored:
         yield Message("Anchors without a verdict at the last look: {count}.", count=report.unscored)
@@ -104,7 +105,8 @@ def sentence(drift: QuestionDrift, looks: int) -> Message:
         )
     if drift.outcome is DriftOutcome.CANNOT_TELL:
         return Message(
-            "{name}: cannot tell; anchors with a verdict then and now: {compared}, and it takes 8.",
+            "{name}: cannot tell; anchors with a verdict then and now: {compared}; at least 8 "
+            "are needed.",
             **values,
         )
     if drift.differ:

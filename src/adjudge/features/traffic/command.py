@@ -202,7 +202,7 @@ class FollowOptions:
         match = _PORT.fullmatch(self.source)
         if match and int(match[1]) > _LAST_PORT:
             raise SetupError(
-                "ports go from 0 to {last}, not {port}", last=_LAST_PORT, port=match[1]
+                "a port must be from 0 to {last}, not {port}", last=_LAST_PORT, port=match[1]
             )
         return match[1] if match else ""
 
@@ -252,13 +252,13 @@ class FollowOptions:
 @options(FollowOptions)
 @trust
 def follow(options: FollowOptions) -> int:
-    """Judge a sample of production traffic as it comes, in a run for each UTC day.
+    """Judge a sample of production traffic as it arrives, in one run per UTC day.
 
-    Every event is taken in once, also when the command is killed and started again. Which events
-    are judged is decided by a hash of their ids; each row keeps for how many events it stands, so
-    that rates are those of the traffic. Bars are those of the eval file's gates: an alarm is raised
-    when a rate has fallen below its bar, or a mean count has risen above its max; false alarms stay
-    below 5% however long it looks.
+    Every event is taken in once, even if the command is killed and started again. A hash of its id
+    decides whether an event is judged. Each row records how many events it stands for, so rates
+    describe all traffic. The bars are the eval file's gates: an alarm is raised if a rate falls
+    below its bar, or a mean count rises above its max. The chance of a false alarm stays below 5%,
+    however long it runs.
     Ctrl-C or SIGTERM ends it. Exit codes: 0 no alarm, 1 could not run, 2 usage, 4 alarm.
     """
     follower, raised, away = options.follower(), False, None

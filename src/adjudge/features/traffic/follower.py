@@ -112,10 +112,10 @@ class RoundDone:
         )
         if self.taken.late:
             yield plural(
-                "{count} span came after its trace was taken for whole, and is left out: --quiet "
-                "sets how long to wait",
-                "{count} spans came after their trace was taken for whole, and are left out: "
+                "{count} span arrived after its trace was considered complete, and is left out: "
                 "--quiet sets how long to wait",
+                "{count} spans arrived after their trace was considered complete, and are left "
+                "out: --quiet sets how long to wait",
                 self.taken.late,
             )
         for why in self.taken.bad[:_MOST_TOLD]:

@@ -41,7 +41,7 @@ class Sampling:
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:
             raise SetupError(
-                "the share of events to judge is above 0 and at most 1, not {share}",
+                "the share of events to judge must be above 0 and at most 1, not {share}",
                 share=self.share,
             )
 

@@ -19,7 +19,9 @@ _TOLD = "told"
 
 @dataclass(frozen=True)
 class Webhook:
-    """Sends every alarm once, as JSON by POST; a failed one is sent again."""
+    """Sends each alarm as JSON by POST, once for as long as it lasts. If sending fails, the next
+    call tries again.
+    """
 
     url: str
 
@@ -48,7 +50,7 @@ class Webhook:
                 self._send(alarm)
             except (OSError, HTTPException) as error:
                 return Message(
-                    "the alarm could not be sent to {host}, and is sent again: {reason}",
+                    "the alarm could not be sent to {host}, and will be sent again: {reason}",
                     host=urlsplit(self.url).netloc.rpartition("@")[2],
                     reason=reason_of(error) if isinstance(error, OSError) else repr(error),
                 )

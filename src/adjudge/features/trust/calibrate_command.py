@@ -117,19 +117,19 @@ class CalibrateOptions:
 @command("calibrate")
 @options(CalibrateOptions)
 def calibrate(options: CalibrateOptions) -> int:
-    """Correct a run's numbers by what people said of some of its rows, and say how well judge and
+    """Correct a run's numbers using human labels of some rows, and measure how well judge and
     people agree.
 
-    Only labels of rows that were drawn at random correct anything. With --cascade: when a step of a
-    cascade is sure enough, by a run that asked every step about every row. Exit codes: 0 corrected,
-    1 could not run, 5 refused: the labels do not carry a corrected number, or speak for no step,
-    and the text says why and what would.
+    Only labels of rows that were drawn at random correct anything. With --cascade: find out from
+    which confidence a step of a cascade may decide, from a run that asked every step about every
+    row. Exit codes: 0 corrected, 1 could not run, 5 refused: the labels are not enough for a
+    corrected number or for any step, and the text says why and what would be.
     """
     run, file, criteria = options.run, options.file, options.labels["criteria"]
     with reading(run):  # that there is a run is asked before anything else
         labels = None if file is None else _labels(options, file)
     if options.cascade and options.probabilities:
-        raise SetupError("--cascade and --probabilities are two questions: give one")
+        raise SetupError("--cascade and --probabilities cannot be combined: give one")
     if options.cascade or options.probabilities:
         return _calibrate_thresholds(options, labels)
     calibrations = calibrate_run(
@@ -229,7 +229,7 @@ def _changes(options: CalibrateOptions) -> dict[str, float]:
     anchors = read_anchors(options.drift)
     if not {*run_info(options.run).identities.values()} & {*anchors.identities.values()}:
         raise SetupError(
-            "{anchors} are anchors of another judge than those of {run}",
+            "{anchors} are anchors of a different judge than those of {run}",
             anchors=options.drift,
             run=options.run,
         )
@@ -240,7 +240,7 @@ def _no_labels(run: Path, file: Path | None, criteria: str | None) -> SetupError
     clause = Message(" of {criteria!r}", criteria=criteria) if criteria else ""
     if file is not None:
         return SetupError(
-            "{file} holds no labels{clause} that {run} was judged by",
+            "{file} contains no labels{clause} for what {run} judged",
             file=file,
             clause=clause,
             run=run,
@@ -290,7 +290,9 @@ def _probabilities(
         temperatures = tuple(
             learnt for report in reports if (learnt := report.learnt_temperature) is not None
         )
-        nothing = Message("the labels of {run} carry neither threshold nor temperature", run=run)
+        nothing = Message(
+            "the labels of {run} support neither a threshold nor a temperature", run=run
+        )
         _write(output, Learnt(thresholds, temperatures=temperatures), nothing)
     if as_json:
         documents = [report.to_dict() for report in reports]

@@ -165,12 +165,11 @@ class LabelOptions:
 @command("label")
 @options(LabelOptions)
 def label(options: LabelOptions) -> int:
-    """Label rows of a run by hand, blind: you see the row and the question, not what the judge
-    said.
+    """Label rows of a run by hand, blind: you see the row and the question, not the verdict.
 
     Rows come in a seeded random order; after the first 50, verdicts with fewer than 15 labels get
-    some more. One key per answer, and each is on the disk before the next row comes: stop whenever
-    you like, the same command goes on.
+    some more. Each answer takes one key and is on the disk before the next row comes: stop whenever
+    you like, and continue with the same command.
     """
     with reading(options.run):
         _check_alone(options)
@@ -246,7 +245,7 @@ def _assign(options: LabelOptions) -> int:
     for entry in progress:
         echo(Message("{criteria}, {annotator}: {done} of {total}", **entry._asdict()))
     if not progress:
-        echo(Message("No rows are assigned: anybody can label any row."))
+        echo(Message("No rows are assigned: anyone can label any row."))
     return ExitCode.OK
 
 
@@ -342,7 +341,8 @@ class _Session:
                 self._say(_NOTE_KEPT)
             if not self._handle_keys(row):
                 return Message(
-                    "{done} of {total} labelled. Every answer is kept; the same command goes on.",
+                    "{done} of {total} labelled. Every answer is saved; the same command "
+                    "continues.",
                     **self._work.progress()._asdict(),
                 )
         done, total = self._work.progress()
@@ -351,7 +351,7 @@ class _Session:
         if self._work.waits_for_others():
             return Message(
                 "{done} of {total} labelled; others are labelling the rest. Run the same command "
-                "later for what they leave.",
+                "later for the rows that they leave.",
                 done=done,
                 total=total,
             )
@@ -413,7 +413,7 @@ class _Session:
         if self._work.undo() is None:
             self._say(Message("There is nothing to undo."))
             return False
-        return self._say(Message("The last label is taken back; here is its row again."))
+        return self._say(Message("The last label was removed; here is its row again."))
 
     def _look(self, row: ShownRow, steps: KeptSteps, command: str, argument: str) -> None:
         """Go to another step and show it, or mark the one under the cursor as the fault. A number
@@ -438,7 +438,7 @@ class _Session:
         if command == "f":
             self._faults[row.queued.identity] = at + 1
             self._say(
-                Message("The fault is at step {number}: kept with your answer.", number=at + 1)
+                Message("The fault is at step {number}: saved with your answer.", number=at + 1)
             )
         else:
             click.echo("\n".join(step_lines(steps, at, language())))
@@ -470,7 +470,7 @@ def _import(options: LabelOptions, source: Path, defaults: LabelDefaults) -> int
         lines = list(read_labels(source, rows, defaults, on_bad_row, encoding=options.encoding))
     if not lines and not bad:
         raise SetupError(
-            "{source} holds no labels: a line of column names and a label a line are the least",
+            "{source} contains no labels: it needs a line of column names and one label per line",
             source=source,
         )
     store = LabelStore(run)
@@ -495,7 +495,7 @@ def _import(options: LabelOptions, source: Path, defaults: LabelDefaults) -> int
     values = {"labels": count_labels(len(new)), "file": source}
     echo(
         Message(
-            "{labels} imported from {file}, {known} were there already",
+            "{labels} imported from {file}, {known} existed already",
             known=len(labels) - len(new),
             **values,
         )
@@ -529,15 +529,16 @@ def _say_outside_draw(new: list[Label], store: LabelStore) -> None:
     if len(outside) > count_drawn:
         echo(
             Message(
-                "{count} of them of chosen rows: they do not move the corrected rate (--design "
-                "random says that they were drawn)",
+                "{count} of them are for chosen rows: they do not affect the corrected rate (if "
+                "the rows were drawn at random, add --design random)",
                 count=len(outside) - count_drawn,
             )
         )
     if count_drawn:
         echo(
             Message(
-                "{count} of them of rows that were drawn before: they count in the corrected rate",
+                "{count} of them are for rows that were drawn before: they count in the "
+                "corrected rate",
                 count=count_drawn,
             )
         )
@@ -573,7 +574,7 @@ def _export(run: Path, target: Path, criteria: str | None, *, wide: bool, histor
     from adjudge.features.trust.label_files import write_labels
 
     if wide and history:
-        raise UsageError(Message("--wide shows what counts: leave --history out, or --wide"))
+        raise UsageError(Message("--wide shows only what counts: leave out --history, or --wide"))
     store = LabelStore(run)
     labels = list(store.history(criteria) if history else store.current_of_copies(criteria))
     if not labels:

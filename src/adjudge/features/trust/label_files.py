@@ -23,7 +23,7 @@ def write_labels(path: Path, labels: Iterable[Label], *, wide: bool = False) -> 
     """
     if path.suffix.lower() not in ENDINGS:
         raise SetupError(
-            "labels are written to {endings}, not to {name!r}",
+            "labels can be written to {endings}, not to {name!r}",
             endings=" or ".join(ENDINGS),
             name=path.name,
         )
@@ -40,8 +40,8 @@ def _wide(labels: list[Label]) -> list[JsonDict]:
     # such a column would be read back as another field
     if clashing := [name for name in annotators if name in (*NAMES, *ANSWERS, "judge")]:
         raise SetupError(
-            "the annotator {taken!r} cannot have a column of that name: write one label a "
-            "row, without --wide",
+            "the annotator {taken!r} cannot have a column of that name: write one label per row, "
+            "without --wide",
             taken=clashing[0],
         )
     for label in labels:

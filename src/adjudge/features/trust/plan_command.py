@@ -50,11 +50,10 @@ class PlanOptions(PlanSettings):
 @command("plan")
 @options(PlanOptions)
 def plan_sample(options: PlanOptions) -> int:
-    """Say how many rows, labels and dollars a wanted precision or power takes.
+    """Estimate how many rows, labels and dollars a desired precision or power takes.
 
-    Samples are drawn, and the intervals and gates that would be shown of them are computed; the
-    last line says how sure the answer is. Exit codes: 0 planned, 1 could not run, 2 usage, 5 out of
-    reach.
+    It simulates samples with their intervals and gates; the last line says how certain the answer
+    is. Exit codes: 0 planned, 1 could not run, 2 usage, 5 out of reach.
     """
     judge = _judge(options)
     with as_usage_error():

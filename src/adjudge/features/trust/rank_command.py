@@ -76,16 +76,16 @@ def rank(
     outputs: tuple[Path, ...],
     as_json: bool,
 ) -> int:
-    """Rank the systems that a run compares, with the ranks that each may hold.
+    """Rank the systems that a run compares, with the range of ranks that each may have.
 
     Davidson's model of wins and ties; ratings as in chess (400 points are odds of ten to one),
-    intervals by drawing prompts anew.
+    bootstrap intervals over prompts.
     """
     for output in outputs:
         if output.suffix.lower() not in (*_PAGES, ".json"):
             raise UsageError(
                 Message(
-                    "{output} cannot be written: let the name end in .md, .html or .json",
+                    "{output} cannot be written: its name must end in .md, .html or .json",
                     output=output,
                 )
             )

@@ -229,8 +229,8 @@ def _definition(criterion: str | None, aspect_name: str | None, language: str) -
     if (criterion is None) == (aspect_name is None):
         raise UsageError(
             Message(
-                'say what to check: --criterion "…" or --aspect NAME, one of the two; or without '
-                "a model, --contains TEXT"
+                'say what to check: either --criterion "…" or --aspect NAME; without a model, '
+                "--contains TEXT"
             )
         )
     with as_usage_error():

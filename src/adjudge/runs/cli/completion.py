@@ -27,7 +27,7 @@ def completion(shell: str) -> int:
 
     \b
     bash:  adjudge completion bash >> ~/.bashrc
-    zsh:   adjudge completion zsh >> ~/.zshrc     (behind compinit)
+    zsh:   adjudge completion zsh >> ~/.zshrc     (after compinit)
     fish:  adjudge completion fish > ~/.config/fish/completions/adjudge.fish
     """
     kind: type[ShellComplete] | None = _Fish if shell == "fish" else get_completion_class(shell)

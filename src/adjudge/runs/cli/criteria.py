@@ -66,8 +66,8 @@ class _Commands(CommandGroup):
 @as_json
 @click.pass_context
 def criteria(context: click.Context, kind: Kind | None, language: str | None, as_json: bool) -> int:
-    """List the ready-made criteria; `show` prints one, `check` looks for mistakes in a file of your
-    own, `improve` suggests better wording.
+    """List the ready-made criteria; `show` prints one, `check` looks for mistakes in your own file,
+    `improve` suggests better wording.
     """
     if context.invoked_subcommand is not None:
         return ExitCode.OK
@@ -118,9 +118,9 @@ def show(name: str, language: str | None, as_yaml: bool, as_json: bool) -> int:
 @click.option("--data", type=PATH, help="Rows to be judged: do they have the fields?")
 @as_json
 def check(file: Path, data: Path | None, as_json: bool) -> int:
-    """Look for what is likely to go wrong with criteria of your own.
+    """Check your own criteria for likely problems.
 
-    Exit code 1 when there are errors, 0 when not.
+    Exit code 1 if there are errors, else 0.
     """
     count = len(raw_entries(file))
     findings = lint_file(file, field_names(data) if data else None)
@@ -158,9 +158,7 @@ def diff(old: Path, new: Path) -> int:
     help="Write nothing; exit with 1 where something is not as it was locked.",
 )
 def lock(files: tuple[str, ...], path: Path, only_check: bool) -> int:
-    """Keep the version and the hash of each criterion in a file, or see that they are still what
-    was locked.
-    """
+    """Store the version and hash of each criterion in a file, or check that they are unchanged."""
     if not only_check:
         locked = write_lock(files, path)
         echo(
@@ -187,18 +185,17 @@ def lock(files: tuple[str, ...], path: Path, only_check: bool) -> int:
     "--lock", "path", type=PATH, default=Path("criteria.lock"), help="The file of hashes."
 )
 def add(source: str, folder: Path, path: Path) -> int:
-    """Fetch criteria of a public repository once: they are a file of yours from then on, and
-    locked.
+    """Fetch criteria from a public repository once, into your own locked file.
 
-    The lock keeps where they came from, under which licence, and their hash. Nothing is fetched
-    while judging; no file of yours is overwritten.
+    The lock records their source, licence and hash. Nothing is fetched while judging, and none of
+    your files is overwritten.
     """
     remote = RemoteCriteria.of(source)
     file = folder / remote.path.name
     content = remote.fetch()
     if file.exists() and file.read_bytes() != content:
         raise RunError(
-            "{file} is there already and differs: move it away, or choose another folder with --to",
+            "{file} already exists and differs: move it away, or choose another folder with --to",
             file=file,
         )
     keep_criteria(file, content)

@@ -63,7 +63,7 @@ def show_estimate(
     if found.in_batches:
         echo(
             Message(
-                "asked in batches that are under way, and in nothing below: {votes}",
+                "asked in batches that are under way, and not counted below: {votes}",
                 votes=count_votes(found.in_batches),
             )
         )
@@ -87,9 +87,9 @@ def show_estimate(
         )
         if of_candidates
         else Message(
-            "Tokens and cost are estimates: models split texts differently. The lower end is what "
-            "has to be asked, answered in a word; the upper one every vote at length, each tenth "
-            "asked again."
+            "Tokens and cost are estimates: models split texts differently. The lower end counts "
+            "the requests that have to be sent, answered in a word; the upper end counts every "
+            "vote with a long answer, and one in ten asked again."
         )
     )
 

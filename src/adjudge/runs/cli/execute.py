@@ -127,7 +127,8 @@ class JudgmentSpool:
             pickle.dump(judged, self._file, pickle.HIGHEST_PROTOCOL)
         except OSError as error:
             raise RunError(
-                "{gettempdir}, where judgments wait to be shown: {strerror}; TMPDIR names another",
+                "{gettempdir}, where judgments wait to be shown: {strerror}; set TMPDIR to "
+                "another folder",
                 gettempdir=gettempdir(),
                 strerror=error.strerror,
             ) from error
@@ -185,7 +186,7 @@ def data_entry(
     file.
     """
     if flags.id and file is None:
-        raise UsageError(Message("--id is a column of rows: give them with --file"))
+        raise UsageError(Message("--id names a column of rows: give the rows with --file"))
     return DataEntry(
         path=str(file or ""),
         columns=tuple(columns.items()),
@@ -254,8 +255,8 @@ def outcome_for(
     if full_plan is not plan:
         echo(
             Message(
-                "{folder} holds {rows} judged rows, more than the limit of {limit}: those that "
-                "are still in the data are shown, and no other is judged.",
+                "{folder} contains {rows} judged rows, more than the limit of {limit}: those "
+                "that are still in the data are shown, and no others are judged.",
                 folder=plan.folder,
                 rows=full_plan.limit,
                 limit=plan.limit or plan.file.data.limit,
@@ -312,7 +313,7 @@ def resumable(folder: Path | None) -> Iterator[None]:
             Message("stopped at once: nothing was kept. With --run FOLDER it could be resumed.")
             if folder is None
             else Message(
-                "stopped at once: what was under way is asked again. Resume it with: adjudge "
+                "stopped at once: unfinished requests are asked again. Resume it with: adjudge "
                 "resume {folder}",
                 folder=place,
             )
@@ -324,13 +325,13 @@ def say_stopping(folder: Path | None, output: Output) -> None:
     """Print what the first Ctrl-C does, and how to resume."""
     what = (
         Message(
-            "Stopping: nothing more is sent; what is under way is waited for, and what was judged "
-            "is written. Ctrl-C again stops at once. With --run FOLDER it could be resumed."
+            "Stopping: no more requests are sent; adjudge waits for those under way and writes "
+            "what was judged. Ctrl-C again stops at once. With --run FOLDER it could be resumed."
         )
         if folder is None
         else Message(
-            "Stopping: nothing more is sent; what is under way is waited for and kept. Ctrl-C "
-            "again stops at once. Resume it with: adjudge resume {folder}",
+            "Stopping: no more requests are sent; adjudge waits for those under way and keeps "
+            "their answers. Ctrl-C again stops at once. Resume it with: adjudge resume {folder}",
             folder=shlex.quote(str(folder)),
         )
     )
@@ -449,7 +450,10 @@ def _mark_stopped(halt: BaseException, outcome: RunOutcome) -> None:
     """Mark the outcome as incomplete, for the report and the exit code."""
     at_once = isinstance(halt, KeyboardInterrupt)
     outcome.stopped = (
-        Message("Stopped at once: what was under way is lost. With --run FOLDER nothing would be.")
+        Message(
+            "Stopped at once: unfinished requests are lost. With --run FOLDER nothing would "
+            "be lost."
+        )
         if at_once
         else _halt_message(halt, outcome)
     )
@@ -472,7 +476,7 @@ def _halt_message(halt: BaseException, outcome: RunOutcome) -> Message:
         if lost := halt.message.values.get("lost"):
             return Message(
                 "Budget of {limit} used up after {done}. Replies that did not arrive count for "
-                "{lost} of it, each as long as it can have been.",
+                "{lost} of it, each at its greatest possible length.",
                 lost=lost,
                 **values,
             )

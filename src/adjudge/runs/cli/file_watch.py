@@ -65,7 +65,7 @@ class OnChange:
             raise SetupError("standard input can be read only once: --watch needs rows in a file")
         if isinstance(file.source, ObjectFile):
             raise SetupError(
-                "{source} is not looked at again and again: --watch needs rows on this machine",
+                "{source} cannot be watched: --watch needs rows on this machine",
                 source=file.source,
             )
         return list(dict.fromkeys(_files_of(file)))

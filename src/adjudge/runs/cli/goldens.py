@@ -88,13 +88,13 @@ def test(
     no_cache: bool,
     update: bool,
 ) -> int:
-    """Have a judge decide the golden cases of criteria, and say how many it gets right, option by
+    """Have a judge decide the golden cases of criteria, and count how many it gets right, option by
     option.
 
-    Where criteria have no golden cases, their examples are taken, and not shown to the judge. Exit
-    code 4 when one is judged otherwise, 3 when one has no verdict. Replies are kept, so that the
-    same command goes on where it was stopped. With --update, what was chosen is what is expected
-    from now on: look at the difference before you commit it.
+    If criteria have no golden cases, their examples are used, and not shown to the judge. Exit code
+    4 if one is judged otherwise, 3 if one has no verdict. Replies are kept, so the same command
+    continues where it was stopped. With --update, the chosen options become the expected ones: look
+    at the difference before you commit it.
     """
     if (file is None) != everything or (everything and update):
         raise UsageError(Message("give a file of criteria, or --all without a file and --update"))

@@ -54,7 +54,8 @@ def rows_in(text: str | None, file: Path | None) -> Path | None:
     if (text is None) == (file is None):
         raise UsageError(
             Message(
-                "say what to judge: a text, - for standard input, or --file PATH, one of the three"
+                "say what to judge by giving one of these: a text, - for standard input, or "
+                "--file PATH"
             )
         )
     return file if is_rows(file) else None
@@ -75,8 +76,8 @@ def refuse_files(texts: Sequence[str]) -> None:
         refuse_document(Path(texts[0]))
         raise UsageError(
             Message(
-                "{texts!r} is a file, and its name would be judged: give its rows with "
-                "--file {texts}",
+                "{texts!r} is a file, so its name would be judged: give its rows with --file "
+                "{texts}",
                 texts=texts[0],
             )
         )
@@ -97,7 +98,7 @@ def check_given(criteria: Criteria, fields: Collection[str]) -> None:
             )
             raise UsageError(
                 Message(
-                    "criteria {name!r} reads {name2!r} beside {judged!r}: give it {way}",
+                    "criteria {name!r} reads {name2!r} in addition to {judged!r}: give it {way}",
                     name=criteria.name,
                     name2=name,
                     judged=judged_field,

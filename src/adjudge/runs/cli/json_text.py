@@ -65,8 +65,8 @@ def _list_pieces(name: str, each: Iterator[object]) -> Iterator[str]:
 
 
 def _text(value: object, indent: int = 0) -> str:
-    """Return a value as indented JSON. JSON strings hold no line breaks, so every one is
-    indented.
+    """Return a value as indented JSON that is safe to print. Line breaks in texts are escaped, so
+    every line is indented.
     """
     space = " " * indent
     text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).replace(

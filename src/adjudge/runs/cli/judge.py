@@ -193,8 +193,8 @@ def compare(options: CompareOptions, flags: Flags) -> int:
     if options.check_positional_bias and options.settings["order"] == "one":
         raise UsageError(
             Message(
-                "--check-positional-bias asks in both orders, and --order one in one: leave one "
-                "of them out"
+                "--check-positional-bias asks in both orders, but --order one in only one: leave "
+                "one of them out"
             )
         )
     check_writable(options.output)
@@ -240,8 +240,8 @@ def _criteria(
         if len(name.split()) > 1 and not Path(name).exists():
             raise UsageError(
                 Message(
-                    "{name!r} is a text, and -c takes the name of ready-made criteria or a "
-                    "file: give a question of your own with --criterion",
+                    "{name!r} is a text, but -c takes the name of ready-made criteria or a file: "
+                    "give your own question with --criterion",
                     name=name,
                 )
             )
@@ -276,7 +276,7 @@ def _judged_field(criteria: Sequence[Criteria], given: Collection[str]) -> str:
     if field in given:
         raise UsageError(
             Message(
-                "criteria {name!r} judges {judged!r}: give that as the text, not beside it",
+                "criteria {name!r} judges {judged!r}: give that as the text itself",
                 name=criteria[0].name,
                 judged=field,
             )
@@ -323,7 +323,7 @@ def _comparisons(
 ) -> tuple[DataEntry, list[Instance]]:
     if bool(responses) == (file is not None):
         raise UsageError(
-            Message("say what to compare: two or more responses, or --file ROWS, one of the two")
+            Message("say what to compare: either two or more responses, or --file ROWS")
         )
     if file is not None and not is_rows(file):
         raise UsageError(
@@ -335,7 +335,9 @@ def _comparisons(
         )
     refuse_files(responses)
     if len(responses) == 1:
-        raise UsageError(Message("a comparison has two or more responses, and one was given"))
+        raise UsageError(
+            Message("a comparison needs two or more responses, but only one was given")
+        )
     response_columns = tuple(name for name in column if "=" not in name)
     if repeated := next(
         (name for place, name in enumerate(response_columns) if name in response_columns[:place]),
@@ -343,8 +345,7 @@ def _comparisons(
     ):
         raise UsageError(
             Message(
-                "--column {twice} stands twice: responses of one column are compared with "
-                "those of another",
+                "--column {twice} is given twice: a comparison needs two different columns",
                 twice=repeated,
             )
         )

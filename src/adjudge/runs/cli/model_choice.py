@@ -70,7 +70,7 @@ def model_entries(
     if not names and (server.says_anything or project.base_url):
         raise UsageError(
             Message(
-                "a server was named, and no model to ask there: name one with -m, such as -m "
+                "a server was named, but no model to ask there: name one with -m, such as -m "
                 "openai/gpt-4o-mini"
             )
         )

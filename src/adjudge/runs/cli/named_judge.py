@@ -120,7 +120,7 @@ class NamedJudge(SpendingOptions):
         if not judges or rows is None:
             raise UsageError(
                 Message(
-                    "say which judge: an eval file, or -c CRITERIA, --criterion QUESTION or "
+                    "name the judge: an eval file, or -c CRITERIA, --criterion QUESTION or "
                     "--aspect TEXT with --rows FILE"
                 )
             )

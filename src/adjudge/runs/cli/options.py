@@ -83,7 +83,7 @@ class Command(_WithLanguage):
                 if is_single and order.count(param) > 1:
                     raise click.UsageError(
                         Message(
-                            "this command writes one file, and --output is there {count} times: "
+                            "this command writes one file, but --output is given {count} times: "
                             "name one, and write others from a run folder: adjudge export RUN -o "
                             "FILE",
                             count=order.count(param),

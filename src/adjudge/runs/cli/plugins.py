@@ -36,7 +36,7 @@ class PluginShape(TypedDict):
 @command()
 @as_json
 def plugins(as_json: bool) -> int:
-    """List the parts that installed packages bring. Each is loaded once, to see whether it works.
+    """List the parts that installed packages provide. Each is loaded once, to check that it works.
 
     Exit codes: 0 all can be used, 1 one cannot.
     """

@@ -56,9 +56,9 @@ def report(
     """Report on a run: JUnit XML for CI, a job summary with annotations for GitHub, or a page for
     people.
 
-    With --to github the summary is also put where GITHUB_STEP_SUMMARY says, annotations are
-    printed, and score, lower, upper, verdict, cost and report-path are put where GITHUB_OUTPUT
-    says. The exit code is 0 whatever the verdict is.
+    With --to github, the summary also goes to GITHUB_STEP_SUMMARY, annotations are printed, and
+    score, lower, upper, verdict, cost and report-path go to GITHUB_OUTPUT. The exit code is 0
+    whatever the verdict is.
     """
     for run in filter(None, (folder, baseline)):
         with reading(run):
@@ -66,7 +66,7 @@ def report(
     if baseline is not None:
         refuse_itself(baseline, folder)
     if by and to not in ("md", "html"):
-        raise click.UsageError(Message("--by goes with --to md and --to html"))
+        raise click.UsageError(Message("--by needs --to md or --to html"))
     target = output or folder / f"results.{ENDINGS.get(to, 'github.md' if to == 'github' else to)}"
     with as_usage_error():
         check_writable(target)

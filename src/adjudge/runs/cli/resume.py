@@ -83,16 +83,16 @@ def resume(
     batch: str | None,
     language: str | None,
 ) -> int:
-    """Resume a run that was stopped or killed: the eval file that its folder keeps is run again,
-    and only what is missing is asked.
+    """Resume a run that was stopped or killed: run the eval file in its folder again, and ask only
+    what is missing.
 
-    The folder keeps the eval file, or what the options of 'check', 'judge', 'compare' or 'rag' came
-    to, as the run was begun with it; 'generate', 'bench', 'attack', 'drift check' and 'criteria
-    improve' are resumed with their options. A run that was not made by you on this machine is
-    resumed when you have seen what it does and said yes, or with --trust. Options of 'adjudge run'
-    may follow behind --, such as: adjudge resume RUN -- --max-usd 10. Of a run with --batch, what
-    was answered is collected, and the next batches are sent; with --detach nobody waits for those
-    unless --wait says so.
+    The folder contains the eval file, or the options of 'check', 'judge', 'compare' or 'rag' as an
+    eval file, as it was when the run began; 'generate', 'bench', 'attack', 'drift check' and
+    'criteria improve' are resumed with their options. A run that you did not make on this machine
+    is resumed only after you have seen what it does and agreed, or with --trust. Options of
+    'adjudge run' may follow after --, for example: adjudge resume RUN -- --max-usd 10. For a run
+    with --batch, answers are collected and the next batches are sent; with --detach it does not
+    wait for those, unless you add --wait.
     """
     if language:
         use_language(language)
@@ -156,15 +156,15 @@ def _record(folder: Path) -> JsonObject:
     if "imported" in facts:
         again = f"adjudge run eval.yaml --data {folder}"
         raise RunError(
-            "{folder} was imported, so there is nothing to resume: judge its rows anew with "
+            "{folder} was imported, so there is nothing to resume: judge its rows again with "
             "'{again}'",
             folder=folder,
             again=again,
         )
     if FACT not in facts:
         raise RunError(
-            "{folder} does not keep an eval file: it was made by a program, or that was lost to "
-            "damage. Run that program again, or the command with --run, and it goes on",
+            "{folder} contains no eval file: it was made by a program, or the file was lost to "
+            "damage. To continue, run that program again, or the command with --run",
             folder=folder,
         )
     return object_in(facts[FACT])
@@ -202,8 +202,9 @@ def _confirm(
     """
     if given.get("sandbox") == "none":
         raise RunError(
-            "{folder} was not made by you on this machine, and it runs code without a sandbox: it "
-            "is not resumed. Give the command yourself, with --run, if that is what you want",
+            "{folder} was not made by you on this machine, and it runs code without a sandbox, "
+            "so it is not resumed. If that is what you want, give the command yourself, with "
+            "--run",
             folder=folder,
         )
     language = output().language

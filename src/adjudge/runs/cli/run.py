@@ -262,11 +262,11 @@ class RunOptions(RowFlags):
 def run(file: Path | EvalFile | None, options: RunOptions, modes: tuple[RunMode, ...]) -> int:
     """Run an eval file: data, judges, models, budget, outputs and gates.
 
-    Stopped by Ctrl-C (once: what is under way is finished; twice: at once), by a budget or by a
-    crash, it is resumed by the same command or by 'adjudge resume RUN'. Exit codes: 0 all scored
-    and the gates hold, 1 could not run or stopped before the end, 2 usage, 3 some judgments have no
-    score (batches that nobody waits for included), 4 gate failed, 5 gate inconclusive or no row
-    judged.
+    If it is stopped by Ctrl-C (once: after the requests under way; twice: at once), by a budget or
+    by a crash, the same command or 'adjudge resume RUN' resumes it. Exit codes: 0 all scored and
+    the gates hold, 1 could not run or stopped before the end, 2 usage, 3 some judgments have no
+    score (also those in batches that it does not wait for), 4 gate failed, 5 gate inconclusive or
+    no row judged.
     """
     if options.show_schema:
         click.echo(json.dumps(schema(), ensure_ascii=False, indent=2))
@@ -277,8 +277,7 @@ def run(file: Path | EvalFile | None, options: RunOptions, modes: tuple[RunMode,
     if file is None:
         echo(
             Message(
-                "adjudge: say which eval file to run: adjudge run eval.yaml. A first one:"
-                "\n\n{example}",
+                "adjudge: name an eval file: adjudge run eval.yaml. A first one:\n\n{example}",
                 example=EXAMPLE,
             ),
             err=True,
@@ -290,7 +289,7 @@ def run(file: Path | EvalFile | None, options: RunOptions, modes: tuple[RunMode,
     if not options.watch:
         return _carry_out(options.file(file), options, modes)
     if isinstance(file, EvalFile):
-        raise UsageError(Message("--watch looks at an eval file: use adjudge run FILE --watch"))
+        raise UsageError(Message("--watch needs an eval file: use adjudge run FILE --watch"))
     return _on_change(file, options, modes)
 
 
@@ -435,7 +434,7 @@ def _find_place(plan: Plan, wanted: RunOptions, data: JsonObject, *, is_spread: 
         echo(
             Message(
                 "{other} was not made by you on this machine, so its verdicts are not used: this "
-                "run is kept in {folder}. Add --trust to go on in {other}.",
+                "run is kept in {folder}. Add --trust to continue in {other}.",
                 other=place.passed_over,
                 folder=place.folder,
             ),
@@ -445,14 +444,14 @@ def _find_place(plan: Plan, wanted: RunOptions, data: JsonObject, *, is_spread: 
         values = {"file": plan.file.path.name, "earlier": place.earlier, "folder": place.folder}
         notice = (
             Message(
-                "{file}, its rows or its models changed since {earlier}: going on in {folder} with "
-                "the answers that still apply.",
+                "{file}, its rows or its models changed since {earlier}: continuing in {folder} "
+                "with the answers that still apply.",
                 **values,
             )
             if place.reused
             else Message(
-                "{file}, its rows or its models changed since {earlier}: going on in {folder}; no "
-                "answer still applies.",
+                "{file}, its rows or its models changed since {earlier}: continuing in {folder}; "
+                "none of the earlier answers still apply.",
                 **values,
             )
         )

@@ -117,7 +117,7 @@ def list_runs(parent: Path, as_json: bool) -> int:
 @click.option("--config", is_flag=True, help="Also show how its judges were set up.")
 @as_json
 def show_run(folder: Path, config: bool, as_json: bool) -> int:
-    """Show what a run came to, what it cost and who judged."""
+    """Show the results of a run, its cost and its judges."""
     if as_json:
         print_run(report_of_run(folder, shown=0), folder)
         return 0
@@ -261,12 +261,12 @@ def diff_runs(
     by: str | None,
     expect_better: bool,
 ) -> int:
-    """Show how two runs differ, and whether the second is better, worse, or cannot be told from the
-    first.
+    """Show how two runs differ, and whether the second is better, worse, or cannot be told apart
+    from the first.
 
-    Rows are paired by their id; else by the fields that are not judged, such as the question, where
-    these name one row; else by a text that no other row has; else by place, where both runs have as
-    many. Which, and how many, is said.
+    Rows are paired by their id; else by the fields that are not judged, such as the question, if
+    these identify a row; else by a text that no other row has; else by position, if both runs have
+    the same number of rows. The output names the method and the number of pairs.
     """
     flags = DiffFlags(
         everything=everything,
@@ -284,7 +284,7 @@ def diff_runs(
 @runs.command("recover")
 @_folder
 def recover_run(folder: Path) -> int:
-    """Save what can be read of a damaged ledger; the damaged file is kept beside it."""
+    """Save what can be read from a damaged ledger; the damaged file is kept next to it."""
     votes, rows = recover(folder)
     echo(
         Message(
@@ -307,9 +307,9 @@ def recover_run(folder: Path) -> int:
 @click.option("--cache", is_flag=True, help="Empty the user's cache of replies, too.")
 @click.option("--yes", is_flag=True, help="Delete; without it, only say what would be deleted.")
 def collect(parent: Path, older_than: float, cache: bool, yes: bool) -> int:
-    """Delete old runs, but none that is under way. Says what it would delete, unless told --yes.
+    """Delete old runs, except those under way. Without --yes, only shows what it would delete.
 
-    Only a run's own files are deleted; its folder goes with them when nothing else is in it.
+    Only a run's own files are deleted; its folder is removed if nothing else is in it.
     """
     now = time.time()
     old = [
@@ -344,7 +344,7 @@ def collect(parent: Path, older_than: float, cache: bool, yes: bool) -> int:
 )
 def export_run(folder: Path, to: str | None, output: Path | ObjectFile | None) -> int:
     """Write a run's judgments to a file: CSV, JSONL with all votes, Parquet, Markdown, HTML, JUnit,
-    or as other tools read them.
+    or a format of another tool.
 
     Works while the run is under way.
     """
@@ -390,8 +390,8 @@ def _left_out(folder: Path, format_: str) -> tuple[int, Message]:
 def _delete(folder: Path, parent: Path, *, really: bool) -> Message:
     if folder.resolve() != parent.resolve() / folder.relative_to(parent):
         return Message(
-            "kept {folder}: a symbolic link leads to it, so that it may be somebody else's; "
-            "delete it where it lies",
+            "kept {folder}: a symbolic link leads to it, so it may belong to someone else; "
+            "delete it in its real place",
             folder=folder,
         )
     try:
@@ -402,7 +402,7 @@ def _delete(folder: Path, parent: Path, *, really: bool) -> Message:
         return Message("would delete {folder}", folder=folder)
     if folder.exists():
         return Message(
-            "deleted {folder}, without the files in it that are not the run's", folder=folder
+            "deleted {folder}, except for files in it that do not belong to the run", folder=folder
         )
     return Message("deleted {folder}", folder=folder)
 

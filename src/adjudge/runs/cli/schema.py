@@ -16,7 +16,7 @@ def schema() -> None:
 
 @schema.command()
 def results() -> int:
-    """What --json prints, for every command that has it."""
+    """The output of --json, for every command that has it."""
     from adjudge.runs.exporters.json_schema import results_schema
 
     click.echo(json.dumps(results_schema(), ensure_ascii=False, indent=2))

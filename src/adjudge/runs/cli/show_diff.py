@@ -51,7 +51,7 @@ def show_diff(one: Path, two: Path, flags: DiffFlags) -> Expectation | None:
         if not run_facts(folder).has_ended:
             echo(
                 Message(
-                    "{run} is not finished: the rows that it lacks may change what follows",
+                    "{run} is not finished: the missing rows may change the results below",
                     run=folder,
                 )
             )

@@ -129,8 +129,8 @@ def read_kept(record: object, folder: Path) -> Kept:
             pass
         case _:
             raise RunError(
-                "{folder} keeps something to be resumed that adjudge did not write: give the "
-                "command itself, with --run {folder}",
+                "{folder} contains resume data that adjudge did not write: give the command "
+                "itself, with --run {folder}",
                 folder=folder,
             )
     options = {name: value for name, value in options.items() if name not in _ANSWERS}

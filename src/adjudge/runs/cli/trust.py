@@ -46,10 +46,10 @@ def trust(path: Path, yes: bool, is_list: bool, is_forgotten: bool) -> int:
     """Show what the files of a folder need that a restricted folder may not do, and trust them.
 
     A folder is restricted until you trust it: its eval files ask known providers at their own
-    addresses, read files below the folder and spend $5 at most. What goes beyond (code, commands,
-    other addresses, keys, environment variables, .env, settings of adjudge.toml) is listed here
-    with its file and field. It is remembered in your home folder with a hash of every file; a file
-    that changed is asked about again.
+    addresses, read files below the folder and spend $5 at most. Whatever goes beyond that (code,
+    commands, other addresses, keys, environment variables, .env, settings of adjudge.toml) is
+    listed here with its file and field. Your trust is stored in your home folder with a hash of
+    every file; if a file changes, you are asked again.
     """
     if is_list:
         for file, needs in trusted_files():
@@ -65,19 +65,23 @@ def trust(path: Path, yes: bool, is_list: bool, is_forgotten: bool) -> int:
         return ExitCode.OK
     files = _files_at(path)
     if not any(file.needs for file in files):
-        echo(Message("{path} needs no trust: a restricted folder may do all of it", path=path))
+        echo(
+            Message(
+                "{path} needs no trust: a restricted folder may do everything it needs", path=path
+            )
+        )
         return ExitCode.OK
     show_needs(files)
     if not yes:
         if not sys.stdin.isatty():
-            raise SetupError("there is no terminal to ask at: look at what is shown, and add --yes")
+            raise SetupError("there is no terminal to ask at: check what is shown, and add --yes")
         if not click.confirm(render(Message("Trust it?"), output().language), err=True):
             raise SetupError("{file} is not trusted", file=path)
     remember(files)
     if unknown := [file for file in files if not file.is_trusted]:
         raise SetupError(
-            "{file} cannot be remembered: your folder for it cannot be written to, or there are "
-            "too many programs below it",
+            "the trust in {file} cannot be stored: your folder for it cannot be written to, or "
+            "there are too many programs below it",
             file=from_here(unknown[0].path),
         )
     echo(Message("{path} is trusted until one of its files changes", path=path))

@@ -30,8 +30,9 @@ def ask_for_trust(files: Sequence[TrustedFile]) -> None:
     name = from_here(files[0].path)
     if not sys.stdin.isatty():
         raise SetupError(
-            "{file} needs what is shown above, and you have not trusted it: nothing was read, run "
-            "or sent. Look at it, then run 'adjudge trust {file}', or add --trust for one command",
+            "{file} needs what is shown above, but you have not trusted it: nothing was read, "
+            "run or sent. Look at it, then run 'adjudge trust {file}', or add --trust for one "
+            "command",
             file=name,
         )
     if not click.confirm(render(Message("Trust it?"), output().language), err=True):

@@ -47,7 +47,7 @@ def bar(given: str) -> tuple[str, float]:
     name, _, number = given.rpartition("=")
     if not _is_number(number):
         raise click.BadParameter(
-            Message("{number!r} is not a number from 0 to 1; write 0.8, or NAME=0.8", number=number)
+            Message("{number!r} is not a number from 0 to 1: write 0.8, or NAME=0.8", number=number)
         )
     return name, float(SHARE(number))
 
@@ -76,9 +76,9 @@ def writable(
     if path is not None and ending in _OF_RUNS:
         raise click.BadParameter(
             Message(
-                "{suffix} cannot be written here: let the name end in .csv, .jsonl, .md or "
-                ".html. For others, keep the run: --run FOLDER, then adjudge export FOLDER "
-                "--to {format}",
+                "{suffix} cannot be written here: use a name that ends in .csv, .jsonl, .md or "
+                ".html. For others, keep the run: --run FOLDER, then adjudge export FOLDER --to "
+                "{format}",
                 suffix=path.suffix,
                 format=_OF_RUNS[ending],
             )
@@ -86,7 +86,8 @@ def writable(
     if path is not None and ending not in _WRITTEN:
         raise click.BadParameter(
             Message(
-                "{suffix} cannot be written here: let the name end in .csv, .jsonl, .md or .html",
+                "{suffix} cannot be written here: use a name that ends in .csv, .jsonl, .md or "
+                ".html",
                 suffix=path.suffix,
             )
         )

@@ -30,8 +30,8 @@ def whole_file(target: Path, *, is_page: bool = False) -> Iterator[BinaryIO]:
     """
     if target.suffix.lower() in _OF_PAGES and not is_page:
         raise SetupError(
-            "{target} would be opened as a page, and what is written is none: let its name "
-            "end otherwise",
+            "{target} would be opened as a web page, but this output is not one: use another "
+            "file ending",
             target=target,
         )
     if target == STDOUT:

@@ -34,7 +34,7 @@ _MOST_ANNOTATIONS = 10
 _LONGEST = 300
 """Characters of a text in the table of rows."""
 _CUT = Message(
-    "This page was cut: it would be longer than its place allows. The run folder holds all of it."
+    "This page was cut: it would be too long for its place. The run folder contains all of it."
 )
 _MARKS = {"holds": "✅", "failed": "❌", "inconclusive": "❔", "none": "ℹ️"}
 

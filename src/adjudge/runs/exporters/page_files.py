@@ -17,10 +17,12 @@ ENDINGS = (".md", ".html", ".json")
 
 
 def check_page(path: Path, endings: Sequence[str] = ENDINGS) -> None:
-    """Raise if the file's ending has no page format, before money is spent."""
+    """Raise a SetupError unless a page can be written to a file with this ending. Called before
+    money is spent.
+    """
     if path.suffix.lower() not in endings:
         raise SetupError(
-            "{path} cannot be written: let the name end in {endings} or {last}",
+            "{path} cannot be written: its name must end in {endings} or {last}",
             path=path,
             endings=", ".join(endings[:-1]),
             last=endings[-1],

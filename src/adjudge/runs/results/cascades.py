@@ -176,8 +176,8 @@ def learnt_by(name: str, configuration: JudgeConfiguration) -> Iterator[Message]
     learnt = settings.get("calibration")
     if len(configuration.learned_rows):
         yield plural(
-            "{judge}: learned from {count} row; it is in no figure by labels",
-            "{judge}: learned from {count} rows; they are in no figure by labels",
+            "{judge}: learned from {count} row; it is left out of all figures based on labels",
+            "{judge}: learned from {count} rows; they are left out of all figures based on labels",
             len(configuration.learned_rows),
             judge=name,
         )
@@ -214,7 +214,7 @@ def _promised(
     """
     if confidence is None:
         return Message(
-            "{judge}: {step} is never accepted: its labels did not show that it may be",
+            "{judge}: {step} is never accepted: its labels did not justify it",
             judge=judge,
             step=steps[0],
         )
@@ -267,5 +267,5 @@ def _thresholds(calibration: JsonObject, otherwise: JsonValue) -> Message:
         date=calibration.get("date"),
         otherwise=Message("the last step decides the rest, without that promise")
         if otherwise == "last"
-        else Message("the rest is abstained from"),
+        else Message("the judge abstains on the rest"),
     )

@@ -30,8 +30,8 @@ def _lines(comparison: RunComparison, two: str) -> Iterator[str]:
             now=grouped(pairing.rows[1]),
         )
         yield Message(
-            "no id is in both, and nothing beside the judged text names the same row: name the "
-            "column that does with --id"
+            "no id is in both, and only the judged text could identify rows: name a column that "
+            "identifies them with --id"
         )
         return
     if not comparison.is_comparable:
@@ -138,7 +138,7 @@ def _slices(comparison: RunComparison) -> Iterator[str]:
             if slice_comparison.corrected
             else "",
             pooled=Message(
-                "; pooled {value:+.3f}, {share:.0f}% from the whole",
+                "; pooled {value:+.3f}, {share:.0f}% of it from all rows",
                 value=float(slice_comparison.pooled.value),
                 share=100 * float(slice_comparison.pooled.from_whole),
             )
@@ -147,7 +147,7 @@ def _slices(comparison: RunComparison) -> Iterator[str]:
         )
     if comparison.slices:
         yield Message(
-            "the intervals of all slices, over all criteria, hold together at {level}",
+            "the intervals of all slices, over all criteria, hold simultaneously at {level}",
             level=level_text(comparison.level),
         )
     yield from comparison.slicing
@@ -204,7 +204,7 @@ def _noise(noise: VoteNoise | None) -> Iterator[str]:
             "{share:.0%} of the variance is vote noise{more}",
             share=noise.share,
             more=Message(
-                ": with 5 votes a row ±{now:.3f} would be ±{then:.3f}",
+                ": with 5 votes per row ±{now:.3f} would be ±{then:.3f}",
                 now=noise.half_width,
                 then=noise.with_votes[5],
             )

@@ -322,10 +322,10 @@ def order_message(order: OrderEffect) -> Message:
 def one_order_message(summary: ContestSummary) -> Message:
     """Say how many rows have a verdict in only one of the two orders."""
     return plural(
-        "{rows} of {count} row stands on one order: a better response cannot be told from a "
-        "better place",
-        "{rows} of {count} rows stand on one order: a better response cannot be told from a "
-        "better place",
+        "{rows} of {count} row was judged in one order only: a better response cannot be told "
+        "apart from a better position",
+        "{rows} of {count} rows were judged in one order only: a better response cannot be told "
+        "apart from a better position",
         summary.compared,
         rows=summary.one_order,
     )
@@ -335,7 +335,7 @@ def _noise_floor(order: OrderEffect) -> Message:
     """Say how often verdicts differ within one order."""
     if order.noise_rate is None:
         return Message(
-            "Noise floor not measured: it takes several votes per order (votes in an eval "
+            "Noise floor not measured: that needs several votes per order (votes in an eval "
             "file, --votes on the command line of compare)."
         )
     return Message("Noise floor (within one order): {rate}.", rate=figure(order.noise_rate))

@@ -277,7 +277,7 @@ class GateResult:
         if self.largest_change and self.sure:
             sentences.append(
                 Message(
-                    "Counts have no most: the bounds hold if no row changes by more than "
+                    "Counts have no maximum: the bounds hold if no row changes by more than "
                     "{largest:g}.",
                     largest=self.largest_change,
                 )
@@ -299,10 +299,10 @@ class GateResult:
                 yield Message("Rows without a score: {missing}.", missing=self.missing)
         if self.one_order and not self.stopped and self.verdict != "holds":
             yield plural(
-                "{one_order} of {count} row stands on one order: a better response cannot be told "
-                "from a better place there.",
-                "{one_order} of {count} rows stand on one order: a better response cannot be told "
-                "from a better place there.",
+                "{one_order} of {count} row was judged in one order only: a better response "
+                "cannot be told apart from a better position there.",
+                "{one_order} of {count} rows were judged in one order only: a better response "
+                "cannot be told apart from a better position there.",
                 self.rows - self.missing,  # as in the note of the report
                 one_order=self.one_order,
             )
@@ -363,13 +363,12 @@ class GateResult:
     def _stopped_outcome(self) -> Message:
         if self.stopped:
             return Message(
-                "Gate undecided: the run has not come to its end (rows of {of} so far: {so_far}).",
+                "Gate undecided: the run is not finished (rows of {of} so far: {so_far}).",
                 of=self._of,
                 so_far=self.pairing.rows[1] if self.pairing else self.rows,
             )
         return Message(
-            "Gate undecided: {against} has not come to its end, so {of} cannot be compared with "
-            "it.",
+            "Gate undecided: {against} is not finished, so {of} cannot be compared with it.",
             against=self.against,
             of=self._of,
         )
@@ -394,7 +393,7 @@ class GateResult:
             )
         if self.judge:
             return Message(
-                "Gate undecided: {of} is in {against}, and not in this run.",
+                "Gate undecided: {of} is in {against}, but not in this run.",
                 of=self._of,
                 against=self.against,
             )
@@ -427,13 +426,13 @@ class GateResult:
         values = {**self._figures, "of": self._of, "missing": self.missing, "rows": self.rows}
         if self.verdict == "failed" and self.missing:
             return Message(
-                "Gate failed: the mean of {of} is {lower:.3f} at least, at most {bar:g} is "
+                "Gate failed: the mean of {of} is at least {lower:.3f}, but at most {bar:g} is "
                 "allowed. {missing} of {rows} rows have no value.",
                 **values,
             )
         if self.verdict == "failed":
             return Message(
-                "Gate failed: the mean of {of} is {value:.3f}, at most {bar:g} is allowed.",
+                "Gate failed: the mean of {of} is {value:.3f}, but at most {bar:g} is allowed.",
                 **values,
             )
         if self.verdict == "holds":
@@ -485,9 +484,9 @@ class GateResult:
                 **values,
             )
         undecided = Message(
-            "Gate undecided: whether {of} is worse than in {against} cannot be told: change "
-            "{value:+.3f} (between {lower:+.3f} and {upper:+.3f} at {level}; a drop of {drop:.3f} "
-            "is allowed).",
+            "Gate undecided: cannot tell whether {of} is worse than in {against}: change "
+            "{value:+.3f} (between {lower:+.3f} and {upper:+.3f} at {level}; a drop of "
+            "{drop:.3f} is allowed).",
             **values,
         )
         return join(" ", (undecided, *self._ways_to_decide()))
@@ -516,14 +515,15 @@ class GateResult:
             scored = self.rows - self.missing
             if scored < FEWEST:
                 return Message(
-                    "Gate undecided: {what} rests on {scored} rows; at {level} 8 are the fewest. "
-                    "The bar is {bar:.3f}.",
+                    "Gate undecided: {what} is based on {scored} rows; at {level} at least 8 are "
+                    "needed. The bar is {bar:.3f}.",
                     scored=scored,
                     **values,
                 )
             return Message(
-                "Gate undecided: {what} rests on {scored} rows in fewer than 8 groups of rows that "
-                "belong together; at {level} 8 groups are the fewest. The bar is {bar:.3f}.",
+                "Gate undecided: {what} is based on {scored} rows in fewer than 8 groups of rows "
+                "that belong together; at {level} at least 8 groups are needed. The bar is "
+                "{bar:.3f}.",
                 scored=scored,
                 **values,
             )
@@ -573,7 +573,7 @@ class GateResult:
                     **values,
                 )
             return Message(
-                "Gate passed: {what} is {lower:.3f} at least, the bar is {bar:.3f}.", **values
+                "Gate passed: {what} is at least {lower:.3f}, the bar is {bar:.3f}.", **values
             )
         return self._plain_failed(values, clear=clear)
 
@@ -584,12 +584,12 @@ class GateResult:
             return Message("Gate undecided: {what} is unknown, since no row was judged.", **values)
         if self.one_order or self.open_votes:
             return Message(
-                "Gate undecided: {what} lies between {lower:.3f} and {upper:.3f}, the bar is "
+                "Gate undecided: {what} is between {lower:.3f} and {upper:.3f}, the bar is "
                 "{bar:.3f}.",
                 **values,
             )
         return Message(
-            "Gate undecided: {what} lies between {lower:.3f} and {upper:.3f}, the bar is "
+            "Gate undecided: {what} is between {lower:.3f} and {upper:.3f}, the bar is "
             "{bar:.3f}. {missing} of {rows} rows have no score: with theirs it can be decided.",
             **values,
         )
@@ -624,7 +624,7 @@ class GateResult:
                 **values,
             )
         return Message(
-            "Gate failed: {what} is {upper:.3f} at best, the bar is {bar:.3f}.", **values
+            "Gate failed: {what} is at most {upper:.3f}, the bar is {bar:.3f}.", **values
         )
 
     @property
@@ -666,7 +666,7 @@ class GateResult:
             parts.append(
                 Message("over all {among} criteria", among=self.among)
                 if self.measure == "difference"
-                else Message("(each of {among} criteria by itself)", among=self.among)
+                else Message("(each of {among} criteria separately)", among=self.among)
             )
         if self.cluster:
             parts.append(Message("with rows of one {cluster} taken together", cluster=self.cluster))
@@ -773,8 +773,8 @@ def check_gate(judge: str, criteria: Sequence[Criteria], *, compares: bool = Fal
     """
     if compares:
         raise SetupError(
-            "fail_under cannot hold for {judge!r}: it compares responses, which gives no "
-            "score; name the one whose win rate must reach it, such as --fail-under new=0.5 "
+            "fail_under cannot be used for {judge!r}: it compares responses, which gives no "
+            "score; name the system whose win rate must reach it, such as --fail-under new=0.5 "
             "or fail_under: {{new: 0.5}}",
             judge=judge,
         )
@@ -813,7 +813,7 @@ def exit_code(summary: Summary, fail_under: float | None = None) -> ExitCode:
 
 def _no_gate(judge: str, why: Message) -> SetupError:
     return SetupError(
-        "fail_under cannot hold for {judge!r}: {why}; a gate needs scores from 0 to 1, so "
+        "fail_under cannot be used for {judge!r}: {why}; a gate needs scores from 0 to 1, so "
         "leave fail_under out",
         judge=judge,
         why=why,

@@ -164,14 +164,14 @@ class Leaderboard(JudgeCriterion):
         few = [place.name for place in places if place.name not in one_way]
         if one_way:
             yield Message(
-                "no limits for {systems}: contests that all go one way do not say how far "
-                "apart systems are",
+                "no limits for {systems}: contests that all go one way do not show how far apart "
+                "systems are",
                 systems=", ".join(one_way),
             )
         if few:
             yield Message(
                 "no limits for {systems}: with so few contests, or so few that go the other way, "
-                "it is open how far apart systems are",
+                "it is unknown how far apart systems are",
                 systems=", ".join(few),
             )
 
@@ -185,14 +185,14 @@ class Leaderboard(JudgeCriterion):
             yield Message("they beat each other in a circle: {systems}", systems=", ".join(cycle))
         if self.ranking.padded:
             yield Message(
-                "no chain of wins leads from everybody to everybody: a tenth of a win each "
-                "way was added to every pair, and ratings of those who always won or always "
-                "lost are only as large as that lets them be"
+                "not every system is linked to every other by a chain of wins: a tenth of a win "
+                "each way was added to every pair, which limits the ratings of systems that "
+                "always won or always lost"
             )
         if self.ranking.prompts < LEAST_PROMPTS:
             yield plural(
-                "no limits: all contests are about {count} prompt; {least} are the fewest",
-                "no limits: all contests are about {count} prompts; {least} are the fewest",
+                "no limits: all contests are about {count} prompt; at least {least} are needed",
+                "no limits: all contests are about {count} prompts; at least {least} are needed",
                 self.ranking.prompts,
                 least=LEAST_PROMPTS,
             )
@@ -212,8 +212,8 @@ class Leaderboard(JudgeCriterion):
         lower, upper = self.first.lower, self.first.upper
         if self.always_first:
             yield Message(
-                "always listed first, and asked in one order: {systems}; a leaning towards "
-                "the first place cannot be told from strength",
+                "always listed first, and asked in one order: {systems}; a bias towards the "
+                "first position cannot be told apart from strength",
                 systems=", ".join(self.always_first),
             )
         elif lower is not None and upper is not None and not lower <= 0.5 <= upper:

@@ -44,14 +44,14 @@ def answering_notes(named: Mapping[tuple[str, str], int]) -> Iterator[Message]:
             )
             names_with_votes = ", ".join(f"{name} ({votes})" for name, votes in most)
             yield Message(
-                "{model} was asked, and its replies name several models, so that rows may not "
-                "compare: {names}",
+                "{model} was asked, but its replies name several models, so rows may not be "
+                "comparable: {names}",
                 model=model,
                 names=names_with_votes,
             )
         elif is_other(model, name := next(iter(names))):
             yield Message(
-                "{model} was asked, and its replies name another model: {name}",
+                "{model} was asked, but its replies name another model: {name}",
                 model=model,
                 name=name,
             )
@@ -99,8 +99,8 @@ def lost_reply_notes(lost: Spent) -> tuple[Message, ...]:
     if lost.unpriced and not lost.usd:  # an unknown price is not zero
         return (
             Message(
-                "{tokens} more may be charged for replies that did not arrive, at a price that is "
-                "not known. Limits count them; the cost of the run does not include them",
+                "{tokens} more may be charged for replies that did not arrive, at an unknown "
+                "price. Limits count them; the cost of the run does not include them",
                 tokens=count_tokens(lost.tokens),
             ),
         )
@@ -129,8 +129,9 @@ def reader_notes(facts: JsonObject) -> tuple[Message, ...]:
         return ()
     return (
         Message(
-            "replies of this run were read by {count} versions of the reader, so rows may not "
-            "compare: run it again in a new folder to read all by one (kept answers cost nothing)",
+            "replies of this run were read by {count} versions of the reader, so rows may not be "
+            "comparable: run it again in a new folder to read all of them with one version "
+            "(stored answers cost nothing)",
             count=len(readers),
         ),
     )
@@ -145,9 +146,9 @@ def format_notes(missed: Mapping[str, tuple[int, int]]) -> Iterator[Message]:
     for model, (repeated, votes) in missed.items():
         if repeated >= _OFTEN and repeated / votes > _OFTEN_SHARE:
             yield Message(
-                "{model} often misses the reply format: {share} of its votes were asked again, or "
-                "have no verdict for it. Each repeat costs a call; a model that supports JSON "
-                "schemas needs none",
+                "{model} often misses the reply format: {share} of its votes were asked again, "
+                "or have no verdict because of it. Each repeat costs a call; a model that "
+                "supports JSON schemas needs none",
                 model=model,
                 share=percent(repeated / votes),
             )

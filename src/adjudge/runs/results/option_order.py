@@ -25,8 +25,8 @@ class OptionOrder:
 
     def sentence(self) -> Message:
         turned = plural(
-            "the verdict turns with the order of the options in {turned} of {count} row",
-            "the verdict turns with the order of the options in {turned} of {count} rows",
+            "the verdict changes with the order of the options in {turned} of {count} row",
+            "the verdict changes with the order of the options in {turned} of {count} rows",
             self.rows,
             turned=self.turned,
         )

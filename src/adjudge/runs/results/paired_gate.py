@@ -25,7 +25,7 @@ def check_against(setup: Setup) -> None:
     """Raise if the run to compare with does not exist."""
     if not holds_run(setup.against_folder):
         raise RunError(
-            "the run that this one must not be worse than is not there: {other}",
+            "the run to compare with does not exist: {other}",
             other=setup.against,
         )
 

@@ -60,7 +60,7 @@ def pairing_message(pairing: Pairing) -> Message:
     if pairing.other_questions:
         remarks.append(
             Message(
-                "{pairs} pairs have another question in either run",
+                "{pairs} pairs have different questions in the two runs",
                 pairs=grouped(pairing.other_questions),
             )
         )

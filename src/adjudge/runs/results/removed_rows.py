@@ -61,7 +61,9 @@ class LeftRows:
                     self._names[key] = id or str(index + 1)
 
     def see(self, record: JudgmentRecord) -> None:
-        """Remove a row that is still in the data."""
+        """Strike a row off the list of removed rows, because it is still in the data. Judgments by
+        other criteria of the row are ignored.
+        """
         self._line = self._line or (record.judge, record.criterion)
         if self._left and (record.judge, record.criterion) == self._line:
             self._left[self._key(record)] -= 1

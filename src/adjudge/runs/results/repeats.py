@@ -167,18 +167,18 @@ class Repeats:
         if every.fewer_judged:
             yield (
                 plural(
-                    "{count} task has trials that were skipped, so that fewer than {times} were "
+                    "{count} task has trials that were skipped, so fewer than {times} were "
                     "judged, and is not in pass^{times}",
-                    "{count} tasks have trials that were skipped, so that fewer than {times} were "
+                    "{count} tasks have trials that were skipped, so fewer than {times} were "
                     "judged, and are not in pass^{times}",
                     every.fewer_judged,
                     times=self.times,
                 )
                 if self.of_tasks
                 else plural(
-                    "{count} row has answers that were skipped, so that fewer than {times} were "
+                    "{count} row has answers that were skipped, so fewer than {times} were "
                     "judged, and is not in pass^{times}",
-                    "{count} rows have answers that were skipped, so that fewer than {times} were "
+                    "{count} rows have answers that were skipped, so fewer than {times} were "
                     "judged, and are not in pass^{times}",
                     every.fewer_judged,
                     times=self.times,

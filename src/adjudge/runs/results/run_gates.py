@@ -90,14 +90,15 @@ class RunGates:
         for name in bars:
             if name in counts or (not name and counts):
                 raise SetupError(
-                    "fail_under cannot hold for {name!r}, which counts: name the most that it may "
-                    "be, such as max: {{{name}: 0}}, and name the measures under fail_under",
+                    "fail_under cannot be used for {name!r}, which is a count: set its maximum, "
+                    "such as max: {{{name}: 0}}, and name the measures under fail_under",
                     name=name or sorted(counts)[0],
                 )
         for name, _ in self.plan.file.gates.max:
             if name in {criterion.name for criterion in ready.criteria} - counts:
                 raise SetupError(
-                    "max cannot hold for {name!r}, which does not count: name it under fail_under",
+                    "max cannot be used for {name!r}, which is not a count: name it under "
+                    "fail_under",
                     name=name,
                 )
 
@@ -179,9 +180,7 @@ def other_run(plan: Plan) -> str:
             )
         return ""
     if folder is None:
-        raise SetupError(
-            "not worse than another run can only be said of a run that is kept: add --run FOLDER"
-        )
+        raise SetupError("comparing with another run needs a run folder: add --run FOLDER")
     against = Path(other_folder if plan.file.typed else plan.file.beside(other_folder))
     refuse_itself(against, folder)
     return str(against)
@@ -194,8 +193,8 @@ def is_sequential(plan: Plan) -> bool:
     gates = plan.file.gates
     if gates.sequential and gates.confidence is None:
         raise SetupError(
-            "sequential is about limits that are looked at again and again: add confidence "
-            "(--confidence 0.95)"
+            "sequential is for limits that are checked repeatedly: add confidence (--confidence "
+            "0.95)"
         )
     if gates.sequential and gates.cluster:
         raise SetupError("sequential does not work with cluster: leave one of them out")

@@ -97,7 +97,7 @@ class SystemDifference:
             )
         if self.missing:
             missing = count_tasks(self.missing) if self.of_tasks else count_rows(self.missing)
-            parts.append(Message("without a score of both: {rows}", rows=missing))
+            parts.append(Message("without a score for both: {rows}", rows=missing))
         return join("; ", parts)
 
     @property

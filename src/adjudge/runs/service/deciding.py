@@ -240,7 +240,7 @@ def _check(request: DecisionRequest) -> None:
     length = len(json.dumps(request.to_dict(), ensure_ascii=False))
     if length > LONGEST:
         raise TooManyQuestions(
-            "the texts have {length} characters together, and at most {longest} are taken",
+            "the texts have {length} characters together; at most {longest} are accepted",
             length=length,
             longest=LONGEST,
         )

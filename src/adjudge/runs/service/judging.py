@@ -112,7 +112,7 @@ class JudgingService:
         """Compare responses. ``both_orders``: ask again with the responses reversed."""
         if not 2 <= len(responses) <= MOST_RESPONSES:
             raise SetupError(
-                "a comparison has 2 to {most_responses} responses, and {count} were given",
+                "a comparison needs 2 to {most_responses} responses, but {count} were given",
                 most_responses=MOST_RESPONSES,
                 count=len(responses),
             )
@@ -134,14 +134,14 @@ class JudgingService:
             entry = parse_entry(dict(said), Place("criteria"), self.language, kind)
             if entry.kind != kind:
                 raise SetupError(
-                    "criteria {name!r} are {kind}, and {kind2} ones are needed here",
+                    "criteria {name!r} are {kind}, but {kind2} ones are needed here",
                     name=entry.criteria.name,
                     kind=entry.kind,
                     kind2=kind,
                 )
             return entry.criteria
         if not said.strip():
-            raise SetupError("criteria must be a question, a name or an object, and is empty")
+            raise SetupError("criteria must be a question, a name or an object, but is empty")
         if len(said.split()) == 1 or PACKAGED.fullmatch(said):
             return ready_made(said, kind, self.language)
         return criteria_of(said, kind, self.language)
@@ -179,7 +179,7 @@ def _beside(fields: Fields | None, criterion: Criteria) -> Fields:
     """Return the additional fields. Raises a SetupError if they include the judged field."""
     if fields and criterion.to_evaluate_field in fields:
         raise SetupError(
-            "fields holds {to_evaluate_field!r} too, which is what is judged: give it once",
+            "fields also contains {to_evaluate_field!r}, which is what is judged: give it once",
             to_evaluate_field=criterion.to_evaluate_field,
         )
     return fields or {}
@@ -199,7 +199,7 @@ def _check_length(values: Iterable[object]) -> None:
     length = sum(len(text) for text in _texts(values))
     if length > LONGEST:
         raise SetupError(
-            "the texts have {length} characters together, and at most {longest} are taken",
+            "the texts have {length} characters together; at most {longest} are accepted",
             length=length,
             longest=LONGEST,
         )

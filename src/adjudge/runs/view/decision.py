@@ -149,8 +149,8 @@ def _win_rates(section: Section, contests: ContestSummary, report: Report) -> It
             )
     if contests.one_order:
         yield plural(
-            "but {rows} of {count} row stands on one order",
-            "but {rows} of {count} rows stand on one order",
+            "but {rows} of {count} row was judged in one order only",
+            "but {rows} of {count} rows were judged in one order only",
             contests.compared,
             rows=contests.one_order,
         )

@@ -197,13 +197,13 @@ def _facts(ending: RunEnding) -> Iterator[tuple[str, str]]:
         and report.usage.calls
         and not report.reused
     ):
-        yield Message("Cost"), Message("nothing was asked: every answer was in the run already")
+        yield Message("Cost"), Message("nothing was asked: every answer was already in the run")
     for file in ending.files:
         yield Message("Report"), str(from_here(file) if isinstance(file, Path) else file)
     if folder is not None:
         yield Message("Run"), str(folder)
     elif report.total > 1 and not ending.files:
-        yield Message("Rows"), Message("not kept: add -o results.csv or --run FOLDER")
+        yield Message("Rows"), Message("not saved: add -o results.csv or --run FOLDER")
     if not ending.stopped:
         yield from ((Message("Next"), command) for command in _next_commands(ending))
 

@@ -15,8 +15,8 @@ from adjudge.trust.slices import SliceReport
 def slice_title(slices: SliceReport | ScoreSlices) -> Message:
     """Return the slices' column, and the level of their intervals."""
     promise = Message(
-        "by {column}: the intervals of all slices hold together at {level} for this judge and "
-        "criterion (each at {each:.4g}%)",
+        "by {column}: the intervals of all slices hold simultaneously at {level} for this judge "
+        "and criterion (each at {each:.4g}%)",
         column=slices.column,
         level=level_text(slices.level),
         each=100 * float(slices.each),
@@ -84,7 +84,7 @@ def _is_pooled(report: SliceReport) -> bool:
 def pooled_text(pooled: PooledValue) -> Message:
     """Return a pooled value, and the share that comes from the whole."""
     return Message(
-        "{value:.3f} ({share:.0f}% from the whole)",
+        "{value:.3f} ({share:.0f}% from all rows)",
         value=float(pooled.value),
         share=100 * float(pooled.from_whole),
     )
@@ -94,9 +94,9 @@ def slice_lines(report: SliceReport) -> Iterator[Message]:
     """Yield remarks that readers of the table need."""
     if _is_pooled(report):
         yield Message(
-            "pooled: the slice's own number, pulled towards what the judge's errors on all rows "
-            "let expect of it, the more the fewer labels it has; right on average over slices, "
-            "not for each of them"
+            "pooled: the slice's own number, pulled towards the number expected from the judge's "
+            "errors on all rows; the fewer labels, the stronger the pull. Right on average over "
+            "slices, not for each of them"
         )
     for part in report.slices:
         if 0 < part.added < part.rows:

@@ -84,10 +84,10 @@ def _panel_lines(section: Section) -> Iterator[Message]:
         ),
     )
     yield (
-        Message("{name}: each model by itself: {each}", name=name, each=means)
+        Message("{name}: each model alone: {each}", name=name, each=means)
         if summary.passes is None
         else Message(
-            "{name}: share of the panel that says PASS {mean}; each model by itself: {each}",
+            "{name}: share of the panel that says PASS {mean}; each model alone: {each}",
             name=name,
             mean=figure(summary.mean),
             each=means,

@@ -65,7 +65,7 @@ class LabelDatabase:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version > self.VERSION:
                 raise RunError(
-                    "{path} was written by a newer adjudge: install that one", path=self.path
+                    "{path} was written by a newer adjudge: install that version", path=self.path
                 )
             if version < self.VERSION and writable:
                 connection.execute("BEGIN IMMEDIATE")
@@ -90,10 +90,10 @@ def _translate_errors(path: Path, damaged: Message) -> Iterator[None]:
         # the low byte is the primary code; SQLite adds details above it
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_FULL:
-            advice = Message("the disk is full: make room; every label until now is kept")
+            advice = Message("the disk is full: free some space; all labels so far are saved")
         elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             advice = Message(
-                "locked by another program for {seconds:.0f} s: close that, then go on",
+                "locked by another program for {seconds:.0f} s: close it, then continue",
                 seconds=PATIENCE,
             )
         elif code in (
@@ -102,7 +102,7 @@ def _translate_errors(path: Path, damaged: Message) -> Iterator[None]:
             sqlite3.SQLITE_PERM,
             sqlite3.SQLITE_IOERR,
         ):
-            advice = Message("see that the file and its folder can be read and written")
+            advice = Message("make sure that the file and its folder can be read and written")
         else:
             advice = damaged
         raise RunError(

@@ -63,7 +63,7 @@ class Assignment:
             raise SetupError("name at least one person, and each person once")
         if len(self.people) > _MOST_PEOPLE:
             raise SetupError(
-                "rows are assigned to {most} people at most, not to {people}",
+                "rows can be assigned to at most {most} people, not to {people}",
                 most=_MOST_PEOPLE,
                 people=len(self.people),
             )
@@ -108,7 +108,7 @@ class People(LabelDatabase):
     TABLES = ("held", "assignments", "assigned")
     VERSION = 1
     DAMAGED = Message(
-        "it is damaged: put it aside and assign the rows again; no label is kept in this file"
+        "it is damaged: move it away and assign the rows again; this file contains no labels"
     )
     LASTING = False
 

@@ -369,12 +369,12 @@ def _check_kinds(kinds: Collection[str], weighting: Weighting) -> None:
         return
     if not any(kinds):
         raise SetupError(
-            "no row has anything in a column {column!r}: see that the name is right",
+            "no row has a value in column {column!r}: check the name",
             column=weighting.by,
         )
     if len(kinds) > MOST_KINDS:
         raise SetupError(
-            "column {column!r} has {count} values; rows can be drawn apart by at most {most}: name "
+            "column {column!r} has {count} values; rows can be drawn by at most {most}: name "
             "another column, or leave --by out",
             column=weighting.by,
             count=len(kinds),

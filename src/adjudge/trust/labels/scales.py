@@ -87,8 +87,8 @@ def label_scales(folder: str | Path) -> list[JudgedScale]:
     scales = scales_in(folder)
     if not scales:
         raise RunError(
-            "{folder} has no verdict that people could be asked for: its judges asked "
-            "nothing (rules, measures), or it does not say what",
+            "{folder} has nothing that people could label: its judges asked nothing (rules, "
+            "measures), or the run does not record the question",
             folder=folder,
         )
     return scales
@@ -149,7 +149,7 @@ def label_scale(folder: str | Path, criteria: str | None) -> JudgedScale:
     names = ", ".join(repr(judged.name) for judged in scales)
     if criteria is None and len(scales) > 1:
         raise SetupError(
-            "{folder} has {count} criteria: say which with --criteria: {names}",
+            "{folder} has {count} criteria: choose one with --criteria: {names}",
             folder=folder,
             count=len(scales),
             names=names,

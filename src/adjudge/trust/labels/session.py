@@ -400,7 +400,7 @@ class Labelling:
         texts = fields.get(compared)
         if texts is None or isinstance(texts, str):
             raise SetupError(
-                "row {id} holds no responses to compare in its field {compared!r}",
+                "row {id} has no responses to compare in its field {compared!r}",
                 id=row.id or row.number + 1,
                 compared=compared,
             )
@@ -424,8 +424,7 @@ class Labelling:
             )
         if record is None or record.identity != row.identity:
             raise RunError(
-                "the rows of {folder} changed meanwhile: start again; every label until now "
-                "is kept",
+                "the rows of {folder} changed meanwhile: start again; all labels so far are saved",
                 folder=self._store.folder,
             )
         self._read[row.identity] = row_version, record.fields
@@ -492,10 +491,10 @@ def draw_rows(store: LabelStore, judged: JudgedScale, who: Annotator) -> DrawnRo
     """Draw the rows for an annotator's queue."""
     queue = who.queue
     if who.by and queue != "random-stratified":
-        raise SetupError("--by goes with --queue random-stratified: leave one of them out")
+        raise SetupError("--by works only with --queue random-stratified: leave one of them out")
     if queue in WEIGHTED and judged.scale.range:
         raise SetupError(
-            "{queue} draws rows by their verdict, and {criteria!r} asks for a number: use the "
+            "{queue} draws rows by their verdict, but {criteria!r} asks for a number: use the "
             "queue random",
             queue=queue,
             criteria=judged.name,
@@ -531,9 +530,9 @@ def _weighting(
     )
     if stored.queue != queue or (queue == "random-stratified" and stored.by != by):
         raise SetupError(
-            "the rows of criterion {criteria!r} are drawn by {known}: labels of another queue with "
-            "chances of its own cannot be joined with them. Go on with that one, or with the queue "
-            "random, whose labels can",
+            "the rows of criterion {criteria!r} are drawn by {known}: labels of another queue "
+            "with its own chances cannot be combined with them. Continue with that queue, or "
+            "with the queue random, whose labels can",
             criteria=criteria,
             known=str(stored),
         )

@@ -86,7 +86,7 @@ class LabelStore(LabelDatabase):
     FILE = LABELS
     TABLES = ("labels", "draws")
     VERSION = 3
-    DAMAGED = Message("it is damaged: put it aside and import the labels from an export")
+    DAMAGED = Message("it is damaged: move it away and import the labels from an export")
 
     def add(self, *labels: Label) -> None:
         """Append labels that count from now on, all or none, flushed to disk before returning.
@@ -428,7 +428,9 @@ def _label(row: Sequence[object]) -> Label:
     *values, stored_checksum = row
     if _checksum(values) != stored_checksum:
         raise sqlite3.DatabaseError(
-            Message("the label of row {row!r} is not what was written", row=str(row[0])[:40])
+            Message(
+                "the label of row {row!r} was changed after it was written", row=str(row[0])[:40]
+            )
         )
     values_by_name = dict(zip(_COLUMNS, values, strict=True))
     winner = values_by_name["winner"]

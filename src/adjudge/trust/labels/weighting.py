@@ -48,8 +48,8 @@ class Weighting:
             if name == queue and (queue == "random-stratified" or _is_number(by)):
                 return cls(queue, by)
         raise SetupError(
-            "drawn_by is {text!r}, which is not what a queue of adjudge writes: take it from an "
-            "export of labels",
+            "drawn_by is {text!r}, which no queue of adjudge writes: take it from an export of "
+            "labels",
             text=text,
         )
 

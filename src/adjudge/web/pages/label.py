@@ -355,7 +355,7 @@ def _desk(request: Request, place: RunPlace) -> _Desk:
             ),
         )
     if not is_name(name):
-        raise SetupError("say who labels: a name of at most 100 characters")
+        raise SetupError("enter your name as the annotator: at most 100 characters")
     if criteria not in names:
         raise SetupError(
             "the run has no criteria {criteria!r}; it has {names}",

@@ -100,7 +100,7 @@ def _read_selection(request: Request, query: QueryParams) -> tuple[Filters, list
         order = order_of(site.library, place, filters)
         page = page_of(connection, filters, size=MOST, patience=_PATIENCE, order=order)
     if not page.lines:
-        raise SetupError("no row of the run fits: take a filter away")
+        raise SetupError("no row of the run matches: remove a filter")
     return filters, [line.row for line in page.lines]
 
 

@@ -51,7 +51,7 @@ def _apply(root: Path, form: Mapping[str, str], query: str) -> None:
         case "delete":
             delete_view(root, name)
         case other:
-            raise SetupError("a view is saved, renamed or deleted, not {other!r}", other=other)
+            raise SetupError("a view can be saved, renamed or deleted, not {other!r}", other=other)
 
 
 def views_data(root: Path, judges: Sequence[str], query: str) -> JsonDict:

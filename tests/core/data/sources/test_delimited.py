@@ -186,7 +186,7 @@ def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         (b'"a,b\n1,2\n', "line 1: the header cannot be read"),
         (b"a,\xe9\n1,2\n", "line 1: byte 0xe9 .* is not UTF-8"),
         (b"PK\x03\x04rest", "a.csv is an Excel workbook"),
-        (b"\x1f\x8b\x08\x00", "packed with gzip"),
+        (b"\x1f\x8b\x08\x00", "compressed with gzip"),
         (b"PAR1....", "a Parquet file"),
         ("a,b\n1,2\n".encode("utf-16-le"), "not UTF-8: it holds zero bytes.*encoding='utf-16-le'"),
         ("a,b\n1,2\n".encode("utf-16-be"), "encoding='utf-16-be'"),

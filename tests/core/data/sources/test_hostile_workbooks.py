@@ -164,7 +164,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
     "a sheet that is larger than its archive says": (_lying, "cannot be read as an Excel workbook"),
     "a method that Excel does not use": (
         lambda path: _write(path, _sheet(FIRST), method=zipfile.ZIP_LZMA),
-        "packed by a method",
+        "compressed with a method",
     ),
     "a text that is not there": (
         lambda path: _write(path, _sheet(f'{FIRST}<row r="2"><c r="A2" t="s"><v>99</v></c></row>')),

@@ -148,7 +148,7 @@ def test_a_damaged_cache_is_put_aside_with_a_warning(
     store = ReplyStore(tmp_path)
     assert store.get("m", a_request("a")) is None
     store.put("m", a_request("a"), reply())
-    assert "going on without it" in caplog.text
+    assert "continuing without it" in caplog.text
     assert (tmp_path / "replies.damaged").exists()
     fresh = ReplyStore(tmp_path)
     fresh.put("m", a_request("a"), reply())
@@ -191,7 +191,7 @@ def test_a_folder_that_cannot_be_written_is_done_without(
     store = ReplyStore(tmp_path / "file")
     store.put("m", a_request("a"), reply())
     assert store.get("m", a_request("a")) is None
-    assert "going on without it" in caplog.text
+    assert "continuing without it" in caplog.text
 
 
 def test_keys_are_not_in_the_cache(provider: FakeProvider, tmp_path: Path) -> None:

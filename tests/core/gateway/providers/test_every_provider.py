@@ -238,7 +238,7 @@ def test_content_that_is_no_text_is_worth_a_retry_and_breaks_nothing(
     provider.faults = always(
         Raw(json.dumps({"message": message, "choices": [{"message": message}]}).encode())
     )
-    with pytest.raises(Unavailable, match="no reply in it"):
+    with pytest.raises(Unavailable, match="contains no reply"):
         ask(open_at(provider, name))
 
 
@@ -304,8 +304,8 @@ def test_a_schema_that_was_silently_ignored_is_noticed_and_said_once(
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
     assert record.getMessage() == (
-        f"{model.name} was asked for JSON by a schema and replied with something else: its replies "
-        "are read as text, and asked for again if they cannot be read"
+        f"{model.name} was asked for JSON with a schema but replied with something else: its "
+        "replies are read as text, and requested again if they cannot be read"
     )
 
 

@@ -297,7 +297,7 @@ def test_places_are_filled_once_and_braces_stay() -> None:
 @pytest.mark.parametrize(
     ("printed", "why"),
     [
-        ("null", "it answered with nothing"),
+        ("null", "it returned nothing"),
         ('{"answer": "it is', "JSON that cannot be read"),
         ('[{"role": "user"}', "JSON that cannot be read"),
         ('{"answer": null}', "there is no answer at a usual place"),

@@ -444,7 +444,7 @@ BOMBS = {  # what it is: (code, limits, the error, what it says)
         "import time; time.sleep(1000)",
         Limits(wall=0.7),
         Timeout,
-        "0.7 s by the clock",
+        "0.7 s of wall-clock time",
     ),
     "one that catches everything": (
         "while True:\n    try:\n        while True: pass\n    except BaseException: pass",

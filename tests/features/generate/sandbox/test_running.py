@@ -208,7 +208,7 @@ def test_a_process_that_cannot_lock_itself_up_runs_nothing(tmp_path: Path) -> No
     """A filter the kernel does not take, given to the real process."""
     job = CodeJob("open('ran', 'w')", {}, {}, Limits())
     with pytest.raises(
-        SandboxError, match=r"could not be shut, so nothing was run: OSError.*filter"
+        SandboxError, match=r"could not be locked down, so nothing was run: OSError.*filter"
     ):
         asyncio.run(
             execute(Launch(python.command(CHILD, tmp_path), tmp_path, filter=b"\xff" * 8), job)
@@ -366,7 +366,7 @@ def test_code_that_heeds_no_signal_is_ended(sandbox: Sandbox) -> None:
         "import signal, time\nfor number in (1, 2, 15): signal.signal(number, "
         "signal.SIG_IGN)\ntime.sleep(600)"
     )
-    with pytest.raises(Timeout, match="by the clock"):
+    with pytest.raises(Timeout, match="of wall-clock time"):
         run(sandbox, code, limits=Limits(wall=1))
 
 

@@ -60,7 +60,7 @@ def test_another_hash_is_refused(
 ) -> None:
     monkeypatch.setitem(KNOWN, NAME, replace(tiny, **{which: cast(Any, "0" * 64)}))
     said = complaint(cache)
-    assert "is not what it should be, and was thrown away" in said
+    assert "is not the expected file and was deleted" in said
     assert f"not {'0' * 64}" in said
 
 

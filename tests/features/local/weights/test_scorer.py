@@ -256,6 +256,6 @@ def test_the_precision_is_chosen_by_a_variable(monkeypatch: pytest.MonkeyPatch) 
     assert precision() == "fp32"
     monkeypatch.setenv("ADJUDGE_LOCAL_PRECISION", "fp8")
     with pytest.raises(
-        SetupError, match="ADJUDGE_LOCAL_PRECISION is 'fp8': it can be mixed, int8, fp32"
+        SetupError, match="ADJUDGE_LOCAL_PRECISION is 'fp8', which is not one of mixed, int8, fp32"
     ):
         precision()

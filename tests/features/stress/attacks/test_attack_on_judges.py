@@ -344,8 +344,8 @@ def test_answers_of_assistants_are_attacked_by_an_eval_file(
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("attack",), 2, "say which judge"),
-        (("attack", "--aspect", "x y"), 2, "say which judge"),
+        (("attack",), 2, "name the judge"),
+        (("attack", "--aspect", "x y"), 2, "name the judge"),
         ((*ASPECT, "--family", "nothing"), 1, "unknown family of attacks 'nothing'"),
         ((*ASPECT, "-o", "page.csv"), 1, "page.csv cannot be written"),
     ],

@@ -137,7 +137,7 @@ def test_the_fence_keeps_orders_out_of_an_agents_judge_with_each_defence(
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        (("goal, errors", "errors"), "no text can talk round"),
+        (("goal, errors", "errors"), "no text can influence"),
         (("kind: agent", "kind: agent, per: turn"), "leave per out"),
     ],
 )
@@ -190,7 +190,7 @@ def test_a_defence_that_does_nothing_for_a_judge_is_refused(
     (found,) = attack(
         monkeypatch, capsys, "attack", "evidence.yaml", "--defence", "sandwich", code=1
     )
-    assert "compare fence and two-pass" in found["error"]
+    assert "use fence and two-pass" in found["error"]
     assert not provider.requests
 
 

@@ -111,7 +111,7 @@ _UNREAD = {
     ".doc": _WORD,
     ".docx": _WORD,
     ".odt": (Message("an OpenDocument text"), _SAVE_TEXT),
-    ".rtf": (Message("a text with formatting (RTF)"), _SAVE_TEXT),
+    ".rtf": (Message("a formatted text (RTF)"), _SAVE_TEXT),
     ".ppt": _SLIDES,
     ".pptx": _SLIDES,
 }

@@ -92,8 +92,8 @@ class EmptyAnswers(SomeRows):
     def __str__(self) -> str:
         return self._message(
             plural(
-                "{count} answer is empty, and judged as it stands",
-                "{count} answers are empty, and judged as they stand",
+                "{count} answer is empty and is judged as it is",
+                "{count} answers are empty and are judged as they are",
                 self.count,
             )
         )
@@ -112,9 +112,9 @@ class LabelsShown:
 
     def __str__(self) -> str:
         return Message(
-            "{source}: judges see the column {column!r} as the reference answer, and it holds only "
-            "{values}. If these are labels, the judge copies them: leave them out with --column "
-            "reference= (columns: {{reference: ''}})",
+            "{source}: judges see the column {column!r} as the reference answer, but it contains "
+            "only {values}. If these are labels, the judge would copy them: leave them out with "
+            "--column reference= (columns: {{reference: ''}})",
             source=self.source,
             column=self.column,
             values=", ".join(map(repr, self.values)),

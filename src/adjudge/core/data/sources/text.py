@@ -29,8 +29,8 @@ _NO_TEXT = (
         b"PK\x03\x04",
         (
             Message(
-                "an Excel workbook or a ZIP archive: let the name of a workbook end in .xlsx, or "
-                "save the table as CSV in UTF-8"
+                "an Excel workbook or a ZIP archive: a workbook needs a name that ends in .xlsx, "
+                "or save the table as CSV in UTF-8"
             )
         ),
     ),
@@ -38,8 +38,8 @@ _NO_TEXT = (
         b"\xd0\xcf\x11\xe0",
         Message("an old Excel workbook: save the table as .xlsx, or as CSV in UTF-8"),
     ),
-    (b"\x1f\x8b", Message("packed with gzip: unpack it first")),
-    (b"\x28\xb5\x2f\xfd", Message("packed with zstd: unpack it first")),
+    (b"\x1f\x8b", Message("compressed with gzip: unpack it first")),
+    (b"\x28\xb5\x2f\xfd", Message("compressed with zstd: unpack it first")),
     (b"%PDF", Message("a PDF document: save its text as .txt, or its table as CSV in UTF-8")),
     (b"PAR1", Message("a Parquet file: its name must end in .parquet")),
 )
@@ -142,12 +142,11 @@ def likely_encoding(raw: bytes) -> str:
     high, words = sum(byte >= 0x80 for byte in raw), sum(map(len, _CYRILLIC_WORD.findall(raw)))
     if words * 2 >= high:
         return Message(
-            "save the file as UTF-8, or say which encoding it is in, probably cp1251: "
-            "--encoding cp1251, or encoding='cp1251'"
+            "save the file as UTF-8, or name its encoding, probably cp1251: --encoding cp1251, "
+            "or encoding='cp1251'"
         )
     return Message(
-        "save the file as UTF-8, or say which encoding it is in: --encoding cp1252, or "
-        "encoding='cp1252'"
+        "save the file as UTF-8, or name its encoding: --encoding cp1252, or encoding='cp1252'"
     )
 
 

@@ -59,13 +59,13 @@ def refusal_of(name: str, trace: str) -> str:
     """Return the error message for a source of trace pieces."""
     if trace in _IMPORTED:
         return Message(
-            "{name} holds {trace}: bring the whole file in with adjudge import FILE --run RUN, and "
-            "judge its rows with adjudge run EVAL.yaml --data RUN",
+            "{name} contains {trace}: import the whole file with adjudge import FILE --run RUN, "
+            "and judge its rows with adjudge run EVAL.yaml --data RUN",
             name=name,
             trace=trace,
         )
     return Message(
-        "{name} holds {trace}: steps of an agent's run, not rows to judge. Read them as "
+        "{name} contains {trace}: steps of an agent's run, not rows to judge. Read them as "
         "trajectories: adjudge judge --file FILE, data: FILE in an eval file, or "
         "Trajectory.of(…) in Python",
         name=name,

@@ -44,7 +44,7 @@ def check_workbook(file: BinaryIO, name: str) -> None:
         for info in archive.infolist():
             if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise _refusal(
-                    name, Message("a part is packed by a method that Excel does not use")
+                    name, Message("a part is compressed with a method that Excel does not use")
                 )
             # Other parts, such as images, are never read.
             must_be_xml = info.filename.lower().endswith((".xml", ".rels"))

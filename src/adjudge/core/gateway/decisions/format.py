@@ -153,7 +153,7 @@ def distribution_answer(
         return failed_answer(Message("the answer names an option twice"))
     if missing := [name for name in expected if name not in set(names)]:
         return failed_answer(
-            Message("the answer has no probability of {option!r}", option=missing[0])
+            Message("the answer has no probability for {option!r}", option=missing[0])
         )
     if added := [name for name in names if name not in set(expected)]:
         return failed_answer(
@@ -226,7 +226,7 @@ def expectation(probabilities: Sequence[float]) -> float:
 
 
 def likeliest(probabilities: Sequence[float]) -> int:
-    """Return the index of the likeliest option; the first of several."""
+    """Return the index of the likeliest option; on a tie, the first."""
     return probabilities.index(max(probabilities))
 
 

@@ -299,7 +299,7 @@ def _answers(request: DecisionRequest, answers: Sequence[JsonObject]) -> tuple[D
         return fail_all(request, unnamed)
     if [name for name in expected_names if name in set(names)] != names:
         return fail_all(
-            request, failed_answer(Message("the answers are not those to the questions, in order"))
+            request, failed_answer(Message("the answers do not match the questions in order"))
         )
     by_name = {str(answer["name"]): answer for answer in answers}
     return tuple(
@@ -315,7 +315,9 @@ def _read(question: DecisionQuestion, answer: JsonObject) -> DecisionAnswer:
     if kind != question.kind:
         return failed_answer(
             Message(
-                "asked a {wanted}, answered a {kind}", wanted=question.kind, kind=str(kind)[:40]
+                "the question was a {wanted}, the answer a {kind}",
+                wanted=question.kind,
+                kind=str(kind)[:40],
             )
         )
     if kind == "predicate":

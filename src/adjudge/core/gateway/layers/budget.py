@@ -109,7 +109,7 @@ class Budget:
             value = getattr(self, name)
             if value is not None and not (isinstance(value, int | float) and value >= 0):
                 raise SetupError(
-                    "{name} must be a number that is not below zero: {value!r}",
+                    "{name} must be a number of at least 0, not {value!r}",
                     name=name,
                     value=value,
                 )

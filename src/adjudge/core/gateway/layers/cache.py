@@ -155,7 +155,7 @@ def _end_with_a_whole_line(path: Path) -> None:
                 file.write(b"\n")
     except OSError as error:
         raise SetupError(
-            "replies cannot be kept in {path}: {reason}", path=path, reason=reason_of(error)
+            "replies cannot be stored in {path}: {reason}", path=path, reason=reason_of(error)
         ) from error
 
 

@@ -121,7 +121,7 @@ class ReplyStore:
         if not busy:
             _LOG.warning(
                 Message(
-                    "the cache of replies cannot be used ({path}: {error}); going on without it",
+                    "the reply cache cannot be used ({path}: {error}); continuing without it",
                     path=self.path,
                     error=error,
                 )

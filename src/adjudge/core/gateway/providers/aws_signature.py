@@ -45,7 +45,7 @@ def find_credentials() -> AwsCredentials:
         return AwsCredentials(access_key, secret_key, section.get("aws_session_token", ""))
     raise SetupError(
         "bedrock needs credentials: set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and "
-        "AWS_SECRET_ACCESS_KEY; for a single sign-on or a role run 'aws configure "
+        "AWS_SECRET_ACCESS_KEY; for single sign-on or a role, run 'aws configure "
         "export-credentials --format env' first"
     )
 

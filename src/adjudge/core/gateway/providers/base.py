@@ -78,7 +78,8 @@ class Connection:
             self.key or "authorization" in map(str.lower, self.headers.sent)
         ):
             raise SetupError(
-                "{name}: the base URL holds a password and there is a key too, give one of the two",
+                "{name}: the base URL contains a password, and there is also a key: give only "
+                "one of the two",
                 name=self.name,
             )
         # Raises now for an unusable proxy, not at the first call.
@@ -149,7 +150,7 @@ class HttpProvider(ABC):
             return self._read(data)
         except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
             message = Message(
-                "the server's answer has no reply in it ({kind}: {error})",
+                "the server's answer contains no reply ({kind}: {error})",
                 kind=type(error).__name__,
                 error=error,
             )
@@ -338,13 +339,13 @@ def shown_address(base_url: str, of: str = "") -> str:
     # Not shown: an unreadable URL may hold a password with a "/" or "#" in it.
     except ValueError:
         raise SetupError(
-            "{of}what was given is not a base URL, write it like http://host:port/v1; in a "
-            "password # is %23, / is %2F, ? is %3F",
+            "{of}this is not a base URL: write it like http://host:port/v1. In a password, # is "
+            "%23, / is %2F, ? is %3F",
             of=of,
         ) from None
     if not usable:
         raise SetupError(
-            "{of}{shown!r} is not a base URL, write it like http://host:port/v1",
+            "{of}{shown!r} is not a base URL: write it like http://host:port/v1",
             of=of,
             shown=harmless_address(base_url),
         )

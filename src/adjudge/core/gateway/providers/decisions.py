@@ -68,13 +68,13 @@ class DecisionProvider(HttpProvider):
             reply = self.format.decode_reply(request, data)
         except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
             message = Message(
-                "the server's answer has no reply in it ({kind}: {error})",
+                "the server's answer contains no reply ({kind}: {error})",
                 kind=type(error).__name__,
                 error=error,
             )
             raise self.endpoint.lost_reply(Unavailable, message) from None
         if repeats_keys(data):
-            answer = failed_answer(Message("the server's answer has a key twice"))
+            answer = failed_answer(Message("the server's answer contains a key twice"))
             return replace(reply, answers=fail_all(request, answer))
         if _is_cut(request, reply.usage.prompt_tokens):
             answer = failed_answer(

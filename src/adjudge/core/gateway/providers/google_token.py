@@ -44,7 +44,7 @@ def read_credentials(path: str) -> JsonObject:
             file=shown,
         ) from None
     except (OSError, ValueError):
-        raise SetupError("{file} is not a credentials file of Google", file=shown) from None
+        raise SetupError("{file} is not a Google credentials file", file=shown) from None
     kind = data.get("type") if isinstance(data, dict) else None
     if kind not in _NEEDED:
         raise SetupError(

@@ -56,7 +56,7 @@ class LitellmModel:
         except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
             raise self._error(
                 Unavailable,
-                Message("litellm's answer has no reply in it ({name})", name=type(error).__name__),
+                Message("litellm's answer contains no reply ({name})", name=type(error).__name__),
             ) from None
         # OpenAIError is the base of everything that litellm raises for a request.
         except self._library.exceptions.openai.OpenAIError as error:

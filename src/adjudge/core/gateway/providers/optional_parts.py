@@ -27,11 +27,11 @@ _NOT_ASKED: Mapping[str, Any] = {
 # Part → what happened, if a server takes the part and does nothing with it.
 _IGNORED: Mapping[str, Message] = {
     "schema": Message(
-        "{model} was asked for JSON by a schema and replied with something else: its replies are "
-        "read as text, and asked for again if they cannot be read"
+        "{model} was asked for JSON with a schema but replied with something else: its replies "
+        "are read as text, and requested again if they cannot be read"
     ),
-    "seed": Message("{model} takes no seed: its replies may differ from run to run"),
-    "logprobs": Message("{model} was asked for token probabilities and returned none"),
+    "seed": Message("{model} does not accept a seed: its replies may differ from run to run"),
+    "logprobs": Message("{model} was asked for token probabilities but returned none"),
 }
 
 
@@ -91,7 +91,8 @@ class OptionalParts:
         values = {"model": self._model, "part": part}
         if part in self._rejected:
             return Message(
-                "{model} does not accept {part} in a request: requests go without it from now on",
+                "{model} does not accept {part} in a request: requests are sent without it from "
+                "now on",
                 **values,
             )
         return Message(_IGNORED[part], **values)

@@ -82,7 +82,7 @@ class AnswerPaths:
         if plain_text is not None:
             return _check_not_empty(TargetAnswer(plain_text), target)
         if output is None:
-            raise NoAnswer(Message("it answered with nothing (null)"), model=target)
+            raise NoAnswer(Message("it returned nothing (null)"), model=target)
         messages = _messages_in(output) if self.answer is None else None
         if messages is not None:
             return _check_not_empty(_of_messages(messages), target)

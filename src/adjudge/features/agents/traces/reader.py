@@ -106,7 +106,7 @@ def lack_of_texts(row: TraceRow) -> Message | None:
     if trajectory.goal or trajectory.answer or any(has_content):
         return None
     return Message(
-        "the trace holds no texts: record them with "
-        "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY (older: true), or "
-        "without OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS"
+        "the trace contains no texts: record them with "
+        "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY (older: true), or without "
+        "OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS"
     )

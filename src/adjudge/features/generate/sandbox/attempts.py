@@ -17,7 +17,7 @@ ATTEMPTS: dict[str, str] = {
         "write a file outside"
     ): "open(FOLDER + '/written', 'w').write('x'); output = 'written'",
     Message(
-        "change a file's mode outside"
+        "change the mode of a file outside"
     ): "import os; os.chmod(SECRET, 0o777); output = 'changed'",
     Message("see the host's variables"): (
         "import os; output = [name for name in os.environ if name == MARK] or 1 / 0"
@@ -50,7 +50,9 @@ ATTEMPTS: dict[str, str] = {
         "import fcntl, os; fcntl.fcntl(os.pipe()[0], fcntl.F_SETOWN, HOST); output = 'its own'"
     ),
     Message("see what the host has open"): "import os; output = os.readlink(f'/proc/{HOST}/fd/0')",
-    Message("read a file's attributes outside"): "import os; os.listxattr(SECRET); output = 'read'",
+    Message(
+        "read the attributes of a file outside"
+    ): "import os; os.listxattr(SECRET); output = 'read'",
     Message("watch a folder outside"): (
         "import ctypes; c = ctypes.CDLL(None); "
         "output = c.inotify_add_watch(c.inotify_init1(0), FOLDER.encode(), 0xFFF) > 0 or 1 / 0"

@@ -49,7 +49,7 @@ class Limits:
                 or not 0 <= value < float("inf")
             ):
                 raise SetupError(
-                    "limit {name}={value!r}: it must be a finite number and not negative",
+                    "limit {name}={value!r}: it must be a finite number of at least 0",
                     name=field.name,
                     value=value,
                 )

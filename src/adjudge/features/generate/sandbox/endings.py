@@ -73,8 +73,7 @@ def after_failure(report: FailureReport, limits: Limits) -> Ending:
         return Ending(
             error=Crashed,
             text=Message(
-                "what is left in `output` is not JSON ({said}): use dicts, lists, texts "
-                "and numbers",
+                "the value of `output` is not JSON ({said}): use dicts, lists, texts and numbers",
                 said=message,
             ),
         )
@@ -147,5 +146,7 @@ def not_shut(reason: str) -> Ending:
     """Return the ending for a process that could not lock itself down, so that nothing was run."""
     return Ending(
         error=SandboxError,
-        text=Message("the sandbox could not be shut, so nothing was run: {reason}", reason=reason),
+        text=Message(
+            "the sandbox could not be locked down, so nothing was run: {reason}", reason=reason
+        ),
     )

@@ -187,7 +187,7 @@ async def _within(seconds: float, ending: Awaitable[Ending]) -> Ending:
         async with asyncio.timeout(seconds):
             return await ending
     except TimeoutError:
-        return took_too_long(Message("{seconds:g} s by the clock", seconds=seconds))
+        return took_too_long(Message("{seconds:g} s of wall-clock time", seconds=seconds))
 
 
 def _start(launch: Launch) -> Process:

@@ -44,13 +44,12 @@ class Meter:
         used = size_of(self.launch.folder) + self._deleted_size()
         if used == math.inf or self._files_inside() > MOST_FILES:
             return Message(
-                "the scratch folder has more than {most} files, or folders that nobody can "
-                "look into",
+                "the scratch folder has more than {most} files, or folders that cannot be read",
                 most=MOST_FILES,
             )
         if used > 4 * self.file_mb * 1024 * 1024:
             return Message(
-                "the files in the scratch folder have more than {most:g} MB together",
+                "the files in the scratch folder take more than {most:g} MB together",
                 most=4 * self.file_mb,
             )
         return None

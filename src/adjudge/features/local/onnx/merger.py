@@ -69,7 +69,7 @@ def shape_of(header: Header) -> Shape:
     metadata = header.metadata
     if header.architecture != "llama":
         raise SetupError(
-            "{path} is of the architecture {architecture!r}, not llama",
+            "{path} has the architecture {architecture!r}, not llama",
             path=header.path,
             architecture=header.architecture,
         )
@@ -275,9 +275,7 @@ def _read(header: Header, name: str) -> Floats:
     """Return a tensor as 32-bit numbers, outputs by inputs."""
     entry = next((tensor for tensor in header.tensors if tensor.name == name), None)
     if entry is None or entry.size is None:
-        raise SetupError(
-            "{path} has no tensor {name} that can be read", path=header.path, name=name
-        )
+        raise SetupError("{path} has no readable tensor {name}", path=header.path, name=name)
     with header.path.open("rb") as file:
         file.seek(header.data_start + entry.offset)
         raw = np.frombuffer(file.read(entry.size), np.uint8)
@@ -289,7 +287,7 @@ def _dequantise(raw: Array, tensor: Tensor, path: Path) -> Floats:
         return raw.view(np.float32 if tensor.kind == F32 else np.float16).astype(np.float32)
     if tensor.kind not in (Q8_0, Q4_0, Q4_1):
         raise SetupError(
-            "{path} holds tensor {name} in a format that is not read here ({kind})",
+            "{path} contains the tensor {name} in a format that adjudge cannot read ({kind})",
             path=path,
             name=tensor.name,
             kind=tensor.kind,

@@ -73,7 +73,7 @@ def _sentence(said: str) -> str:
     if any(word in said.lower() for word in _ALLOCATING):
         return _NO_MEMORY
     return Message(
-        "onnxruntime stopped ({said}): run 'adjudge models pull' again, and if it stays so, "
+        "onnxruntime stopped ({said}): run 'adjudge models pull' again; if that does not help, "
         "pip install --upgrade 'adjudge[local]'",
         said=said.strip().splitlines()[0] if said.strip() else Message("without a word"),
     )
@@ -329,7 +329,7 @@ class _Prefixes:
 
 def _logprobs(logits: NDArray[np.float64]) -> list[float]:
     if not np.isfinite(logits).all():
-        raise ModelError("the model gave no numbers: its weights are damaged, pull them again")
+        raise ModelError("the model returned no numbers: its weights are damaged. Pull them again")
     top = logits.max()
     logprobs: list[float] = (logits - top - np.log(np.exp(logits - top).sum())).tolist()
     return logprobs

@@ -48,7 +48,7 @@ def precision() -> Precision:
     chosen = os.environ.get(_WANTED) or "int8"
     if chosen not in get_args(Precision):
         raise SetupError(
-            "{variable} is {wanted!r}: it can be {precisions}",
+            "{variable} is {wanted!r}, which is not one of {precisions}",
             variable=_WANTED,
             wanted=chosen,
             precisions=", ".join(get_args(Precision)),
@@ -80,9 +80,9 @@ def made_weights(
                 _make(base, adapter, wanted, path)
     except OSError as error:
         raise SetupError(
-            "the weights of {name} could not be made in {parent}: {reason}; free some space "
-            "there, or set ADJUDGE_CACHE to a folder you may write to and run 'adjudge "
-            "models pull'",
+            "the weights of {name} could not be created in {parent}: {reason}; free some space "
+            "there, or set ADJUDGE_CACHE to a folder you may write to and run 'adjudge models "
+            "pull'",
             name=name,
             parent=path.parent,
             reason=reason_of(error),

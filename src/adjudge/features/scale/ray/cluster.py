@@ -45,7 +45,7 @@ _UNDER_WAY = 2
 _LOOK = 0.2
 # Seconds after which the workers are asked how far they are.
 _NEWS = 0.5
-_STOPPED = Message("stopped: the workers sent nothing more, and what was answered is kept")
+_STOPPED = Message("stopped: the workers sent nothing more; answers so far are kept")
 T = TypeVar("T")
 C = TypeVar("C")
 D = TypeVar("D")
@@ -283,8 +283,8 @@ class RayLimits:
             )
         except LimiterLostError:
             raise RunStopped(
-                "the process that shares the budget among the workers is gone, and nothing "
-                "is spent without it"
+                "the process that shares the budget among the workers is gone, so nothing more "
+                "is spent"
             ) from None
         return part
 

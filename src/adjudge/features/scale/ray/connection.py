@@ -37,7 +37,7 @@ def check_address(where: str) -> str:
         )
     if where != RAY and not _NAMED.fullmatch(where):
         raise SetupError(
-            "--on is ray, ray://HOST:PORT or postgresql://HOST/DATABASE#NAME, not {where!r}",
+            "--on must be ray, ray://HOST:PORT or postgresql://HOST/DATABASE#NAME, not {where!r}",
             where=where,
         )
     address = os.environ.get(_ADDRESS, "local") if where == RAY else where
@@ -50,7 +50,7 @@ def _refuse_open(address: str, mode: str | None) -> None:
     if address == "local" or _is_loopback(address) or mode == "token":
         return
     raise SetupError(
-        "the Ray cluster at {address} lets in anybody who reaches it: start it with "
+        "the Ray cluster at {address} lets in anyone who can reach it: start it with "
         "{variable}=token, and set that here too",
         address=address,
         variable=_AUTHENTICATION,
@@ -82,8 +82,8 @@ def check_reached(address: str) -> None:
 def _unreached(address: str, error: Exception) -> RunError:
     why = str(error).strip().split("\n")[0].rstrip(".")
     return RunError(
-        "the Ray cluster at {address} cannot be reached: {why}. Is it running, with the "
-        "same version of Ray? Where it asks for a token, set {variable}=token here too",
+        "the Ray cluster at {address} cannot be reached: {why}. Is it running, with the same "
+        "version of Ray? If it asks for a token, set {variable}=token here too",
         address=address,
         why=why,
         variable=_AUTHENTICATION,

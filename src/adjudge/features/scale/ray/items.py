@@ -85,8 +85,8 @@ async def judge_on(
     folder, prices = Path(wanted.run.folder), PriceTable.load()
     if wanted.run.fork_of is not None or wanted.run.retry_failed:
         raise SetupError(
-            "on= cannot reuse the answers of another run, nor ask failed ones again: leave "
-            "that out, or on="
+            "on= cannot reuse the answers of another run, nor ask failed ones again: leave out "
+            "that option, or on="
         )
     if not SegmentStore(store_of(cluster, folder)).is_begun and holds_run(folder):
         _refuse_unfinished(folder)
@@ -130,7 +130,7 @@ def _refuse_unfinished(folder: Path) -> None:
         ended = read_meta(connection).get("ended")
     if ended != "complete":
         raise RunError(
-            "{folder} was begun on one machine: resume it without on=, or use another folder",
+            "{folder} was started on one machine: resume it without on=, or use another folder",
             folder=folder,
         )
 

@@ -87,8 +87,8 @@ def refuse_newer(folder: Path, store: Store | None = None) -> None:
     """Raise a RunError if the ledger holds more than was merged from this store."""
     if is_newer(folder) or (store and store.begun_with()[1] != _start_time(folder)):
         raise RunError(
-            "{folder} holds a run that was not made of this store alone: merge into another "
-            "folder, or resume it where it is",
+            "{folder} contains a run that was not made from this store alone: merge into another "
+            "folder, or resume it there",
             folder=folder,
         )
 

@@ -153,7 +153,7 @@ class PostgresStore:
             self.name,
             configuration_stored,
             configuration,
-            Message("or give the run another name behind the #"),
+            Message("or give the run another name after the #"),
         )
         return configuration_stored
 
@@ -171,9 +171,9 @@ class PostgresStore:
             connection.execute(text)
         except InsufficientPrivilege as error:
             raise RunError(
-                "the store {name} lacks tables of adjudge, and this role may not make them "
-                "({splitlines}): have a role that may begin a run there once, and grant "
-                "this one SELECT, INSERT and UPDATE on them",
+                "the store {name} lacks adjudge's tables, and this role may not create them "
+                "({splitlines}): start a run there once with a role that may, and grant this one "
+                "SELECT, INSERT and UPDATE on them",
                 name=self.name,
                 splitlines=str(error).splitlines()[0],
             ) from error
@@ -184,7 +184,7 @@ class PostgresStore:
             query = "SELECT configuration, started FROM adjudge_runs WHERE run = %s"
             row = connection.execute(query, (self.run,)).fetchone()
         if row is None:
-            raise RunError("{name} holds no partitions", name=self.name)
+            raise RunError("{name} contains no partitions", name=self.name)
         return json.loads(row[0]), float(row[1])
 
     def append(self, session: WriterSession, span: RowRange, records: Sequence[Record]) -> None:

@@ -114,13 +114,13 @@ class SegmentStore:
             return document["configuration"], float(document["started"])
         except FileNotFoundError:
             raise RunError(
-                "{name} holds no partitions (no {begun} in it)", name=self.name, begun=BEGUN
+                "{name} contains no partitions (no {begun} in it)", name=self.name, begun=BEGUN
             ) from None
         except OSError as error:
             raise self._trouble(error) from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise RunError(
-                "{name}/{begun} is not what adjudge writes: {error!r}",
+                "{name}/{begun} is damaged or was not written by adjudge: {error!r}",
                 name=self.name,
                 begun=BEGUN,
                 error=error,
@@ -130,8 +130,8 @@ class SegmentStore:
         """Add a segment; it is stored when this returns."""
         if not _WRITER.fullmatch(session.writer):
             raise RunError(
-                "a writer is called by up to 64 letters, digits, dots, hyphens and "
-                "underscores, not {writer!r}",
+                "the name of a writer has up to 64 letters, digits, dots, hyphens and "
+                "underscores, unlike {writer!r}",
                 writer=session.writer,
             )
         content = gzip.compress("\n".join(map(line_of, records)).encode(), compresslevel=1, mtime=0)
@@ -222,7 +222,7 @@ class SegmentStore:
         if hashlib.sha256(content).hexdigest()[:16] != segment.digest:
             _LOG.warning(
                 Message(
-                    "{name}/{path} is damaged: what it held is asked again",
+                    "{name}/{path} is damaged: its contents are asked again",
                     name=self.name,
                     path=segment.path,
                 )

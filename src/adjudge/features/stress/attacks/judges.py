@@ -34,13 +34,13 @@ class Sandwich(WithOtherBallots):
     def change(self, ballots: Sequence[Ballot]) -> list[Ballot]:
         if any(ballot.mode != "generate" for ballot in ballots):
             raise SetupError(
-                "the defence sandwich is for answers in writing; this judge reads "
-                "probabilities: take a judge that writes, or leave the defence out"
+                "the defence sandwich is for written answers, but this judge reads "
+                "probabilities: use a judge that writes, or leave out the defence"
             )
         if ballots and not any(ballot.template in _WRITTEN for ballot in ballots):
             raise SetupError(
-                "the defence sandwich is for judges that choose one option for a row; this one "
-                "asks about parts of it: compare fence and two-pass"
+                "the defence sandwich is for judges that choose one option for a row, but this "
+                "one asks about parts of it: use fence and two-pass"
             )
         return [
             replace(ballot, template=ballot.template + SANDWICH)
@@ -121,7 +121,9 @@ def defend(ready: ReadyJudge, defence: Defence) -> ReadyJudge:
     if defence == "fence":
         return ready
     if defence == "two-pass" and ready.compares:
-        raise SetupError("the defence two-pass looks at one text: compare with fence or sandwich")
+        raise SetupError(
+            "the defence two-pass reads one text: for comparisons, use fence or sandwich"
+        )
     judge = (Sandwich if defence == "sandwich" else TwoPass)(ready)
     return judge_around(ready, judge, f"[{defence}]")
 

@@ -237,7 +237,7 @@ def attack_report(folder: str | Path, level: float = 0.95) -> AttackReport:
     fact = object_in(info.facts.get(FACT))
     if not fact:
         raise RunError(
-            "{folder} is not the run of an attack: make one with 'adjudge attack'", folder=folder
+            "{folder} is not the run of an attack: create one with 'adjudge attack'", folder=folder
         )
     judges = [_judge_in(judge) for judge in objects_in(fact.get("judges"))]
     answers: dict[str, dict[str, dict[AttackMark, _Answer]]] = defaultdict(
