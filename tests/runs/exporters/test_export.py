@@ -91,6 +91,16 @@ class _Tags(HTMLParser):
         self.text += data
 
 
+def test_a_csv_is_in_the_language_of_the_run(tmp_path: Path) -> None:
+    """Its reasons were English in a Russian run; programs read JSONL, which stays English."""
+    critic = AspectCritic("Ответ вежливый.", models=lambda prompt: "", language="ru", max_repairs=0)
+    critic.evaluate(["Уходи."], run=tmp_path / "run")
+    export(tmp_path / "run", tmp_path / "rows.csv")
+    export(tmp_path / "run", tmp_path / "rows.jsonl")
+    assert "ответ пуст" in (tmp_path / "rows.csv").read_text(encoding="utf-8-sig")
+    assert "the reply was empty" in (tmp_path / "rows.jsonl").read_text(encoding="utf-8")
+
+
 def test_html_shows_hostile_text_as_text_and_needs_no_network(run: Path, tmp_path: Path) -> None:
     export(run, tmp_path / "out.html")
     page = _Tags()

@@ -585,7 +585,7 @@ def _write_results(
         elif ending == ".md":
             write_markdown(report, output)
         else:
-            write_judgments(output, rows)
+            write_judgments(output, rows, report.language)
     except OSError as error:
         return RunError(
             "{output} cannot be written: {reason}", output=output, reason=reason_of(error)

@@ -25,7 +25,7 @@ from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.plugins import Parts
 from adjudge.runs.exporters.files import text_file, whole_file
-from adjudge.runs.exporters.table import check_writable, flat, write_csv
+from adjudge.runs.exporters.table import check_writable, flat, localized, write_csv
 from adjudge.runs.folder import reading, records_of, run_facts
 from adjudge.runs.results.run_report import report_of_run
 from adjudge.runs.results.setup import Setup
@@ -107,7 +107,8 @@ def to_csv(run: Path, target: Path) -> int:
     """Write the judgments as CSV."""
     setup = Setup.of_run(run_facts(run))
     with reading(run) as ledger, text_file(target, "utf-8-sig") as file:
-        return write_csv(file, _flat(records(ledger), setup))
+        rows = _flat(records(ledger), setup)
+        return write_csv(file, (localized(row, setup.language) for row in rows))
 
 
 def to_jsonl(run: Path, target: Path) -> int:

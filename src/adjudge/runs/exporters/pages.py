@@ -38,7 +38,7 @@ def write_reports(
     paths = report_paths(Path(folder), report.made)
     try:
         paths[0].parent.mkdir(parents=True, exist_ok=True)
-        write_judgments(paths[1], judgments)
+        write_judgments(paths[1], judgments, report.language)
         write_markdown(report, paths[0])
         write_html(report, judgments, paths[2])
     except OSError as error:

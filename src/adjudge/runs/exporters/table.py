@@ -19,7 +19,7 @@ from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import SetupError
-from adjudge.messages import reason_of
+from adjudge.messages import Message, reason_of, render
 from adjudge.runs.exporters.files import STDOUT, text_file
 
 if TYPE_CHECKING:
@@ -54,12 +54,28 @@ def check_writable(path: Path | ObjectFile | None) -> None:
         ) from error
 
 
-def write_judgments(path: Path, judgments: Iterable[JudgmentRecord]) -> None:
-    """Write judgments as CSV if the name ends in .csv, else as JSONL."""
+def write_judgments(path: Path, judgments: Iterable[JudgmentRecord], language: str = "en") -> None:
+    """Write judgments as CSV in ``language`` if the name ends in .csv, else as JSONL."""
     if path.suffix.lower() == ".csv":
-        write_rows(path, map(flat, judgments))
+        write_rows(path, (localized(flat(record), language) for record in judgments))
     else:
         write_rows(path, (record.to_dict() for record in judgments))
+
+
+def localized(row: JsonDict, language: str) -> JsonDict:
+    """Return a flat row with its sentences (reason, explanation, notes) in ``language``, for
+    people. Columns and texts of the data stay as they are.
+    """
+    if language == "en":
+        return row
+    return {
+        name: [render(each, language) for each in value]
+        if isinstance(value, list) and any(isinstance(each, Message) for each in value)
+        else render(value, language)
+        if isinstance(value, Message)
+        else value
+        for name, value in row.items()
+    }
 
 
 def flat(record: JudgmentRecord) -> JsonDict:
