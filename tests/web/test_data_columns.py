@@ -107,7 +107,7 @@ def test_chips_on_the_row_lead_to_the_rows_with_the_same_value(page: Page) -> No
     assert system["value"] == HOSTILE.replace("\ud800", "?")
     assert set(_listed(page, system["where"])) == {f"r{number}" for number in range(2, 30, 3)}
     (own,) = (cell for cell in cells if cell["name"] == "verdict")
-    assert own["where"] == 'column:verdict = "mine"'
+    assert own["where"] == 'column:verdict == "mine"'
     shown = page.get(f"{run}/row/3").text
     assert "<b onmouseover" not in shown
     assert "chips data" in shown

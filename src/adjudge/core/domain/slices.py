@@ -15,7 +15,8 @@ MOST = 12
 """Most slices of a column: the most common values, with the others in one slice."""
 PARTS = 4
 """Number of ranges of about equal size for columns with many different numbers."""
-_EMPTY = ("", "none", "nan", "nat", "null")
+EMPTY = ("", "none", "nan", "nat", "null")
+"""Texts of a cell without a value, in lower case."""
 MISSING = Message("(no value)")
 OTHERS = Message("(other values)")
 
@@ -72,7 +73,7 @@ def value_in(record: JudgmentRecord, column: str) -> str:
             path=f"{column}[0]",
         )
     text = "" if value is None else str(value).strip()
-    return "" if text.casefold() in _EMPTY else text
+    return "" if text.casefold() in EMPTY else text
 
 
 def slice_rows(values: Sequence[str], column: str) -> Slicing:

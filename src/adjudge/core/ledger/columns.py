@@ -19,6 +19,8 @@ from adjudge.core.ledger.rows import KEY_BYTES
 from adjudge.errors import SetupError
 
 CASEFOLD = "casefolded"
+STRIPPED = "stripped"
+HAS_VALUE = "has_value"
 """The SQL function that casefolds a text."""
 AS_NUMBER = "as_number"
 """The SQL function that reads a text as a number if it is nothing else."""
@@ -116,6 +118,8 @@ class Column(NamedTuple):
     kind: Kind
     texts: str = ""
     """SQL of an object that may hold several texts, and of the key in it (NULL: all of it)."""
+    is_data: bool = False
+    """A column of the data: a cell such as "nan" is empty, as in slices."""
 
 
 @dataclass
@@ -231,6 +235,7 @@ def _data_column(name: str, binder: Binder) -> Column:
         f"{COLUMN_TEXT}(json_extract(result, '$.input'), "
         f"CASE WHEN {is_text} THEN instance END, {binder.bind(name)})",
         "text",
+        is_data=True,
     )
 
 

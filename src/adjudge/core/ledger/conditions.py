@@ -5,7 +5,7 @@
     condition   = and-part {"or" and-part}
     and-part    = not-part {"and" not-part}
     not-part    = "not" not-part | "(" condition ")" | test
-    test        = name [("=" | "!=" | "<" | "<=" | ">" | ">=" | "~" | "!~") value]
+    test        = name [("=" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "~" | "!~") value]
                 | name ("~" | "!~") "/" regular expression "/"
 
 A condition is true or false for every judgment: one without a value meets no comparison, so ``!=``,
@@ -24,7 +24,9 @@ from adjudge.core.domain.frozen_mapping import NOTHING
 from adjudge.core.ledger.columns import (
     AS_NUMBER,
     CASEFOLD,
+    HAS_VALUE,
     MATCHES,
+    STRIPPED,
     TEXT_FITS,
     THOUSANDS,
     WORDS,
@@ -258,6 +260,8 @@ class _Reader:
             return f"coalesce(({column.sql}) <> 0, 0)"
         if column.texts:
             return _fits(column, "'!='", "''")
+        if column.is_data:
+            return f"{HAS_VALUE}({column.sql})"
         return f"coalesce({column.sql}, '') <> ''"
 
     def _comparison(self, name: _Token, column: Column, sign: _Token, value: _Token) -> str:
@@ -269,6 +273,8 @@ class _Reader:
             )
         if sign.text in ("~", "!~"):
             comparison = self._contains(column, value)
+        elif sign.text == "==" and column.kind != "number" and name.text != WORDS:
+            comparison = self._same(column, value)
         elif name.text == WORDS:
             raise sign.wrong(Message("expected ~ and words after text"))
         elif sign.text in ("=", "==", "!="):
@@ -308,6 +314,13 @@ class _Reader:
         if column.kind == "number" or value.kind != "word" or read_number(value.text) is None:
             return same
         return f"({same} OR {self._beyond(column, '=', value)})"
+
+    def _same(self, column: Column, value: _Token) -> str:
+        """Compare texts as slices do: as they are written, without surrounding whitespace."""
+        text = self.binder.bind(value.text.strip())
+        if column.texts:
+            return _fits(column, "'=='", text)
+        return f"{STRIPPED}({column.sql}) = {text}"
 
     def _beyond(self, column: Column, sign: str, value: _Token) -> str:
         if column.kind == "number":
@@ -363,5 +376,7 @@ def quoted(text: str) -> str:
 
 
 def equals(name: str, value: str) -> str:
-    """Return the expression for rows with this value; ``name`` is spelled for users."""
-    return f"{written_name(name)} = {quoted(value)}"
+    """Return the expression for rows with exactly this value, so that "Mail" is not "mail";
+    ``name`` is spelled for users.
+    """
+    return f"{written_name(name)} == {quoted(value)}"

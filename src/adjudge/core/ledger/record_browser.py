@@ -23,12 +23,15 @@ from adjudge.core.domain.frozen_mapping import NOTHING
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.core.domain.numbers import number_of
 from adjudge.core.domain.record import FLAGS, Flag
+from adjudge.core.domain.slices import EMPTY
 from adjudge.core.domain.vote_counts import count_agreeing
 from adjudge.core.ledger.codec import flag_bit, flags_in
 from adjudge.core.ledger.columns import (
     AS_NUMBER,
     CASEFOLD,
+    HAS_VALUE,
     NUMBERS,
+    STRIPPED,
     TEXT_FITS,
     SortKey,
     number_columns,
@@ -332,6 +335,18 @@ def _add_functions(connection: sqlite3.Connection) -> None:
         CASEFOLD,
         1,
         lambda text: None if text is None else str(text).casefold(),
+        deterministic=True,
+    )
+    connection.create_function(
+        STRIPPED,
+        1,
+        lambda text: None if text is None else str(text).strip(),
+        deterministic=True,
+    )
+    connection.create_function(
+        HAS_VALUE,
+        1,
+        lambda text: text is not None and str(text).strip().casefold() not in EMPTY,
         deterministic=True,
     )
     connection.create_function(

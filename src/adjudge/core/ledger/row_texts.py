@@ -70,6 +70,10 @@ def _fits(sign: str, value: str | float, kept: str | None, name: str | None) -> 
     if kept is None:
         return None
     for text in texts_in(kept, name):
+        if sign == "==":
+            if text.strip() == value:
+                return True
+            continue
         cell = text.casefold() if isinstance(value, str) else read_number(text)
         if cell is not None and _SIGNS[sign](cell, value):
             return True

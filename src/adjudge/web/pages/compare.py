@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from adjudge.core.domain.frozen_mapping import plain, some_of
 from adjudge.core.domain.json_types import JsonDict, object_in
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.core.domain.slices import value_in
 from adjudge.core.judges.settings import one_of
@@ -29,6 +30,7 @@ from adjudge.runs.results.score_slices import slice_columns
 from adjudge.stats.difference import ComparisonOutcome
 from adjudge.trust.comparison import RunComparison, compare_runs
 from adjudge.trust.contestants import system_at
+from adjudge.trust.labelled_judges import configurations
 from adjudge.trust.labels.store import LabelStore
 from adjudge.trust.paired_series import number_of
 from adjudge.web.forms import whole
@@ -120,6 +122,7 @@ def show(request: Request) -> Response:
         "differences": [] if held_back else list(map(plain, comparison.differences)),
         "axis": axis_share(comparison.differences),
         "worth": comparison.worth,
+        "learned": comparison.learned,
         "scores": [] if held_back else list(map(plain, comparison.scores)),
     }
     return site.answer(request, "compare.html.jinja", data)
@@ -271,7 +274,7 @@ def _change(pair: _Rows) -> float | None:
 
 def _further(run_a: RunPlace, run_b: RunPlace, tab: str, start: int) -> list[_Rows]:
     with run_diff(run_a.folder, run_b.folder) as diff:
-        tabs = _Tabs(labels_in(run_a, run_b), {tab: start}, SHOWN)
+        tabs = _tabs(run_a, run_b, {tab: start}, SHOWN)
         tabs.fill(diff)
     return tabs.rows[tab]
 
@@ -293,6 +296,8 @@ class _Compared:
     largest: dict[str, list[_Rows]]
     """Name of the tab → its rows with the largest changes, these first."""
     differences: list[DrawnDifference]
+    learned: int
+    """Rows that would be right in one run alone, if a judge had not learned from their labels."""
     worth: dict[str, dict[str, float]]
     """Criterion → verdict → the mean of its scores, if they are from 0 to 1."""
     scores: list[_Scores]
@@ -386,7 +391,7 @@ def _compare(comparison: RunPlace, run_b: RunPlace) -> _Compared:
     with run_diff(comparison.folder, run_b.folder) as diff:
         comparisons = compare_runs(comparison.folder, run_b.folder, diff)
         judges = {comparison.judge for comparison in comparisons}
-        tabs = _Tabs(labels_in(comparison, run_b))
+        tabs = _tabs(comparison, run_b)
         tabs.fill(diff)
         moves, other_moves = tabs.frequent_moves()
         return _Compared(
@@ -400,6 +405,7 @@ def _compare(comparison: RunPlace, run_b: RunPlace) -> _Compared:
             tabs.rows,
             tabs.by_size(),
             [drawn_difference(comparison, judges) for comparison in comparisons],
+            tabs.learned,
             tabs.worth(),
             list(tabs.pairs_of_scores()),
         )
@@ -478,13 +484,29 @@ class _Outcome(NamedTuple):
     """True for a verdict, False for a status."""
 
 
+def _tabs(
+    run_a: RunPlace, run_b: RunPlace, starts: Mapping[str, int] | None = None, most: int = _HELD
+) -> _Tabs:
+    judges = configurations(run_a.folder), configurations(run_b.folder)
+    return _Tabs(labels_in(run_a, run_b), judges, starts, most)
+
+
 class _Tabs:
-    """Sorts rows into tabs. A row may be in several tabs."""
+    """Sorts rows into tabs. A row may be in several tabs.
+
+    ``judges``: each run's judges. What they learned from cannot say which of them is right.
+    """
 
     def __init__(
-        self, labels: Labels, starts: Mapping[str, int] | None = None, most: int = _HELD
+        self,
+        labels: Labels,
+        judges: tuple[Mapping[str, JudgeConfiguration], Mapping[str, JudgeConfiguration]],
+        starts: Mapping[str, int] | None = None,
+        most: int = _HELD,
     ) -> None:
-        self._labels = labels
+        self._labels, self._judges = labels, judges
+        self.learned = 0
+        """Rows that are right in one run alone, but that a judge learned from."""
         self._first, self._most = starts or {}, most
         self._scores: dict[tuple[str, str], tuple[float, int]] = {}
         self._both: dict[str, Counter[tuple[float, float]]] = {}
@@ -572,7 +594,17 @@ class _Tabs:
             all((pair.before.criteria, identity) in self._labels for identity in pair.identities)
             and right[0] != right[1]
         ):
-            yield "only_a_right" if right[0] else "only_b_right"
+            if self._is_learned(pair):
+                self.learned += 1
+            else:
+                yield "only_a_right" if right[0] else "only_b_right"
+
+    def _is_learned(self, pair: Pair) -> bool:
+        sides = zip(self._judges, (pair.before, pair.after), pair.identities, strict=True)
+        return any(
+            row.judge in judges and identity in judges[row.judge].learned_rows
+            for judges, row, identity in sides
+        )
 
     def by_size(self) -> dict[str, list[_Rows]]:
         """Return each tab's rows with the largest changes, largest first."""
@@ -604,7 +636,7 @@ def labels_in(*places: RunPlace) -> Labels:
     """
     options_by_row: dict[tuple[str, str], set[str]] = {}
     for label in (stored for place in places for stored in LabelStore(place.folder).current()):
-        if label.option is not None:
+        if label.is_by_person and label.option is not None:
             options_by_row.setdefault((label.criteria, label.row), set()).add(label.option)
     return {
         about: next(iter(options)) for about, options in options_by_row.items() if len(options) == 1

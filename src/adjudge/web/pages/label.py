@@ -165,7 +165,8 @@ def _work_data(request: Request, desk: _Desk, work: Labelling, reply: str = "") 
             "said": reply,
             "queue": work.queue,
             "assigned": work.assigned is not None,
-            "counts": is_drawn(work.queue),
+            # half of the rows that teach are drawn at random, and count
+            "counts": is_drawn(work.queue) or work.queue == "learn",
             "pace": work.pace(),
             "so_far": _so_far(work) if work.queue == "random" else None,
             "last": {

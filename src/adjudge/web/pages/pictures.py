@@ -206,6 +206,8 @@ def _slice_condition(slice_name: str, column: str) -> str:
     if isinstance(slice_name, Message) and {"low", "high"} <= slice_name.values.keys():
         low, high = slice_name.values["low"], slice_name.values["high"]
         return f"{written} >= {low!r} and {written} <= {high!r}"
+    if slice_name in ("True", "False"):  # of a JSON file: lists show them in lower case
+        return f"{written} = {slice_name}"
     return equals(column, slice_name)
 
 
