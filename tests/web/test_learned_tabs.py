@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from adjudge import AspectCritic
 from adjudge.core.domain.instance import Instance
-from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.label import Label
 from adjudge.core.ledger.file import FILE, connect, read_meta, write_meta
 from support.labels import identity, model
@@ -44,10 +44,10 @@ def test_rows_that_a_judge_learned_from_are_counted_apart(tmp_path: Path) -> Non
         data = page.data(address)
         assert (data["counts"]["only_b_right"], data["learned"]) == (2, 0), "models are not people"
         with connect(tmp_path / "two" / FILE) as ledger:
-            configuration: JsonDict = dict(read_meta(ledger)["configuration"])  # type: ignore[arg-type]
-            (judge,) = configuration["judges"].values()  # type: ignore[union-attr]
-            (name,) = judge["models"]  # type: ignore[index,call-overload]
-            judge["models"][name]["learned_rows"] = [identity(TEXTS[0])]  # type: ignore[index,call-overload]
+            configuration = json.loads(json.dumps(read_meta(ledger)["configuration"]))
+            (judge,) = configuration["judges"].values()
+            for settings in judge["models"].values():
+                settings["learned_rows"] = [identity(TEXTS[0])]
             write_meta(ledger, {"configuration": configuration})
         data = page.data(f"{address}&anyway=1")
         assert (data["counts"]["only_b_right"], data["learned"]) == (1, 1)
