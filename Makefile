@@ -192,7 +192,8 @@ test-tokenizer: $(VENV)/ready
 	ADJUDGE_TOKENIZER_STRINGS=1000000 $(BIN)/python -m pytest tests/embedded/test_tokenizer.py
 
 test-traffic: $(VENV)/ready
-	ADJUDGE_TRAFFIC_EVENTS=100000 ADJUDGE_TRAFFIC_KILLS=20 ADJUDGE_TABLES=2000 $(BIN)/python -m pytest -s tests/features/traffic tests/stats/test_weighted_rates.py
+	ADJUDGE_TRAFFIC_EVENTS=100000 ADJUDGE_TRAFFIC_KILLS=20 ADJUDGE_TABLES=2000 $(BIN)/python -m pytest -s tests/features/traffic tests/stats/test_weighted_rates.py \
+		tests/features/learning/test_learn_queue.py
 
 test-sandbox: $(VENV)/ready
 	ADJUDGE_HUMANEVAL_TASKS=164 $(BIN)/python -m pytest tests/features/generate/sandbox tests/features/generate/test_humaneval.py

@@ -14,6 +14,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from adjudge.core.aio.files import cache_folder
+from adjudge.errors import SetupError
+from adjudge.features.local.libraries import import_numpy
 from support.disk import wait_for_no_disk
 from support.fake_batches import BatchProvider
 from support.fake_provider import FakeProvider
@@ -29,6 +31,8 @@ settings.register_profile(
 )
 settings.load_profile("repeatable")
 wait_for_no_disk()
+with suppress(SetupError):  # it is not installed
+    import_numpy()  # with one thread, as commands do; openpyxl would load it with as many as cores
 os.environ["LC_ALL"] = "C.UTF-8"  # errors are in the language of whoever runs the tests
 gc.disable()  # until all tests are collected
 gc.set_threshold(50_000, 20, 20)  # what holds much memory is let go behind every module

@@ -290,8 +290,8 @@ def read_catalogue(language: str) -> Translations:
 
 def parse_po(text: str) -> Translations:
     """Parse a gettext file, ignoring fuzzy and obsolete entries."""
-    from ast import literal_eval
     from gettext import c2py
+    from json import loads  # the escapes of a catalogue are those of JSON
 
     texts: dict[tuple[str, str], tuple[str, ...]] = {}
     plurals: dict[tuple[str, str], str] = {}
@@ -307,7 +307,7 @@ def parse_po(text: str) -> Translations:
                 continue
             start = line.index('"')
             keyword = line[:start].strip() or keyword
-            entry[keyword] = entry.get(keyword, "") + literal_eval(line[start:])
+            entry[keyword] = entry.get(keyword, "") + loads(line[start:])
         if entry.get("msgid") == "":
             form = entry["msgstr"].partition("plural=")[2].partition(";")[0] or form
         forms = tuple(entry[key] for key in sorted(entry) if key.startswith("msgstr"))

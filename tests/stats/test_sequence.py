@@ -209,7 +209,8 @@ def test_clusters_of_unequal_sizes_bound_the_mean_over_rows() -> None:
 def test_verdicts_of_tasks_with_unequal_trials_bound_the_mean_over_rows() -> None:
     """As above, for labels of two verdicts: of the rows .42 pass, of the tasks .6."""
     chance, missed = random.Random(4), 0
-    for _ in range(100):
+    streams_drawn = min(int(os.environ.get("ADJUDGE_TABLES", "40")), 400)
+    for _ in range(streams_drawn):
         totals, sizes = [0.0, 0.0], [Counter[int](), Counter[int]()]
         is_missed = False
         for task in range(160):
@@ -231,7 +232,7 @@ def test_verdicts_of_tasks_with_unequal_trials_bound_the_mean_over_rows() -> Non
                 limits = sequential_rate(streams, len(sizes[0]) + len(sizes[1]))
                 is_missed |= not limits.lower <= 0.42 <= limits.upper
         missed += is_missed
-    assert missed <= 5
+    assert missed <= 0.05 * streams_drawn
 
 
 def test_gates_that_are_looked_at_daily_are_ever_wrong_in_one_run_of_twenty_at_most() -> None:

@@ -19,6 +19,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import is_dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -26,6 +27,9 @@ import adjudge
 from adjudge.core.catalog.criteria import all_names, entry
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.prompts import renderer as render
+from adjudge.core.verdicts.phrases import Phrase
+from adjudge.errors import SetupError
+from adjudge.features.local.libraries import import_numpy
 from adjudge.features.rag.report import RagSummary
 from adjudge.messages import read_catalogue
 from adjudge.runs.view import pages
@@ -40,7 +44,10 @@ NOT_LOADED = (
 )
 """A user's files, and what a short command has no use for."""
 PAGES = ("report.html.jinja", "report.md.jinja", *RagSummary.templates.values())
-LIBRARIES = ("aiohttp", "rich.console", "rich.progress", "rich.table", "sqlite3", "ssl", "yaml")
+LIBRARIES = (
+    *("aiohttp", "encodings.utf_8_sig", "msgspec", "rich.console", "rich.progress", "rich.table"),
+    *("sqlite3", "ssl", "yaml"),
+)
 
 
 def serve() -> None:
@@ -64,12 +71,18 @@ def serve() -> None:
 def load() -> None:
     """Everything a command may need, so that no child has to."""
     wait_for_no_disk()
+    with suppress(SetupError):  # it is not installed
+        import_numpy()
     for module in pkgutil.walk_packages(adjudge.__path__, "adjudge.", onerror=lambda _: None):
         if not module.name.startswith(NOT_LOADED):
             with suppress(ImportError):  # it needs an extra that is not installed
                 importlib.import_module(module.name)
     for library in LIBRARIES:
         importlib.import_module(library)
+    for module_name, loaded in list(sys.modules.items()):
+        if module_name.startswith("adjudge."):
+            for value in list(vars(loaded).values()):
+                _make_ready(value)
     read_catalogue("ru")
     PriceTable.load()
     for language in ("en", "ru"):
@@ -82,6 +95,14 @@ def load() -> None:
         render.wordings(language)
     gc.collect()
     gc.freeze()
+
+
+def _make_ready(value: object) -> None:
+    """Do once what a command does when it first uses a class or a pattern: half of its work."""
+    if isinstance(value, Phrase):
+        assert value.regex
+    elif isinstance(value, type) and is_dataclass(value):  # which looks up its fields
+        assert value.__init__
 
 
 def become(order: dict[str, Any]) -> None:

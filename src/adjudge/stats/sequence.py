@@ -19,6 +19,7 @@ from adjudge.stats.intervals import Clusters, Interval
 OF_ROWS = 0.1
 """Part of the risk for the sampling of rows; the rest is for the labels."""
 _MOST = 1e12
+_GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class Stream:
         hits = self.fill * self.hits + (1 - self.fill) * count * share
         hits = min(max(hits, 0.0), count)
         misses = count - hits
-        mixed = _log_beta(hits + 0.5, misses + 0.5) - _log_beta(0.5, 0.5)
+        mixed = _log_beta(hits + 0.5, misses + 0.5) - _LOG_BETA_OF_HALVES
         return mixed - _times_log(hits, share) - _times_log(misses, 1 - share)
 
     def share_at(self, slope: float) -> float:
@@ -87,22 +88,32 @@ class Stream:
 
         The capital is convex, so the share minimises the capital minus the rise.
         """
+
+        def height(share: float) -> float:
+            return self.log_capital(share) - rise * share
+
         mean = self.mean or 0.0
         low, high = (mean, 1.0) if rise > 0 else (0.0, mean)
-        for _ in range(60):
-            lower_third, upper_third = (2 * low + high) / 3, (low + 2 * high) / 3
-            if (
-                self.log_capital(lower_third) - rise * lower_third
-                < self.log_capital(upper_third) - rise * upper_third
-            ):
-                high = upper_third
+        # By the golden section, so that every step computes one height.
+        lower, upper = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        at_lower, at_upper = height(lower), height(upper)
+        for _ in range(50):
+            if at_lower < at_upper:
+                high, upper, at_upper = upper, lower, at_lower
+                lower = high - _GOLDEN * (high - low)
+                at_lower = height(lower)
             else:
-                low = lower_third
+                low, lower, at_lower = lower, upper, at_upper
+                upper = low + _GOLDEN * (high - low)
+                at_upper = height(upper)
         return (low + high) / 2
 
 
 def _log_beta(one: float, other: float) -> float:
     return math.lgamma(one) + math.lgamma(other) - math.lgamma(one + other)
+
+
+_LOG_BETA_OF_HALVES = _log_beta(0.5, 0.5)
 
 
 def _times_log(count: float, share: float) -> float:
@@ -189,6 +200,8 @@ def sequential_interval(streams: Sequence[Stream], *, level: float = 0.95) -> In
         near = 0.0
         for _ in range(100):
             middle = (near + far) / 2
+            if middle in (near, far):
+                break
             near, far = (near, middle) if capital(sign * middle) >= bound else (middle, far)
         return math.fsum(stream.weight * stream.share_at(sign * far) for stream in streams)
 

@@ -164,7 +164,7 @@ ENORMOUS = {
     "signs": "-" * N,
     "signed digits": "-1" * N,
     "thinking": "<think>" * N,
-    "thoughts": "<think></think>" * N,
+    "thoughts": "<think></think>" * (2 * N),
     "end of thinking": "</think>" * N,
     "less than": "<" * N,
     "lines": "PASS\n" * N,

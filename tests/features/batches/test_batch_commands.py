@@ -9,8 +9,8 @@ from collections.abc import Callable
 from math import inf
 from pathlib import Path
 
-import jsonschema
 import pytest
+from jsonschema import Draft202012Validator
 
 from adjudge.core.domain.json_types import object_in
 from adjudge.runs.cli.main import main
@@ -113,13 +113,13 @@ def test_the_json_of_a_run_has_its_batches(adjudge: Adjudge) -> None:
     shown = json.loads(adjudge("runs", "show", "out", "--json")[1])
     (batch,) = shown["run"]["batches"]
     assert (batch["provider"], batch["state"], batch["requests"]) == ("openai", "collected", 4)
-    schema = json.loads(adjudge("schema", "results")[1])
+    schema = Draft202012Validator(json.loads(adjudge("schema", "results")[1]))
     whole = json.loads(adjudge("run", "eval.yaml", *QUICK, "--json")[1])
     planned = json.loads(
         adjudge("run", "eval.yaml", *QUICK, "--dry-run", "--json", "--run", "other")[1]
     )
     for found in (shown, whole, planned):
-        jsonschema.validate(found, schema)
+        schema.validate(found)
 
 
 def test_options_of_batches_need_batches(adjudge: Adjudge) -> None:

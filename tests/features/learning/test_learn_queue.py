@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter
 from pathlib import Path
@@ -27,6 +28,7 @@ CRITERIA = Criteria(
 )
 SEA, LAND = ("ship", "wave", "harbour", "tide"), ("desk", "train", "garden", "clock")
 ROWS = 300
+ANNOTATORS = int(os.environ.get("ADJUDGE_TABLES", "30"))
 
 
 def sea_words(place: int) -> int:
@@ -135,11 +137,11 @@ def test_session_labels_both_kinds_and_keeps_them_apart(run: Path) -> None:
 
 
 def test_corrected_rate_stays_valid(run: Path) -> None:
-    """Simulated: 100 annotators, each with a draw of their own."""
+    """Simulated annotators, each with a draw of their own; 2,000 under ``make test-traffic``."""
     places = {record.identity: int(record.id or 0) for record in records_of(run)}
     rate = sum(truth_of(place) == "Yes" for place in places.values()) / ROWS
     estimates, covered = [], 0
-    seeds = range(100)
+    seeds = range(ANNOTATORS)
     for seed in seeds:
         labels = [
             Label(
@@ -166,4 +168,4 @@ def test_corrected_rate_stays_valid(run: Path) -> None:
     mean = sum(estimates) / len(estimates)
     spread = (sum((value - mean) ** 2 for value in estimates) / len(estimates)) ** 0.5
     assert abs(mean - rate) < 4 * spread / len(seeds) ** 0.5
-    assert covered >= 88
+    assert covered >= 0.88 * ANNOTATORS

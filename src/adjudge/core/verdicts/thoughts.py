@@ -46,11 +46,13 @@ def _text_after_thoughts(text: str) -> str:
     A mark inside the answer may be quoted from the text that is judged, so it is never cut at.
     """
     answer = _last_channel(text)
-    while opening := _FIRST_THOUGHT.match(answer):
+    start = 0  # of what is left: to cut the text at every thought takes time squared
+    while opening := _FIRST_THOUGHT.match(answer, start):
         closing = _CLOSING.search(answer, opening.end())
         if closing is None:
             return ""
-        answer = answer[closing.end() :]
+        start = closing.end()
+    answer = answer[start:]
     closings = list(_CLOSING.finditer(answer))
     if closings and not _OPENING.search(answer) and _is_alone(closings[-1], answer):
         answer = answer[closings[-1].end() :]

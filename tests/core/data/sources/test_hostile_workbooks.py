@@ -240,16 +240,25 @@ def test_errors_about_a_workbook_name_nothing_of_our_own(tmp_path: Path) -> None
     ]
 
 
+@pytest.fixture(scope="module")
+def long_workbook(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a workbook that takes minutes to read."""
+    folder = tmp_path_factory.mktemp("long")
+    row = f"<row>{'<x/>' * 500_000}</row>"
+    _write(folder / "rows.xlsx", _sheet(row for _ in range(200)))
+    return folder
+
+
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="it shows which files are open")
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_reading_of_a_workbook(tmp_path: Path, signum: signal.Signals) -> None:
+def test_a_signal_ends_the_reading_of_a_workbook(
+    long_workbook: Path, signum: signal.Signals
+) -> None:
     """Seen: two signals did nothing until all of the workbook was parsed."""
-    row = f"<row>{'<x/>' * 500_000}</row>"
-    _write(tmp_path / "rows.xlsx", _sheet(row for _ in range(200)))
     words = ("check", "-f", "rows.xlsx", "--criterion", "It is good.", "-m", "scripted/PASS")
     reader = subprocess.Popen(
         [sys.executable, "-m", "adjudge", *words],
-        cwd=tmp_path,
+        cwd=long_workbook,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

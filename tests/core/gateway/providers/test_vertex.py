@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import random
 import threading
 import time
 from base64 import b64encode, urlsafe_b64decode
@@ -36,23 +35,16 @@ CLAUDE = {
 }
 
 
-def _prime(bits: int, choice: random.Random) -> int:
-    while True:
-        candidate = choice.getrandbits(bits) | 1 << bits - 1 | 1 << bits - 2 | 1
-        bases = [choice.randrange(2, candidate - 1) for _ in range(24)]
-        if (candidate - 1) % EXPONENT and all(_passes(candidate, base) for base in bases):
-            return candidate
-
-
-def _passes(number: int, base: int) -> bool:
-    """Return True if ``number`` passes one round of the Miller-Rabin test."""
-    odd, twos = number - 1, 0
-    while odd % 2 == 0:
-        odd, twos = odd // 2, twos + 1
-    power = pow(base, odd, number)
-    return power in (1, number - 1) or any(
-        pow(base, odd << step, number) == number - 1 for step in range(1, twos)
+PRIMES = tuple(
+    int(digits, 16)
+    for digits in (
+        "e82010f28018838e6d86720e00bd9217719633b6328b682981932067e0c67232"
+        "b01314b4c30dab0257c8f65ecfec9ed6090cd7cad476a04df629552e4e0cecd1",
+        "edc4e204c4de6bb986e5fbe9e49f9a94fde8c09b6e9cec14076248880e9b6506"
+        "530b9e7b41e762c8930ff9395e6f59c8eed5773c0744eba6abc79b051d09c22d",
     )
+)
+"""Made for this test: to look for some takes more than a second."""
 
 
 def _der(tag: int, content: bytes) -> bytes:
@@ -67,8 +59,7 @@ def _integer(value: int) -> bytes:
 
 def _new_key() -> tuple[str, int]:
     """Return a private key in PEM and its modulus."""
-    choice = random.Random(7)
-    p, q = _prime(512, choice), _prime(512, choice)
+    p, q = PRIMES
     d = pow(EXPONENT, -1, (p - 1) * (q - 1))
     numbers = (0, p * q, EXPONENT, d, p, q, d % (p - 1), d % (q - 1), pow(q, -1, p))
     inner = _der(0x30, b"".join(map(_integer, numbers)))

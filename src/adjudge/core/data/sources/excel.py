@@ -155,12 +155,15 @@ def _rows(rows: Iterator[tuple[object, ...]], header_row: int | None) -> Rows:
                 ]
             )
             continue
+        if not values:  # a sheet may have a million of them
+            yield Row(number, {})
+            continue
         names = [*header, *(f"column {place}" for place in range(len(header) + 1, len(values) + 1))]
         padded = [
             *("" if cell is None else cell for cell in values),
             *[""] * (len(names) - len(values)),
         ]
-        yield Row(number, dict(zip(names, padded, strict=True)) if values else {})
+        yield Row(number, dict(zip(names, padded, strict=True)))
 
 
 def _without_end(cells: Sequence[object]) -> list[object]:

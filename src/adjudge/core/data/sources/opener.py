@@ -150,6 +150,7 @@ def _without_traces(rows: Rows, origin: Origin) -> Rows:
         if (
             isinstance(row, Row)
             and isinstance(row.cells, Mapping)
+            and row.cells
             and (trace := trace_of(row.cells))
         ):
             raise WrongData(refusal_of(origin.name, trace))
