@@ -306,14 +306,6 @@ def test_annotations_are_for_the_runner_and_not_in_the_summary(
     assert ("::error" in done.stderr) == in_step
 
 
-def test_a_second_column_of_slices_is_refused(tmp_path: Path) -> None:
-    """Only the last one was shown."""
-    run = judged(tmp_path / "run", "PASS", "FAIL")
-    done = adjudge("report", run, "--to", "md", "--by", "a", "--by", "b", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "'--by': takes one column, not 2" in done.stderr
-
-
 def test_junit_has_the_identity_and_the_mean_of_each_judge(tmp_path: Path) -> None:
     run = judged(tmp_path / "run", "PASS", "FAIL")
     assert adjudge("report", run, "--to", "junit").returncode == 0

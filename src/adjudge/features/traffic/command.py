@@ -30,6 +30,7 @@ from adjudge.features.traffic.source import TrafficSource
 from adjudge.features.traffic.verdict_writer import WriteBack
 from adjudge.features.traffic.webhook import Webhook
 from adjudge.messages import Message
+from adjudge.runs.cli.declared_options import ONE_COLUMN
 from adjudge.runs.cli.eval_files import open_eval_file
 from adjudge.runs.cli.model_choice import price_table
 from adjudge.runs.cli.options import (
@@ -110,7 +111,9 @@ class FollowOptions:
         default=1.0,
         help="The share of events to judge, such as 0.05.",
     )
-    by: str | None = option("--by", help="The column whose values are sampled by themselves.")
+    by: str | None = option(
+        "--by", help="The column whose values are sampled by themselves.", **ONE_COLUMN
+    )
     at_least: int = option(
         "--at-least",
         type=FROM_ZERO,

@@ -18,6 +18,7 @@ from adjudge.features.agents.report import KeptSteps, steps_in
 from adjudge.features.trust.keys import Keys, Lines, WholeLines, keyboard, latin
 from adjudge.features.trust.label_screen import screen, step_lines
 from adjudge.messages import Message, join, plural, render
+from adjudge.runs.cli.declared_options import ONE_COLUMN
 from adjudge.runs.cli.inputs import as_usage_error, check_criteria
 from adjudge.runs.cli.json_text import Document, print_results
 from adjudge.runs.cli.options import (
@@ -87,6 +88,7 @@ class LabelOptions:
     by: str | None = option(
         "--by",
         metavar="COLUMN",
+        **ONE_COLUMN,
         help=(
             "With --queue random-stratified: draw the values of this column apart. With "
             "--conflicts: in which of its values annotators differ."

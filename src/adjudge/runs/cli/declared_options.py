@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,6 +21,7 @@ from adjudge.core.reading.types import (
     WholeNumber,
     Word,
 )
+from adjudge.messages import Message
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -39,6 +40,22 @@ class RenamedOption(click.Option):
             super().add_to_parser(parser, ctx)
         finally:
             self.opts = listed
+
+
+def _only_one(
+    context: click.Context, option: click.Parameter, values: tuple[str, ...]
+) -> str | None:
+    if len(values) > 1:
+        raise click.BadParameter(
+            Message("takes one column, not {count}", count=len(values)), context, option
+        )
+    return values[0] if values else None
+
+
+ONE_COLUMN: Mapping[str, Any] = {"multiple": True, "callback": _only_one}
+"""Settings of an option that takes one column and refuses a second, which would replace the
+first.
+"""
 
 
 def type_of(field: Field[object]) -> Type[object]:
@@ -65,6 +82,8 @@ def declared_option(field: Field[object]) -> Callable[[F], F]:
         more["required"] = True
     if field.metadata["metavar"]:
         more["metavar"] = field.metadata["metavar"]
+    if field.metadata["metavar"] == "COLUMN" and not more.get("multiple"):
+        more |= ONE_COLUMN
     if "/" in names[-1]:
         more.pop("is_flag", None)  # it has a name for each of its two values
     if field.metadata["aliases"]:

@@ -17,7 +17,7 @@ from adjudge.core.reading.objects import location_of
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.plugins import Parts
-from adjudge.runs.cli.declared_options import F, declared_option, typed_value
+from adjudge.runs.cli.declared_options import ONE_COLUMN, F, declared_option, typed_value
 from adjudge.runs.cli.help import Argument, Helpful, HelpfulGroup
 from adjudge.runs.cli.overwrite_guard import refuse_overwriting
 from adjudge.runs.cli.shell_names import criteria_names, model_names
@@ -342,6 +342,7 @@ row_names = click.option(
     "--id",
     "id",
     metavar="COLUMN",
+    **ONE_COLUMN,
     help="The column that names the rows: by it they are found again in another run.",
 )
 questions = click.option(
@@ -515,37 +516,21 @@ pages = click.option(
     multiple=True,
     help="Also write the report: .md, .html or .json; repeatable.",
 )
-
-
-def _only_one(
-    context: click.Context, option: click.Parameter, values: tuple[str, ...]
-) -> str | None:
-    """Refuse a second column, which would replace the first without a word."""
-    if len(values) > 1:
-        raise click.BadParameter(
-            Message("takes one column, not {count}", count=len(values)), context, option
-        )
-    return values[0] if values else None
-
-
 cluster = click.option(
     "--cluster",
-    multiple=True,
-    callback=_only_one,
+    **ONE_COLUMN,
     metavar="COLUMN",
     help="Treat rows with the same value in this column as one unit, e.g. one conversation.",
 )
 slices = click.option(
     "--by",
-    multiple=True,
-    callback=_only_one,
+    **ONE_COLUMN,
     metavar="COLUMN",
     help="Also apart for each value of this column; the intervals of all of them hold together.",
 )
 gate_cluster = click.option(
     "--cluster",
-    multiple=True,
-    callback=_only_one,
+    **ONE_COLUMN,
     metavar="COLUMN",
     help=(
         "Of gates with --confidence or --not-worse-than: rows that share a value here belong "
