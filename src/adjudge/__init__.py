@@ -69,6 +69,7 @@ _HOME_OF = {
     "aload_run": "features.integrations.saved_run",
     "arun": "features.integrations.eval_run",
     "best_of": "features.generate.texts",
+    "explain_run": "features.explain.opinions",
     "judge_dataset": "features.scale.ray_dataset",
     "judge_partition": "features.scale.partition",
     "load_run": "features.integrations.saved_run",
@@ -132,6 +133,7 @@ if TYPE_CHECKING:
     from adjudge.features.compat.unitxt import UnitxtDirectJudge as UnitxtDirectJudge
     from adjudge.features.compat.unitxt import UnitxtPairwiseJudge as UnitxtPairwiseJudge
     from adjudge.features.evidence.judge import EvidenceJudge as EvidenceJudge
+    from adjudge.features.explain.opinions import explain_run as explain_run
     from adjudge.features.generate.agent import Agent as Agent
     from adjudge.features.generate.llm import LLM as LLM
     from adjudge.features.generate.qualitative import QualitativeCriteria as QualitativeCriteria

@@ -185,6 +185,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "label": "features.trust.label_command:label",
             "calibrate": "features.trust.calibrate_command:calibrate",
             "learn": "features.learning.command:learn",
+            "explain": "features.explain.command:explain",
             "plan": "features.trust.plan_command:plan_sample",
             "rank": "features.trust.rank_command:rank",
             "bench": "features.bench.command:bench",
@@ -256,6 +257,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
         traffic="features.traffic.json_documents:Traffic",
         learned="features.learning.json_documents:Learned",
         **{
+            "second-opinions": "features.explain.json_documents:SecondOpinions",
             "rubric-audit": "features.rubrics.json_documents:RubricAudit",
             "rubric-diff": "features.rubrics.json_documents:RubricDiff",
             "rubric-findings": "features.rubrics.json_documents:RubricFindings",

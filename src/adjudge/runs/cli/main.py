@@ -64,6 +64,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "label": "Label rows by hand, blind; import and export labels.",
         "calibrate": "Correct a run's rates using human labels.",
         "learn": "Teach a local judge from a run's labels.",
+        "explain": "Ask a writing model about failed and uncertain rows.",
         "plan": "Say how many rows and labels a precision takes.",
         "rank": "Rank the systems that a run compares.",
         "bench": "Rank judges by how well they agree with people.",
