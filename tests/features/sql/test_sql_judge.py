@@ -91,6 +91,7 @@ def test_settings_that_make_no_sense_are_refused() -> None:
         ({"seconds": 0}, "above 0"),
         ({"tolerance": float("nan")}, "tolerance"),
         ({"votes": 3}, "leave out votes"),
+        ({"check_positional_bias": True}, "leave out votes"),
     ):
         with pytest.raises(SetupError, match=text):
             judge(**settings)

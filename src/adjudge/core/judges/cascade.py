@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +33,7 @@ from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.judges.aspect import AspectCritic
 from adjudge.core.judges.case import Case, InstancesLike, ManyLike, OneLike
 from adjudge.core.judges.direct import DirectJudge
+from adjudge.core.judges.frames import F, with_verdicts
 from adjudge.core.judges.inputs import CriteriaLike, items_of, one_or_all
 from adjudge.core.judges.judge import I, Judge, Progress, R
 from adjudge.core.judges.learnt_settings import CascadeThresholds, Learnt
@@ -240,25 +241,44 @@ class Cascade(Judge[I, R]):
         budget: Budget | None = ...,
         progress: Progress[R] | None = ...,
     ) -> list[R]: ...
+    @overload
     async def aevaluate(
         self,
-        instances: InstancesLike,
+        instances: F,
+        criteria: CriteriaLike | Sequence[CriteriaLike] | None = ...,
+        *,
+        columns: Mapping[str, str],
+        run: RunLike | None = ...,
+        budget: Budget | None = ...,
+        progress: Progress[R] | None = ...,
+    ) -> F: ...
+    async def aevaluate(
+        self,
+        instances: InstancesLike | F,
         criteria: CriteriaLike | Sequence[CriteriaLike] | None = None,
         *,
+        columns: Mapping[str, str] | None = None,
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Progress[R] | None = None,
-    ) -> R | list[R]:
-        """Judge one instance (→ one result), or a list of them (→ a list).
+    ) -> R | list[R] | F:
+        """Judge one instance (→ one result), or a list of them (→ a list). With ``columns``
+        (field → column, or {}), a data frame comes back with the verdicts.
 
         ``criteria``: as for the steps; aspect critics have their own.
 
         ``run`` (a folder that keeps every answer), ``budget`` and ``progress`` are as for
         the steps, over all of them.
         """
-        items = cast("list[I]", _items(self.steps[0], instances, criteria))
-        results = await self.judge_items(items, run=run, budget=budget, progress=progress)
-        return one_or_all(instances, results)
+
+        async def judge(given: object) -> list[R]:
+            taken = _items(self.steps[0], cast(InstancesLike, given), criteria)
+            items = cast("list[I]", taken)
+            return await self.judge_items(items, run=run, budget=budget, progress=progress)
+
+        if columns is not None:
+            return await with_verdicts(cast(F, instances), columns, judge)
+        return one_or_all(instances, await judge(instances))
 
     evaluate = sync_edge(aevaluate)
 

@@ -124,14 +124,16 @@ def warn_of_labels(judged: Iterable[tuple[Instance, Criteria]]) -> None:
         _LOG.warning(labels.in_program)
 
 
-def as_instance(item: object, field: str) -> Instance:
+def as_instance(item: object, field: str, also: Sequence[str] = ()) -> Instance:
     """Return a text, mapping of fields, row or instance as an instance; raise a SetupError for
     others.
+
+    ``also``: columns of a table row that become fields, too, whatever they are called.
     """
     if isinstance(item, Instance):
         return item
     if isinstance(item, Row):
-        return row_instance(item)
+        return row_instance(item, also)
     if isinstance(item, Mapping):
         return mapping_instance(item)
     if (text := answer_text(item)) is not None:
@@ -142,8 +144,9 @@ def as_instance(item: object, field: str) -> Instance:
     )
 
 
-def row_instance(row: Row) -> Instance:
-    """Return a table row as an instance: the columns named like fields, or all columns if none is.
+def row_instance(row: Row, also: Sequence[str] = ()) -> Instance:
+    """Return a table row as an instance: the columns named like fields and those in ``also``, or
+    all columns if none is.
 
     ``fit_to_criteria`` later adds the other columns that the criteria read.
     """
@@ -155,6 +158,8 @@ def row_instance(row: Row) -> Instance:
         fields = columns.fields(cells) or texts_of(
             {name: cell for name, cell in cells.items() if not is_id(name)}
         )
+        wanted = {name: cells[name] for name in also if name in cells and name not in fields}
+        fields = {**fields, **texts_of(wanted)}
     except ValueError as error:
         raise SetupError("{place}: {error}", place=place, error=error) from None
     columns.refuse_doubles(cells, Message("the data frame"))

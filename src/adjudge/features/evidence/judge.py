@@ -5,9 +5,9 @@ supported, contradicted or not found.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Literal, overload
+from typing import Literal, cast, overload
 
 from adjudge.core.aio.event_loop import same_as, sync_edge
 from adjudge.core.domain.criteria import Criteria
@@ -18,6 +18,7 @@ from adjudge.core.engine.run import RunLike
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.opener import ModelLike
 from adjudge.core.gateway.registry import EMBEDDED
+from adjudge.core.judges.frames import F, with_verdicts
 from adjudge.core.judges.inputs import DataSet, Frame, as_instance, items_of, one_or_all
 from adjudge.core.judges.judge import InstanceLike, Judge, Progress
 from adjudge.core.judges.settings import (
@@ -195,15 +196,27 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         budget: Budget | None = ...,
         progress: Told | None = ...,
     ) -> list[EvidenceResult]: ...
+    @overload
     async def aevaluate(
         self,
-        instances: Given,
+        instances: F,
         *,
+        columns: Mapping[str, str],
+        run: RunLike | None = ...,
+        budget: Budget | None = ...,
+        progress: Told | None = ...,
+    ) -> F: ...
+    async def aevaluate(
+        self,
+        instances: Given | F,
+        *,
+        columns: Mapping[str, str] | None = None,
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Told | None = None,
-    ) -> EvidenceResult | list[EvidenceResult]:
-        """Judge one instance (→ one result), or a list of them (→ a list).
+    ) -> EvidenceResult | list[EvidenceResult] | F:
+        """Judge one instance (→ one result), or a list of them (→ a list). With ``columns``
+        (field → column, or {}), a data frame comes back with the verdicts.
 
         An instance is a mapping or an Instance with the text and its sources.
 
@@ -211,10 +224,17 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         ``budget``: what may be spent, an ``adjudge.Budget``; at its limit BudgetSpent is raised.
         ``progress``: True shows a bar, a function is called with each result as it comes.
         """
-        many = [instances] if isinstance(instances, Instance) else instances
-        items = [as_instance(item, self.text_field) for item in items_of(many, "read_instances")]
-        results = await self.judge_items(items, run=run, budget=budget, progress=progress)
-        return one_or_all(instances, results)
+
+        async def judge(given: object) -> list[EvidenceResult]:
+            many = [given] if isinstance(given, Instance) else given
+            rows = items_of(many, "read_instances")
+            also = (self.text_field, self.source_field)
+            items = [as_instance(item, self.text_field, also) for item in rows]
+            return await self.judge_items(items, run=run, budget=budget, progress=progress)
+
+        if columns is not None:
+            return await with_verdicts(cast(F, instances), columns, judge)
+        return one_or_all(instances, await judge(instances))
 
     evaluate = sync_edge(aevaluate)
     __call__ = same_as(evaluate)

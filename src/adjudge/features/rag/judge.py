@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import overload
+from typing import cast, overload
 
 from adjudge.core.aio.event_loop import sync_edge
+from adjudge.core.data.columns import is_blank_row
 from adjudge.core.data.dataset import Source
+from adjudge.core.data.sources.row import Row as TableRow
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.frozen_mapping import FrozenDict, plain
 from adjudge.core.domain.gate_figure import GateFigure
@@ -24,6 +26,7 @@ from adjudge.core.engine.run import RunLike
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.opener import ModelLike
 from adjudge.core.judges.direct import DirectJudge
+from adjudge.core.judges.frames import F, is_frame, with_verdicts
 from adjudge.core.judges.judge import Progress
 from adjudge.core.judges.settings import (
     NO_MODELS,
@@ -304,17 +307,29 @@ class RagEvaluator(AskSettings, RagPlans):
         budget: Limit = ...,
         progress: Told = ...,
     ) -> list[RagResult]: ...
+    @overload
     async def aevaluate(
         self,
-        rows: Row | Source,
+        rows: F,
+        *,
+        columns: Mapping[str, str],
+        run: Kept = ...,
+        budget: Limit = ...,
+        progress: Told = ...,
+    ) -> F: ...
+    async def aevaluate(
+        self,
+        rows: Row | Source | F,
         *,
         columns: Mapping[str, str] | None = None,
         limit: int | None = None,
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Progress[RagResult] | None = None,
-    ) -> RagResult | list[RagResult]:
-        """Score the rows of a file (a path) or of a list, or a single Instance or mapping.
+    ) -> RagResult | list[RagResult] | F:
+        """Score the rows of a file (a path) or of a list, or a single Instance or mapping. With
+        ``columns``, a data frame comes back with the verdicts and a column per dimension and
+        measure.
 
         ``columns`` maps fields to columns (``{"response": "Bot said"}``); ``limit`` takes only the
         first rows. ``run`` is a folder that keeps every answer; answers already in it are reused.
@@ -322,9 +337,28 @@ class RagEvaluator(AskSettings, RagPlans):
         True
         for a bar, or a function that is called with each result as it arrives.
         """
-        instances = _instances(self, rows, columns, limit)
+
+        async def judge(frame_rows: list[TableRow]) -> list[RagResult | None]:
+            cells = [cast("Mapping[str, object]", row.cells) for row in frame_rows]
+            filled = [dict(row) for row in cells if not is_blank_row(row)]
+            items = self.rows(filled).instances if filled else []
+            results = iter(await self.judge_items(items, run=run, budget=budget, progress=progress))
+            return [None if is_blank_row(row) else next(results) for row in cells]
+
+        if columns is not None and is_frame(rows):
+            if limit is not None:
+                raise SetupError("limit is for files and lists: give the first rows of the frame")
+            return await with_verdicts(
+                cast(F, rows),
+                columns,
+                judge,
+                [*(part.name for part in self._scored), *(part.name for part in self.measured)],
+                lambda result: {**result.scores, **result.measures},
+            )
+        source = cast("Row | Source", rows)
+        instances = _instances(self, source, columns, limit)
         results = await self.judge_items(instances, run=run, budget=budget, progress=progress)
-        return results[0] if isinstance(rows, Mapping | Instance) else results
+        return results[0] if isinstance(source, Mapping | Instance) else results
 
     evaluate = sync_edge(aevaluate)
 

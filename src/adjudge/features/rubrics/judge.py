@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
-from typing import overload
+from typing import cast, overload
 
 from adjudge.core.aio.event_loop import same_as, sync_edge
 from adjudge.core.domain.criteria import Criteria
@@ -17,6 +17,7 @@ from adjudge.core.domain.vote import Ballot, Mode, Vote
 from adjudge.core.engine.run import RunLike
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.opener import ModelLike
+from adjudge.core.judges.frames import F, with_verdicts
 from adjudge.core.judges.inputs import DataSet, Frame, as_instance, items_of, one_or_all
 from adjudge.core.judges.judge import InstanceLike, Judge, Progress
 from adjudge.core.judges.settings import (
@@ -205,24 +206,44 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
         budget: Budget | None = None,
         progress: Told | None = None,
     ) -> list[RubricResult]: ...
+    @overload
     async def aevaluate(
         self,
-        instances: Given,
+        instances: F,
         *,
+        columns: Mapping[str, str],
         run: RunLike | None = None,
         budget: Budget | None = None,
         progress: Told | None = None,
-    ) -> RubricResult | list[RubricResult]:
+    ) -> F: ...
+    async def aevaluate(
+        self,
+        instances: Given | F,
+        *,
+        columns: Mapping[str, str] | None = None,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Told | None = None,
+    ) -> RubricResult | list[RubricResult] | F:
         """Judge one row, or a list of rows: mappings or Instances with the text and, unless the
-        judge has the rubric, their rubric.
+        judge has the rubric, their rubric. With ``columns`` (field → column, or {}), a data frame
+        comes back with the verdicts.
 
         ``run``: a folder that keeps every answer; answers in it are not asked again.
         ``budget``: an ``adjudge.Budget``; BudgetSpent is raised at its limit.
         ``progress``: True shows a bar, a function is called with each result as it comes.
         """
-        rows = [as_instance(item, self.text_field) for item in items_of(instances)]
-        results = await self.judge_items(rows, run=run, budget=budget, progress=progress)
-        return one_or_all(instances, results)
+
+        async def judge(given: object) -> list[RubricResult]:
+            rubrics = (self.rubric_field,) if self.rubric_field else RUBRIC_FIELDS
+            themes = (self.themes_field,) if self.themes_field else THEME_FIELDS
+            also = (self.text_field, *self.context_fields, *rubrics, *themes)
+            rows = [as_instance(item, self.text_field, also) for item in items_of(given)]
+            return await self.judge_items(rows, run=run, budget=budget, progress=progress)
+
+        if columns is not None:
+            return await with_verdicts(cast(F, instances), columns, judge)
+        return one_or_all(instances, await judge(instances))
 
     evaluate = sync_edge(aevaluate)
     __call__ = same_as(evaluate)

@@ -14,13 +14,17 @@ from adjudge.core.aio import event_loop
 from adjudge.core.checks.structure import strip_fence
 from adjudge.core.domain.check_result import FAIL, PASS
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
-from adjudge.core.domain.frozen_mapping import content_hash
-from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.frozen_mapping import NOTHING, content_hash
+from adjudge.core.domain.instance import Instance, Metadata
 from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.results import DirectInstanceResult
 from adjudge.core.domain.verdict import Chosen
 from adjudge.core.domain.vote import Ballot, Outcome, Vote
-from adjudge.core.judges.direct import BaseDirectJudge
-from adjudge.core.judges.settings import at_least
+from adjudge.core.engine.run import RunLike
+from adjudge.core.gateway.layers.budget import Budget
+from adjudge.core.judges.direct import Direct
+from adjudge.core.judges.judge import Progress
+from adjudge.core.judges.settings import VoteSettings, at_least
 from adjudge.core.ledger.key import key_of
 from adjudge.errors import SandboxError, SetupError
 from adjudge.features.generate.sandbox.base import Limits
@@ -40,8 +44,8 @@ COPIES, TOLERANCE, SECONDS = 8, 1e-6, 5.0
 QUERY, REFERENCE, DATABASE = "response", "reference", "database"
 
 
-@dataclass(kw_only=True, eq=False)
-class SqlJudge(BaseDirectJudge):
+@dataclass(frozen=True, kw_only=True)
+class SqlJudge(VoteSettings, Direct):
     """Runs a query and its reference query in a sandbox, on a database and on changed copies of it.
 
     PASS if both return the same rows everywhere. Duplicates count, the order only if the reference
@@ -63,6 +67,7 @@ class SqlJudge(BaseDirectJudge):
         query_field: the field with the query.
         reference_field: the field with the reference query.
         database_field: the field with the script, or with the name in the folder.
+        name: the name of the criterion in results and reports.
     """
 
     database: str | Path | None = None
@@ -91,7 +96,7 @@ class SqlJudge(BaseDirectJudge):
                 raise SetupError(
                     "{name} must be a number above 0, not {value!r}", name=name, value=value
                 )
-        if self.votes != 1:
+        if self.votes != 1 or self.check_positional_bias:
             raise SetupError("a query has one result: leave out votes")
         if self._path is not None and not self._path.is_dir():
             read_database(self._path)
@@ -121,20 +126,41 @@ class SqlJudge(BaseDirectJudge):
         )
 
     async def aevaluate(  # type: ignore[override]
-        self, instances: Any, criteria: Criteria | None = None, **options: Any
+        self,
+        instances: Any,
+        criteria: Criteria | None = None,
+        *,
+        columns: Mapping[str, str] | None = None,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[DirectInstanceResult] | None = None,
     ) -> Any:
         """Judge one row (→ one result), a list (→ a list), or a data frame with ``columns``.
 
         A row has the fields ``response`` and ``reference``, and ``database`` if the judge has no
         file. ``run``, ``budget`` and ``progress`` are as for other judges.
         """
+        options: dict[str, Any] = {"run": run, "budget": budget, "progress": progress}
+        if columns is not None:
+            options["columns"] = columns
         return await super().aevaluate(instances, criteria or self.criteria, **options)
 
     def evaluate(  # type: ignore[override]
-        self, instances: Any, criteria: Criteria | None = None, **options: Any
+        self,
+        instances: Any,
+        criteria: Criteria | None = None,
+        *,
+        columns: Mapping[str, str] | None = None,
+        run: RunLike | None = None,
+        budget: Budget | None = None,
+        progress: Progress[DirectInstanceResult] | None = None,
     ) -> Any:
         """Like ``aevaluate``, for scripts and notebooks."""
-        return event_loop.run(self.aevaluate(instances, criteria, **options))
+        return event_loop.run(
+            self.aevaluate(
+                instances, criteria, columns=columns, run=run, budget=budget, progress=progress
+            )
+        )
 
     # -- running ---------------------------------------------------------------
 
@@ -229,6 +255,10 @@ class SqlJudge(BaseDirectJudge):
             return key_of(ballot, f"{identity} {digest}", wordings)
 
         return key
+
+    def prompt_of(self, votes: Sequence[Vote]) -> Metadata:  # noqa: ARG002
+        """Return nothing, since no model was asked."""
+        return NOTHING
 
     def notes(self, item: Any, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002
         """Return no notes: the explanation says how much was compared."""
