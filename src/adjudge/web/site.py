@@ -333,6 +333,7 @@ def templates(language: str) -> jinja2.Environment:
         scripts=[name for page in pages() for name in page.scripts],
         histogram=histogram,
         interval=interval,
+        means_first=_means_first,
         move_of=Move,
         range_of=Range,
         rule_title=rule_title,
@@ -345,6 +346,11 @@ def templates(language: str) -> jinja2.Environment:
         clock=lambda seconds: say(_clock(seconds)),
     )
     return environment
+
+
+def _means_first(means: Mapping[str, Mapping[str, object]], most: int) -> list[str]:
+    """Return the criteria that are shown of many: those with a gate, then the first ones."""
+    return sorted(means, key=lambda name: "bar" not in means[name])[:most]
 
 
 def _mark_words(text: str, words: str) -> Markup:

@@ -162,6 +162,8 @@ class JudgmentLine(NamedTuple):
     """The beginning of each cell of the data that is not a text of the row under the same name."""
     reason: str = ""
     """The beginning of the reason why there is no score."""
+    responses: tuple[str, ...] = ()
+    """The beginning of each compared response; empty for a single text."""
     excerpt: str = ""
     """The words that were looked for with what is around them, unless ``begins`` shows them."""
 
@@ -644,6 +646,7 @@ def _line(
     whole_fields = begin_object(texts)
     fields = {name: _preview(value) for name, value in whole_fields.items()}
     begins = fields.get(judged) or next(iter(fields.values()), "")
+    compared = whole_fields.get(judged)
     result = begin_object(result_text)
     valid, requested, scores = map(result.get, ("votes_valid", "votes_requested", "scores"))
     valid = valid if isinstance(valid, int) else 0
@@ -675,6 +678,9 @@ def _line(
         count_agreeing(valid, number_of(result.get("agreement"))),
         _data_columns(object_in(result.get(INPUT)), fields),
         _preview(result.get("reason")),
+        tuple(str(response)[:_PREVIEW] for response in compared[:_MOST_BEGINNINGS])
+        if isinstance(compared, list)
+        else (),
         _excerpt(
             filters.words,
             begins[:_SEEN],

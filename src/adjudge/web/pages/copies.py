@@ -47,7 +47,9 @@ def download(request: Request) -> Response:
 
 
 def _places(request: Request) -> list[RunPlace]:
-    return choose_runs(site_of(request).library, request.query_params.getlist("run"))
+    query = request.query_params
+    # the list of runs calls what is ticked in it "runs"
+    return choose_runs(site_of(request).library, query.getlist("run") or query.getlist("runs"))
 
 
 def _settings(site: Site, request: Request) -> CopySettings:

@@ -81,6 +81,7 @@ from adjudge.web.pages.views import views_data
 from adjudge.web.people import STANDS, PeopleSaid, people_by_row
 from adjudge.web.site import Site, address_of, place_of, site_of
 from adjudge.web.views import view_query
+from adjudge.web.win_rates import win_rates
 
 _PATIENCE = 0.4
 """Seconds for which one step of a search goes on that continues by itself."""
@@ -722,6 +723,9 @@ def figures_data(library: Library, place: RunPlace, judge: str) -> JsonDict:
         "means": with_bars(
             {name: mean_data(value) for name, value in figures.means.items()}, gates, judge
         ),
+        "wins": {}
+        if is_large(place) or of_all or figures.means or not figures.statuses.get("scored")
+        else win_rates(library, place).get(judge, {}),
         "order": figures.order._asdict() if figures.order else None,
         "usd": library.about(place).usd,
         "identity": identity,

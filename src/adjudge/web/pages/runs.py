@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import cast
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,9 +14,10 @@ from adjudge.messages import Message
 from adjudge.runs.folder import NoSuchRun
 from adjudge.web.gates import line_with_gates
 from adjudge.web.home import data_files
-from adjudge.web.library import Library, RunPlace
+from adjudge.web.library import Library, RunPlace, is_large
 from adjudge.web.page import NavigationLink, Page
 from adjudge.web.site import place_of, site_of
+from adjudge.web.win_rates import win_rates, would_wait
 
 _MOST_NAMES = 50
 
@@ -53,7 +55,24 @@ def show_one(request: Request) -> Response:
 
 def _line(library: Library, place: RunPlace, *, wait: bool = False) -> JsonDict:
     line = line_with_gates(library, place, library.glance(place, wait=wait), wait=wait)
-    return {**line, "live": library.is_live(place)}
+    return {**_with_wins(library, place, line, wait=wait), "live": library.is_live(place)}
+
+
+def _with_wins(library: Library, place: RunPlace, line: JsonDict, *, wait: bool) -> JsonDict:
+    """Add win rates to judges that compare: their judgments have no score and so no mean."""
+    judges = cast("list[JsonDict]", line.get("judges") or [])
+    comparing = [judge for judge in judges if not judge["means"] and _scored(judge)]
+    if not comparing or is_large(place):
+        return line
+    if not wait and would_wait(library, place):
+        return {**line, "complete": False}
+    rates = win_rates(library, place)
+    with_rates = [{**judge, "wins": dict(rates.get(str(judge["judge"]), {}))} for judge in judges]
+    return {**line, "judges": with_rates}
+
+
+def _scored(judge: JsonDict) -> object:
+    return cast(JsonDict, judge["statuses"]).get("scored")
 
 
 PAGE = Page(

@@ -73,6 +73,16 @@ function tickChosen() {
 }
 document.addEventListener("change", countTicked);
 
+// So many runs are ticked: said in the bar that then stays at the bottom edge.
+function countRuns() {
+  const place = document.querySelector("[data-runs-ticked]");
+  if (!place) return;
+  const count = document.querySelectorAll("input[name=runs]:checked").length;
+  place.textContent = count ? place.dataset.runsTicked.replace("{count}", count) : "";
+}
+document.addEventListener("change", countRuns);
+addEventListener("pageshow", countRuns);
+
 // A choice above the list acts at once; without scripts the button does.
 document.addEventListener("change", (event) => {
   if (event.target.matches(".bar select")) event.target.form.requestSubmit();
