@@ -275,7 +275,7 @@ def test_bad_rows_are_told_or_stop_as_the_file_says(
             "  - {kind: pairwise, criteria: own.yaml}",
             "'kindness' is for direct judges, and this one is pairwise",
         ),
-        ("  - {kind: direct, criteria: [own.yaml, own.yaml]}", "'kindness' stands here twice"),
+        ("  - {kind: direct, criteria: [own.yaml, own.yaml]}", "'kindness' appears twice here"),
         (
             "\n  - {kind: aspect, criteria: It is short., min_valid: 3}",
             r"line 6: min_valid=3 can never be reached with votes=1",

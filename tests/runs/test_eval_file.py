@@ -278,7 +278,7 @@ ONLY_THE_READER_CAN_SEE = [
     ),
     ('data: a.csv\nrun: "a\\0b"\n' + JUDGE, "line 2, run: holds a character that no file can: NUL"),
     ('data: a.csv\nrun: "a\\ud83d"\n' + JUDGE, "line 2, run: holds a character that no file can"),
-    (BOMB, "its aliases unfold to more than 100,000 values"),
+    (BOMB, "its aliases expand to more than 100,000 values"),
 ]
 
 
@@ -419,7 +419,7 @@ def test_rows_that_are_named_elsewhere_need_not_be_named_in_the_file(tmp_path: P
 )
 def test_a_file_of_rows_is_not_an_eval_file(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
-    with pytest.raises(SetupError, match="it holds rows, and is not an eval file") as caught:
+    with pytest.raises(SetupError, match="it contains rows and is not an eval file") as caught:
         load_eval(tmp_path / name)
     for way in ("adjudge check --data", "adjudge rag --csv", "adjudge import", "adjudge init"):
         assert way in str(caught.value)

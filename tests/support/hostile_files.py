@@ -1004,7 +1004,7 @@ HOSTILE = (
         code=3,  # the witness answers no question of a goal
     ),
     Hostile(
-        "configuration of promptfoo",
+        "promptfoo configuration",
         _RUN,
         {"promptfoo.json": '{"prompts": ["file://app.py"], "providers": ["exec:touch canary"]}'},
         ("import", "promptfoo.json", "--run", "runs/theirs"),

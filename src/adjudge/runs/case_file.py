@@ -299,7 +299,7 @@ def parse_case(content: str, file: str) -> TestCase:
     place = load_yaml(content, Place(file))
     # only aliases can make a small file large
     if "&" in content and unfolded_size(place.value) > _MOST_VALUES:
-        raise place.wrong("its aliases unfold to more than {most:,} values", most=_MOST_VALUES)
+        raise place.wrong("its aliases expand to more than {most:,} values", most=_MOST_VALUES)
     keys = mapping(place.value, place, _KEYS, ("test_case", "criteria"))
     if (version := str(keys["test_case"])) != str(FORMAT):
         raise place.at("test_case").wrong(
@@ -351,7 +351,7 @@ def _row(value: object, place: Place, entry: CatalogEntry) -> ExpectedRow:
     choices = TestCase(entry=entry).choices(row)
     if row.expected and row.expected not in choices:
         raise place.at("expected").wrong(
-            "is {expected!r}, which is none of {known}",
+            "is {expected!r}, which is not one of {known}",
             expected=row.expected,
             known=", ".join(choices),
         )

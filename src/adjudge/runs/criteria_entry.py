@@ -92,7 +92,7 @@ def criteria_said(
     for place, entry in entries:
         if entry.kind != kind:
             raise place.wrong(
-                "criterion {name!r} is for {kind} judges, and this one is {kind2}",
+                "criterion {name!r} is for {kind} judges, but this one is {kind2}",
                 name=entry.criteria.name,
                 kind=entry.kind,
                 kind2=kind,
@@ -100,7 +100,7 @@ def criteria_said(
     names = [entry.criteria.name for _, entry in entries]
     for index, (place, entry) in enumerate(entries):
         if entry.criteria.name in names[:index]:
-            raise place.wrong("criterion {name!r} stands here twice", name=entry.criteria.name)
+            raise place.wrong("criterion {name!r} appears twice here", name=entry.criteria.name)
     return tuple(entry.criteria for _, entry in entries)
 
 

@@ -869,7 +869,7 @@ def read_eval_text(
         if (
             "&" in content and unfolded_size(place.value) > _MOST_VALUES
         ):  # without anchors nothing unfolds
-            raise place.wrong("its aliases unfold to more than {most:,} values", most=_MOST_VALUES)
+            raise place.wrong("its aliases expand to more than {most:,} values", most=_MOST_VALUES)
         if "$" in content:
             filled = with_variables(place.value, place, WITHOUT_VARIABLES, environ)
             place = replace(place, value=filled)
@@ -888,9 +888,9 @@ def read_eval_text(
 
 def _holds_rows(place: Place) -> SetupError:
     return place.wrong(
-        "it holds rows, and is not an eval file. Judge them at once: adjudge check --data FILE "
-        "--criterion 'The answer …', or adjudge rag --csv FILE where sources were retrieved; bring "
-        "in what another tool said of them: adjudge import FILE --run RUN; or begin an eval file "
+        "it contains rows and is not an eval file. Judge them directly: adjudge check --data "
+        "FILE --criterion 'The answer …', or adjudge rag --csv FILE if sources were retrieved; "
+        "import another tool's verdicts: adjudge import FILE --run RUN; or create an eval file "
         "with adjudge init and name them there as data"
     )
 
@@ -903,9 +903,9 @@ def _refuse_promptfoo(place: Place) -> None:
         and {"prompts", "providers"} <= {*value}
     ):
         raise place.wrong(
-            "this is a configuration of promptfoo (prompts, providers, tests), not an eval file. "
-            "Convert it: adjudge init --from {name}. Or bring in what it answered: promptfoo eval "
-            "-o results.json, then adjudge import results.json --run RUN",
+            "this is a promptfoo configuration (prompts, providers, tests), not an eval file. "
+            "Convert it: adjudge init --from {name}. Or import its results: promptfoo eval -o "
+            "results.json, then adjudge import results.json --run RUN",
             name=Path(place.file).name,
         )
 

@@ -305,12 +305,12 @@ def _read(path: Path) -> Project | None:
     project: Project = Record(Project).read(table.value, table)
     if secrets_in(project.base_url or ""):
         raise table.at("base_url").wrong(
-            "holds a password or a key: put it into an environment variable, and name that "
-            "in a header"
+            "contains a password or a key: put it into an environment variable, and name that in "
+            "a header"
         )
     if project.has_credentials and not (project.base_url or project.model):
         raise table.at("api_key_env" if project.api_key_env else "headers").wrong(
-            "belongs to a server: say which, with base_url or model"
+            "belongs to a server: name it with base_url or model"
         )
     return replace(project, path=path, digest=text_hash(text))
 

@@ -76,8 +76,8 @@ class RowReader:
         if self.compares_responses and not all(compares):
             line = self.file.judges[compares.index(True)].line
             raise Place(str(self.file.path), line=line).wrong(
-                "a pairwise judge compares several responses of a row, and the other judges "
-                "read one: use a file for each"
+                "a pairwise judge compares several responses per row, but the other judges read "
+                "one: use a separate file"
             )
 
     @cached_property

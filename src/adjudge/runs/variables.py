@@ -95,15 +95,15 @@ def _look_up(match: re.Match[str], place: Place, environ: Mapping[str, str]) -> 
     value = environ.get(name, "") or (match[3] if match.lastindex == 3 else None)
     if value is None:
         raise place.wrong(
-            "the environment variable {name} is not set: set it, or put it into {file} beside "
-            "this file; for the text itself write $${name}",
+            "the environment variable {name} is not set: set it, or put it into {file} next to "
+            "this file; for the literal text write $${name}",
             name=name,
             file=ENV_FILE,
         )
     if _SECRET.search(name) or looks_like_a_key(value):
         raise place.wrong(
-            "{name} holds a key, and this value would be kept with the run: name the variable with "
-            "api_key_env, or in a header",
+            "{name} contains a key, and this value would be stored with the run: name the "
+            "variable with api_key_env, or in a header",
             name=name,
         )
     return value

@@ -220,7 +220,7 @@ def test_a_function_of_a_file_decides(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("check", "said"),
     [
-        ("{contains: x, case: true}", "'case' stands below the check: contains: {"),
+        ("{contains: x, case: true}", "'case' belongs below the check: contains: {"),
         ("contain: x", "unknown check 'contain'; did you mean 'contains'"),
         ("contains: {txt: x}", "unknown key 'txt'"),
         ("equals: {text: a, field: b}", "a text or field"),

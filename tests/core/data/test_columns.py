@@ -314,10 +314,10 @@ def test_an_answer_with_a_column_of_its_own_is_that() -> None:
     [
         (
             [{"role": "user", "content": "Hi"}],
-            "column 'messages': nobody answers: the roles are user",
+            "column 'messages': there is no assistant message: the roles are user",
         ),
-        ("plain text", "column 'messages' holds no chat to find the answer in.*--column COLUMN"),
-        (None, "column 'messages' holds no chat"),
+        ("plain text", "column 'messages' contains no chat with an answer.*--column COLUMN"),
+        (None, "column 'messages' contains no chat"),
     ],
 )
 def test_a_chat_without_an_answer_is_a_bad_row(cell: object, said: str) -> None:

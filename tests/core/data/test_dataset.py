@@ -157,7 +157,7 @@ def test_the_place_is_kept_beside_a_name_of_its_own(write: Callable[..., Path]) 
     ]
     assert [one.id for one in read_instances(path, id="key")] == ["k1", "a.csv:3"]
     with pytest.raises(
-        RunError, match=r"no column 'nokey' \(wanted as id\); it has: key, id, response"
+        RunError, match=r"no column 'nokey' \(needed as the id\); it has: key, id, response"
     ):
         list(read_instances(path, id="nokey"))
 
@@ -278,5 +278,5 @@ def test_a_number_without_end_is_no_answer(tmp_path: Path) -> None:
     told: list[object] = []
     rows = list(read_instances(tmp_path / "rows.jsonl", on_bad_row=told.append))
     assert [one.fields["response"] for one in rows] == ["42"]
-    assert "line 1: column 'response' holds a number that is too large" in str(told[0])
+    assert "line 1: column 'response' contains a number that is too large" in str(told[0])
     assert len(told) == 3

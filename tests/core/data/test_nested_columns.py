@@ -46,7 +46,7 @@ def test_a_path_that_leads_nowhere_is_a_missing_text(path: str) -> None:
 
 @pytest.mark.parametrize("path", ["nobody.x", "[0].x", "input[", "nobody"])
 def test_a_path_from_no_column_is_refused(path: str) -> None:
-    with pytest.raises(WrongData, match=r"the data has no column '.*' \(wanted as response\)"):
+    with pytest.raises(WrongData, match=r"the data has no column '.*' \(needed for response\)"):
         list(read_instances([LOGGED], {"response": path}))
 
 

@@ -213,7 +213,7 @@ def test_a_call_without_a_recorded_result_makes_nothing_good() -> None:
 def test_calls_without_recorded_results_are_no_repeats() -> None:
     found = measure("repeats", made(ToolCall("a", {}), ToolCall("a", {})), Expectations(), {})
     assert found.value is None
-    assert "what came of it is not recorded each time" in str(found.reason)
+    assert "its result is not recorded each time" in str(found.reason)
     apart = made(ToolCall("a", {}), ToolCall("b", {}), ToolCall("a", {"x": 1}))
     assert measure("repeats", apart, Expectations(), {}).value == 0
 

@@ -85,7 +85,7 @@ def test_many_steps_come_a_stretch_at_a_time(page: Page) -> None:
 
 def test_a_row_without_steps_says_so(page: Page) -> None:
     answer = page.get(f"{page.run('agents')}/row/999/steps")
-    assert answer.status == 400 and "holds no trajectory" in answer.text
+    assert answer.status == 400 and "contains no trajectory" in answer.text
 
 
 def test_two_trajectories_part_where_they_part(page: Page) -> None:

@@ -209,7 +209,7 @@ def test_an_eval_file_compares_and_gates(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     done = adjudge("run", str(tmp_path / "eval.yaml"), "--run", str(tmp_path / "other"))
-    assert "all judges are of kind agent" in " ".join(done.stderr.split())
+    assert "all judges must be of kind agent" in " ".join(done.stderr.split())
 
 
 def test_differences_are_means_over_tasks_whatever_the_number_of_trials() -> None:

@@ -223,7 +223,7 @@ def test_a_target_is_needed(tmp_path: Path) -> None:
     path = write_eval(tmp_path, "http://127.0.0.1:9/chat")
     text = path.read_text()
     path.write_text("\n".join(line for line in text.splitlines() if "target" not in line))
-    with pytest.raises(SetupError, match="somebody to talk to"):
+    with pytest.raises(SetupError, match="an application to talk to"):
         run_eval(path, tmp_path / "run")
 
 

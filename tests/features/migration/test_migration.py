@@ -441,7 +441,7 @@ def test_files_that_cannot_be_converted_are_refused(tmp_path: Path) -> None:
         ("a.py", "import os\n", "imports neither deepeval nor ragas"),
         ("b.py", "def (\n", "b.py:1 cannot be read as Python"),
         ("c.toml", "x = 1\n", "--from takes a promptfooconfig.yaml"),
-        ("d.yaml", "x: 1\n", "is not a configuration of promptfoo"),
+        ("d.yaml", "x: 1\n", "is not a promptfoo configuration"),
         ("e.yaml", "prompts: ['{{q}}']\n", "nothing in it has a counterpart"),
         ("f.py", f"import ragas\nx = {'(' * 150}1{')' * 150}\n", "nothing in it has a counterpart"),
     ):

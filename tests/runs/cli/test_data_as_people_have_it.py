@@ -150,7 +150,7 @@ def test_a_test_set_has_no_answers(folder: Path) -> None:
     row = {"user_input": "q", "reference": "a", "synthesizer_name": "single_hop"}
     (folder / "set.jsonl").write_text(json.dumps(row))
     done = adjudge("check", "-f", "set.jsonl", *CHECK, cwd=folder)
-    assert "is a test set of Ragas: questions without answers" in done.stderr
+    assert "is a Ragas test set: questions without answers" in done.stderr
 
 
 def test_a_configuration_of_promptfoo_is_known(folder: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_configuration_of_promptfoo_is_known(folder: Path) -> None:
     (folder / "promptfooconfig.yaml").write_text(json.dumps(config))
     done = adjudge("run", "promptfooconfig.yaml", cwd=folder)
     assert done.returncode == 1
-    assert "configuration of promptfoo" in done.stderr
+    assert "promptfoo configuration" in done.stderr
     assert "adjudge import results.json --run RUN" in done.stderr
 
 

@@ -198,7 +198,10 @@ def test_a_column_that_is_named_for_the_id_names_the_rows(project: Project) -> N
             ("n2", ["response"]),
         ]
     done = commands.adjudge(*judged, "--id", "nomber", cwd=project.folder)
-    assert (done.returncode, "has no column 'nomber' (wanted as id)" in done.stderr) == (1, True)
+    assert (done.returncode, "has no column 'nomber' (needed as the id)" in done.stderr) == (
+        1,
+        True,
+    )
     done = commands.adjudge(*judged, "--id", "number", "--column", "id=answer", cwd=project.folder)
     assert (
         done.returncode,

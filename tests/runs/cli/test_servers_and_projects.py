@@ -449,7 +449,7 @@ def test_prices_of_a_project_are_counted_by(
         (f"base_url = 'http://gw/v1?key={KEY}'\n", "line 1, base_url: holds a password or a key"),
         (
             "api_key_env = 'GATEWAY_KEY'\n",
-            "line 1, api_key_env: belongs to a server: say which, with base_url or model",
+            "line 1, api_key_env: belongs to a server: name it with base_url or model",
         ),
     ],
 )

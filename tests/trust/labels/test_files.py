@@ -114,9 +114,9 @@ def test_an_export_of_the_run_with_a_column_added_is_read(run: Path, tmp_path: P
         (
             "row,label\nabc,PASS\n",
             "line 2, column 'row'",
-            "neither the identity of a row nor its place",
+            "neither the identity of a row nor its position",
         ),
-        ("label\nPASS\n", "line 2", "nothing says which row it is"),
+        ("label\nPASS\n", "line 2", "the row is not identified"),
         (
             "id,label,criteria\nr0,PASS,tone\n",
             "line 2, column 'criteria'",

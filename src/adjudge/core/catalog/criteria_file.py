@@ -98,7 +98,7 @@ def parse_entry(
     kind = _kind(mapping(value, place), place, kind)
     if kind == "pairwise" and "options" in mapping(value, place):
         raise place.at("options").wrong(
-            "pairwise criteria have none: the labels A, B, … of the responses are chosen from"
+            "pairwise criteria have none: the judge chooses among the responses' labels A, B, …"
         )
     entries = mapping(
         value, place, PAIRWISE_KEYS if kind == "pairwise" else KEYS, ("name", "description")
@@ -136,7 +136,7 @@ def _golden(given: JsonObject, criteria: Criteria, place: Place) -> tuple[Criter
     for at, case in cases:
         if case.option not in criteria.option_names and given.get("kind") != "pairwise":
             raise at.at("option").wrong(
-                "is {option!r}, which is none of {known}",
+                "is {option!r}, which is not one of {known}",
                 option=case.option,
                 known=", ".join(map(repr, criteria.option_names)),
             )
@@ -222,7 +222,7 @@ def _kind(given: JsonObject, place: Place, default: Kind) -> Kind:
 
 def _options(value: object, place: Place) -> list[CriteriaOption]:
     if value is None or value == []:
-        raise place.wrong("is missing: list at least two options, or say kind: pairwise")
+        raise place.wrong("is missing: list at least two options, or write kind: pairwise")
     return [_option(item, at) for at, item in list_of(value, place)]
 
 

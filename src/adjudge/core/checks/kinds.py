@@ -197,7 +197,7 @@ class CheckType:
                 if name in check_keys:
                     example = f"{names[0]}: {{{check_keys[0]}: …, {name}: …}}"
                     raise at.wrong(
-                        "{name!r} stands below the check: {example}", name=name, example=example
+                        "{name!r} belongs below the check: {example}", name=name, example=example
                     )
                 raise at.wrong(
                     "unknown check {name!r}; {hint}",

@@ -310,7 +310,7 @@ class Columns:
         for field, column in self._wanted.items():
             if find_column(found, column) is None:
                 raise WrongData(
-                    "{name} has no column {column!r} (wanted as {field}); {has}",
+                    "{name} has no column {column!r} (needed for {field}); {has}",
                     name=name,
                     column=column,
                     field=field,
@@ -318,13 +318,16 @@ class Columns:
                 )
         if self._id is not None and find_column(found, self._id) is None:
             raise WrongData(
-                "{name} has no column {id!r} (wanted as id); {has}", name=name, id=self._id, has=has
+                "{name} has no column {id!r} (needed as the id); {has}",
+                name=name,
+                id=self._id,
+                has=has,
             )
         self.refuse_doubles(found, name)
         for field in (*self._needed, *self._may_be_empty):
             if field == "response" and field not in self.chosen and "synthesizer_name" in found:
                 raise WrongData(
-                    "{name} is a test set of Ragas: questions without answers. Give them as a "
+                    "{name} is a Ragas test set: questions without answers. Add the answers as a "
                     "column 'response', or have an eval file ask your system: target",
                     name=name,
                 )
@@ -343,9 +346,9 @@ class Columns:
         for field, column in self.chosen.items():
             if field not in self._wanted and (double := f"{column} (2)") in found:
                 raise WrongData(
-                    "{name} has the columns {column!r} and {other!r}, one name for two "
-                    "columns: rename one, or say which is meant with --column "
-                    "{field}={first} or --column {field}={second}",
+                    "{name} has the columns {column!r} and {other!r}, which mean the same: "
+                    "rename one, or choose one with --column {field}={first} or --column "
+                    "{field}={second}",
                     name=name,
                     column=column,
                     other=double,
@@ -373,9 +376,9 @@ class Columns:
         for field in self._may_be_empty:
             if not has_cell(cells, column := self.chosen.get(field, field)):
                 raise WrongData(
-                    "the row has no {column!r}; it has: {cells}. Name its column with "
-                    "--column {field}=COLUMN (columns={{{field!r}: 'COLUMN'}}), or write "
-                    "{column!r}: [] where there is nothing",
+                    "the row has no {column!r}; it has: {cells}. Name its column with --column "
+                    "{field}=COLUMN (columns={{{field!r}: 'COLUMN'}}), or write {column!r}: [] "
+                    "if there is nothing",
                     column=column,
                     field=field,
                     cells=", ".join(cells),
@@ -466,9 +469,8 @@ def chat_fields(value: object, column: str) -> dict[str, str]:
     """
     if not holds_chat(value):
         raise WrongData(
-            'column {column!r} holds no chat to find the answer in, such as [{{"role": '
-            '"assistant", "content": "…"}}]: name the answer\'s column with --column '
-            "COLUMN",
+            'column {column!r} contains no chat with an answer, such as [{{"role": "assistant", '
+            '"content": "…"}}]: name the answer\'s column with --column COLUMN',
             column=column,
         )
     return _read_chat(value, column, chat_parts)
@@ -481,8 +483,8 @@ def call_fields(value: object, column: str) -> dict[str, str]:
     """
     if not holds_chat(value):
         raise WrongData(
-            "column {column!r} holds no chat to find the call of a tool in: name the "
-            "call's column with --column tool_call=COLUMN",
+            "column {column!r} contains no chat with a tool call: name the call's column with "
+            "--column tool_call=COLUMN",
             column=column,
         )
     return _read_chat(value, column, chat_call)
@@ -561,10 +563,10 @@ def _render(value: object, column: str) -> str:
 
 def _to_json(value: object, column: str) -> str:
     if isinstance(value, bytes | bytearray):
-        raise WrongData("column {column!r} holds bytes, not text", column=column)
+        raise WrongData("column {column!r} contains bytes, not text", column=column)
     if isinstance(value, float) and math.isinf(value):
         raise WrongData(
-            "column {column!r} holds a number that is too large (Infinity)", column=column
+            "column {column!r} contains a number that is too large (Infinity)", column=column
         )
     if not isinstance(value, dict | list | bool | int | float | str | None):
         return str(value)

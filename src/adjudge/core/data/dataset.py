@@ -188,8 +188,8 @@ class _ComparisonColumns(Columns):
             fold_name(column) in _LISTS or NUMBERED.fullmatch(column) for column in found
         ):
             raise WrongData(
-                "{name} has no columns of responses that are known by their names: name "
-                "them with --column COLUMN --column COLUMN (responses=[…]). It has: {found}",
+                "{name} has no columns with usual names for responses: name them with --column "
+                "COLUMN --column COLUMN (responses=[…]). It has: {found}",
                 name=name,
                 found=", ".join(found),
             )

@@ -72,7 +72,7 @@ def chat_parts(value: object) -> dict[str, str]:
     spoken = [place for place in answers if messages[place][1]] or answers
     if not spoken:
         raise WrongData(
-            "nobody answers: the roles are {roles}",
+            "there is no assistant message: the roles are {roles}",
             roles=", ".join(dict.fromkeys(role for role, _ in messages)),
         )
     earlier = messages[: spoken[-1]]

@@ -117,7 +117,7 @@ def key_in(variable: str) -> str:
     """Return the key in an environment variable; raise KeyMissing if it is not set."""
     if not os.environ.get(variable, "").strip():
         raise KeyMissing(
-            "the environment variable {variable}, which is to hold the API key, is not set",
+            "the environment variable {variable}, which should contain the API key, is not set",
             variable=variable,
         )
     return os.environ[variable]

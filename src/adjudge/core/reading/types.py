@@ -94,7 +94,9 @@ class Text:
         if not text:
             raise place.wrong("is empty")
         if _UNSTORABLE.search(text):
-            raise place.wrong("holds a character that no file can: NUL, or half of an emoji")
+            raise place.wrong(
+                "contains a character that files cannot have: NUL, or half of an emoji"
+            )
         if self.endings and not text.endswith(tuple(self.endings)):
             raise place.wrong(
                 "must end in {endings}, not {said!r}",
@@ -344,7 +346,7 @@ class Record(Generic[T]):
             key_field = fields_by_name[name]
             if key_field.name in members:
                 raise place.at_key(name).wrong(
-                    "is there twice, by two names: keep {name!r}", name=key_field.name
+                    "is given twice, under two names: keep {name!r}", name=key_field.name
                 )
             members[key_field.name] = read_value(key_field.metadata["type"], member, place.at(name))
         for name, key_field in keys_of(kind).items():

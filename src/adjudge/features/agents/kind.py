@@ -151,8 +151,8 @@ def _compares_systems(file: EvalFile) -> bool:
     compares = any(entry.compare is not None for entry in agents)
     if compares and other_judges:
         raise Place(str(file.path), line=other_judges[0].line).wrong(
-            "where compare: systems puts runs side by side, all judges are of kind agent: use a "
-            "file for each"
+            "with compare: systems, all judges must be of kind agent: put the others into "
+            "another file"
         )
     return compares
 

@@ -368,7 +368,7 @@ def _read_number(value: JsonValue, place: Place) -> float:
 def _read_one_of(given: JsonObject, place: Place) -> Matcher:
     options = _read_items(given["one_of"], place.at("one_of"))
     if not options:
-        raise place.at("one_of").wrong("is an empty list: nothing can be one of it")
+        raise place.at("one_of").wrong("must not be an empty list")
     return OneOf(options)
 
 
@@ -396,7 +396,9 @@ def _read_near(given: JsonObject, place: Place) -> Matcher:
             )
     within = _read_number(given["within"], place.at("within"))
     if within < 0:
-        raise place.at("within").wrong("must be a number from 0, not {what}", what=what(within))
+        raise place.at("within").wrong(
+            "must be a number of at least 0, not {what}", what=what(within)
+        )
     return Near(_read_number(given["near"], place.at("near")), within)
 
 

@@ -47,7 +47,7 @@ def read_trajectories(
     )
     first_row = next(rows, None)
     if first_row is None:
-        raise NothingToJudge("{path} holds no trajectory that can be read", path=source)
+        raise NothingToJudge("{path} contains no readable trajectory", path=source)
     yield first_row
     yield from rows
 

@@ -169,8 +169,7 @@ class RuleCase:
             return call.with_names([*properties])
         except ValueError as error:
             raise Unmeasurable(
-                "{call} is expected with arguments that have no names, and no schema in the "
-                "trace names them",
+                "{call} is expected with unnamed arguments, and no schema in the trace names them",
                 call=short(call.line, _LINE),
             ) from error
 
@@ -358,7 +357,7 @@ def _arguments(case: RuleCase) -> Found:
             if wrong:
                 parts.append(call.part("wrong", detail=", ".join(wrong)))
     if not total:
-        raise Unmeasurable("no expected call with arguments has a call of the same tool beside it")
+        raise Unmeasurable("no expected call with arguments has a matching call of the same tool")
     return right / total, sorted(parts, key=lambda part: part.step or 0)
 
 
@@ -435,7 +434,7 @@ def _check_readable(calls: Iterable[MadeCall], pattern: ExpectedCall) -> None:
         may_be = pattern.arguments and fnmatchcase(made_call.call.name, pattern.name)
         if may_be and made_call.call.unparsed:
             raise Untold(
-                "the arguments of step {step} cannot be read, so nobody can tell whether it is "
+                "the arguments of step {step} cannot be read, so it is unknown whether it is "
                 "{call}",
                 step=made_call.step.number,
                 call=short(pattern.line, _LINE),
@@ -480,8 +479,8 @@ def _repeats(case: RuleCase) -> Found:
     for key, made_call in zip(case.keys, case.made, strict=True):
         if times[key] > 1 and not _has_outcome(made_call.call):
             raise Untold(
-                "a call was made twice, and what came of it is not recorded each time, so "
-                "nobody can tell whether it repeats another"
+                "a call was made twice, and its result is not recorded each time, so it is "
+                "unknown whether it repeats another"
             )
         # asking again after another result is not a repetition
         call_and_outcome = (key, made_call.call.result, made_call.call.error)

@@ -38,7 +38,7 @@ def by_task(rows: Iterable[tuple[str, Instance]]) -> Iterator[Instance]:
         if not name or task is None:
             what = "task_id" if task is None else NAMES[0]
             raise WrongData(
-                "{id}: there is no column {column}, so it cannot be put beside the runs of other "
+                "{id}: there is no column {column}, so it cannot be compared with runs of other "
                 "systems",
                 id=row.id or Message("a run"),
                 column=what,

@@ -141,7 +141,7 @@ class ConversationEntry(JudgeEntry):
         if not file.target:
             if self.user is not None:
                 raise Place(str(file.path), line=self.line).wrong(
-                    "a simulated user needs somebody to talk to: add a target"
+                    "a simulated user needs an application to talk to: add a target"
                 )
             return list(made)
         safe_file = file

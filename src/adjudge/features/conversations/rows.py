@@ -146,4 +146,4 @@ def _stored_rows(
         recorded_outcome = {} if recorded.passed is None else {SAID_OUTCOME: recorded.passed}
         yield replace(instance, metadata={**instance.metadata, **recorded_outcome})
     if not count:
-        raise NothingToJudge("{path} holds no conversation that can be read", path=source)
+        raise NothingToJudge("{path} contains no readable conversation", path=source)

@@ -284,7 +284,7 @@ def _check(scenario: Scenario, place: Place) -> Scenario:
     names = [fact.name for fact in scenario.known_facts]
     for name in names:
         if names.count(name) > 1:
-            raise place.wrong("the fact {name!r} is there twice", name=name)
+            raise place.wrong("the fact {name!r} appears twice", name=name)
         if name in scenario.unknown:
             raise place.at("unknown").wrong(
                 "{name!r} is a fact of the scenario, so the user knows it", name=name
@@ -295,8 +295,8 @@ def _check(scenario: Scenario, place: Place) -> Scenario:
 
             if any(says(scenario.opening, form) for form in fact.forms):
                 raise place.at("opening").wrong(
-                    "the first message tells {name!r}, which is withheld: make it one of facts, "
-                    "or set tells_all",
+                    "the first message tells {name!r}, which is withheld: move it to facts, or "
+                    "set tells_all",
                     name=fact.name,
                 )
     return scenario
@@ -342,7 +342,7 @@ def _csv_rows(text: str, path: Path) -> Iterator[tuple[Place, object]]:
                     outer, _, inner = name.partition(".")
                     below = value.setdefault(outer, {})
                     if not isinstance(below, dict):
-                        raise place.at(name).wrong("{outer} is there as a whole, too", outer=outer)
+                        raise place.at(name).wrong("{outer} is also given as a whole", outer=outer)
                     is_list = inner in ("calls", "no_calls", "says")
                     below[inner] = _cell(cell, place.at(name), is_list=is_list)
                 elif name in _OBJECTS:
@@ -375,7 +375,7 @@ def _cell(cell: str, place: Place, *, is_list: bool) -> JsonValue:
         if not equals or not name.strip():
             raise place.wrong("must be name=value; name=value, or JSON, not {part!r}", part=part)
         if name.strip() in pairs:
-            raise place.wrong("the key {value!r} is there twice", value=name.strip())
+            raise place.wrong("the key {value!r} appears twice", value=name.strip())
         pairs[name.strip()] = _scalar(value)
     return pairs
 

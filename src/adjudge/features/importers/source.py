@@ -308,7 +308,7 @@ class ForeignFile:
                 own_lists = {()} if form == "list" else set[KeyPath]()
                 yield from _walk(document, (), own_lists.union(lists), frozenset(values))
                 if document.peek():
-                    raise document.wrong("the document goes on after its end")
+                    raise document.wrong("the document continues after its end")
             elif rows_wanted:
                 yield from _cells(self._rows(text, form))
 
@@ -451,7 +451,7 @@ def _keys(document: JsonDocument) -> Iterator[str]:
     """
     for _ in _members(document, "{", "}", "an object"):
         if document.peek() != '"':
-            raise document.wrong("a key in quotes should stand here")
+            raise document.wrong("a key in quotes is expected here")
         key = str(document.value())
         document.take(":", "':'")
         yield key

@@ -189,7 +189,8 @@ class Llama:
         error = object_in(reply.get("error"))
         if error.get("type") == "exceed_context_size_error":
             raise PromptTooLong(
-                "the prompt has {error} tokens, the model reads {context}: shorten the text",
+                "the prompt has {error} tokens, but the model reads only {context}: shorten the "
+                "text",
                 error=error.get("n_prompt_tokens"),
                 context=self._context,
             )

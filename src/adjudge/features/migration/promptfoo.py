@@ -133,9 +133,9 @@ class _Reader:
         place = load_yaml(text_in(self.path), Place(str(self.path)))
         config = place.value
         if not matches(config) or not isinstance(config, YamlMapping):
-            raise place.wrong("is not a configuration of promptfoo: it has no prompts and no tests")
+            raise place.wrong("is not a promptfoo configuration: it has no prompts and no tests")
         if unfolded_size(config) > _MOST_VALUES:
-            raise place.wrong("its aliases unfold to more than {most:,} values", most=_MOST_VALUES)
+            raise place.wrong("its aliases expand to more than {most:,} values", most=_MOST_VALUES)
         for name in config:
             if name not in (*_KEYS, *_QUIET):
                 self._leave(config, name, Message("has no counterpart in an eval file"))

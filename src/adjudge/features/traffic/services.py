@@ -221,7 +221,7 @@ class ServiceSpans:
         answer = self._exchange(*self.service.ask(self.project, since, page))
         if not isinstance(answer, dict) or not isinstance(answer.get(self.service.rows), list):
             raise SourceAway(
-                "{name} did not give its spans: {reason}",
+                "{name} did not return its spans: {reason}",
                 name=self.service.name,
                 reason=Message("the answer has no list {key!r}", key=self.service.rows),
             )

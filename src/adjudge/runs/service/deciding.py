@@ -256,8 +256,8 @@ def _check(request: DecisionRequest) -> None:
         readings += _readings(question)
     if readings > MOST_READINGS:
         raise TooManyQuestions(
-            "the questions take {readings} readings, and a request may take {most}: ask in several "
-            "requests",
+            "the questions take {readings} readings, but a request may take {most}: split them "
+            "into several requests",
             readings=readings,
             most=MOST_READINGS,
         )

@@ -148,12 +148,12 @@ class RunRows:
             return self._one(criteria, Message("with the id {id!r}", id=id), "id = ?", id)
         if row is not None:
             raise WrongData(
-                "{row!r} is neither the identity of a row nor its place in an export of the run",
+                "{row!r} is neither the identity of a row nor its position in an export of the run",
                 row=row,
             )
         raise WrongData(
-            "nothing says which row it is: give the column row (an identity, or the place "
-            "in an export) or id"
+            "the row is not identified: give the column row (an identity, or the position in an "
+            "export) or id"
         )
 
     def _id_of_copy(self, criteria: str, found_row: FoundRow, name: str | None) -> str | None:
@@ -435,9 +435,7 @@ class _RowReader:
         if name := self._text("annotator"):
             return name
         if len(self._defaults.annotators) != 1:
-            raise WrongData(
-                "nothing says who gave the label: add a column annotator, or --annotator NAME"
-            )
+            raise WrongData("the annotator is unknown: add a column annotator, or --annotator NAME")
         return self._defaults.annotators[0]
 
     def _note(self) -> str:

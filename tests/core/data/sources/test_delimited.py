@@ -188,7 +188,10 @@ def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         (b"PK\x03\x04rest", "a.csv is an Excel workbook"),
         (b"\x1f\x8b\x08\x00", "compressed with gzip"),
         (b"PAR1....", "a Parquet file"),
-        ("a,b\n1,2\n".encode("utf-16-le"), "not UTF-8: it holds zero bytes.*encoding='utf-16-le'"),
+        (
+            "a,b\n1,2\n".encode("utf-16-le"),
+            "not UTF-8: it contains zero bytes.*encoding='utf-16-le'",
+        ),
         ("a,b\n1,2\n".encode("utf-16-be"), "encoding='utf-16-be'"),
         (b"\xff\xfea", "is not UTF-16"),
     ],
@@ -255,7 +258,7 @@ def test_one_name_for_two_columns_is_an_error_where_it_decides_what_is_judged(
     path = tmp_path / "a.csv"
     path.write_text("id,answer,note,note,answer\n1,a,x,y,b\n")
     said = (
-        r"has the columns 'answer' and 'answer \(2\)', one name for two columns: rename "
+        r"has the columns 'answer' and 'answer \(2\)', which mean the same: rename "
         r"one.*--column response='answer \(2\)'"
     )
     with pytest.raises(RunError, match=said):

@@ -89,14 +89,14 @@ def test_any_text_gives_rows_or_an_error_with_a_place(text: str) -> None:
     ("content", "said"),
     [
         ('[{"a": 1},\n {"a": }]', "line 2: column 8: Expecting value"),
-        ('[{"a": 1}\n {"a": 2}]', "line 2: column 2: ',' or ']' should stand here, not '{'"),
-        ('[{"a": 1}', "should stand here, not 'the end'"),
+        ('[{"a": 1}\n {"a": 2}]', "line 2: column 2: ',' or ']' is expected here, not '{'"),
+        ('[{"a": 1}', "is expected here, not 'the end'"),
         ('[{"a": "open', "line 1: column 8: Unterminated string"),
-        ('[{"a": 1}] x', "goes on after its end.*format='jsonl'"),
-        ('{"a": 1, "b": {"c": []}}', "holds no list of rows"),
+        ('[{"a": 1}] x', "continues after its end.*format='jsonl'"),
+        ('{"a": 1, "b": {"c": []}}', "contains no list of rows"),
         ('{"a": [{"x": 1}], "b": [{"y": 1}]}', "'b' is a second list of rows after 'a'"),
         ('"text"', "a list of rows should stand here"),
-        ("", "should stand here, not 'the end'"),
+        ("", "is expected here, not 'the end'"),
         ("[" * 100_000, "nested too deep"),
     ],
 )
@@ -223,5 +223,5 @@ def test_a_row_has_no_more_keys_than_a_table_has_columns(tmp_path: Path, ending:
 def test_a_number_without_end_is_a_bad_row_in_our_words(tmp_path: Path) -> None:
     """Seen: "use sys.set_int_max_str_digits() to increase the limit"."""
     (tmp_path / "rows.jsonl").write_text(f'{{"response": {"9" * 5000}}}\n')
-    with pytest.raises(RunError, match="is not JSON: it holds a number with too many digits"):
+    with pytest.raises(RunError, match="is not JSON: it contains a number with too many digits"):
         list(read_instances(tmp_path / "rows.jsonl", on_bad_row=lambda row: None))

@@ -101,7 +101,7 @@ BAD = {
     "absurd length of a key": (MODEL[:24] + HUGE + MODEL[32:], "cut off or damaged"),
     "a key that is not UTF-8": (MODEL[:32] + b"\xff" + MODEL[33:], "not UTF-8"),
     "header cut off": (MODEL[:1000], "cut off or damaged"),
-    "data cut off": (MODEL[:-1000], "tensor output_norm.weight|tensor blk.3.* lies behind its end"),
+    "data cut off": (MODEL[:-1000], "tensor output_norm.weight|tensor blk.3.* is beyond its end"),
     "unknown type of value": (
         b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("k") + struct.pack("<IQ", 77, 0),
         "unknown type of value 77",
@@ -135,7 +135,7 @@ BAD = {
         b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + text("t") + struct.pack("<I", 5) + bytes(64),
         "counts 5",
     ),
-    "absurd shape": (gguf({}, {"t": ((2**62, 2**62), F32, b"")}), "tensor t lies behind its end"),
+    "absurd shape": (gguf({}, {"t": ((2**62, 2**62), F32, b"")}), "tensor t is beyond its end"),
     "half a block": (
         gguf({}, {"t": ((33,), Q4_1, bytes(40))}),
         "tensor t does not lie on a boundary",
@@ -153,7 +153,7 @@ BAD = {
         + struct.pack("<IQQ", 3, 2, 0)
         + 2 * (text("t") + struct.pack("<IQIQ", 1, 1, F32, 0))
         + bytes(99),
-        "two tensors have one name",
+        "two tensors have the same name",
     ),
 }
 

@@ -170,7 +170,7 @@ def test_only_what_is_new_is_read(scorer: Scorer) -> None:
 def test_a_text_that_is_too_long_fails_alone(scorer: Scorer) -> None:
     long, short = scorer.score([prompt("word " * 200), prompt("word")], [LABELS] * 2)
     assert isinstance(long, ModelError)
-    assert "tokens, the model reads 512: shorten the text" in str(long)
+    assert "tokens, but the model reads only 512: shorten the text" in str(long)
     assert isinstance(short, LabelLogprobs)
 
 

@@ -98,8 +98,8 @@ class JsonDocument:
         yield from self.items() if opening == "[" else self._list_inside()
         if self.peek():
             raise self.wrong(
-                "the document goes on after its end; if there is an object on each line, "
-                "say format='jsonl'"
+                "the document continues after its end; if there is an object on each line, use "
+                "format='jsonl'"
             )
 
     def items(self) -> Iterator[tuple[int, object]]:
@@ -146,7 +146,7 @@ class JsonDocument:
             raise WrongData(refusal_of(self._origin.name, trace))
         if list_key is None:
             raise WrongData(
-                '{name} holds no list of rows, such as [{{…}}, {{…}}] or {{"data": [{{…}}]}}',
+                '{name} contains no list of rows, such as [{{…}}, {{…}}] or {{"data": [{{…}}]}}',
                 name=self._origin.name,
             )
 
@@ -167,7 +167,7 @@ class JsonDocument:
                 raise self.wrong("is nested too deep") from error
             # Only for numbers: Python refuses more than 4300 digits.
             except ValueError as error:
-                raise self.wrong("holds a number with too many digits") from error
+                raise self.wrong("contains a number with too many digits") from error
             length = end - self._at
             if (
                 end >= len(self._buffer) - len("e+")
@@ -226,7 +226,7 @@ class JsonDocument:
         character = self.peek()
         if not character or character not in allowed:
             raise self.wrong(
-                "{what} should stand here, not {found!r}",
+                "{what} is expected here, not {found!r}",
                 what=what,
                 found=character or Message("the end"),
             )

@@ -168,7 +168,8 @@ def _open_any(source: Source, how: FileFormat, field: str) -> tuple[Origin, Rows
         origin = Origin(Message("the data"))
         return origin, item_rows(source, field, origin)
     raise WrongData(
-        "rows come from a path, a data frame or a list, not from {name}", name=type(source).__name__
+        "rows must come from a path, a data frame or a list, not from {name}",
+        name=type(source).__name__,
     )
 
 
@@ -192,8 +193,8 @@ def _open_file(path: Path | ObjectFile, how: FileFormat) -> tuple[Origin, Rows]:
         refuse_document(path)
     if kind is None:
         raise WrongData(
-            "{path} is neither CSV nor JSONL, JSON, Parquet or Excel: its name must end in "
-            "one of {endings}, or say which it is, such as format='csv'",
+            "{path} is neither CSV nor JSONL, JSON, Parquet or Excel: its name must end in one "
+            "of {endings}, or give its format, such as format='csv'",
             path=path,
             endings=", ".join(ROW_FILES),
         )

@@ -204,8 +204,8 @@ def encoding_of(first: bytes, origin: Origin, given: str | None) -> str:
     if given is not None:
         if marked and codecs.lookup(check_encoding(given)).name not in marked:
             raise WrongData(
-                "{name} begins with the byte order mark of {encoding}, so that it is not "
-                "{given}: leave the encoding out",
+                "{name} begins with the byte order mark of {encoding}, so it is not {given}: "
+                "leave the encoding out",
                 name=origin.name,
                 encoding=marked[0].upper(),
                 given=given.upper(),
@@ -219,7 +219,7 @@ def encoding_of(first: bytes, origin: Origin, given: str | None) -> str:
     if b"\0" in first:
         utf_16 = "utf-16-le" if first[1:2] == b"\0" else "utf-16-be"
         raise WrongData(
-            "{name} is not UTF-8: it holds zero bytes. If it is UTF-16, say encoding={known!r}",
+            "{name} is not UTF-8: it contains zero bytes. If it is UTF-16, use encoding={known!r}",
             name=origin.name,
             known=utf_16,
         )

@@ -93,8 +93,8 @@ class AnswerPaths:
             return TargetAnswer("", _texts(contexts), calls)
         if text is None and self.answer is None:
             raise NoAnswer(
-                "there is no answer at a usual place ({places}) in {said}: say with answer where "
-                "it stands",
+                "there is no answer in the usual places ({places}) in {said}: give its path with "
+                "answer",
                 model=target,
                 places=", ".join(_TEXTS),
                 said=_short(output),

@@ -109,7 +109,7 @@ def _files(path: Path) -> Iterator[Path]:
         and not any(part.startswith(".") for part in file.relative_to(path).parts)
     ]
     if not trace_files:
-        raise WrongData("{path} holds no files of traces", path=path)
+        raise WrongData("{path} contains no trace files", path=path)
     logs = {logs_file for file in trace_files if (logs_file := _logs_file_of(file)) is not None}
     yield from (file for file in trace_files if file not in logs)
 
@@ -315,7 +315,7 @@ def _json(text: PeekableText, size: int) -> Iterator[Object | BadRow]:
         document.peek()
         value = document.value()
         if document.peek():
-            raise document.wrong("the document goes on after its end")
+            raise document.wrong("the document continues after its end")
         yield inner_object(value)
 
 

@@ -20,7 +20,7 @@ def trajectory_of(value: object) -> Trajectory:
     trajectories = read_trajectories(value)
     if len(trajectories) != 1:
         raise WrongData(
-            "there are {count} trajectories in it, not one: use read_trajectories",
+            "it contains {count} trajectories, not one: use read_trajectories",
             count=len(trajectories),
         )
     return trajectories[0]
@@ -93,7 +93,7 @@ def read_checked(format: TraceFormat, trace_objects: Sequence[Object]) -> Iterat
             error=f"{type(error).__name__} {error}"[:200],
         ) from error
     if not count:
-        raise WrongData("holds no trajectory of {format}", format=format.name)
+        raise WrongData("contains no trajectory of {format}", format=format.name)
 
 
 def lack_of_texts(row: TraceRow) -> Message | None:

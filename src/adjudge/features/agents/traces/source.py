@@ -101,7 +101,7 @@ def trace_instances(
             raise WrongData(str(bad))
         on_bad_row(bad)
     if nothing:
-        raise NothingToJudge("{path} holds no trajectory that can be read", path=path)
+        raise NothingToJudge("{path} contains no readable trajectory", path=path)
 
 
 TRACES = RowSource(TRACE_FORMATS, holds_traces, trace_instances)

@@ -265,7 +265,8 @@ class Scorer:
         """Return an error per prompt, to be overwritten for prompts that are short enough."""
         return [
             PromptTooLong(
-                "the prompt has {length} tokens, the model reads {context}: shorten the text",
+                "the prompt has {length} tokens, but the model reads only {context}: shorten the "
+                "text",
                 length=len(shared) + len(criteria) + len(tail),
                 context=self._context,
             )

@@ -229,7 +229,7 @@ class _Reader:
         count = int(self._number(code))
         if count > most:
             raise WrongData(
-                "its header is damaged: it counts {count} where at most {most} can be",
+                "its header is damaged: it counts {count}, but at most {most} are possible",
                 count=count,
                 most=most,
             )
@@ -270,13 +270,13 @@ def _alignment(fields: tuple[Field, ...]) -> int:
 
 def _check_tensors(tensors: tuple[Tensor, ...], alignment: int, room: int) -> None:
     if len({tensor.name for tensor in tensors}) < len(tensors):
-        raise WrongData("its header is damaged: two tensors have one name")
+        raise WrongData("its header is damaged: two tensors have the same name")
     for tensor in tensors:
         weights, _ = BLOCKS.get(tensor.kind, (1, 0))
         if tensor.offset % alignment or (tensor.shape and tensor.shape[0] % weights):
             raise WrongData(
-                "its header is damaged: tensor {name} does not lie on a boundary",
+                "its header is damaged: tensor {name} is not aligned",
                 name=tensor.name,
             )
         if tensor.offset + (tensor.size or 0) > room:
-            raise WrongData("it is cut off: tensor {name} lies behind its end", name=tensor.name)
+            raise WrongData("it is cut off: tensor {name} is beyond its end", name=tensor.name)

@@ -80,8 +80,8 @@ def _is_log_line(line: Object) -> bool:
 
 def _refuse(_: Sequence[Object]) -> NoReturn:
     raise WrongData(
-        "holds a log of CrewAI, which does not record tool calls: save what kickoff() returned "
-        "instead, for example with output.model_dump_json()"
+        "contains a log of CrewAI, which does not record tool calls: save the return value of "
+        "kickoff() instead, for example with output.model_dump_json()"
     )
 
 
