@@ -99,11 +99,11 @@ def test_from_a_question_to_a_gate_without_a_stop(tmp_path: Path, server: str) -
     assert "Cost    $0" in first
     hour.edit(MODELS, f"models: ['{server}']")
     second = hour.type_again("adjudge run eval.yaml")
-    assert "changed since runs/eval: going on in runs/eval-2" in second
+    assert "changed since runs/eval: continuing in runs/eval-2" in second
     assert "answers reused" not in second, "another judge answers for itself"
     hour.edit("The response gives a date or a year.", "The response says when it happens.")
     third = hour.type_again("adjudge run eval.yaml")
-    assert "going on in runs/eval-3" in third
+    assert "continuing in runs/eval-3" in third
     assert "12 answers reused" in third, "those of the criterion that did not change"
     shown = third
     assert "1 setting" in hour.type("adjudge runs diff runs/eval-2 runs/eval-3")

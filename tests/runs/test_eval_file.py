@@ -222,11 +222,11 @@ ONLY_THE_READER_CAN_SEE = [
     ("", "eval.yaml, line 1: the file is empty"),
     (
         "data: a.csv\ndata: b.csv\n" + JUDGE,
-        "eval.yaml, line 2: the key 'data' stands twice; the first is on line 1",
+        "eval.yaml, line 2: the key 'data' appears twice; the first is on line 1",
     ),
     (
         "data: a.csv\nbudget: {max_usd: 1, max_usd: 2}\n" + JUDGE,
-        "line 2, budget: the key 'max_usd' stands twice",
+        "line 2, budget: the key 'max_usd' appears twice",
     ),
     (
         "data: a.csv\n  bad: indent\n",
@@ -276,8 +276,14 @@ ONLY_THE_READER_CAN_SEE = [
         "data: a.csv\nbudget: {max_calls: 1" + "0" * 5000 + "}\n" + JUDGE,
         "budget.max_calls: must be a whole number from 1, not 1000",
     ),
-    ('data: a.csv\nrun: "a\\0b"\n' + JUDGE, "line 2, run: holds a character that no file can: NUL"),
-    ('data: a.csv\nrun: "a\\ud83d"\n' + JUDGE, "line 2, run: holds a character that no file can"),
+    (
+        'data: a.csv\nrun: "a\\0b"\n' + JUDGE,
+        "line 2, run: contains a character that files cannot have: NUL",
+    ),
+    (
+        'data: a.csv\nrun: "a\\ud83d"\n' + JUDGE,
+        "line 2, run: contains a character that files cannot have",
+    ),
     (BOMB, "its aliases expand to more than 100,000 values"),
 ]
 
@@ -439,5 +445,5 @@ def test_older_names_of_votes_are_read(kind: str, name: str) -> None:
 
 def test_two_names_of_one_key_are_refused() -> None:
     text = "data: a.csv\njudges: [{kind: aspect, criteria: x y, votes: 3, strictness: 1}]\n"
-    with pytest.raises(SetupError, match=r"strictness: is there twice.*keep 'votes'"):
+    with pytest.raises(SetupError, match=r"strictness: is given twice.*keep 'votes'"):
         parse_eval(text, "eval.yaml")

@@ -237,7 +237,7 @@ def test_a_file_without_columns_to_compare_is_told_of_once(write: Callable[..., 
         list(read_comparisons(path, on_bad_row=bad.append))
     assert not bad
     assert str(told.value) == (
-        f"{path} has no columns of responses that are known by their names: name them with "
+        f"{path} has no columns with usual names for responses: name them with "
         "--column COLUMN --column COLUMN "
         "(responses=[…]). It has: question, old, new"
     )

@@ -97,9 +97,7 @@ def test_arguments_without_names_need_a_schema() -> None:
     run = replace(bfcl.made(expected), tools=())
     found = measure("calls", run, Expectations({"0": expected}), {"id": "0"})
     assert found.value is None
-    assert 'sort("final_report.pdf") is expected with arguments that have no names' in str(
-        found.reason
-    )
+    assert 'sort("final_report.pdf") is expected with unnamed arguments' in str(found.reason)
 
 
 def test_blame_by_rules_of_thumb() -> None:

@@ -231,7 +231,7 @@ def test_what_may_have_been_paid_twice_is_said_everywhere(
     ) in said
     assert (
         "sent to openai again, and may have been paid twice: 4 requests; openai may have "
-        "taken it before"
+        "accepted it before"
     ) in said
     note = "requests to openai that may have been paid twice: 4"
     assert note in " ".join(shown.split())

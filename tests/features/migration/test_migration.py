@@ -394,7 +394,7 @@ def test_a_script_with_ragas_runs(tmp_path: Path) -> None:
     done = migrate("score_rag.py", tmp_path)
     assert "score_rag.py: 5 of 6 assertions mapped; 2 rows" in done.stdout
     assert "line 27: context_entity_recall: has no counterpart" in done.stdout
-    assert "line 30: evaluate.llm: is made by code" in done.stdout
+    assert "line 30: evaluate.llm: is created in code" in done.stdout
     aspect, rag = eval_in(tmp_path)["judges"]
     assert aspect["criteria"] == [{"name": "brief", "description": "Is the answer one sentence?"}]
     assert rag["dimensions"] == ["groundedness", "answer_relevance"]

@@ -131,7 +131,7 @@ def test_a_crash_is_the_fault_of_the_part_that_was_running(
         async def run(self, code: str, *, tools: Any, **_: Any) -> Any:
             tools["tell"]("database")
             tools["tell"](self.part)
-            error: SandboxError = Timeout("30 s by the clock", stdout="", stderr="")
+            error: SandboxError = Timeout("30 s of wall-clock time", stdout="", stderr="")
             raise error
 
     sandbox = Crashing()
@@ -139,7 +139,7 @@ def test_a_crash_is_the_fault_of_the_part_that_was_running(
     result = judge().evaluate(row(GOLD))
     assert (result.verdict, result.explanation) == (
         "FAIL",
-        "it ended the sandbox (Timeout: 30 s by the clock)",
+        "it ended the sandbox (Timeout: 30 s of wall-clock time)",
     )
     sandbox.part = "reference"
     result = judge().evaluate(row(GOLD))

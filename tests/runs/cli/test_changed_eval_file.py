@@ -102,7 +102,7 @@ def test_another_model_and_other_rows_are_changes_too(
     run()
     asked = len(provider.requests)
     write(**change)
-    assert "going on in runs/eval-2" in run().stderr
+    assert "continuing in runs/eval-2" in run().stderr
     assert len(provider.requests) - asked == calls
     assert run_info(tmp_path / "runs/eval").rows == 8
 
@@ -128,7 +128,7 @@ def test_the_newest_folder_of_this_configuration_is_gone_on_with(
     run("--max-calls", "100")
     assert not (tmp_path / "runs/eval-3").exists()
     write(criterion="Is it short?")
-    assert "changed since runs/eval-2: going on in runs/eval-3" in run().stderr
+    assert "changed since runs/eval-2: continuing in runs/eval-3" in run().stderr
     asked = len(provider.requests)
     write()
     assert "changed since" not in run().stderr  # as the first run was
@@ -157,9 +157,9 @@ def test_the_folder_of_another_eval_file_is_left_alone(
     write(criterion="Is it rude?", file="eval-2.yaml")
     run(file="eval-2.yaml")
     write(criterion="Is it rude?")
-    assert "going on in runs/eval-3" in run().stderr
+    assert "continuing in runs/eval-3" in run().stderr
     write(criterion="Is it short?", file="eval-2.yaml")
-    assert "going on in runs/eval-2-2" in run(file="eval-2.yaml").stderr
+    assert "continuing in runs/eval-2-2" in run(file="eval-2.yaml").stderr
 
 
 def test_what_another_process_writes_is_waited_for_or_left_alone(
@@ -169,7 +169,7 @@ def test_what_another_process_writes_is_waited_for_or_left_alone(
     with under_lock(tmp_path / "runs/eval"):
         assert "under way in another process" in run(code=1).stderr
         write(criterion="Is it rude?")
-        assert "going on in runs/eval-2" in run().stderr
+        assert "continuing in runs/eval-2" in run().stderr
 
 
 def test_a_damaged_run_is_told_of_and_not_asked_anew(

@@ -439,14 +439,17 @@ def test_prices_of_a_project_are_counted_by(
         ("model = \n", "adjudge.toml, line 1: is not TOML"),
         (
             f"model = 'openai/m'\n[headers]\nX-Key = '{KEY}'\n",
-            "adjudge.toml, line 3, headers.X-Key: the header X-Key holds a key",
+            "adjudge.toml, line 3, headers.X-Key: the header X-Key contains a key",
         ),
         (f"api_key = '{KEY}'\n", "line 1: unknown key 'api_key'; keys do not belong in files"),
         (
             f"model = 'openai/m'\napi_key_env = '{KEY}'\n",
             "line 2, api_key_env: must be the name of an environment variable",
         ),
-        (f"base_url = 'http://gw/v1?key={KEY}'\n", "line 1, base_url: holds a password or a key"),
+        (
+            f"base_url = 'http://gw/v1?key={KEY}'\n",
+            "line 1, base_url: contains a password or a key",
+        ),
         (
             "api_key_env = 'GATEWAY_KEY'\n",
             "line 1, api_key_env: belongs to a server: name it with base_url or model",

@@ -60,7 +60,7 @@ def test_an_import_whose_options_score_otherwise_is_not_compared(folder: Path) -
     (folder / "scores.json").write_text(json.dumps({"data": scores}))
     adjudge(folder, "import", "scores.json", "--run", "runs/foreign")
     told = adjudge(folder, "runs", "diff", "runs/main", "runs/foreign", "--id", "id")
-    assert "rude: not comparable: the options have other scores" in told
+    assert "rude: not comparable: the scores of the options changed" in told
 
 
 def test_phoenix_says_what_a_label_scores(folder: Path) -> None:

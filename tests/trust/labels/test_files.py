@@ -148,7 +148,7 @@ def test_who_labelled_must_be_said(run: Path, tmp_path: Path) -> None:
     with pytest.raises(
         RunError,
         match=(
-            r"line 2: nothing says who gave the label|add a column annotator, or --annotator "
+            r"line 2: the annotator is unknown|add a column annotator, or --annotator "
             r"NAME"
         ),
     ):

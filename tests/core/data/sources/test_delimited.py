@@ -228,7 +228,7 @@ def test_an_encoding_that_the_byte_order_mark_contradicts_is_refused(
     path = tmp_path / "a.csv"
     path.write_bytes("response\nответ\n".encode(marked))
     said = (
-        f"byte order mark of {marked.removesuffix('-sig').upper()}, so that it is not "
+        f"byte order mark of {marked.removesuffix('-sig').upper()}, so it is not "
         f"{named.upper()}: leave the encoding out"
     )
     with pytest.raises(RunError, match=said):

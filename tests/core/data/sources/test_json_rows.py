@@ -95,7 +95,7 @@ def test_any_text_gives_rows_or_an_error_with_a_place(text: str) -> None:
         ('[{"a": 1}] x', "continues after its end.*format='jsonl'"),
         ('{"a": 1, "b": {"c": []}}', "contains no list of rows"),
         ('{"a": [{"x": 1}], "b": [{"y": 1}]}', "'b' is a second list of rows after 'a'"),
-        ('"text"', "a list of rows should stand here"),
+        ('"text"', "a list of rows is expected here"),
         ("", "is expected here, not 'the end'"),
         ("[" * 100_000, "nested too deep"),
     ],

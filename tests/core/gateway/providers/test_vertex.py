@@ -279,7 +279,7 @@ def test_a_file_that_cannot_be_used_is_refused_before_any_call(
 
 def test_a_file_that_is_missing_or_is_no_json_is_named(server: Server, file: Path) -> None:
     file.write_text("[")
-    with pytest.raises(SetupError, match=r"CREDENTIALS is not a credentials file"):
+    with pytest.raises(SetupError, match=r"CREDENTIALS is not a Google credentials file"):
         at(server)
     file.unlink()
     with pytest.raises(SetupError, match=r"no such file: \$GOOGLE_APPLICATION"):

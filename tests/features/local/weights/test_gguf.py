@@ -138,7 +138,7 @@ BAD = {
     "absurd shape": (gguf({}, {"t": ((2**62, 2**62), F32, b"")}), "tensor t is beyond its end"),
     "half a block": (
         gguf({}, {"t": ((33,), Q4_1, bytes(40))}),
-        "tensor t does not lie on a boundary",
+        "tensor t is not aligned",
     ),
     "crooked offset": (
         b"GGUF"
@@ -146,7 +146,7 @@ BAD = {
         + text("t")
         + struct.pack("<IQIQ", 1, 1, F32, 7)
         + bytes(99),
-        "tensor t does not lie on a boundary",
+        "tensor t is not aligned",
     ),
     "two of one name": (
         b"GGUF"

@@ -127,7 +127,7 @@ def test_a_folder_of_somebody_else_names_the_variable(tiny: KnownWeights, cache:
     nobody = "import os, adjudge.features.local.weights.puller\nos.geteuid() or os.seteuid(65534)\n"
     process = start_pull(tiny, {}, before=nobody)
     _, errors = process.communicate(timeout=300)
-    assert errors.startswith("SetupError: tiny could not be kept in")
+    assert errors.startswith("SetupError: tiny could not be stored in")
     assert errors.endswith("Permission denied; set ADJUDGE_CACHE to a folder you may write to\n")
 
 

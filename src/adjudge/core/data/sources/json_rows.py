@@ -276,5 +276,5 @@ def _describe_error(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return Message("it is nested too deep")
     if not isinstance(error, json.JSONDecodeError):  # Python refuses more than 4300 digits
-        return Message("it holds a number with too many digits")
+        return Message("it contains a number with too many digits")
     return str(error).replace(": line 1 column", ": column")
