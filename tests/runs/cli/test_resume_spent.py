@@ -67,3 +67,14 @@ def test_the_same_command_reports_all_rows_of_the_ledger(
     assert [one["row"] for one in again["results"]] == held
     assert again["criteria"] == json.loads(first.stdout)["criteria"]
     assert again["results"] == json.loads(first.stdout)["results"]
+
+
+def test_a_limit_that_one_long_row_does_not_fit_in_says_so(tmp_path: Path) -> None:
+    """It said "used up" of a limit of which a tenth was spent."""
+    (tmp_path / "rows.csv").write_text(f"response\nshort\nbrief\n{'long ' * 20_000}\n")
+    limit = ("--max-tokens", "20000", "-j", "1", "-q", "--no-cache")
+    words = ("judge", "--file", "rows.csv", "--criterion", "Is it short?", "-m", "scripted")
+    done = adjudge(*words, *limit, "--run", "r", cwd=tmp_path)
+    said = " ".join(done.stdout.split())
+    assert "reached after 2 of 3 rows: the next request may take 2" in said, said
+    assert "max_tokens=20000; the next request may take 2" in done.stderr

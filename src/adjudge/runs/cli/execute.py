@@ -480,6 +480,13 @@ def _halt_message(halt: BaseException, outcome: RunOutcome) -> Message:
                 lost=lost,
                 **values,
             )
+        if large := halt.message.values.get("next"):
+            return Message(
+                "Budget of {limit} reached after {done}: the next request may take {large}, which "
+                "no longer fits.",
+                large=large,
+                **values,
+            )
         return Message("Budget of {limit} used up after {done}.", **values)
     if isinstance(halt, RunStopped):
         return Message("Stopped early after {done}.", done=_done(outcome))

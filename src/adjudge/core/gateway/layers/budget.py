@@ -320,15 +320,22 @@ class OpenBudget(Haltable):
         if self.lease:
             self.lease.add(amount.calls)
 
-    def spent_error(self, limit: str) -> BudgetSpent:
+    def spent_error(self, limit: str, likely: Spent | None = None) -> BudgetSpent:
         """Return the error for a limit that is reached. It mentions lost replies if they are a part
-        of the cost.
+        of the cost, and the request that does not fit if it is ``likely`` to take a tenth of the
+        limit or more.
         """
         lost = self.account.lost
         if limit.startswith("max_usd") and lost.usd:
             counted = dollars(lost.usd)
         elif limit.startswith("max_tokens") and lost.tokens:
             counted = f"{lost.tokens:,}"
+        elif likely is not None and (large := self._large(limit, likely)):
+            return BudgetSpent(
+                "the budget is spent: {limit}; the next request may take {next}",
+                limit=limit,
+                next=large,
+            )
         else:
             return BudgetSpent("the budget is spent: {limit}", limit=limit)
         return BudgetSpent(
@@ -336,6 +343,14 @@ class OpenBudget(Haltable):
             limit=limit,
             lost=counted,
         )
+
+    def _large(self, limit: str, likely: Spent) -> str:
+        """Return what a request is likely to take if that is a tenth of the limit or more."""
+        if limit.startswith("max_usd") and likely.usd >= (self.budget.max_usd or 0) / 10:
+            return dollars(likely.usd)
+        if limit.startswith("max_tokens") and likely.tokens >= (self.budget.max_tokens or 0) / 10:
+            return f"{likely.tokens:,}"
+        return ""
 
     def over(self) -> str | None:
         """Return the limit that is exceeded already, or None."""
@@ -369,7 +384,7 @@ class OpenBudget(Haltable):
             if limit := self.budget.exceeded_limit(
                 self.spent + self._in_batches + likely, self._whole
             ):
-                spent = self.spent_error(limit)
+                spent = self.spent_error(limit, likely)
                 if not self.puts_off:
                     self.halt(spent)
                 raise spent
