@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,10 @@ import adjudge as api
 from adjudge import AspectCritic, Instance, PairwiseJudge, Request, ScriptedModel, SetupError
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.opener import open_model
+from adjudge.core.judges.learnt_settings import Learnt, LearntTemperature
 from adjudge.runs.folder import records_of, run_info
+from adjudge.stats.temperature import at_temperature
+from adjudge.trust.labels.scales import judge_scales
 from support.commands import adjudge
 from support.decision_server import serving
 
@@ -89,6 +93,55 @@ def test_a_decision_models_uncertain_rows_are_explained(tmp_path: Path) -> None:
         name, share = shares[one.record.index]
         assert one.probability == pytest.approx(share[str(name)])
         assert one.explanation == HOSTILE
+
+
+def test_a_learnt_temperature_is_applied_and_bound_to_its_judge(tmp_path: Path) -> None:
+    with serving() as server:
+        judge = open_model(f"systemone:{server.url}#fake-1")
+        AspectCritic("It is kind.", judge, name="kind").evaluate(
+            [f"text {number}" for number in range(6)], run=tmp_path / "run"
+        )
+    ((_, scale, identity),) = judge_scales(tmp_path / "run")
+    fitted = LearntTemperature(
+        criteria=scale.name,
+        labels=40,
+        date="2026-11-01",
+        model="fake-1",
+        temperature=3.0,
+        identity=identity,
+    )
+    file = tmp_path / "learnt.json"
+    Learnt(temperatures=(fitted,)).write(file)
+    model, prompts = writer()
+    plain = api.explain_run(tmp_path / "run", model, below=1.0)
+    hot = api.explain_run(tmp_path / "run", model, below=1.0, calibration=file)
+    assert hot.is_calibrated and not plain.is_calibrated
+    for one, other in zip(plain.opinions, hot.opinions, strict=True):
+        shares = (one.record.votes or ())[0].distribution or {}
+        verdict = str(one.record.verdict)
+        assert one.probability == pytest.approx(shares[verdict])
+        assert other.probability == pytest.approx(at_temperature(shares, 3.0)[verdict])
+        assert other.record.verdict == verdict
+    asked = len(prompts)
+    done = adjudge(
+        "explain",
+        tmp_path / "run",
+        "-m",
+        "scripted",
+        "--run",
+        tmp_path / "said",
+        "--below",
+        "1",
+        "--calibration",
+        file,
+    )
+    assert "(calibrated p = " in done.stdout
+    # another judge, and another criterion
+    for change in ({"identity": "0" * 16}, {"criteria": "short"}):
+        Learnt(temperatures=(replace(fitted, **change),)).write(file)  # type: ignore[arg-type]
+        with pytest.raises(SetupError, match="learn it with"):
+            api.explain_run(tmp_path / "run", model, calibration=file)
+    assert len(prompts) == asked
 
 
 def test_what_has_no_options_is_counted_as_left_out(tmp_path: Path) -> None:

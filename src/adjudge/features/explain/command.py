@@ -52,6 +52,12 @@ class ExplainOptions:
         default=BELOW,
         help="Also explain verdicts with a smaller probability than this.",
     )
+    calibration: Path | None = option(
+        "--calibration",
+        type=PATH,
+        help="Apply the temperatures of this file to the probabilities; it is written by "
+        "'adjudge calibrate RUN --probabilities -o FILE'.",
+    )
     folder: Path | None = option(
         "--run", type=PATH, help="Where they are kept; by default RUN-explained, next to the run."
     )
@@ -78,12 +84,17 @@ def explain(options: ExplainOptions) -> int:
         options.run,
         open_entry(entry, cache=True, prices=table),
         below=options.below,
+        calibration=options.calibration,
         folder=options.folder,
         budget=Budget(max_usd=options.max_usd, max_calls=options.max_calls),
         language=language,
     )
     if options.as_json:
-        more = {"model": opinions.model, "folder": str(opinions.folder)}
+        more = {
+            "model": opinions.model,
+            "folder": str(opinions.folder),
+            "calibrated": opinions.is_calibrated,
+        }
         results = [opinion.to_dict() for opinion in opinions.opinions]
         print_results("second-opinions", _counts(opinions), results, more)
     else:
@@ -108,7 +119,7 @@ def _counts(opinions: Opinions) -> JsonDict:
 
 def _lines(opinions: Opinions, table: PriceTable) -> Iterator[Message]:
     for opinion in opinions.opinions:
-        yield from _opinion_lines(opinion)
+        yield from _opinion_lines(opinion, is_calibrated=opinions.is_calibrated)
     yield Message(
         "second opinions of {model} on {asked} judgments: {agrees} agree, {differs} differ, "
         "{incomparable} cannot be compared",
@@ -130,17 +141,20 @@ def _lines(opinions: Opinions, table: PriceTable) -> Iterator[Message]:
         )
 
 
-def _opinion_lines(opinion: SecondOpinion) -> Iterator[Message]:
+def _opinion_lines(opinion: SecondOpinion, *, is_calibrated: bool) -> Iterator[Message]:
     record = opinion.record
     probability = opinion.probability
+    stated = (
+        Message(" (calibrated p = {probability:.2f})", probability=probability or 0.0)
+        if is_calibrated
+        else Message(" (p = {probability:.2f})", probability=probability or 0.0)
+    )
     yield Message(
         "{criteria}, row {row}: {verdict}{probability}; second opinion: {opinion}",
         criteria=clean(record.criterion),
         row=clean(record.id or str(record.row)),
         verdict=clean(record.verdict or "") if record.scored else Message("no verdict"),
-        probability=""
-        if probability is None
-        else Message(" (p = {probability:.2f})", probability=probability),
+        probability=stated if probability is not None else "",
         opinion=clean(opinion.option) if opinion.option else Message("none"),
     )
     text = opinion.explanation or opinion.reason

@@ -24,8 +24,10 @@ from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.model import Model
 from adjudge.core.gateway.opener import open_model
 from adjudge.core.judges.direct import DirectJudge
+from adjudge.core.judges.learnt_settings import Learnt
 from adjudge.errors import SetupError
 from adjudge.runs.folder import records_of
+from adjudge.stats.temperature import at_temperature
 from adjudge.trust.labels.scales import judge_scales
 
 BELOW = 0.8
@@ -42,7 +44,9 @@ class OpinionShape(TypedDict):
     id: str | None
     because: Why
     verdict: Annotated[str | None, "of the run; it stays as it is"]
-    probability: Annotated[float | None, "of that verdict; null if the run has none"]
+    probability: Annotated[
+        float | None, "of that verdict, calibrated if asked for; null if the run has none"
+    ]
     second_opinion: Annotated[str | None, "of the other model; null if it gave none"]
     agrees: Annotated[bool | None, "null if one of them has no verdict"]
     explanation: str | None
@@ -101,6 +105,8 @@ class Opinions:
     """
     skipped: int
     """Rows that the run itself skipped."""
+    is_calibrated: bool
+    """True if a learnt temperature was applied to the probabilities."""
 
     @property
     def agreement(self) -> Counter[bool | None]:
@@ -121,6 +127,7 @@ def explain_run(
     model: str | Model,
     *,
     below: float = BELOW,
+    calibration: str | Path | None = None,
     folder: str | Path | None = None,
     budget: Budget | None = None,
     language: str = "en",
@@ -128,13 +135,18 @@ def explain_run(
     """Ask a model that writes about the rows of a run that have no verdict, not the best one, or
     one with a probability smaller than ``below``.
 
-    It does not see the run's verdicts. Its answers are kept in ``folder``, by default next to the
+    ``calibration``: a file of ``adjudge calibrate --probabilities -o FILE``, whose temperatures are
+    applied to the run's probabilities; refused for a judge that it was not learnt for. It moves
+    no verdict.
+
+    The model does not see the run's verdicts. Its answers are kept in ``folder``, by default next to the
     run, and are not asked for again.
 
     >>> explain_run("runs/eval", "openai/gpt-4o-mini").agreement  # doctest: +SKIP
     Counter({True: 9, False: 2})
     """
-    run, selection = Path(run), _select(Path(run), below)
+    run, learnt = Path(run), Learnt.read(calibration) if calibration else None
+    selection = _select(run, below, learnt)
     # a link is not followed: the folder is next to what was named
     place = run if run.name not in ("", "..") else run.resolve()
     folder = Path(folder) if folder else place.with_name(f"{place.name}-explained")
@@ -159,6 +171,7 @@ def explain_run(
         selection.good,
         selection.left_out,
         selection.skipped,
+        learnt is not None,
     )
 
 
@@ -185,8 +198,15 @@ def _marked(criteria: Criteria) -> Criteria:
     return replace(criteria, name=f"{criteria.name} (second opinion)")
 
 
-def _select(run: Path, below: float) -> _Selection:
-    scales = {(judge, scale.name): scale for judge, scale, _ in judge_scales(run)}
+def _select(run: Path, below: float, learnt: Learnt | None) -> _Selection:
+    judges = judge_scales(run)
+    scales = {(judge, scale.name): scale for judge, scale, _ in judges}
+    temperatures: dict[tuple[str, str], float] = {}
+    for judge, scale, identity in judges if learnt else ():
+        fitted = learnt.temperature_for(scale.name) if learnt else None
+        if fitted:
+            fitted.check(identity)
+            temperatures[judge, scale.name] = fitted.temperature
     selection = _Selection()
     for record in records_of(run, votes=True):
         scale = scales.get((record.judge, record.criterion))
@@ -195,7 +215,8 @@ def _select(run: Path, below: float) -> _Selection:
         elif scale is None or not _can_be_asked(record, scale):
             selection.left_out += 1
         else:
-            probability = _probability(record)
+            temperature = temperatures.get((record.judge, record.criterion))
+            probability = _probability(record, temperature)
             if why := _why(record, scale, probability, below):
                 selection.rows.append((record, scale.criteria, why, probability))
             else:
@@ -226,16 +247,21 @@ def _points(scale: LabelScale) -> Mapping[str, float]:
     return known if len(known) == len(points) else {}
 
 
-def _probability(record: JudgmentRecord) -> float | None:
-    """Return the mean probability of the verdict, else the share of several votes for it."""
+def _probability(record: JudgmentRecord, temperature: float | None) -> float | None:
+    """Return the mean probability of the verdict, else the share of several votes for it.
+
+    A temperature is applied to the mean, as it was fitted.
+    """
     verdict = record.verdict
     votes = [vote for vote in record.votes or () if vote.option is not None]
     if verdict is None or not votes:
         return None
-    shares = [vote.distribution for vote in votes]
-    if all(shares):
-        return fmean(share.get(verdict, 0.0) for share in shares if share)
-    return record.agreement if len(votes) > 1 else None
+    shares = [vote.distribution for vote in votes if vote.distribution]
+    if len(shares) < len(votes):
+        return record.agreement if len(votes) > 1 and temperature is None else None
+    mean = {name: fmean(share.get(name, 0.0) for share in shares) for name in shares[0]}
+    calibrated = mean if temperature is None else at_temperature(mean, temperature)
+    return calibrated.get(verdict)
 
 
 def _opinion(
