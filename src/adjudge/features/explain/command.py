@@ -14,7 +14,7 @@ from adjudge.core.gateway.prices import PriceTable
 from adjudge.features.explain.opinions import BELOW, Opinions, SecondOpinion, explain_run
 from adjudge.messages import Message
 from adjudge.runs.builder import open_entry
-from adjudge.runs.cli.json_text import print_results
+from adjudge.runs.cli.json_text import Document, print_results
 from adjudge.runs.cli.model_choice import choose_language, model_entries, price_table
 from adjudge.runs.cli.options import (
     PATH,
@@ -90,7 +90,7 @@ def explain(options: ExplainOptions) -> int:
         language=language,
     )
     if options.as_json:
-        more = {
+        more: Document = {
             "model": opinions.model,
             "folder": str(opinions.folder),
             "calibrated": opinions.is_calibrated,

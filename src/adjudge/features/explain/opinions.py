@@ -139,8 +139,8 @@ def explain_run(
     applied to the run's probabilities; refused for a judge that it was not learnt for. It moves
     no verdict.
 
-    The model does not see the run's verdicts. Its answers are kept in ``folder``, by default next to the
-    run, and are not asked for again.
+    The model does not see the run's verdicts. Its answers are kept in ``folder``, by default next
+    to the run, and are not asked for again.
 
     >>> explain_run("runs/eval", "openai/gpt-4o-mini").agreement  # doctest: +SKIP
     Counter({True: 9, False: 2})
@@ -200,13 +200,15 @@ def _marked(criteria: Criteria) -> Criteria:
 
 def _select(run: Path, below: float, learnt: Learnt | None) -> _Selection:
     judges = judge_scales(run)
-    scales = {(judge, scale.name): scale for judge, scale, _ in judges}
+    scales: dict[tuple[str, str], LabelScale] = {}
     temperatures: dict[tuple[str, str], float] = {}
-    for judge, scale, identity in judges if learnt else ():
-        fitted = learnt.temperature_for(scale.name) if learnt else None
-        if fitted:
+    for judge, judged_scale, identity in judges:
+        key = judge, judged_scale.name
+        scales[key] = judged_scale
+        if learnt is not None:
+            fitted = learnt.temperature_for(judged_scale.name)
             fitted.check(identity)
-            temperatures[judge, scale.name] = fitted.temperature
+            temperatures[key] = fitted.temperature
     selection = _Selection()
     for record in records_of(run, votes=True):
         scale = scales.get((record.judge, record.criterion))
