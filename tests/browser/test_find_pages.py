@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
-from support.browser import needs_browser
+from support.browser import expect, needs_browser
 from support.page import Page as Server
 from support.page import served
 from support.trust import labelled, labels_of, population, run_of
@@ -44,22 +45,23 @@ def page(browser: Browser, server: Server) -> Iterator[Page]:
 
 def test_rows_are_found_sorted_and_kept_as_a_view(page: Page, server: Server) -> None:
     page.goto(server.address(server.run("dates")))
-    box = page.get_by_label("Filter by an expression")
+    box = page.locator("#find")
     box.press_sequentially("verdict = fail and lab")
     assert page.locator("#completions option").evaluate_all(
         "all => all.map((one) => one.value)"
     ) == ["verdict = fail and labelled"]
     box.press_sequentially("elled nd")
     box.press("Enter")
-    assert page.locator("#where-wrong mark").inner_text() == "nd"
+    expect(page.locator("#where-wrong mark")).to_have_text("nd")
     box.fill("verdict = fail and not labelled")
     box.press("Enter")
     shown = page.locator("[data-line]")
-    shown.first.wait_for()
+    page.locator("#matching").wait_for()
     found = server.data(f"{server.run('dates')}?where=verdict%3Dfail+and+not+labelled")["rows"]
     assert shown.count() == len(found) > 0
     page.get_by_role("link", name="Text").click()
     page.wait_for_url("**sort=field*")
+    expect(page.locator("[aria-sort=ascending]")).to_have_text(re.compile("Text"))
     texts = page.locator("[data-line] .begins").all_inner_texts()
     assert texts == sorted(texts)
     page.get_by_text("Save this view").click()

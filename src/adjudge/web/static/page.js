@@ -92,15 +92,18 @@ document.addEventListener("change", (event) => {
 document.addEventListener("click", (event) => {
   const link = event.target.closest("#middle a, .overview a");
   if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  const isList = link.pathname === location.pathname && !link.hasAttribute("hx-get") && !link.closest("#row") && document.querySelector("#middle");
+  const isList = link.pathname === location.pathname && !link.hasAttribute("hx-get") && !link.closest("#row, #rows") && document.querySelector("#middle");
   if (!isList) return;
   event.preventDefault();
   htmx.ajax("GET", link.pathname + link.search, { target: "#middle", select: "#middle", swap: "outerMorph", push: "true" });
 });
-// A row beside its list is in the address, without a step back for each row.
-document.addEventListener("htmx:config:request", (event) => {
-  const { ctx } = event.detail;
-  if (ctx.sourceElement.matches("#rows a")) ctx.replace = ctx.sourceElement.href.split("#")[0];
+// A row of the list opens beside it, and is in the address without a step back for each row.
+const rowPart = (link) => document.querySelector("#rows")?.dataset.part?.replace("{row}", new URL(link.href).searchParams.get("row"));
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("#rows a");
+  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || !rowPart(link)) return;
+  event.preventDefault();
+  htmx.ajax("GET", rowPart(link), { source: "#row", target: "#row", replace: link.href.split("#")[0] });
 });
 // What was opened above the list stays open, and what was closed closed.
 document.addEventListener("htmx:before:morph:attr", (event) => {
@@ -275,7 +278,7 @@ const plainAddress = (text) => { const url = new URL(text, location.href); retur
 function fetchAhead() {
   const all = lines(), at = all.findIndex((line) => line.classList.contains("chosen"));
   const links = at < 0 ? [...document.querySelectorAll(".single .rowhead [hx-get]")] : [all[at + 1], all[at - 1]].map((line) => line?.querySelector("a"));
-  const wanted = links.filter(Boolean).map((link) => plainAddress(link.getAttribute("hx-get")));
+  const wanted = links.filter(Boolean).map((link) => plainAddress(link.getAttribute("hx-get") ?? rowPart(link)));
   for (const known of [...ahead.keys()]) if (!wanted.includes(known)) ahead.delete(known);
   for (const one of wanted) if (!ahead.has(one)) ahead.set(one, wholeAnswer(`${one}&ahead=1`).catch(() => null));
 }
