@@ -66,6 +66,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
         watsonx="WATSONX",
         bedrock="BEDROCK",
         vertex="VERTEX",
+        azure="AZURE",
         openrouter="OPENROUTER",
         together="TOGETHER",
         groq="GROQ",

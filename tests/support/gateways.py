@@ -55,12 +55,20 @@ class AzureDeployment(_Gateway):
 
 
 class AzureV1(_Gateway):
-    """Azure OpenAI's newer interface: OpenAI's own paths and bearer, deployments as models."""
+    """Azure OpenAI's newer interface: OpenAI's own paths, the key as bearer or in ``api-key``,
+    deployments as models. Its list has the models that can be deployed, not the deployments.
+    """
 
     name = "azure-v1"
     prefix = "/openai/v1"
     served = ("judge",)
     known = OpenAICompatible.known | {"max_completion_tokens"}
+
+    def key(self, headers: Mapping[str, str]) -> str:
+        return headers.get("api-key", "") or super().key(headers)
+
+    def listing(self, models: tuple[str, ...]) -> Json:
+        return super().listing(("gpt-4o-mini", "gpt-4o"))
 
     def no_model(self, model: str) -> Problem:
         return Problem(404, "The API deployment for this resource does not exist.")

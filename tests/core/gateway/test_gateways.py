@@ -13,6 +13,7 @@ from adjudge.core.aio import event_loop
 from adjudge.core.gateway.headers import Headers, check_variable, parse_header
 from adjudge.core.gateway.model import Presence
 from adjudge.core.gateway.opener import open_model
+from adjudge.core.gateway.providers import openai_compatible
 from adjudge.errors import ModelError, SetupError
 from support.asking import ask, critic
 from support.fake_provider import KEY, EchoesKey, FakeProvider, Raw, Status, always
@@ -54,20 +55,57 @@ def test_a_gateway_is_asked_as_it_wants_to_be(provider: FakeProvider, name: str)
 
 @pytest.mark.parametrize("name", WAYS)
 def test_a_probe_of_a_gateway_costs_nothing_and_finds_the_model(
-    provider: FakeProvider, name: str
+    provider: FakeProvider, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if name == "azure-v1":
+        monkeypatch.setattr(openai_compatible, "AZURE_HOSTS", ("127.0.0.1",))
     assert event_loop.run(open_way(provider, name).probe()) is (
-        Presence.NOT_SAID if name == "azure" else Presence.THERE
+        Presence.NOT_SAID if name.startswith("azure") else Presence.THERE
     )
     assert all(not request.body.get("messages") for request in provider.requests)
 
 
-@pytest.mark.parametrize("name", ["azure-v1", "vllm", "litellm", "openrouter", "company"])
+@pytest.mark.parametrize("name", ["vllm", "litellm", "openrouter", "company"])
 def test_a_probe_says_when_there_is_no_such_model(provider: FakeProvider, name: str) -> None:
     _, options = WAYS[name]
     model = open_model("openai/gpt-9", base_url=provider.base_url(name), **options)  # type: ignore[arg-type]
     with pytest.raises(ModelError, match="the server has no model 'gpt-9'"):
         event_loop.run(model.probe())
+
+
+@pytest.mark.parametrize("prefix", ["openai", "azure"])
+def test_azure_lists_models_and_not_deployments(
+    provider: FakeProvider, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen: a deployment of another name than its model was said not to exist, and a model without
+    a deployment to be there.
+    """
+    monkeypatch.setattr(openai_compatible, "AZURE_HOSTS", ("127.0.0.1",))
+    url = provider.base_url("azure-v1")
+    there = open_model(f"{prefix}/judge", base_url=url, api_key=KEY)
+    assert event_loop.run(there.probe()) is Presence.NOT_SAID
+    missing = open_model(f"{prefix}/gpt-4o-mini", base_url=url, api_key=KEY)
+    with pytest.raises(ModelError, match="404: The API deployment for this resource does not"):
+        event_loop.run(missing.probe())
+    assert all(not request.body.get("messages") for request in provider.requests)
+
+
+def test_azure_is_a_provider_with_an_endpoint(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AZURE_OPENAI_ENDPOINT", raising=False)
+    with pytest.raises(SetupError, match="set AZURE_OPENAI_ENDPOINT"):
+        open_model("azure/judge", api_key=KEY)
+    endpoint = provider.base_url("azure-v1").removesuffix("/openai/v1")
+    for written in (endpoint, f"{endpoint}/", f"{endpoint}/openai/v1"):
+        monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", written)
+        monkeypatch.setenv("AZURE_OPENAI_API_KEY", KEY)
+        model = open_model("azure/judge")
+        assert model.identity == f"azure/judge@{endpoint}/openai/v1"
+        assert ask(model, max_tokens=50).text
+    last = provider.requests[-1]
+    assert (last.headers["api-key"], "Authorization" in last.headers) == (KEY, False)
+    assert last.body["max_completion_tokens"] == 50
 
 
 def test_a_probe_of_an_azure_deployment_with_a_wrong_path_fails(provider: FakeProvider) -> None:

@@ -536,3 +536,20 @@ def test_a_line_of_the_page_on_models_works(
 
 def test_the_page_on_models_shows_every_kind_of_server() -> None:
     assert len(LINES) == len(HOSTS) + 1
+
+
+def test_doctor_asks_azure_for_a_deployment(provider: FakeProvider, tmp_path: Path) -> None:
+    endpoint = provider.base_url("azure-v1").removesuffix("/openai/v1")
+    keys = {"AZURE_OPENAI_API_KEY": KEY, "AZURE_OPENAI_ENDPOINT": endpoint}
+    named = run(tmp_path, "doctor", "-m", "azure/judge", **keys)
+    assert named.returncode == 0, named.stdout
+    missing = run(tmp_path, "doctor", "-m", "azure/gpt-4o", **keys)
+    assert missing.returncode == 1
+    assert "deployment for this resource" in " ".join(missing.stdout.split())
+    # Without a name, the example is no deployment of anybody.
+    alone = run(tmp_path, "doctor", **keys)
+    assert alone.returncode == 0, alone.stdout
+    assert "-m azure/NAME" in " ".join(alone.stdout.split())
+    models = run(tmp_path, "models", **keys)
+    assert "azure/my-deployment" in "".join(models.stdout.split())
+    assert KEY not in named.stdout + missing.stdout + alone.stdout + models.stdout

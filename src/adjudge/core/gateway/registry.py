@@ -34,6 +34,8 @@ class ProviderSpec:
     """End of the base URL that the variable lacks, as the provider's own client reads it."""
     needs_key: bool = True
     """False if the adapter can find credentials of another kind than ``key_variable``."""
+    names_are_users: bool = False
+    """True if users name the models, so that ``example`` is not a model there."""
     reads: str = ""
     """``module:function`` that returns the files that a model reads. A page that others can reach
     checks them first.
@@ -151,6 +153,18 @@ VERTEX = ProviderSpec(
     example="gemini-2.5-flash",
     needs_key=False,
 )
+AZURE = ProviderSpec(
+    "azure",
+    "adjudge.core.gateway.providers.azure:Azure",
+    "https://RESOURCE.openai.azure.com/openai/v1",
+    "AZURE_OPENAI_API_KEY",
+    "AZURE_OPENAI_ENDPOINT",
+    example="my-deployment",
+    version_path="/openai/v1",
+    names_are_users=True,
+)
+AZURE_HOSTS = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
+"""Ends of the hosts of Azure's resources."""
 OPENROUTER = ProviderSpec(
     "openrouter",
     _OPENAI,

@@ -109,21 +109,39 @@ def doctor(
     ids = (
         [*model]
         if is_model_named
-        else [f"{spec.name}/{spec.example}" for spec in load_providers() if key_for(spec)]
+        else [
+            f"{spec.name}/{spec.example}"
+            for spec in load_providers()
+            if key_for(spec) and not spec.names_are_users
+        ]
     )
+    untried = [
+        spec
+        for spec in load_providers()
+        if spec.names_are_users and key_for(spec) and not is_model_named
+    ]
+    if not as_json:
+        for spec in untried:
+            screen.say(
+                Message(
+                    "{name} is not tried, because you name its models yourself: -m {name}/NAME "
+                    "tries one",
+                    name=spec.name,
+                )
+            )
     is_nothing_to_reach = not is_model_named and not ids
     entries = () if is_nothing_to_reach else model_entries(ids, at, project=project)
     states = event_loop.run(_reach_all(entries))
     if as_json:
         _print_json(project, entries, states)
-    elif is_nothing_to_reach:
+    elif is_nothing_to_reach and not untried:
         screen.say(
             Message(
                 "no key is set and no model was named: nothing to reach (-m provider/model tries "
                 "one)"
             )
         )
-    else:
+    elif entries:
         screen.show(_models_table(entries, states, screen))
     return ExitCode.OK if all(state.reached for state in states) else ExitCode.COULD_NOT_RUN
 

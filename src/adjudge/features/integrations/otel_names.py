@@ -40,6 +40,8 @@ CAPTURE_CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The variable that puts prompts and replies into spans."""
 
 PROVIDERS = {
+    "azure": "azure.ai.openai",
+    "bedrock": "aws.bedrock",
     "google": "gcp.gemini",
     "mistral": "mistral_ai",
     "watsonx": "ibm.watsonx.ai",

@@ -410,7 +410,7 @@ def test_other_errors_reject_no_part(
 # -- reaching ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "bedrock"])
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in ("azure", "bedrock")])
 def test_a_probe_reaches_the_server_and_asks_the_model_nothing(
     provider: FakeProvider, name: str
 ) -> None:

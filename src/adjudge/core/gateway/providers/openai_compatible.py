@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import ClassVar, cast
+from urllib.parse import urlsplit
 
 from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.json_types import (
@@ -22,7 +23,9 @@ from adjudge.core.domain.json_types import (
 from adjudge.core.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.core.gateway.http import Encoded
 from adjudge.core.gateway.layers.account import token_count
+from adjudge.core.gateway.model import Presence
 from adjudge.core.gateway.providers.base import Connection, HttpProvider
+from adjudge.core.gateway.registry import AZURE, AZURE_HOSTS, OPENAI
 from adjudge.messages import Message
 
 _CUT_OFF = ("length", "max_tokens", "model_length", "model_context_window_exceeded")
@@ -48,6 +51,21 @@ class OpenAICompatible(HttpProvider):
     def _path(self) -> str:
         return "/chat/completions"
 
+    @property
+    def _has_deployments(self) -> bool:
+        """True for Azure, which lists models that can be deployed, not those that are."""
+        host = urlsplit(self.connection.base_url).hostname or ""
+        return self.connection.provider == AZURE.name or host.endswith(AZURE_HOSTS)
+
+    async def probe(self) -> Presence:
+        """Like the base class; where deployments are asked, with an empty request, which is
+        free.
+        """
+        if not self._has_deployments:
+            return await super().probe()
+        await self._ask_nothing()
+        return Presence.NOT_SAID
+
     def _body(self, request: Request) -> JsonDict:
         body: JsonDict = {
             "model": self.connection.model,
@@ -60,7 +78,9 @@ class OpenAICompatible(HttpProvider):
         if request.max_tokens is not None:
             body[
                 # OpenAI's reasoning models refuse max_tokens; most other servers only know that.
-                "max_completion_tokens" if self.connection.provider == "openai" else "max_tokens"
+                "max_completion_tokens"
+                if self.connection.provider in (OPENAI.name, AZURE.name)
+                else "max_tokens"
             ] = request.max_tokens
         if request.schema is not None:
             body["response_format"] = self._format_of(request.schema)

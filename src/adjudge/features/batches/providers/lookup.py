@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from adjudge.core.gateway.model import Layer, Model
 from adjudge.core.gateway.providers.base import HttpProvider
+from adjudge.core.gateway.registry import AZURE_HOSTS
 from adjudge.errors import SetupError
 from adjudge.features.batches.providers.api import BatchApi
 from adjudge.features.batches.providers.inline import (
@@ -33,7 +34,6 @@ APIS: Mapping[str, Callable[[HttpProvider], BatchApi]] = {
     "groq": GroqBatches,
     "together": TogetherBatches,
 }
-_AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
 
 
 def batch_api(model: Model, api: str | None = None, command: str | None = None) -> BatchApi | None:
@@ -52,5 +52,5 @@ def batch_api(model: Model, api: str | None = None, command: str | None = None) 
             "unknown batch API {api!r}: choose one of {apis}", api=api, apis=", ".join(APIS)
         )
     host = urlsplit(provider.connection.base_url).hostname or ""
-    name = api or ("azure" if host.endswith(_AZURE) else provider.connection.provider)
+    name = api or ("azure" if host.endswith(AZURE_HOSTS) else provider.connection.provider)
     return APIS[name](provider) if name in APIS else None
