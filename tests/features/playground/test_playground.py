@@ -430,10 +430,13 @@ def test_criteria_are_tried_on_labelled_rows_with_agreement_before_and_after(
     model_server.answer = lambda body: verdict(body).replace("Yes", "PASS").replace("No", "FAIL")
     try:
         with served(runs, home=tmp_path, models=[MODEL]) as play:
+            offered = play.data("/playground")["runs"]
             found = tried(play, passes(ROWS, ("model", MODEL)), "labelled")
     finally:
         model_server.answer = verdict
-    assert found["trial"]["total"] == 12
+    assert [run["name"] for run in offered][0] == "labelled"
+    assert [run["labelled"] for run in offered] == [12, 0, 0]
+    assert found["trial"]["total"] == found["trial"]["labelled"] == 12
     assert (found["before"]["agreed"], found["compared"]["agreed"]) == (6, 12)
     assert found["change"].startswith("Better: agreement 0.500 → 1.000 on 12 rows")
     assert {row["before"] for row in found["rows"]} == {"PASS"}
@@ -445,7 +448,7 @@ def test_rows_without_labels_are_compared_with_what_the_run_said(
 ) -> None:
     with served(runs, home=tmp_path, models=[MODEL]) as play:
         found = tried(play, direct([], ("model", MODEL)), "bare", 5)
-        assert found["trial"]["total"] == 5
+        assert (found["trial"]["total"], found["trial"]["labelled"]) == (5, 0)
         assert found["compared"] is None
         assert {row["before"] for row in found["rows"]} == {"PASS"}
         wrong = sent(

@@ -62,7 +62,7 @@ def test_two_wordings_judge_the_same_instances_and_are_compared_in_pairs(play: P
     found = judged(play, beside(MANY, LOOSE))
     assert found["trial"]["total"] == found["trial"]["planned"] == 24
     strict, loose = found["criteria"]
-    assert (strict["label"], loose["label"]) == ("date (1)", "date (2)")
+    assert (strict["label"], loose["label"]) == ("date (new)", "date (kept)")
     assert (strict["compared"]["agreed"], loose["compared"]["agreed"]) == (12, 6)
     limits = compare([1.0] * 12, [1.0] * 6 + [0.0] * 6).estimate
     assert loose["change"] == (
@@ -102,8 +102,8 @@ def test_instances_without_a_verdict_are_told(play: Page, model_server: FakeProv
 
 
 def test_a_name_that_looks_numbered_hides_no_other(play: Page) -> None:
-    found = judged(play, beside(ROWS, LOOSE, TALL.replace("height", "date (2)")))
-    assert [one["label"] for one in found["criteria"]] == ["date (1)", "date (3)", "date (2)"]
+    found = judged(play, beside(ROWS, LOOSE, TALL.replace("height", "date (kept)")))
+    assert [one["label"] for one in found["criteria"]] == ["date (new)", "date (kept 2)", "date (kept)"]
     assert found["trial"]["total"] == 9
 
 
@@ -166,7 +166,7 @@ def test_a_trial_stopped_in_the_middle_keeps_what_was_paid(
 
 def test_the_prompts_say_which_criterion_they_are_of(play: Page) -> None:
     files = sent(play, "/playground/prompt", beside(ROWS, LOOSE)).json()["files"]
-    assert [one["name"] for one in files] == ["date (1).txt", "date (2).txt"]
+    assert [one["name"] for one in files] == ["date (new).txt", "date (kept).txt"]
     assert ["LOOSELY" in one["text"] for one in files] == [False, True]
 
 
@@ -232,8 +232,8 @@ def test_the_eval_file_has_a_judge_for_each(play: Page) -> None:
     files = sent(play, "/playground/export?as=eval", beside(ROWS, LOOSE)).json()["files"]
     judges = yaml.safe_load(files[0]["text"])["judges"]
     assert [(one["name"], one["criteria"][0]["name"]) for one in judges] == [
-        ("date (1)", "date"),
-        ("date (2)", "date"),
+        ("date (new)", "date"),
+        ("date (kept)", "date"),
     ]
 
 

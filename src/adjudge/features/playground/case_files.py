@@ -23,6 +23,7 @@ from adjudge.features.compat.evalassist_export import (
     instance_out,
     judge_out,
 )
+from adjudge.messages import render
 from adjudge.runs.builder import INVENTED
 from adjudge.runs.case_file import ExpectedRow, TestCase, dump_yaml
 from adjudge.runs.exporters.table import write_csv
@@ -53,7 +54,7 @@ def _eval(case: TestCase, name: str) -> Files:
     cases = case.by_criterion()
     judges = [
         {
-            **({"name": label} if len(cases) > 1 else {}),
+            **({"name": render(label, "en")} if len(cases) > 1 else {}),
             "kind": criterion_case.entry.kind,
             "criteria": [
                 {

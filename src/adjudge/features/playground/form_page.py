@@ -16,6 +16,7 @@ from adjudge.core.catalog import criteria as catalog
 from adjudge.core.catalog.lint import lint
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.gateway.opener import open_model
+from adjudge.core.ledger.file import holds_labels
 from adjudge.core.prompts.case_writing import DATA_LENGTHS, DATA_TASKS, TEXT_ACTIONS
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.features.playground.case_files import EXPORTS
@@ -30,7 +31,9 @@ from adjudge.features.playground.writer import data_kinds
 from adjudge.messages import Message, join, plural
 from adjudge.runs.case_file import TestCase
 from adjudge.runs.project import ModelEntry
+from adjudge.trust.labels.store import LabelStore
 from adjudge.web.forms import fields_of, rows_in, rows_text, whole
+from adjudge.web.library import RunPlace
 from adjudge.web.plan import find_ready_made
 from adjudge.web.roles import RoleRoute
 from adjudge.web.site import Site, site_of, wants_json
@@ -38,6 +41,8 @@ from adjudge.web.site import Site, site_of, wants_json
 LARGEST_FORM = 4_000_000
 """Bytes of a test case in a form."""
 MOST_FIELDS = 10_000
+_MOST_RUNS = 200
+"""Runs whose rows are offered."""
 _LONGEST_ROW = 500_000
 """Characters of a run's row that is opened in the form, which is sent to and fro as a whole."""
 _LOOK = 0.1
@@ -186,18 +191,33 @@ def _number(text: str | None) -> int | None:
 def _around(request: Request, site: Site, draft: Draft) -> JsonDict:
     """Return the lists that the page offers around the form."""
     language = site.language_of(request)
-    runs = [place.link for place in site.library.scan()[:200]]
+    runs = [
+        {**place.link, "labelled": _labelled_rows(site, place)}
+        for place in site.library.scan()[:_MOST_RUNS]
+    ]
     return {
         "catalogue": catalog.all_names(language),
         "cases": CaseStore(site.home).names(),
         "known_criteria": list_names(site.home, language, draft.case),
-        "runs": runs,
+        "runs": sorted(runs, key=lambda run: run["labelled"] == 0),
         "exports": tuple(EXPORTS),
         "data_kinds": data_kinds(draft.choices(), compares=draft.compares),
         "data_tasks": DATA_TASKS,
         "data_lengths": DATA_LENGTHS,
         "text_actions": TEXT_ACTIONS,
     }
+
+
+def _labelled_rows(site: Site, place: RunPlace) -> int:
+    """Return how many rows of a run people have labelled."""
+    if not holds_labels(place.folder):
+        return 0
+
+    def count() -> int:
+        labels = LabelStore(place.folder).current()
+        return len({label.row for label in labels if label.is_by_person})
+
+    return site.library.get_or_compute(place, "labelled rows", count, at_once=True)
 
 
 def _worth(models: Sequence[str]) -> str:

@@ -76,6 +76,8 @@ def trial_data(trial: Trial, left: float, draft: Draft | None = None) -> JsonDic
             "notes": list(notes),
             "wrong": len(trial.differing()),
             "source": trial.source,
+            "labelled": sum(bool(row.expected) for row in trial.case.rows),
+            "total_rows": len(trial.case.rows),
             "panel": len(trial.models) > 1,
             "other_criteria": draft is not None and not _is_judged_by(trial, draft, beside=True),
             "other_texts": len(trial.case.rows) - len(rows),
