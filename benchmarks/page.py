@@ -99,6 +99,7 @@ def made(choice: random.Random, number: int) -> tuple[tuple[object, ...], tuple[
             "agreement": None if failed else 1.0,
             "tie": False,
             "fallback": None,
+            "low_confidence": False,
         },
         **{
             "votes_requested": 1,
@@ -106,7 +107,7 @@ def made(choice: random.Random, number: int) -> tuple[tuple[object, ...], tuple[
             "option": None if failed else option,
             "mean_score": score,
         },
-        **{"feedback": None, "positional_bias": None, "notes": []},
+        **{"feedback": None, "positional_bias": None, "notes": [], "kind": "direct"},
     }
     fields = json.dumps({"question": text[:80], "response": text})
     judgment = with_checksum(
