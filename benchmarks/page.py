@@ -1,5 +1,5 @@
 """How fast ``adjudge view`` answers over a run of a million rows, in how much memory, with how many
-bytes.
+bytes; and trust and a comparison over two runs of a tenth of them.
 
     python benchmarks/page.py [ROWS [FOLDER]]
 
@@ -18,11 +18,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit
 
+from adjudge.core.domain.label import Label
 from adjudge.core.ledger.file import FILE, connect, make_tables, write_meta
 from adjudge.core.ledger.rows import insert, with_checksum
+from adjudge.runs.folder import records_of
+from adjudge.trust.labels.store import LabelStore
 
 ROWS = 1_000_000
 WORDS = [
@@ -254,6 +259,38 @@ def memory_of(process: int) -> float:
     return int(re.findall(r"VmRSS:\s+(\d+)", Path(f"/proc/{process}/status").read_text())[0]) / 1000
 
 
+def show_tenth(process: subprocess.Popen[str], rows: int) -> None:
+    """Ask for trust in one of two runs, and for their comparison."""
+    assert process.stdout
+    ask = Asking(process.stdout.readline().strip(), process.pid)
+    runs: Any = ask.data("/")["runs"]
+    ids = {run["name"]: run["id"] for run in runs}
+    found = Measured(ask)
+    found.take(f"trust over {rows:,} rows", f"/run/{ids['first']}/trust?wait=1")
+    both = f"a={ids['first']}&b={ids['second']}"
+    found.take(f"comparison of 2 x {rows:,} rows", f"/compare?{both}&wait=1")
+    _print_times(found)
+
+
+def add_labels(folder: Path, count: int = 400) -> None:
+    """Labels of random rows, by somebody who mostly agrees with the judge."""
+    choice = random.Random(5)
+    rows = choice.sample(list(records_of(folder)), count)
+    LabelStore(folder).add(
+        *(
+            Label(
+                row=row.identity,
+                criteria="quality",
+                annotator="ann",
+                option=row.verdict if choice.random() < 0.8 else "Good",
+                design="random",
+                id=row.id,
+            )
+            for row in rows
+        )
+    )
+
+
 def show(process: subprocess.Popen[str], rows: int) -> None:
     """Ask the page that ``process`` serves."""
     assert process.stdout
@@ -283,12 +320,22 @@ def main() -> None:
             began = time.perf_counter()
             make_run(Path(folder) / "large", rows)
             print(f"made a run of {rows:,} rows in {time.perf_counter() - began:.0f} s")
-        command = [sys.executable, "-m", "adjudge", "view", folder, "--no-open"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            try:
-                show(process, rows)
-            finally:
-                process.terminate()
+        serve(Path(folder), show, rows)
+        pair = Path(made) / "pair"
+        for seed, name in enumerate(("first", "second")):
+            make_run(pair / name, rows // 10, seed)
+        add_labels(pair / "first")
+        serve(pair, show_tenth, rows // 10)
+
+
+def serve(folder: Path, look: Callable[[subprocess.Popen[str], int], None], rows: int) -> None:
+    """Serve the runs of a folder while ``look`` asks for them."""
+    command = [sys.executable, "-m", "adjudge", "view", str(folder), "--no-open"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            look(process, rows)
+        finally:
+            process.terminate()
 
 
 if __name__ == "__main__":

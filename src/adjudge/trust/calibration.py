@@ -11,6 +11,7 @@ from statistics import fmean
 from typing import Annotated, NotRequired, TypedDict
 
 from adjudge.core.domain.html_repr import HtmlRepr
+from adjudge.core.domain.instance import identity_of
 from adjudge.core.domain.json_document import Count, fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
@@ -18,7 +19,8 @@ from adjudge.core.domain.label import Label, LabelScale
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.results import PairwiseInstanceResult, Result
 from adjudge.core.domain.verdict import TIE
-from adjudge.core.ledger.records import records, votes_of
+from adjudge.core.ledger.codec import StoredVerdict
+from adjudge.core.ledger.records import records, verdicts, votes_of
 from adjudge.core.reading.types import Flag, Number, Record, Text, key
 from adjudge.errors import SetupError
 from adjudge.messages import Message, plural
@@ -68,7 +70,7 @@ from adjudge.trust.labels.store import LabelStore
 from adjudge.trust.large_texts import RowsApart, rows_apart
 from adjudge.trust.measure import Measure
 from adjudge.trust.panel_check import PanelReport, members_say, panel_of
-from adjudge.trust.rows import LabelledRow, Rows, Votes, by_row, repeats
+from adjudge.trust.rows import SPECIAL_COLUMNS, LabelledRow, Rows, Votes, by_row, repeats
 from adjudge.trust.slices import SliceReport, SlicesShape, slices_of
 from adjudge.trust.usable_labels import LabelSettings, LabelsUsed, nonzero, sort_labels
 
@@ -428,7 +430,10 @@ def _calibrate_judge(
         def votes(record: JudgmentRecord) -> Votes:
             return votes_of(ledger, labelled_judge.judge, record.index) if needs_votes else ()
 
-        contestants = Contestants.of_judge(ledger, labelled_judge.judge)
+        compares = labelled_judge.scale.scale.compares
+        contestants = (
+            Contestants.of_judge(ledger, labelled_judge.judge) if compares else Contestants()
+        )
         labels, first_kinds = by_row(used.labels), dict[str, str]()
 
         def new_rows() -> Rows:
@@ -449,9 +454,31 @@ def _calibrate_judge(
         by_system: defaultdict[str, Rows] = defaultdict(new_rows)
         in_votes = used.weighting is not None and used.weighting.reads_votes
         left_out_count = learned_count = number = 0
-        learned_rows = labelled_judge.configuration.learned_rows
-        for record in records(ledger, judge=labelled_judge.judge, votes=in_votes):
-            if verdict_of(record, labelled_judge.scale.name) is None:
+        learned_rows, scale_name = (
+            labelled_judge.configuration.learned_rows,
+            labelled_judge.scale.name,
+        )
+        plain_rows, identity = new_rows(), ""
+
+        def is_enough(stored: StoredVerdict) -> bool:
+            nonlocal identity
+            if stored.criterion != scale_name:
+                return True
+            identity = identity_of(stored.fields)
+            return identity not in learned_rows and plain_rows.is_enough(stored, identity, number)
+
+        found: Iterable[StoredVerdict | JudgmentRecord] = (
+            verdicts(ledger, labelled_judge.judge, is_enough, SPECIAL_COLUMNS)
+            if plain_rows.reads_verdicts
+            else records(ledger, judge=labelled_judge.judge, votes=in_votes)
+        )
+        for record in found:
+            if isinstance(record, StoredVerdict):
+                if record.criterion == scale_name:
+                    by_system[""].add_unlabelled(record, identity)
+                    number += 1
+                continue
+            if verdict_of(record, scale_name) is None:
                 continue
             # It is more often right about these rows than about others.
             if record.identity in learned_rows:

@@ -15,15 +15,19 @@ from typing import Literal
 from adjudge.core.domain.instance import names_only
 from adjudge.core.domain.label import Label, LabelScale
 from adjudge.core.domain.record import CascadeStepRecord, JudgmentRecord, VoteRecord
-from adjudge.core.domain.repetition import Unit, clusters_of, unit_of
+from adjudge.core.domain.repetition import ROW, TRIAL, Unit, clusters_of, unit_of
 from adjudge.core.domain.slices import Slicing, slice_rows, value_in
 from adjudge.core.domain.verdict import TIE
+from adjudge.core.ledger.codec import StoredVerdict
 from adjudge.errors import RunError
+from adjudge.runs.traffic_rows import COLUMN
 from adjudge.trust.contestants import Contestants, system_at
 from adjudge.trust.labels.queue import FAILED, verdict_of
 from adjudge.trust.labels.weighting import Weighting
 from adjudge.trust.measure import Measure, measure_of
 
+SPECIAL_COLUMNS = frozenset({TRIAL, ROW, COLUMN})
+"""Columns that say how a row was drawn, or with which others it belongs together."""
 Answer = str | float
 Votes = Sequence[VoteRecord]
 
@@ -251,6 +255,47 @@ class Rows:
             self.labelled.append(self._row(record, place, answer, score, labels))
         elif self.skipped_rows:
             self._note_skipped(record, place)
+
+    @property
+    def reads_verdicts(self) -> bool:
+        """True if the verdict of an unlabelled row is enough: it is one of options, and the row
+        belongs to no group, has no votes to keep and no chance of its own.
+        """
+        needs_records = (
+            self.scale.compares
+            or self.scale.range is not None
+            or self.cluster
+            or self.group
+            or self.weighting
+            or self.all_votes is not None
+            or len(self.drawn_of) > 1
+        )
+        return not needs_records
+
+    def is_enough(self, stored: StoredVerdict, identity: str, number: int) -> bool:
+        """Return True if ``add_unlabelled`` can add the row, instead of ``add``.
+
+        ``identity``: of the row's text; ``number``: like in ``add``.
+        """
+        return (
+            (stored.status != "scored" or stored.verdict in self.scale.criteria.option_names)
+            and identity not in self.labels
+            and identity not in self._skipped_identities
+            and (not self.drawn_of or number < self.drawn_of[0])
+            and SPECIAL_COLUMNS.isdisjoint(stored.fields)
+        )
+
+    def add_unlabelled(self, stored: StoredVerdict, identity: str) -> None:
+        """Like ``add``, for a row without labels; see ``is_enough``."""
+        self.draws.append((0, 0))
+        self.verdicts.append(stored.verdict if stored.status == "scored" else None)
+        self.units.append(())
+        if self._label_kinds[0]:
+            self.texts.append(hash(identity))
+
+    @cached_property
+    def _skipped_identities(self) -> frozenset[str]:
+        return frozenset(identity for identity, _ in self.skipped_rows)
 
     def _note_skipped(self, record: JudgmentRecord, place: int) -> None:
         units = {None: record.identity, record.name: f"{record.identity} {record.name}"}

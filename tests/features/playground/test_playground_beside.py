@@ -103,7 +103,11 @@ def test_instances_without_a_verdict_are_told(play: Page, model_server: FakeProv
 
 def test_a_name_that_looks_numbered_hides_no_other(play: Page) -> None:
     found = judged(play, beside(ROWS, LOOSE, TALL.replace("height", "date (kept)")))
-    assert [one["label"] for one in found["criteria"]] == ["date (new)", "date (kept 2)", "date (kept)"]
+    assert [one["label"] for one in found["criteria"]] == [
+        "date (new)",
+        "date (kept 2)",
+        "date (kept)",
+    ]
     assert found["trial"]["total"] == 9
 
 

@@ -195,6 +195,15 @@ class StoredOutcome(NamedTuple):
     verdict: str | None
 
 
+class StoredVerdict(NamedTuple):
+    """The part of a judgment that figures about verdicts read."""
+
+    fields: Fields
+    criterion: str
+    status: str
+    verdict: str | None
+
+
 # Kinds with one text and one verdict → the key of the verdict.
 _VERDICT_KEYS = {"aspect": "verdict", "direct": "option"}
 
@@ -218,16 +227,21 @@ class _StoredJudgment:
             refused,
             (KIND, kind.kind),
         ).decode
-        self._fields_in = text_decoder(Mapping[str, str | tuple[str, ...]])
+        self.fields_in = text_decoder(Mapping[str, str | tuple[str, ...]])
         self._kind = kind
         self._verdict_key = _VERDICT_KEYS.get(kind.kind)
+
+    @property
+    def has_one_verdict(self) -> bool:
+        """True if judgments of this kind have one text and one verdict."""
+        return self._verdict_key is not None
 
     def outcome(self, row: Sequence[object]) -> StoredOutcome | None:
         """Return the outcome of a row with one text and one verdict; None for other rows."""
         judge, index, _, instance, *_, result = row
         if self._verdict_key is None or type(judge) is not str or type(index) is not int:
             return None
-        fields, decoded = self._fields_in(instance), self._decode(result)
+        fields, decoded = self.fields_in(instance), self._decode(result)
         if decoded is None or fields is None or decoded.excluded_models:
             return None
         columns = decoded.input or NOTHING
@@ -250,7 +264,7 @@ class _StoredJudgment:
     ) -> JudgmentRecord | None:
         """Return the record of a row; None if it must be read value by value."""
         judge, index, _, instance, *_, result = row
-        fields, decoded = self._fields_in(instance), self._decode(result)
+        fields, decoded = self.fields_in(instance), self._decode(result)
         if decoded is None or fields is None or type(judge) is not str or type(index) is not int:
             return None
         criterion, stored_input, *values = self._members_of(decoded)
@@ -303,6 +317,7 @@ def _stored_judgment(tag: str) -> _StoredJudgment | None:
     return _StoredJudgment(kind)
 
 
+_KIND_KEY, _INPUT_IN_TEXT = f'"{KIND}": ', f'"{INPUT}": '
 _KIND_IN_TEXT = re.compile(r'"kind": "(\w+)"')
 
 
@@ -328,6 +343,27 @@ def outcomes_in(
         if outcome is None and (stored := _decoder_of(row)):
             outcome = stored.outcome(row)
         yield row, outcome
+
+
+def verdict_in(row: Sequence[Any]) -> StoredVerdict | None:
+    """Return the verdict in the columns of a row whose checksum was verified.
+
+    None unless the judgment is of a kind with one text and one verdict, in the usual form.
+    """
+    stored = _decoder_of(row)
+    if stored is None or not stored.has_one_verdict or not _is_tag_before_input(row[-1]):
+        return None
+    _, _, _, instance, _, status, _, criterion, verdict, *_ = row
+    fields = stored.fields_in(instance)
+    return None if fields is None else StoredVerdict(fields, criterion, status, verdict)
+
+
+def _is_tag_before_input(result: str) -> bool:
+    """Return True if the first kind in the text is that of the judgment, and not a column of its
+    row.
+    """
+    columns = result.find(_INPUT_IN_TEXT)
+    return columns < 0 or result.find(_KIND_KEY) < columns
 
 
 def _decoder_of(row: Sequence[object]) -> _StoredJudgment | None:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any, cast
 
 from adjudge.core.domain.record import JudgmentRecord, VoteRecord
-from adjudge.core.ledger.codec import StoredOutcome, judgment_of, outcomes_in, vote_of
+from adjudge.core.ledger.codec import (
+    StoredOutcome,
+    StoredVerdict,
+    judgment_of,
+    outcomes_in,
+    verdict_in,
+    vote_of,
+)
 from adjudge.core.ledger.rows import KEY_BYTES, LARGEST, select, verifier, verify_row
 from adjudge.messages import Message
 
@@ -51,6 +58,24 @@ def records(
         for row, keys in zip(some, ballots, strict=True):
             row_votes = tuple(vote_of(newest[key]) for key in keys if key in newest)
             yield _record(ledger, row, row_votes, trajectory)
+
+
+def verdicts(
+    ledger: sqlite3.Connection,
+    judge: str,
+    is_enough: Callable[[StoredVerdict], bool],
+    columns: Collection[str] = (),
+) -> Iterator[StoredVerdict | JudgmentRecord]:
+    """Yield the verdict of each of a judge's judgments, by row; its whole record if it has no bare
+    verdict, that is not enough, or its row may have one of ``columns``.
+    """
+    keys = tuple(f'"{column}":' for column in columns)
+    for row in judgment_rows(ledger, judge=judge):
+        verdict = verdict_in(row)
+        if verdict is not None and not any(key in row[-1] for key in keys) and is_enough(verdict):
+            yield verdict
+        else:
+            yield _record(ledger, row, None, True)
 
 
 def outcomes(
