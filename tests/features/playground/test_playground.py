@@ -434,7 +434,7 @@ def test_criteria_are_tried_on_labelled_rows_with_agreement_before_and_after(
             found = tried(play, passes(ROWS, ("model", MODEL)), "labelled")
     finally:
         model_server.answer = verdict
-    assert [run["name"] for run in offered][0] == "labelled"
+    assert offered[0]["name"] == "labelled"
     assert [run["labelled"] for run in offered] == [12, 0, 0]
     assert found["trial"]["total"] == found["trial"]["labelled"] == 12
     assert (found["before"]["agreed"], found["compared"]["agreed"]) == (6, 12)
