@@ -107,6 +107,7 @@ def assets() -> Mapping[str, Asset]:
     static = _HOME / "static"
     names = (
         "copy.js",
+        "icon.svg",
         "page.css",
         "page.js",
         "label.js",
