@@ -352,10 +352,14 @@ def test_a_run_is_started_watched_stopped_and_resumed(
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_BASE_URL", provider.base_url("openai"))
         page = opened_at(browser, own, troubles, "/start")
-        page.get_by_label("Rows").select_option("rows.csv")
-        page.get_by_role("button", name="Show").click()
+        page.get_by_role("link", name="rows.csv").click()
+        page.get_by_label("Find a ready-made criterion").type("needless words")
+        assert page.locator("#ready label:visible").count() == 1
+        # its cost comes by itself: with the button that starts it, five clicks from the list of runs
         page.get_by_label("A question of your own").fill("Is it short?")
-        page.get_by_role("button", name="Estimate the cost").click()
+        page.get_by_label("Each mean must be at least").fill("0.9")
+        page.wait_for_selector("#estimate .strip")
+        assert page.get_by_role("button", name="Estimate the cost").is_hidden()
         assert serious_by_axe(page) == []
         shot(page, "estimate")
         page.get_by_label("Name of the run").fill("from the page")
@@ -374,6 +378,8 @@ def test_a_run_is_started_watched_stopped_and_resumed(
         provider.latency = 0
         page.get_by_role("button", name="Resume").click()
         page.wait_for_selector("#job :text('Finished.')")
+        page.wait_for_selector("#job-figures .gate")
+        assert serious_by_axe(page) == []
         assert len(provider.requests) == 20
         page.get_by_role("link", name="Look at the rows").click()
         assert page.locator("[data-line]").count() == 20
