@@ -355,7 +355,7 @@ def test_a_run_is_started_watched_stopped_and_resumed(
         page.get_by_role("link", name="rows.csv").click()
         page.get_by_label("Find a ready-made criterion").type("needless words")
         assert page.locator("#ready label:visible").count() == 1
-        # its cost comes by itself: with the button that starts it, five clicks from the list of runs
+        # the cost comes by itself: five clicks from the list of runs to the run
         page.get_by_label("A question of your own").fill("Is it short?")
         page.get_by_label("Each mean must be at least").fill("0.9")
         page.wait_for_selector("#estimate .strip")

@@ -191,15 +191,16 @@ def _number(text: str | None) -> int | None:
 def _around(request: Request, site: Site, draft: Draft) -> JsonDict:
     """Return the lists that the page offers around the form."""
     language = site.language_of(request)
+    counts = [(place, _labelled_rows(site, place)) for place in site.library.scan()[:_MOST_RUNS]]
     runs = [
-        {**place.link, "labelled": _labelled_rows(site, place)}
-        for place in site.library.scan()[:_MOST_RUNS]
+        {**place.link, "labelled": count}
+        for place, count in sorted(counts, key=lambda counted: counted[1] == 0)
     ]
     return {
         "catalogue": catalog.all_names(language),
         "cases": CaseStore(site.home).names(),
         "known_criteria": list_names(site.home, language, draft.case),
-        "runs": sorted(runs, key=lambda run: run["labelled"] == 0),
+        "runs": runs,
         "exports": tuple(EXPORTS),
         "data_kinds": data_kinds(draft.choices(), compares=draft.compares),
         "data_tasks": DATA_TASKS,
