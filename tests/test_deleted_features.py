@@ -53,16 +53,16 @@ def users_of(feature: str) -> set[str]:
     return users
 
 
-@pytest.fixture(params=DELETED)
+@pytest.fixture(scope="module", params=DELETED)
 def feature(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture
-def package(feature: str, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def package(feature: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the package without the feature's folder and its lines in ``plugins.py``."""
-    copy = tmp_path / "installed" / "adjudge"
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    copy = tmp_path_factory.mktemp(feature) / "installed" / "adjudge"
+    shutil.copytree(PACKAGE, copy)  # with what is compiled: to do it again takes seconds
     shutil.rmtree(copy / "features" / feature)
     plugins = copy / "plugins.py"
     lines = plugins.read_text(encoding="utf-8").splitlines(keepends=True)

@@ -503,22 +503,25 @@ def ledger_error(path: Path, error: BaseException) -> RunError:
 def refuse_links(folder: Path, names: Iterable[str] = (*OWN, LOCK)) -> None:
     """Raise a RunError for links and pipes under these names in a run folder."""
     # Writes must land in the folder, even if someone else made it.
-    for path in (folder / name for name in names):
+    for name in names:
         try:
             # A single call: SQLite may remove its files at any time.
-            kind = stat.S_IFMT(path.lstat().st_mode)
+            kind = stat.S_IFMT(os.lstat(f"{folder}/{name}").st_mode)
         except OSError:
-            kind = None
+            continue
+        if kind == stat.S_IFREG:
+            continue
+        path = folder / name
         if kind == stat.S_IFLNK:
             raise RunError(
                 "{path} is a symbolic link, which adjudge never creates: copy what it points to, "
                 "or delete it",
                 path=path,
             )
-        if kind not in (None, stat.S_IFREG):  # opening a pipe would block until it has a writer
-            raise RunError(
-                "{path} is not a plain file, so adjudge did not create it: delete it", path=path
-            )
+        # Opening a pipe would block until it has a writer.
+        raise RunError(
+            "{path} is not a plain file, so adjudge did not create it: delete it", path=path
+        )
 
 
 def refuse_links_below(folder: Path) -> None:
