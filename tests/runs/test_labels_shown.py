@@ -86,6 +86,8 @@ def test_judges_in_python_warn_of_labels(caplog: pytest.LogCaptureFixture) -> No
     alone = Criteria("polite", "Is it polite?", OPTIONS, context_fields=[])
     DirectJudge(models="scripted").evaluate(rows, alone)
     DirectJudge(models="scripted").evaluate(LABELLED[:7], "Is it polite?")
+    left_out = list(read_instances(LABELLED, {"reference": ""}))
+    DirectJudge(models="scripted").evaluate(left_out, "Is it polite?")
     assert not [record for record in caplog.records if record.name == "adjudge.data"]
 
 

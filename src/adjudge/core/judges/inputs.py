@@ -36,6 +36,8 @@ from adjudge.errors import SetupError
 from adjudge.messages import Message
 
 _LOG = logging.getLogger("adjudge.data")
+_LOOKED_AT_FIRST = 100
+"""Rows in which a column of labels is looked for."""
 T = TypeVar("T")
 CriteriaLike = str | Criteria
 MultiCriteriaLike = MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]
@@ -110,16 +112,19 @@ def warn_of_labels(judged: Iterable[tuple[Instance, Criteria]]) -> None:
 
     Criteria that name the fields that they read are not questioned.
     """
-    rows = [
-        row
+    seen = [
+        (instance.fields, row)
         for instance, criteria in judged
         if criteria.context_fields is None
         and isinstance(row := instance.metadata.get("row"), Mapping)
     ]
-    column = next((name for row in rows if (name := column_for("reference", row))), None)
-    references = ReferenceValues(None if column == "reference" else column)
-    for row in rows:
-        references.add(row.get(column))
+    first_rows = (row for _, row in seen[:_LOOKED_AT_FIRST])
+    column = next((name for row in first_rows if (name := column_for("reference", row))), None)
+    if column is None or column == "reference":
+        return
+    references = ReferenceValues(column)
+    for fields, _ in seen:
+        references.add(fields.get("reference", fields.get(column)))
     if labels := references.labels(""):
         _LOG.warning(labels.in_program)
 
