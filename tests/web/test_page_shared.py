@@ -47,6 +47,8 @@ ROUTES: dict[tuple[str, str], tuple[Role, bool]] = {
     ("GET", "/static/{name:path}"): ("read", False),
     ("GET", "/run/{run}"): ("read", False),
     ("GET", "/run/{run}/line"): ("read", False),
+    ("GET", "/run/{run}/count"): ("read", False),
+    ("GET", "/run/{run}/again"): ("spend", False),
     ("GET", "/run/{run}/figures"): ("read", False),
     ("GET", "/run/{run}/rows.{ending}"): ("read", False),
     ("GET", "/run/{run}/pictures"): ("read", False),
