@@ -15,9 +15,9 @@ from types import FrameType
 import pytest
 
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.core.ledger.file import FILE
+from adjudge.core.ledger.file import FILE, connect
 from adjudge.core.ledger.records import records, votes_of
-from adjudge.core.ledger.rows import verify_row
+from adjudge.core.ledger.rows import insert, select, verify_row, with_checksum
 from adjudge.errors import RunError
 from adjudge.runs.diff import run_diff
 from adjudge.runs.exporters.table import write_csv
@@ -70,6 +70,30 @@ def test_votes_of_many_judgments_are_looked_up_together(folders: list[Path]) -> 
     assert together == one_by_one
     assert all(votes and len(votes) == 1 for votes in together)
     assert len(statements) < SIZES[0] / 10
+
+
+@pytest.mark.parametrize("order", ["ballot", "-number"])
+def test_votes_in_another_order_than_the_judgments_are_found(
+    folders: list[Path], tmp_path: Path, order: str
+) -> None:
+    """Votes are read ahead in their order; the last one on a ballot counts, wherever it is."""
+    source = folders[1] / "runs" / "a"
+    expected = [record.votes for record in records_of(source, votes=True)]
+    with connect(source / FILE, writable=False) as ledger:
+        rows = ledger.execute(f"{select('votes')} ORDER BY {order}").fetchall()
+    older = rows[:3]
+    with (
+        closing(sqlite3.connect(source / FILE)) as whole,
+        closing(sqlite3.connect(tmp_path / FILE)) as copy,
+    ):
+        whole.backup(copy)
+        copy.execute("DELETE FROM votes")
+        for number, row in enumerate(older if order == "ballot" else [], 1):
+            copy.execute(insert("votes"), with_checksum(number, row[1], "old", *row[3:-1]))
+        for number, row in enumerate(rows, 10):
+            copy.execute(insert("votes"), with_checksum(number, *row[1:-1]))
+        copy.commit()
+    assert [record.votes for record in records_of(tmp_path, votes=True)] == expected
 
 
 def test_a_damaged_vote_among_those_that_are_looked_up_is_found(

@@ -11,13 +11,13 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import merge
-from itertools import count, groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -43,6 +43,8 @@ _ALONE = "\x01"
 """Begins what a row alone belongs to; no column's value and no id does."""
 _ANSWER = "response"
 _QUESTION = "user_input"
+_AT_ONCE = 256
+"""Rows that are read before they are written: reading and writing in turn takes a fifth longer."""
 _SHORT = 60
 """Characters of a question that is kept instead of a digest."""
 _TABLE = (
@@ -53,6 +55,9 @@ _TABLE = (
     "systems TEXT, least REAL, most REAL, left_out TEXT, slice TEXT, id TEXT, number INTEGER, "
     "partner INTEGER, way TEXT, shared INTEGER)"
 )
+
+
+_INSERT = f"INSERT INTO judged VALUES (NULL,{','.join('?' * 22)},NULL,NULL,NULL)"  # noqa: S608 - marks alone
 
 
 class JudgmentSummary(NamedTuple):
@@ -449,11 +454,8 @@ def run_diff(
         table.execute(_TABLE)
         for side, folder in enumerate((one, two)):
             rows = _rows_of(folder, side, systems, units, id, by)
-            marks = ",".join("?" * 22)
-            table.executemany(
-                f"INSERT INTO judged VALUES (NULL,{marks},NULL,NULL,NULL)",  # noqa: S608
-                rows,
-            )
+            while some := list(islice(rows, _AT_ONCE)):
+                table.executemany(_INSERT, some)
             units.count_side()
         units.join(table)
         if id and not table.execute("SELECT 1 FROM judged WHERE named = 2 LIMIT 1").fetchone():
@@ -579,15 +581,28 @@ def _rows_of(
     """
     needs_records = bool(units.column or id or by)
     rows = records_of(folder) if needs_records else outcomes_of(folder, _is_plain)
-    # `next` gives a judgment's number within its judge and criterion
-    numbers = defaultdict[tuple[str, str], Iterator[int]](count)
+    lines: dict[tuple[str, str], _PlainLine] = {}
     for row in rows:
-        number = next(numbers[row.judge, row.criterion])
+        key = row.judge, row.criterion
+        line = lines.get(key)
+        if line is None:
+            line = lines[key] = _PlainLine(key, systems)
+        line.rows += 1
         if isinstance(row, JudgmentRecord):
             values = _values(side, systems.as_in_the_first_run(row), systems, units.add(row), id)
-            yield *values, value_in(row, by) if by else "", row.id, number
+            yield *values, value_in(row, by) if by else "", row.id, line.rows - 1
         else:
-            yield _plain_values(side, row, systems, number)
+            yield _plain_values(side, row, line)
+
+
+class _PlainLine:
+    """What the rows of one judge and criterion have in common."""
+
+    def __init__(self, key: tuple[str, str], systems: _Systems) -> None:
+        self.text = _json_text((*key, ""))
+        self.judged_field = systems.judged_field(key)
+        self.rows = 0
+        """How many there were so far in this run."""
 
 
 def _is_plain(row: StoredOutcome) -> bool:
@@ -597,9 +612,7 @@ def _is_plain(row: StoredOutcome) -> bool:
     return not may_be_place and TRIAL not in row.input and ROW not in row.input
 
 
-def _plain_values(
-    side: int, row: StoredOutcome, systems: _Systems, number: int
-) -> tuple[object, ...]:
+def _plain_values(side: int, row: StoredOutcome, line: _PlainLine) -> tuple[object, ...]:
     """Return the table row for a plain row."""
     judge, place, id, fields, _, criterion, status, score, verdict = row
     identity = identity_of(fields)
@@ -607,11 +620,11 @@ def _plain_values(
         side,
         judge,
         criterion,
-        _json_text((judge, criterion, "")),
+        line.text,
         place + 1,
         id or "",
         1 if id else 0,
-        *_keys(fields, systems.judged_field((judge, criterion)), identity),
+        *_keys(fields, line.judged_field, identity),
         status,
         score,
         _json_text(verdict),
@@ -621,7 +634,7 @@ def _plain_values(
         *_NOTHING_LOST,
         "",
         id,
-        number,
+        line.rows - 1,
     )
 
 
@@ -657,17 +670,32 @@ def _keys(
     """
     if not fields:
         return None, None, None
-    names = [*fields]
-    other_names = [name for name in names if name not in (_ANSWER, judged_field)]
-    question_text = fields[_QUESTION] if _QUESTION in other_names else None
+    shape = _shape((*fields,), judged_field)
+    question_text = fields[_QUESTION] if shape.has_question else None
     question = _question_key(question_text) if question_text else None
-    if other_names == [_QUESTION] and question:
+    if question and shape.other_names == (_QUESTION,):
         beside: bytes | None = question
     else:
-        beside = _digest({name: fields[name] for name in other_names}) if other_names else None
+        others = {name: fields[name] for name in shape.other_names}
+        beside = _digest(others) if others else None
     # a digest of sorted fields, so that of two runs with another order of fields is the same
-    content = bytes.fromhex(identity) if names == sorted(names) else _digest(fields)
+    content = bytes.fromhex(identity) if shape.is_sorted else _digest(fields)
     return question, beside, content
+
+
+class _Shape(NamedTuple):
+    """What is known of a row's keys by the names of its fields."""
+
+    other_names: tuple[str, ...]
+    """The fields that are not judged."""
+    has_question: bool
+    is_sorted: bool
+
+
+@lru_cache(maxsize=1024)
+def _shape(names: tuple[str, ...], judged_field: str) -> _Shape:
+    others = tuple(name for name in names if name not in (_ANSWER, judged_field))
+    return _Shape(others, _QUESTION in others, names == tuple(sorted(names)))
 
 
 def _question_key(text: str | tuple[str, ...]) -> bytes:

@@ -351,8 +351,11 @@ def excluded_models(
     with a single model are left out.
     """
     rows_by_model: dict[str, dict[str, int]] = {}
+    panels = {judge for judge, configuration in judges.items() if len(configuration.models) > 1}
+    if not panels:
+        return rows_by_model
     for judge, model, rows in connection.execute(_EXCLUDED):
-        if judge in judges and len(judges[judge].models) > 1:
+        if judge in panels:
             rows_by_model.setdefault(judge, {})[model] = rows
     return rows_by_model
 

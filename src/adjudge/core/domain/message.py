@@ -233,17 +233,28 @@ class Usage(Amounts):
 class UsageSum:
     """Adds up usage without creating an object per addition."""
 
-    __slots__ = ("_amounts",)
+    __slots__ = ("_amounts", "_waiting")
+    _AT_ONCE = 256
 
     def __init__(self) -> None:
         self._amounts: list[int] = [*vars(Usage()).values()]
+        self._waiting: list[Usage] = []
 
     def add(self, usage: Usage) -> None:
-        self._amounts = [*map(add, self._amounts, vars(usage).values())]
+        self._waiting.append(usage)
+        if len(self._waiting) >= self._AT_ONCE:
+            self._add_waiting()
+
+    def _add_waiting(self) -> None:
+        # column by column, which takes a third of the time
+        amounts = [self._amounts, *(vars(usage).values() for usage in self._waiting)]
+        self._amounts = [*map(sum, zip(*amounts, strict=True))]
+        self._waiting.clear()
 
     @property
     def usage(self) -> Usage:
         """The sum so far."""
+        self._add_waiting()
         return Usage(*self._amounts)
 
 

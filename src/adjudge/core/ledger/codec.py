@@ -216,7 +216,7 @@ class _StoredJudgment:
         self._common = tuple(name for name in common if name not in _NOT_IN_RESULT)
         kind_hints, kind_defaults = hints_and_defaults(cast(type, kind))
         self._own = tuple(kind_hints)
-        self._members_of = attrgetter("criteria", INPUT, *self._common)
+        self._common_of = attrgetter(*self._common)
         self._own_of = _values_of(self._own)
         hints = {name: common[name] for name in self._common} | kind_hints | {INPUT: object}
         missing = {**defaults, **kind_defaults, **_ABSENT, INPUT: None}
@@ -267,16 +267,20 @@ class _StoredJudgment:
         fields, decoded = self.fields_in(instance), self._decode(result)
         if decoded is None or fields is None or type(judge) is not str or type(index) is not int:
             return None
-        criterion, stored_input, *values = self._members_of(decoded)
-        members = dict(zip(self._common, values, strict=True))
-        members["judge"], members["index"], members["fields"] = judge, index, fields
-        members["input"] = input_from(stored_input, fields)
-        members["criterion"] = criterion
-        kind_values = dict(zip(self._own, self._own_of(decoded), strict=True))
-        members["detail"] = _instantiate(self._kind, kind_values)
-        members["votes"] = votes
-        members["used"] = usage_by_model(votes) if votes else {}
-        members["named"] = count_answering_models(votes) if votes else {}
+        # as many names as values: both are made of ``_common`` and ``_own``
+        members = dict(zip(self._common, self._common_of(decoded)))  # noqa: B905 - it takes longer
+        detail = dict(zip(self._own, self._own_of(decoded)))  # noqa: B905
+        members.update(
+            judge=judge,
+            index=index,
+            fields=fields,
+            input=input_from(decoded.input, fields),
+            criterion=decoded.criteria,
+            detail=_instantiate(self._kind, detail),
+            votes=votes,
+            used=usage_by_model(votes) if votes else {},
+            named=count_answering_models(votes) if votes else {},
+        )
         return _instantiate(JudgmentRecord, members)
 
 

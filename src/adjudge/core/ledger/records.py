@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any, cast
 
@@ -24,6 +25,9 @@ _VOTES = f"{select('votes')} WHERE ballot IN ({{}}) ORDER BY number"
 # Judgments, and ballots, whose votes are looked up at once: few, since a judgment may hold a
 # trajectory.
 _AT_ONCE = 64
+_IN_ORDER = f"{select('votes')} WHERE number > ? ORDER BY number LIMIT ?"
+# Votes that were read ahead and not asked for. If there are more, the order is another one.
+_MOST_AHEAD = 1024
 _TRAJECTORY = '"trajectory"'
 # Reading thousands of steps takes long; SQLite skips them.
 _WITHOUT_STEPS = "SELECT json_remove(?, '$.trajectory')"
@@ -50,9 +54,12 @@ def records(
     if not votes:
         yield from (_record(ledger, row, None, trajectory) for row in rows)
         return
+    is_whole = judge is None and index is None and numbers is None
+    in_order = _VotesInOrder(ledger) if is_whole else None
+    newest_votes = in_order.newest if in_order else partial(_newest_votes, ledger)
     while some := list(islice(rows, _AT_ONCE)):
         ballots = [_ballots(row[4]) for row in some]
-        newest = _newest_votes(ledger, [key for keys in ballots for key in keys])
+        newest = newest_votes([key for keys in ballots for key in keys])
         if seen is not None:
             seen.add(cast(int, row[0]) for row in newest.values())
         for row, keys in zip(some, ballots, strict=True):
@@ -189,6 +196,32 @@ def _newest_votes(
         newest |= {row[1]: row for row in ledger.execute(_VOTES.format(marks), some)}
     verify = verifier("votes")
     return {key: verify(row) for key, row in newest.items()}
+
+
+class _VotesInOrder:
+    """Looks up votes, and reads ahead: most votes are in the order of the judgments by them, and
+    reading in order takes half the time.
+    """
+
+    def __init__(self, ledger: sqlite3.Connection) -> None:
+        self._ledger = ledger
+        self._ahead: dict[bytes, tuple[object, ...]] = {}
+        self._place = 0
+        # of several votes on a ballot only the last one counts
+        several = "SELECT count(*) > count(DISTINCT ballot) FROM votes"
+        (self._are_several,) = ledger.execute(several).fetchone()
+
+    def newest(self, keys: Sequence[bytes]) -> dict[bytes, tuple[object, ...]]:
+        """Like ``_newest_votes``."""
+        if self._are_several or len(self._ahead) > _MOST_AHEAD:
+            return _newest_votes(self._ledger, keys)
+        rows = self._ledger.execute(_IN_ORDER, (self._place, len(keys))).fetchall()
+        self._ahead.update((row[1], row) for row in map(verifier("votes"), rows))
+        self._place = rows[-1][0] if rows else self._place
+        votes = {key: vote for key in keys if (vote := self._ahead.pop(key, None)) is not None}
+        if missing := [key for key in dict.fromkeys(keys) if key not in votes]:
+            votes |= _newest_votes(self._ledger, missing)
+        return votes
 
 
 def votes_of(ledger: sqlite3.Connection, judge: str, index: int) -> tuple[VoteRecord, ...]:

@@ -721,22 +721,37 @@ class ReportTally:
         cast, or are to count, for each of these rows.
         """
         key = record.judge, record.criterion, record.answered_by
-        if key not in self._sections:
-            self._sections[key] = _SectionTally(key, record, self.setup)
+        section = self._sections.get(key)
+        if section is None:
+            section = self._sections[key] = _SectionTally(key, record, self.setup)
             self._first_rows[key] = record.row
-        self._sections[key].add(record)
+        section.add(record)
         self._first_rows[key] = min(record.row, self._first_rows[key])
-        if record.answered_by and record.detail.kind != "pairwise":
+        if key[2] and record.detail.kind != "pairwise":
             self._add_system(record)
         if self.setup.cluster and record.group(self.setup.cluster) is None:
             self._without_group.add(record.row)
         self.total += 1
-        self._not_asked += _NOT_ASKED in (record.reason or "")
+        if record.reason:
+            self._not_asked += _NOT_ASKED in record.reason
         if record.named:
             self._named.update(record.named)
         for model, usage in record.used.items():
             self._used[model].add(usage)
-        for vote in record.votes or ():
+        if record.votes:
+            self._add_votes(record, record.votes, is_stored=is_stored)
+        if record.notes:
+            self._notes.update(dict.fromkeys(record.notes))
+        if record.status != "skipped":
+            self._worst.append(record)
+        if len(self._worst) > 2 * self.shown:
+            # sorting at twice the size keeps both memory and time small
+            self._worst = self._worst_first()
+
+    def _add_votes(
+        self, record: JudgmentRecord, votes: Sequence[VoteRecord], *, is_stored: bool
+    ) -> None:
+        for vote in votes:
             failed = vote.outcome == "model_error"
             if failed and vote.model.startswith(TARGET):
                 self._targets_failed[record.judge, record.criterion] += 1
@@ -744,13 +759,7 @@ class ReportTally:
                 self._unanswered += failed
             self._count_format(vote, is_stored=is_stored)
             was_paid = vote.usage.calls or vote.metadata.get(PAID_WITH)
-            self._reused += vote.text is not None and not failed and not was_paid
-        if record.notes:
-            self._notes.update(dict.fromkeys(record.notes))
-        self._worst += [record] if record.status != "skipped" else []
-        if len(self._worst) > 2 * self.shown:
-            # sorting at twice the size keeps both memory and time small
-            self._worst = self._worst_first()
+            self._reused += not was_paid and vote.text is not None and not failed
 
     def _count_format(self, vote: VoteRecord, *, is_stored: bool) -> None:
         """Count a vote's format. A vote that is shared by rows with equal content counts once."""

@@ -335,39 +335,45 @@ class Tally:
 
     def add(self, record: JudgmentRecord) -> None:
         self._usage.add(record.usage)
+        # this is called for every row of large runs, so each attribute is read once
+        detail, score = record.detail, record.score
         if record.status == "skipped":
             self._skipped += 1
-            if record.detail.kind in ("agent", "check"):
+            if detail.kind in ("agent", "check"):
                 _count_reason(self._unmeasured, record)
             return
         self._counts[record.status] += 1
-        if left_out := record.left_out:
-            self._excluded.update(left_out)
+        if record.excluded_models:
+            self._excluded.update(record.left_out)
         if not record.steps:  # those of a cascade are no panel
-            for model, score in record.model_scores.items():
-                sum_and_rows = self._models.setdefault(model, [0.0, 0.0])
-                sum_and_rows[0] += score
-                sum_and_rows[1] += 1
-        if not record.scored:
+            self._add_models(record.model_scores)
+        if record.status != "scored":
             self._add_unscored(record)
             return
         unit = self._sureness.unit(record)
-        self._tied += record.tie and record.detail.kind != "pairwise"
-        if (verdict := record.verdict) is not None:
+        if record.tie:
+            self._tied += detail.kind != "pairwise"
+        if (verdict := detail.chosen) is not None:
             self._options[verdict] += 1
-            self._points[verdict] = record.score
-            if record.detail.kind in ("aspect", "check"):
+            self._points[verdict] = score
+            if detail.kind in ("aspect", "check"):
                 self._passes.append(verdict == "PASS")
                 self._pass_units.append(unit)
-        if record.score is None:
+        if score is None:
             self._without_number += 1
         else:
-            if (bounds := record.possible_scores(self._scale)) is not None:
+            if (bounds := detail.possible_scores(record, self._scale)) is not None:
                 self._open[len(self._scores)] = bounds
-            self._scores.append(record.score)
-            self.largest = max(self.largest, record.score)
-            self._is_count |= record.detail.is_count
+            self._scores.append(score)
+            self.largest = max(self.largest, score)
+            self._is_count |= detail.is_count
             self._units.append(unit)
+
+    def _add_models(self, scores: Mapping[str, float]) -> None:
+        for model, score in scores.items():
+            sum_and_rows = self._models.setdefault(model, [0.0, 0.0])
+            sum_and_rows[0] += score
+            sum_and_rows[1] += 1
 
     def _add_unscored(self, record: JudgmentRecord) -> None:
         # 0 to 1 is what every result says that does not know its scale
