@@ -256,6 +256,7 @@ def with_rows_apart(
         variance = 0.0 if these_rows else spread_sum / total
         return mover(parts, variance=variance, level=rest.level)
 
+    # the extremes: all unlabelled rows apart are 0, or all are 1
     low = limits(0.0, (rest.lower if rest.value is None else rest.value) or 0.0)
     high = limits(1.0, (rest.upper if rest.value is None else rest.value) or 0.0)
     estimate = replace(

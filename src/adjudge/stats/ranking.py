@@ -158,6 +158,8 @@ def _names(contests: Iterable[NamedContest]) -> list[str]:
 
 def _fit(table: _Table, start: Strengths | None = None, close: float = _CLOSE) -> Strengths:
     groups = components(table.names, [pair for pair, count in table.wins.items() if count])
+    # unless wins lead from each system to every other, no finite strengths maximise the
+    # likelihood
     padded, alone = len(groups) > 1, frozenset(group[0] for group in groups if len(group) == 1)
     if padded:
         pairs = (

@@ -173,6 +173,7 @@ def panel_of(
     truth = [str(row.truth) for row in labelled]
     weights = weights_from_labels(votes, truth, measure.options)
     alike = alikeness(votes, truth)
+    # with --missing tie, a missing verdict counts as the answer "tie"
     stand_in, drop = TIE if missing == "tie" else None, missing == "drop"
 
     def right(answers: Sequence[str | None]) -> RightAnswers:

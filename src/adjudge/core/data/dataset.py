@@ -409,6 +409,7 @@ def comparison_of(
         field: column
         for field in ALIASES
         if field != "response"
+        # an empty column name leaves the field out
         and (columns or {}).get(field) != ""
         and (column := column_for(field, cells)) is not None
     }

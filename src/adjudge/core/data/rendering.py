@@ -69,6 +69,7 @@ def chat_parts(value: object) -> dict[str, str]:
     ]
     messages = [_message(message) or ("", "") for message in raw_messages]
     answers = [place for place, (role, _) in enumerate(messages) if role.casefold() in _ASSISTANT]
+    # an assistant message may only call a tool: prefer those with text
     spoken = [place for place in answers if messages[place][1]] or answers
     if not spoken:
         raise WrongData(

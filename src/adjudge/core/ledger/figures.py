@@ -91,6 +91,7 @@ def figures_of(
     several = len(configuration.criteria) > 1
     low, high = _ends(connection, judge)
     scale = _scale(connection, judge)
+    # if all scores are equal, any width puts them into one bar
     width = (high - low) / _BARS or 1.0
     statuses: Counter[str] = Counter()
     bars: Counter[int] = Counter()
@@ -100,6 +101,7 @@ def figures_of(
     for status, score, count in connection.execute(groups, (judge,)):
         statuses[status] += count
         if status == "scored" and score is not None:
+            # the highest score belongs to the last bar, not to one beyond it
             bars[min(int((score - low) / width), _BARS - 1)] += count
             scores.add(score, count, scale)
     means = (

@@ -166,6 +166,7 @@ def _take_objects(text: str, cut: bool) -> tuple[str, list[FoundObject]]:
             unread = FoundObject(None, False, start, len(text))
             objects.append(object_at(text, start, cut) if is_one_more else unread)
             at = objects[-1].end
+        # search again only from a match that was consumed
         start = next_object(text, at) if 0 <= start < at else start
         fence = _FENCE.search(text, at) if fence and fence.start() < at else fence
     pieces.append(text[at:])

@@ -342,6 +342,7 @@ def _prepare_step(step: Step, frame: StepsFrame) -> ShownStep:
     call, counts = step.call, frame.counts
     call_text = None if call is None else visible(call.line)
     error = None if call is None else call.error
+    # a failed call may record its error as its result, too: show it once
     result = None if call is None or call.result == error else call.result
     tokens = _tokens(step)
     several = counts is None or len(counts.agents) > 1

@@ -191,6 +191,7 @@ class ConversationJudge(Judge[ConversationItem, ConversationResult]):
         goal = model_answers.get(GOAL_QUESTION)
         if goal is not None and outcome.passed is None:
             outcome = goal[1]
+        # a lost conversation has no outcome, even if the rules or a model give one
         passed = None if conversation.is_lost else outcome.passed
         faults = UserChecks(item.scenario, conversation, passed).faults()
         behaved = model_answers[USER_QUESTION][1] if USER_QUESTION in model_answers else None
@@ -222,6 +223,7 @@ class ConversationJudge(Judge[ConversationItem, ConversationResult]):
                 behaved=model_answers[USER_QUESTION][0] if USER_QUESTION in model_answers else None,
                 ended=conversation.ended,
                 user=conversation.user,
+                # stored with one of its two judgments only
                 conversation=conversation if is_outcome else None,
                 scenario=item.scenario.to_dict() if is_outcome else None,
             ),

@@ -173,6 +173,7 @@ def rates_of(trials: Iterable[Trial], *, level: float = 0.95) -> Rates:
         [bounds.low for bounds in bounds_by_scenario],
         [bounds.high for bounds in bounds_by_scenario],
     )
+    # one trial per scenario: nothing is clustered
     independent = len(scenarios) == len(raw)
     most = max((scenario.planned for scenario in counts), default=0)
     return Rates(

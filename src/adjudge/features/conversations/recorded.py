@@ -224,6 +224,7 @@ def _of_scenario(content: JsonValue) -> Iterator[StoredConversation]:
             conversation = replace(conversation, ended=end, detail=detail)
         else:
             verdict = str(results.get("verdict") or status).casefold()
+            # Scenario writes "failure" even if its judge could decide none of the open criteria
             if not _is_undecided(results):
                 passed = _PASSED.get(verdict)
             reason = str(results.get("reasoning", ""))

@@ -147,6 +147,7 @@ def rule_message(scenario: Scenario, turns: Sequence[Turn]) -> UserMessage:
         if scenario.parts and len(user_turns) < len(scenario.parts) and waiting:
             return UserMessage(waiting[0])
         return UserMessage(words["done"], "user stopped")
+    # three equal messages: the agent is stuck
     repeated = len(agent) > 2 and agent[-1].text == agent[-2].text == agent[-3].text
     if repeated:
         return UserMessage(words["else"], "user stopped")

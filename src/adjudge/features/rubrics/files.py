@@ -171,6 +171,7 @@ def _of_table(text: str) -> RubricBook:
     groups: dict[tuple[str, str], dict[str, object]] = {}
     for number, line in enumerate(reader, 2):
         where = Message("line {number}", number=number)
+        # DictReader puts surplus cells under the key None, and None in place of missing ones
         if None in line or None in line.values():
             raise SetupError("{where}: it has a different number of cells", where=where)
         cells = {name.strip(): cell.strip() for name, cell in line.items() if cell.strip()}

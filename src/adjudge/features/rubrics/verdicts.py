@@ -58,6 +58,7 @@ def read_answers(objects: Sequence[JsonObject], asked: Sequence[AskedPoint], tex
     if "points" not in listed:
         reason = Message('the reply has no list "points"')
         return Reading(Outcome.UNREADABLE, reason=reason)
+    # two lists that differ: nothing says which one the model meant
     if len(listed["points"]) > 1:
         return lists_differ("points")
     entries = [entry for entry in listed["points"][0] if isinstance(entry, Mapping)]

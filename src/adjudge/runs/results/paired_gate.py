@@ -88,6 +88,7 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
         else upper_limits(compared, setup.margin, level)
     )
     last = compared[-1] if compared else None
+    # a run that was cut short may still judge these criteria, so they are not new
     new = (
         ()
         if is_cut

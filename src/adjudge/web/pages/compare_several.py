@@ -106,6 +106,7 @@ def show(request: Request) -> Response:
     if site.must_wait(request, places[0], what):
         return site.answer_first(request, {"title": " · ".join(run.name for run in places)})
     comparison = site.library.get_or_compute(places[0], what, lambda: _several(places))
+    # runs of different judges are compared only on request (anyway=1)
     held_back = not comparison.same_judges and query_values.get("anyway") != "1"
     kinds = list(_kinds(len(places)))
     criteria, tab = query_values.get("criteria", ""), query_values.get("tab") or kinds[0]

@@ -414,6 +414,7 @@ class Builder:
             printed = failed_call.result or Returned("")
             text = f"{printed.text or ''}\n{back.text or ''}".strip()
             failed_call.result = Returned(text, error=back.error, missing=printed.missing)
+        # without an id, a text that a tool's own record has is a copy of it
         elif back.id is not None or back.text not in self._recorded:
             text = back.error if back.text is None and back.error else back.text or ""
             note = _Draft(

@@ -64,6 +64,7 @@ def _row(value: Object) -> TraceRow:
     messages = messages_in(value)
     turns = read_turns(messages)
     question = value.get("input")
+    # some logs have the question under input and only the agent's messages under output
     is_asked = isinstance(question, str) and messages is value.get("output")
     if is_asked:
         turns = [*read_turns(question), *turns]
@@ -73,6 +74,7 @@ def _row(value: Object) -> TraceRow:
         if reply is not messages and (reply_turns := _reply(reply)):
             turns = _with_reply(turns, reply_turns)
             read.add(name)
+    # some loggers nest the parameters of the request; keys outside win
     for key in ("request", "body"):
         if isinstance(value.get(key), Mapping):
             value = {**value[key], **value}
@@ -81,6 +83,7 @@ def _row(value: Object) -> TraceRow:
     system = "\n".join(turn.text for turn in prompts)
     has_usage = any(turn.usage for turn in turns)
     if (usage := usage_of(value.get("usage"))) and turns and not has_usage:
+        # the usage of the whole row: counted once, with the last reply
         spoken = [turn for turn in turns if turn.role == "assistant"]
         if spoken:
             spoken[-1].usage = usage
