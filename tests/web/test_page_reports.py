@@ -44,8 +44,7 @@ def test_a_comparison_says_in_words_which_run_is_better(page: Page) -> None:
     assert found["lines"][0][0].startswith("AspectCritic: dates: cannot tell: mean ")
     assert found["compared"] == 100
     assert found["lines"][0][1] == (
-        "  100 rows paired of 120 before and 100 now, by id; 20 before and 0 now have no "
-        "counterpart"
+        "  100 rows paired (120 before, 100 now), by id; 20 before and 0 now have no counterpart"
     )
     russian = page.get(
         f"/compare?a={one}&b={two}", cookie=f"{page.cookie}; adjudge_language=ru"

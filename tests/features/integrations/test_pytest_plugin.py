@@ -261,7 +261,7 @@ def test_cases_that_went_missing_or_were_added_are_not_passed_over(
     done = suite.run("--judged-run=second", "--judged-baseline=first")
     done.stdout.fnmatch_lines(
         [
-            f"*48 rows paired of {before} before and {now} now, by id; *have no counterpart*",
+            f"*48 rows paired ({before} before, {now} now), by id; *have no counterpart*",
             "*1 inconclusive*",
         ]
     )

@@ -176,11 +176,11 @@ def test_where_nothing_names_the_rows_the_way_out_is_said_and_works(project: Pro
     (project.folder / "rows.csv").write_text("\n".join(with_number))
     again = (*judged, "--run", "again", "--id", "number", "--not-worse-than", "numbered")
     done = commands.adjudge(*again, cwd=project.folder)
-    assert (done.returncode, "39 rows paired of 39 before and 40 now, by id" in done.stderr) == (
+    assert (done.returncode, "39 rows paired (39 before, 40 now), by id" in done.stderr) == (
         4,
         True,
     ), done.stderr
-    assert "39 rows paired of 39 before and 40 now, by id" in project.said(
+    assert "39 rows paired (39 before, 40 now), by id" in project.said(
         "runs", "diff", "numbered", "again", "--id", "number"
     )
 

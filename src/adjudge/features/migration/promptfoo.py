@@ -650,7 +650,7 @@ class _Reader:
         try:
             re.compile(pattern)
         except (re.error, OverflowError, RecursionError):
-            reason = Message("Python cannot read this regular expression of JavaScript")
+            reason = Message("Python cannot read this JavaScript regular expression")
             self.made.leave(one.line, one.what, reason)
             return None
         if re.search(r"\\[dwbsDWBS]|\$", pattern):

@@ -214,7 +214,7 @@ class PartitionJudge:
     ) -> None:
         if settings.share < 1:
             raise SetupError(
-                "share is the number of partitions judged at once, at least 1, not {share}",
+                "share must be at least 1 (the number of partitions judged at once), not {share}",
                 share=settings.share,
             )
         opened = partial(

@@ -81,15 +81,15 @@ def show_estimate(
         _show_batches(found)
     echo(
         Message(
-            "Tokens and cost are estimates: models split texts differently. "
-            "The lower end is a first text of every candidate; the upper one every try of each, at "
-            "length, with all its samples."
+            "Tokens and cost are estimates: models split texts differently. The lower end counts "
+            "the first text of every candidate; the upper end counts every attempt, with long "
+            "texts and all samples."
         )
         if of_candidates
         else Message(
             "Tokens and cost are estimates: models split texts differently. The lower end counts "
-            "the requests that have to be sent, answered in a word; the upper end counts every "
-            "vote with a long answer, and one in ten asked again."
+            "only necessary requests, with one-word answers; the upper end counts every vote "
+            "with a long answer, and one in ten asked again."
         )
     )
 

@@ -31,7 +31,7 @@ def pairing_message(pairing: Pairing) -> Message:
         Message("{paired} of {now} rows paired", paired=paired, now=new_rows)
         if old_rows == new_rows
         else Message(
-            "{paired} rows paired of {before} before and {now} now",
+            "{paired} rows paired ({before} before, {now} now)",
             paired=paired,
             before=old_rows,
             now=new_rows,

@@ -532,7 +532,7 @@ def _weighting(
         raise SetupError(
             "the rows of criterion {criteria!r} are drawn by {known}: labels of another queue "
             "with its own chances cannot be combined with them. Continue with that queue, or "
-            "with the queue random, whose labels can",
+            "with the queue random",
             criteria=criteria,
             known=str(stored),
         )
