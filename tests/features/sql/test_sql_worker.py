@@ -91,6 +91,8 @@ def test_equal_results_pass_everywhere(response: str, reference: str) -> None:
         ("SELECT 1; DROP TABLE customer", FRENCH, "more than one statement"),
         ("SELECT name FROM customer WHERE id = ?", FRENCH, "bindings"),
         ("SELECT random() FROM customer", FRENCH, "uses random numbers"),
+        ("SELECT '\ud800'", FRENCH, "surrogates not allowed"),
+        ("SELECT '\0'", FRENCH, "null character"),
     ],
 )
 def test_other_results_fail_with_the_reason(response: str, reference: str, text: str) -> None:

@@ -118,7 +118,7 @@ class Guarded:
             return work()
         except MemoryError:
             raise Trouble("memory") from None
-        except (sqlite3.Error, sqlite3.Warning, OverflowError) as error:
+        except (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError) as error:
             text = str(error)
             if self._late:
                 raise Trouble("slow", seconds=limit) from None
