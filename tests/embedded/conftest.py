@@ -4,6 +4,7 @@ be had.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -36,8 +37,11 @@ def _models_go() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("adjudge.features.local.llama.threads", lambda: 1)
         yield
-    for kept in (local._loaded, local._batches):
+    for kept in (local._loaded, local._batches, local._hidden_batches, local._scorer):
         kept.cache_clear()
+    gc.unfreeze()  # what held them was taken for loaded to stay
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

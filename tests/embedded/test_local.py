@@ -177,7 +177,7 @@ def test_a_text_longer_than_the_model_reads_is_a_failed_vote_with_the_numbers(
 ) -> None:
     result = critic.evaluate("word " * 5000)
     assert result.score is None
-    assert "the model reads 4096" in str(result.votes[0].reason)
+    assert "the model reads only 4096" in str(result.votes[0].reason)
 
 
 @pytest.mark.usefixtures("one_neutral_text")
