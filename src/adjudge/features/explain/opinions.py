@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Annotated, Literal, TypedDict
 
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.instance import STEPS, Instance, names_only
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.label import LabelScale
 from adjudge.core.domain.record import JudgmentRecord
@@ -228,7 +228,9 @@ def _select(run: Path, below: float, learnt: Learnt | None) -> _Selection:
 
 def _can_be_asked(record: JudgmentRecord, scale: LabelScale) -> bool:
     is_plain = not (scale.compares or scale.range or scale.by_parts or record.systems)
-    return is_plain and len(scale.criteria.options) > 1
+    # steps of an agent need an agent's judge, and names of texts hold no text
+    has_texts = STEPS not in record.fields and not names_only(record.input)
+    return is_plain and has_texts and len(scale.criteria.options) > 1
 
 
 def _why(
