@@ -78,3 +78,16 @@ def test_a_limit_that_one_long_row_does_not_fit_in_says_so(tmp_path: Path) -> No
     said = " ".join(done.stdout.split())
     assert "reached after 2 of 3 rows: the next request may take 2" in said, said
     assert "max_tokens=20000; the next request may take 2" in done.stderr
+
+
+def test_the_gates_of_a_criterion_that_was_cut_short_are_one_line(tmp_path: Path) -> None:
+    """Its bar and its limit on missing scores said the same twice."""
+    (tmp_path / "rows.csv").write_text("response\n" + "".join(f"row {n}\n" for n in range(9)))
+    (tmp_path / "eval.yaml").write_text(
+        "data: rows.csv\nmodels: [scripted]\nbudget: {max_calls: 3}\n"
+        "judges: [{kind: aspect, name: short, criteria: It is short.}]\n"
+        "gates: {fail_under: 0.5, max_failed: 0.2}\n"
+    )
+    done = adjudge("run", "eval.yaml", "-q", "--no-cache", cwd=tmp_path)
+    said = done.stdout + done.stderr
+    assert said.count("? Gate undecided") == 1, said

@@ -111,8 +111,9 @@ def show_warnings(report: Report, aside: Screen) -> None:
             max(part.summary.skipped for part in report.sections),
         )
         _warn(join(" ", (_SIGNS["inconclusive"], skipped)), aside, _STYLES["inconclusive"])
-    for gate in report.gates:
-        _warn(join(" ", (_SIGNS[gate.verdict], gate.sentence())), aside, _STYLES[gate.verdict])
+    # An unfinished run has the same sentence for each gate of a criterion.
+    for sentence, verdict in {gate.sentence(): gate.verdict for gate in report.gates}.items():
+        _warn(join(" ", (_SIGNS[verdict], sentence)), aside, _STYLES[verdict])
 
 
 def _warn(text: Message, aside: Screen, style: str = "") -> None:
