@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,10 +12,10 @@ from support.agent_runs import agent_run
 from support.browser import needs_browser
 from support.labels import compared, judged_by_two
 from support.page import Page, served
-from support.trust import population, run_of
+from support.trust import labelled, labels_of, population, run_of
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Route
 
 pytestmark = needs_browser
 TOP = "Math.round(document.querySelector('[data-line]').getBoundingClientRect().top + scrollY)"
@@ -51,6 +52,32 @@ def test_the_first_row_is_on_the_first_screen(
     assert opened.evaluate(TOP) <= most
     assert opened.evaluate("document.documentElement.scrollWidth") <= width
     context.close()
+
+
+def test_a_ticked_run_stays_ticked_when_its_line_comes_late(
+    browser: Browser, tmp_path: Path
+) -> None:
+    for name in ("one", "two"):
+        run_of(tmp_path / name, population(20))
+        labelled(tmp_path / name, labels_of(population(20)))  # so corrected figures come later
+    with served(tmp_path) as own:
+        opened = browser.new_context().new_page()
+        held: list[Route] = []
+
+        def hold(route: Route) -> None:
+            held.append(route)
+
+        opened.route("**/line", hold)
+        opened.goto(own.access.url)
+        opened.wait_for_selector("tbody[hx-get]")
+        for box in opened.locator("input[name=runs]").all():
+            box.check()
+        while held:
+            held.pop().continue_()
+            opened.wait_for_timeout(200)
+        opened.wait_for_function("!document.querySelector('tbody[hx-get]')")
+        assert opened.locator("input[name=runs]:checked").count() == 2
+        opened.context.close()
 
 
 def test_arrows_of_the_row_follow_the_list(browser: Browser, page: Page) -> None:

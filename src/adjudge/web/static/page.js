@@ -117,6 +117,15 @@ function chooseShownRow() {
   lines().find((line) => line.querySelector("input[name=tick]")?.value.split(",").includes(row))?.classList.add("chosen");
 }
 
+// A run whose line comes later, when its figures are known, stays ticked.
+const tickedRuns = new Set();
+document.addEventListener("change", ({ target }) => {
+  if (target.name === "runs") tickedRuns[target.checked ? "add" : "delete"](target.value);
+});
+document.addEventListener("htmx:after:swap", () => {
+  for (const box of document.querySelectorAll("input[name=runs]")) box.checked ||= tickedRuns.has(box.value);
+});
+
 // A list that is shortened while you type; without scripts it is whole.
 for (const field of document.querySelectorAll("[data-find]")) field.closest("[hidden]")?.removeAttribute("hidden");
 document.addEventListener("input", (event) => {
