@@ -83,8 +83,11 @@ def _figures(site: Site, job: Job) -> JsonDict:
 
 
 def _so_far(figures: JsonDict, job: Job) -> JsonDict:
-    """Leave out gates until the run is complete: they are about all rows."""
-    return {**figures, "gates": figures["gates"] if not job.is_running and job.is_fine else []}
+    """Leave out gates until the run is complete: they are about all rows. Failed rows are asked
+    again from the page of the run.
+    """
+    gates = figures["gates"] if not job.is_running and job.is_fine else []
+    return {**figures, "gates": gates, "can_ask_again": False}
 
 
 PAGE = Page(
