@@ -95,11 +95,11 @@ class AgreementReport:
     """The level of measurement that alpha assumes, of the judge and of people."""
     alt_test: AltTest | None = None
     raters: RaterModel | None = None
-    """The judge as one more annotator, where people share too few rows for that test."""
+    """The judge as one more annotator, if people share too few rows for that test."""
     weighted: bool = False
-    """Whether the rows were drawn with chances of their own: the figures are about them alone."""
+    """True if the rows were drawn with unequal chances: the figures are only about them."""
     orders: Mapping[str, OrderAgreement] = field(default_factory=dict)
-    """Of rows that were asked in two orders: all of them under an empty name, then by group."""
+    """Rows that were asked in two orders: all of them under an empty name, then by group."""
 
     @property
     def notes(self) -> list[Message]:

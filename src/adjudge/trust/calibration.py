@@ -203,14 +203,12 @@ class Calibration(JudgeCriterion, HtmlRepr):
     rows: int
     failed: int
     count: int
-    """Texts that people labelled and that stand behind the corrected number; copies of one text
-    count once.
-    """
+    """Number of labelled texts behind the corrected number; copies of one text count once."""
     naive: Estimate
-    """What the judge says, as if it were never wrong."""
+    """The judge's own number, as if it were never wrong."""
     these_rows: bool
-    """Whether the intervals of the corrected number and of the labels alone are of exactly these
-    rows, and not of rows like them.
+    """True if the intervals of the corrected number and of the labels alone are for exactly these
+    rows, not for rows like them.
     """
     added: int
     """Rows that were added to the run after the last labelled row was drawn. They could not be
@@ -222,7 +220,7 @@ class Calibration(JudgeCriterion, HtmlRepr):
     """
     labels_only: Estimate
     corrected: Estimate | None
-    """None where there is a refusal."""
+    """None after a refusal."""
     refusal: Refusal | None
     labels: LabelsUsed
     labels_by_verdict: Mapping[str, int]
@@ -232,21 +230,21 @@ class Calibration(JudgeCriterion, HtmlRepr):
     others: tuple[Estimate, ...] = ()
     """Estimates that readers know by name."""
     shares: Mapping[str, Estimate] = field(default_factory=dict)
-    """Option → its corrected share, where there are more than two options and no refusal."""
+    """Option → its corrected share, if there are more than two options and no refusal."""
     distance: Distance | None = None
-    """How far people's answer may lie from the judge's, where answers stand in an order."""
+    """How far people's answer may be from the judge's, if answers are ordered."""
     agreement: AgreementReport | None = None
     panel: PanelReport | None = None
     notes: tuple[str, ...] = ()
     slices: SliceReport | None = None
-    """The number apart for each slice of the rows, where a column was named."""
+    """The number for each slice of the rows, if a column was named."""
     one_of_several: bool = False
-    """Whether other judges of the run judge by the same criteria."""
+    """True if other judges of the run judge by the same criteria."""
     looks: tuple[Estimate, ...] = ()
     """The corrected number as it would have been after the first labels, the last one as it is."""
     system: str = ""
-    """Whose answers they are, where several targets answered: each is corrected by the labels of
-    its own.
+    """The system that gave the answers, if several targets answered: each is corrected by its own
+    labels.
     """
 
     @property

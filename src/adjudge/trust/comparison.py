@@ -56,7 +56,7 @@ class ComparisonSettings:
     margin: float = 0.0
     """Better or worse is said only of differences beyond it."""
     sequential: bool = False
-    """Whether it may be looked at again and again while rows are added."""
+    """True if the comparison may be looked at repeatedly while rows are added."""
     noise: bool = True
     """Look at the votes, for how much of the width they are."""
 
@@ -148,7 +148,7 @@ class RunComparison(JudgeCriterion, HtmlRepr):
     """
     difference: Difference
     corrected: Estimate | None = None
-    """By the labels of rows that people labelled in both runs."""
+    """The difference corrected by rows that people labelled in both runs."""
     uncorrected_because: Message | None = None
     """Why the labels of both runs do not correct the difference; None if they do, or if there are
     none.
@@ -196,22 +196,23 @@ class RunComparison(JudgeCriterion, HtmlRepr):
     nothing then.
     """
     system: str = ""
-    """Of compared responses: whose win rate it is."""
+    """The system whose win rate it is, for compared responses."""
     judges: tuple[str, str] = ("", "")
-    """What the judge is called in either run."""
+    """The judge's name in each run."""
     answered_by: str = ""
-    """Whose answers they are, where several targets answered: each is compared with itself."""
+    """The system that gave the answers, if several targets answered: each is compared with itself.
+    """
     notes: tuple[str, ...] = ()
     slice: str = ""
-    """Of a slice of the rows: what it is called."""
+    """The name of the slice; empty for all rows."""
     pooled: PooledValue | None = None
-    """Of a slice: its difference pulled towards that of all rows."""
+    """For a slice: its difference pulled towards that of all rows."""
     slices: tuple[RunComparison, ...] = ()
     """The same apart for each slice; their intervals, and those of other criteria, hold
     together.
     """
     slicing: tuple[str, ...] = ()
-    """What is said of how rows were told apart."""
+    """Sentences on how rows were divided into slices."""
     moved: int = 0
     """Pairs that are in another slice in either run. They count in no slice."""
 

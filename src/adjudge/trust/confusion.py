@@ -21,10 +21,10 @@ class Confusion:
     """Counts of labelled rows by label and verdict."""
 
     table: dict[str, dict[str, int]] = field(default_factory=dict)
-    """What people say → what the judge says → rows."""
+    """People's answer → the judge's answer → rows."""
     sensitivity: Estimate | None = None
-    """Of what people pass, the share that the judge passes; None where there is
-    no pass and fail.
+    """The share of what people pass that the judge passes; None unless the criterion is pass or
+    fail.
     """
     specificity: Estimate | None = None
 

@@ -27,7 +27,7 @@ class Contestants:
     name the same ones.
     """
     by_name: bool = False
-    """Whether each row's own names tell which is which."""
+    """True if each row names its own systems."""
     count: int = 0
     """How many there are in all."""
 

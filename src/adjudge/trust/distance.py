@@ -30,7 +30,7 @@ class Distance:
     """
 
     within: float
-    """In options, or in points of the scale where a number is asked for."""
+    """Distance in options, or in points of the scale for numbers."""
     level: float
     count: int
     """Labelled rows that it was learnt from."""

@@ -59,7 +59,7 @@ class GuidelineProblem:
     """Rows that several of them labelled; of a slice those in it."""
     examples: tuple[str, ...]
     p_value: float | None = None
-    """Of a slice: that chance alone makes it so, adjusted for all slices (Holm)."""
+    """For a slice: the p-value of its difference, adjusted for all slices (Holm)."""
 
     @property
     def found(self) -> Message:

@@ -133,10 +133,10 @@ class Effort:
     calls: int
     tokens: int
     usd: float | None
-    """None where a price is not known."""
+    """None if a price is unknown."""
     unpriced: tuple[str, ...]
     seconds: float | None
-    """A row, all of its votes one after the other; None where no time is recorded."""
+    """Seconds per row, with its votes one after another; None if no times are recorded."""
 
     @property
     def usd_per_1000(self) -> float | None:

@@ -33,9 +33,9 @@ class SoFar(NamedTuple):
     of the two is not told, since it would say something of the verdict.
     """
     reach: float | None
-    """None where there are too few."""
+    """None if there are too few labels."""
     anytime: float | None
-    """The same where it is looked at after every label, as it is here: half of the sequential
+    """Like ``reach``, if looked at after every label, as it is here: half of the sequential
     interval, by which labelling may be stopped.
     """
     soon: float | None

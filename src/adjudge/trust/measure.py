@@ -17,17 +17,15 @@ class Measure:
     """The mean score, the share of one option, or the win rate of one system."""
 
     name: str
-    """What the number is of: an option, a system, or "score"."""
+    """What the number measures: an option, a system, or "score"."""
     options: tuple[str, ...]
-    """What may be decided, from the worst to the best where that is known; nothing where a number
-    is asked for.
-    """
+    """The possible answers, from the worst to the best if that is known; empty for numbers."""
     values: Mapping[str, float]
     """Each option's worth, from 0 to 1."""
     range: tuple[float, float] = _UNIT
-    """What 0 and 1 are on the criteria's own scale."""
+    """The ends of the criterion's own scale, which are 0 and 1 here."""
     ordered: bool = True
-    """Whether the options stand in an order."""
+    """True if the options are ordered."""
 
     @property
     def is_number(self) -> bool:

@@ -180,7 +180,7 @@ class PairColumns:
     highest: array[float] = field(default_factory=lambda: array("d"))
     """The most; equal to ``lowest`` if the pair is labelled in both runs."""
     judged: array[float] = field(default_factory=lambda: array("d"))
-    """What the judge says of the difference."""
+    """The differences by the judge."""
     units: array[int] = field(default_factory=lambda: array("q"))
     texts: tuple[array[int], array[int]] = field(default_factory=lambda: (array("q"), array("q")))
     """A number for the text of the pair in either run, the same for all its copies, if texts were
@@ -217,7 +217,7 @@ class PairedSeries:
     low: float
     high: float
     labels: Sequence[RunLabels]
-    """Of either run; empty if one of the runs has none."""
+    """The labels of both runs; empty if one of them has none."""
     is_count: bool = False
     """Whether fewer is better: then how many fewer there are is compared."""
     scores: PairedScores = field(default_factory=PairedScores)

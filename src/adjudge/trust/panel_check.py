@@ -71,19 +71,17 @@ class PanelReport:
     check: PanelCheck
     weights: Weights
     weighted: RightAnswers
-    """What the weights give on the very labels that they come from: other rows will be a little
-    worse.
+    """Right answers of the weights on the labels that they were fitted to; other rows will be a
+    little worse.
     """
     unseen: RightAnswers | None
-    """What weights give on labels that they have not seen: each fifth by the weights that the other
-    four give.
-    """
+    """Right answers on unseen labels: each fifth by weights fitted to the other four."""
     unseen_and_best: tuple[float, float, int] | None
     """How often ``unseen`` and the best member alone are right on the rows that both decide, and
     how many these are.
     """
     consensus: ConsensusReport | None
-    """Where all estimators are asked for."""
+    """None unless all estimators are requested."""
 
     @property
     def usable(self) -> dict[str, float]:

@@ -65,7 +65,7 @@ class PlannedJudge:
     usd_per_row: float | None = None
     labels: int = 0
     measured: JudgeQuality | None = None
-    """As the labels of a run say it is, without the mistakes that ``quality`` adds."""
+    """Quality measured by the labels of a run, without the mistakes that ``quality`` adds."""
 
 
 class MeasuredJudgeShape(TypedDict):
@@ -111,7 +111,7 @@ class Plan:
     settings: PlanSettings
     size: SampleSize
     alone: SampleSize | None = None
-    """Without the judge, where there is one."""
+    """The size needed without the judge, if there is one."""
     judge: PlannedJudge | None = None
     rows: int | None = None
     labels: int | None = None

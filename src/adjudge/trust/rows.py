@@ -45,24 +45,24 @@ class LabelledRow:
     answers: Mapping[str, Answer]
     """Annotator → what they say."""
     random: bool
-    """Whether the row was drawn among all rows, and not within a verdict."""
+    """True if the row was drawn among all rows, not within a verdict."""
     counts: bool = True
-    """Whether it was drawn at random at all: others are looked at, and correct nothing."""
+    """True if the row was drawn at random. Other labels correct nothing."""
     weighted: bool = False
-    """Whether it was drawn with a chance of its own."""
+    """True if the row had its own chance to be drawn."""
     longest: str | None = None
-    """Of compared responses, the one with the longest text."""
+    """The longest of the compared responses."""
     systems: Sequence[str] = ()
-    """Of compared responses, what each is called."""
+    """The names of the compared responses."""
     length: int = 0
-    """Of the judged text, in characters."""
+    """Length of the judged text, in characters."""
     votes: Votes = ()
     steps: Sequence[CascadeStepRecord] = ()
-    """Of a cascade: what each step says."""
+    """The outcome of each step of a cascade."""
     wrong_step: int | None = None
-    """Of what an agent did: where the judge says that it went wrong."""
+    """The step that the judge blames, for agents."""
     steps_named: Sequence[int] = ()
-    """Where people say so, those who name a step."""
+    """The steps that people blame, by those who name one."""
     id: str | None = None
     """The row's id if it was drawn as a row; None if its text was, whose copies share the label."""
 
@@ -155,20 +155,22 @@ class Rows:
     labelled. Copies of other texts have nothing in common.
     """
     units: list[Unit] = field(default_factory=list)
-    """What each row shares with others: its value in ``cluster``, and its task or question."""
+    """The values that each row may share with others: the one in ``cluster``, and its task or
+    question.
+    """
     without_group: int = 0
-    """Rows that have nothing in ``cluster``; each counts as a group of its own."""
+    """Rows without a value in ``cluster``; each counts as a separate group."""
     labelled: list[LabelledRow] = field(default_factory=list)
     contestants: Contestants = Contestants()
-    """What is compared, where responses are."""
+    """The compared systems, if responses are compared."""
     stated: dict[int, Mapping[str, float]] = field(default_factory=dict)
     """Place of a row → the win rate of each of its two systems, where the judge said how likely
     each is the better one.
     """
     weighting: Weighting | None = None
-    """What the chances of rows follow, where they were drawn with chances of their own."""
+    """The rule behind the rows' chances, if chances differ."""
     kinds: list[str] = field(default_factory=list)
-    """The kind of each row, where there is a weighting."""
+    """The kind of each row, if there is a weighting."""
     first_kinds: dict[str, str] = field(default_factory=dict)
     """Row identity → the kind of the first row with that content, by which all its copies were
     drawn.
@@ -198,7 +200,7 @@ class Rows:
     skipped_units: dict[int, str] = field(default_factory=dict)
     """Place of a skipped row → what was drawn, like ``LabelledRow.unit``."""
     groups: list[str] = field(default_factory=list)
-    """What each row holds in the column ``group``."""
+    """Each row's value in the column ``group``."""
     unfit: int = 0
     """Labels that say what cannot be said by this criteria: they are left out."""
     contradicted: int = 0

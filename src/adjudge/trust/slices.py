@@ -64,11 +64,11 @@ class CorrectedSlice:
     labels: int
     """Labelled rows of the slice that count."""
     naive: float | None
-    """What the judge says of it, as if it were never wrong."""
+    """The judge's own number, as if it were never wrong."""
     corrected: Estimate
     """By the labels of this slice alone; without an interval it says why."""
     more: int
-    """Labels that it lacks for a number of its own."""
+    """Labels missing for a separate number."""
     pooled: PooledValue | None = None
     """The same pulled towards what the judge's errors on all rows let expect of this slice."""
     added: int = 0

@@ -147,7 +147,7 @@ class Site:
     sessions: LabelSessions = field(default_factory=LabelSessions)
     spending: Spending = field(default_factory=Spending)
     home: Path = field(default_factory=Path.cwd)
-    """The folder where the page was started. Data and criteria are looked for only below it."""
+    """The folder in which the page was started. Data and criteria are looked for only below it."""
     models: tuple[str, ...] = ()
     """Models that were named on the command line."""
     answered: float = 0.0

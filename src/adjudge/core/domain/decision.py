@@ -89,7 +89,7 @@ class DecisionAnswer:
     confidence: float | None = None
     """The server's own confidence. Servers define it differently, so no verdict uses it."""
     accepted: bool = True
-    """False if the server gives probabilities, but does not stand by them."""
+    """False if the server gives probabilities but does not accept its own answer."""
     refused: bool = False
     """True if the server declined to answer this question."""
     reason: str = ""

@@ -84,7 +84,7 @@ class Detail:
     """
 
     kind: ClassVar[str]
-    """Tells the kinds apart where a record is kept."""
+    """Distinguishes the kinds in stored records."""
     sections: ClassVar[tuple[str, ...]] = ()
     """The sections of a report that tally such records, besides the counts that all have."""
     is_comparison: ClassVar[bool] = False

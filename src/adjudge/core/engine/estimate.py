@@ -86,7 +86,7 @@ class ExpectedSaving:
     """The model that is not asked about them."""
     rows: int
     share: float
-    """The share of rows that the step decided where its threshold was set."""
+    """The share of rows that the step decided in the data that set its threshold."""
     set_by: int
     """Rows that set the threshold."""
     promise: tuple[Message, ...] = field(default=())

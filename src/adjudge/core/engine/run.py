@@ -50,7 +50,7 @@ class RunSettings:
 
     folder: str | Path
     fork_of: str | Path | None = None
-    """Another run whose answers are reused where they still apply."""
+    """Another run whose answers are reused if they still apply."""
     retry_failed: bool = False
     """Ask again if the answer had no verdict. Failed calls are asked again in any case."""
     facts: JsonObject = field(default_factory=dict)

@@ -56,7 +56,7 @@ class Case:
     instance: Instance
     criteria: Criteria
     template: str = "direct"
-    """The words in which it is asked, where that is for the case to say."""
+    """The prompt template, if the case chooses it."""
 
     @property
     def id(self) -> str | None:

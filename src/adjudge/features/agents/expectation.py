@@ -80,7 +80,7 @@ class ExpectedCall:
     arguments: Mapping[str, Matcher] | None = None
     """None: any arguments will do."""
     unnamed: tuple[Matcher, ...] = ()
-    """The first arguments, where they were written without their names: ``sort('a.txt')``."""
+    """The first arguments, if they were written without names: ``sort('a.txt')``."""
 
     @property
     def line(self) -> str:

@@ -21,7 +21,7 @@ class RowWork:
 
     shown: dict[tuple[object, ...], ShownTrajectory] = field(default_factory=dict)
     known: str | None = None
-    """By what its steps are known."""
+    """The identity of its steps."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class AgentItem:
     trajectory: Trajectory
     measure: str
     first: bool = False
-    """Whether it is the first measure of its row."""
+    """True for the first measure of its row."""
     judged_step: int | None = None
     """The one step that is asked about; None: all of them."""
     work: RowWork = field(default_factory=RowWork, repr=False, compare=False)

@@ -46,7 +46,7 @@ class KeptSteps:
     kept: Sequence[JsonValue]
     """Objects of a trajectory, or texts."""
     about: JsonObject = NOTHING
-    """What else the run keeps of the trajectory."""
+    """Other stored facts about the trajectory."""
 
     def __len__(self) -> int:
         return len(self.kept)

@@ -25,15 +25,15 @@ class MeasureResult(Result):
 
     measure: str
     option: str | None = None
-    """What was chosen; of a rule that holds or not, PASS or FAIL."""
+    """The chosen option; PASS or FAIL for a rule that holds or not."""
     evidence: tuple[StepCitation, ...] = ()
     parts: tuple[MeasuredPart, ...] = ()
-    """Of a rule: what makes the number what it is."""
+    """The details behind a rule's number."""
     place: KeptPlace = field(default_factory=lambda: NOWHERE)
     points: tuple[PointRecord, ...] | None = None
     sentences: EvidenceRecord | None = None
     invented: Mapping[str, int] = field(default_factory=FrozenDict)
-    """Model → quotes that it gave and that stand in no step."""
+    """Model → number of its quotes that are in no step."""
     moved: Mapping[str, int] = field(default_factory=FrozenDict)
     """Model → quotes that it gave with the number of another step."""
     shortened: Shortened | None = None

@@ -58,7 +58,7 @@ class RulePart:
     what: str
     """The call, or the path in a state."""
     step: int | None = None
-    """Where it is; None of what is not there."""
+    """The number of its step; None for a missing call."""
     other: int | None = None
     """The step it repeats, or the last step of a loop."""
     detail: str | None = None
@@ -92,10 +92,10 @@ class RuleResult:
     value: float | bool | None
     """None: there was nothing to measure."""
     reason: Message | None = None
-    """Why there is no value, where there is none."""
+    """Why there is no value; None if there is one."""
     parts: tuple[RulePart, ...] = ()
     untold: bool = False
-    """True if there is a value, and nobody can tell which: no gate passes over it."""
+    """True if there is a value but it cannot be known: gates do not ignore such rows."""
 
 
 class Unmeasurable(AdjudgeError):
@@ -709,7 +709,7 @@ class Rule:
 
     title: Message
     amount: Amount
-    """Of a count less is better."""
+    """For counts, less is better."""
     find: Callable[[RuleCase], Found]
 
 

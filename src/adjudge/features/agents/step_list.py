@@ -92,17 +92,19 @@ class StepsFrame:
 
     marks: Mapping[int, Sequence[StepMark]] = field(default_factory=dict)
     counts: StepCounts | None = None
-    """Of all steps: bars are drawn against the largest, names of agents shown where several."""
+    """Figures of all steps: bars are relative to the largest, and agents are named if there are
+    several.
+    """
     prefix: str = "step-"
-    """Of the id of each step: two lists on a page need two."""
+    """Prefix of step ids: two lists on one page need two."""
     longest: int = SHOWN
     whole: Callable[[int], str] | None = None
-    """Where a step is shown in full, with its raw JSON."""
+    """Returns the address of a step in full, with its raw JSON."""
     pick: bool = False
-    """Whether one of them can be named as the place of the fault."""
+    """True if a step can be chosen as the place of the fault."""
     picked: int | None = None
     more: str | None = None
-    """Where further steps come from."""
+    """The address of further steps."""
     left: int = 0
 
 

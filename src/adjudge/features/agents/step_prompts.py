@@ -39,7 +39,7 @@ class ShownTrajectory:
     """Each with its number on the first line; of some, several in one."""
     tools: tuple[str, ...]
     tokens: int
-    """About how many; above the budget where it cannot be shortened further."""
+    """Approximate number of tokens; above the budget if it cannot be shortened further."""
     shortened: Shortened | None = None
 
     @property

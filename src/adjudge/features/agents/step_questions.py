@@ -25,8 +25,8 @@ class StepsQuestion(Choice):
     """A choice between options, with steps as evidence."""
 
     asked: tuple[PlaceName, ...] = ()
-    """What else is to be said: of a rule that was broken its paragraph, of a failure the step and
-    the agent.
+    """Further things that the reply must name: the paragraph of a broken rule, the step and agent
+    of a failure.
     """
 
     cites: ClassVar[bool] = True

@@ -23,7 +23,7 @@ class ToolDefinition:
     name: str
     description: str = ""
     schema: JsonObject | None = None
-    """The JSON schema of its arguments; None where the trace does not hold it."""
+    """The JSON schema of its arguments; None if the trace has none."""
 
     @property
     def text(self) -> str:
@@ -38,11 +38,11 @@ class ToolCall:
 
     name: str
     arguments: JsonObject | str
-    """A text where it could not be read as JSON."""
+    """The arguments; the original text if it is not JSON."""
     result: str | None = None
-    """None where the trace does not record it."""
+    """The result; None if the trace does not record it."""
     error: str | None = None
-    """What the trace says of a failure; never guessed from the text but by a rule that is named."""
+    """The failure as the trace records it; guessed from the text only by a named rule."""
 
     @property
     def unparsed(self) -> bool:
@@ -65,7 +65,7 @@ class Step:
     number: int
     """From 1, as shown, cited and clicked."""
     actor: str
-    """"user", or the agent's name; "assistant" where there is one without a name."""
+    """"user", or the agent's name; "assistant" for an agent without a name."""
     kind: StepKind
     text: str = ""
     call: ToolCall | None = None
@@ -74,12 +74,12 @@ class Step:
     missing: Missing | None = None
     seconds: float | None = None
     usage: Usage | None = None
-    """Of the model call that made this step; the first of its steps has it."""
+    """Usage of the model call that made this step; stored with the call's first step."""
     usd: float | None = None
     source: str | None = None
     """The id of the span or message it was read from."""
     started: float | None = None
-    """When it began, or was recorded where no more is said, in seconds since 1970."""
+    """When it began (or was recorded, if only that is known), in seconds since 1970."""
 
     @property
     def header(self) -> str:
@@ -126,7 +126,7 @@ class Trajectory:
     ended: str | None = None
     """How it ended, as the trace says: "stop", "max steps", "error", …"""
     usage: Usage | None = None
-    """Of all model calls, as recorded: ``calls``, and tokens where the trace has them."""
+    """Usage of all model calls, as recorded: ``calls``, and tokens if the trace has them."""
     usd: float | None = None
     seconds: float | None = None
 

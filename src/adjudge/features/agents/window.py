@@ -26,7 +26,7 @@ class StepsBudget:
     """The token budget for the steps shown to a model."""
 
     limit: int | None
-    """As set; None: what the smallest window of the models takes."""
+    """The limit that was set; None: the smallest window of the models."""
     windows: Mapping[str, int | None]
     """Model → tokens that it takes; None: not known."""
 

@@ -38,7 +38,7 @@ class BatchBook:
     most_taken: dict[str, int] = field(default_factory=dict)
     """Requests in one batch, for models whose provider took no larger one."""
     put_back: bool = False
-    """Whether requests of this round were not taken, and are planned again."""
+    """True if the provider rejected requests of this round, which are planned again."""
 
     def api_of(self, batch: Batch) -> BatchApi:
         """Return the API for a batch; raise a RunError if the run no longer batches its model."""

@@ -24,7 +24,7 @@ class Answers:
     """Rules for reading a set's labels as answers to criteria."""
 
     meanings: Mapping[str, str] = field(default_factory=dict)
-    """Label → option, where they are called differently; an empty one leaves such labels out."""
+    """Label → option, if their names differ; an empty option leaves such labels out."""
     ties: bool = True
 
     def select(self, rows: LabelledSet) -> LabelledSet:

@@ -71,7 +71,7 @@ class BenchSettings:
     level: float = 0.95
     agreement: AgreementSettings = AgreementSettings()
     only: str | None = None
-    """The rows whose ids fit this pattern, where ``*`` stands for any text."""
+    """Pattern for the ids of rows, in which ``*`` stands for any text."""
     prices: PriceTable = field(default_factory=PriceTable.load)
 
 
@@ -213,7 +213,7 @@ class BenchedJudge(JudgeCriterion):
     failed: int
     reasons: Mapping[str, int]
     figure: str
-    """What agreement is measured by: accuracy, or of numbers Spearman's correlation."""
+    """The measure of agreement: accuracy or, for numbers, Spearman's correlation."""
     agreement: Estimate
     kappa: Estimate
     single_vote: Estimate
@@ -230,7 +230,7 @@ class BenchedJudge(JudgeCriterion):
     behind: Difference | None = None
     """The best judge less this one, over the rows that both decided."""
     told_apart: bool | None = None
-    """Whether the best is better, with every comparison of the ranking allowed for; None for the
+    """True if the best judge is better, corrected for all comparisons of the ranking; None for the
     best itself.
     """
     scores: Mapping[RowKey, float] = field(default_factory=dict, repr=False)

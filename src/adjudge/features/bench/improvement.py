@@ -85,7 +85,7 @@ class CriterionImprovement:
     before: Criteria
     proposal: Proposal
     gain: Difference
-    """Of agreement with people, after less before."""
+    """Agreement with people after the change minus before it."""
     agreed_before: float
     agreed_after: float
     failed: int

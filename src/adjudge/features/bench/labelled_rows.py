@@ -49,9 +49,9 @@ class LabelledSet:
     source: str
     rows: tuple[MarkedRow, ...]
     own: Criteria | None = None
-    """The question that the labels answer, where the data tell it."""
+    """The question that the labels answer, if the data contain it."""
     unlabelled: int = 0
-    """Rows that nobody labelled: they are not judged."""
+    """Rows without labels: they are not judged."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -83,23 +83,23 @@ class LabelledSource:
     responses: tuple[str, ...] = ()
     """The columns of responses that are compared."""
     question: str | None = None
-    """Of labels about several questions: which."""
+    """The question to use, if labels answer several."""
     kind: str | None = None
-    """The format of a labelled set, where it is not to be found out."""
+    """The format of a labelled set; None: recognise it."""
     id: str | None = None
     """The column with the rows' names."""
     encoding: str | None = None
     sheet: str | None = None
     header_row: int | None = None
     compares: bool = False
-    """Whether the rows of a plain file are comparisons."""
+    """True if the rows of a plain file are comparisons."""
     needed: tuple[str, ...] = ("response",)
     limit: int | None = None
     sample: int | None = None
     """Draw so many rows instead of taking the first."""
     seed: int = 0
     only: str | None = None
-    """The rows whose ids fit this pattern, where ``*`` stands for any text."""
+    """Pattern for the ids of rows, in which ``*`` stands for any text."""
     on_bad_row: Callable[[BadRow], None] | None = None
 
 

@@ -29,14 +29,15 @@ class PublishedJudge:
 
     judge: str
     figure: str
-    """What agreement is: "accuracy", or "Spearman" where people gave finer numbers."""
+    """The measure of agreement: "accuracy", or "Spearman" if people gave finer numbers."""
     rows: int
     failed: int
     agreement: PublishedFigure
     kappa: PublishedFigure
     order_effect: PublishedFigure
     embedded: bool = False
-    """Whether our own embedded model judged it anew; the others' verdicts were recorded."""
+    """True if the embedded model judged the set for this table; the others' verdicts were recorded.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class PublishedSet:
     """When the set and its recorded verdicts were published."""
     labels: int
     people: int
-    """Who labelled the same rows; 0 where one truth is given."""
+    """Number of people who labelled the same rows; 0 if there is one truth."""
     ceiling: float | None
     """How often two people agree."""
     majority: float | None

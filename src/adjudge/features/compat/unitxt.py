@@ -257,7 +257,7 @@ class _Call:
     votes: list[Vote] = field(default_factory=list)
     prompt: Prompt | None = None
     failure: Exception | None = None
-    """What ended it, where that is not a failed vote."""
+    """The error that ended it, unless that is a failed vote."""
     stopped: bool = False
     pending: Future[Vote] | None = None
 

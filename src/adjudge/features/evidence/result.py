@@ -87,7 +87,7 @@ class EvidenceResult(Result):
     text_field: str = "response"
     source_field: str = "contexts"
     invented: Mapping[str, int] = field(default_factory=FrozenDict)
-    """Model → quotes that it gave and that stand in no such fragment."""
+    """Model → number of its quotes that are not in the named fragment."""
     model_scales: Mapping[str, int | None] = field(default_factory=FrozenDict)
     """For a panel: each model's own value on the scale."""
 

@@ -43,7 +43,7 @@ class SubjectScore:
     value: Json
     """The judge's or the person's answer, or None."""
     by: RecordedVote | Mark
-    """Whose it is, without the answer."""
+    """The vote or mark that it belongs to, without the answer."""
 
     @property
     def name(self) -> str:

@@ -76,8 +76,8 @@ class Head:
     words: NDArray[np.float16]
     simple: NDArray[np.float32]
     bounds: NDArray[np.float32]
-    """The least and the most of each simple feature among the rows that were learned from: what
-    lies beyond was never seen, and counts as the bound.
+    """The smallest and largest value of each simple feature in the training rows; values beyond
+    them count as the bound.
     """
     rarity: NDArray[np.float16]
     intercept: float

@@ -117,7 +117,7 @@ class Draft:
     base: str = ""
     note: str = ""
     trial: str = ""
-    """The trial whose results stand beside the instances."""
+    """The trial whose results are shown next to the instances."""
 
     @property
     def compares(self) -> bool:

@@ -46,7 +46,7 @@ class RagMeasure:
     """Names of the questions to models; empty if it is computed from ids."""
     higher_is_better: bool = True
     weight: float = 0.0
-    """In the composite; 0: it has no part in it."""
+    """Weight in the composite; 0: not part of it."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.weight < math.inf:

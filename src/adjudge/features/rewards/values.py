@@ -13,8 +13,8 @@ class RewardValue:
     """The reward of a completion, or the reason why it has none."""
 
     value: float | None
-    """The reward; None if a part that counts has no verdict. Never a number that stands for a
-    failure.
+    """The reward; None if a part that counts has no verdict. A failure is never replaced by a
+    number.
     """
     reason: str | None = None
     lower: float | None = None

@@ -109,7 +109,7 @@ class Rubric:
 
     root: Group
     layout: str = "adjudge"
-    """Whose layout it was written in: "adjudge", "healthbench", "paperbench" or "biggen"."""
+    """The layout of its file: "adjudge", "healthbench", "paperbench" or "biggen"."""
 
     def __post_init__(self) -> None:
         _check(self.root)

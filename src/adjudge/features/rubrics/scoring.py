@@ -17,8 +17,7 @@ class ScoredRow:
     """A row's score, or its bounds."""
 
     score: float | None
-    """The score; None if missing verdicts could change it. Never a number that stands for a
-    failure.
+    """The score; None if missing verdicts could change it. A failure is never replaced by a number.
     """
     lower: float
     upper: float

@@ -184,7 +184,7 @@ class _Scores:
     counts: bool = False
     """True if they are counts: the fewer the better, and there is no most."""
     certain: int = 0
-    """Rows that were taken for sure, with a score or not: they stand for themselves alone."""
+    """Rows that were certain to be taken, with a score or not: they represent only themselves."""
     drawn: float = 0.0
     """The weights of all other rows, with a score or not."""
     waiting: float = 0.0

@@ -19,7 +19,7 @@ class SampleChoice:
     """The reason why an event is judged."""
 
     weight: float
-    """One over the chance that it had to be taken: for how many events it stands."""
+    """The number of events that it represents: one divided by its chance to be taken."""
     stratum: str
     is_uniform: bool
     """True if it would be in a sample that draws all events alike."""

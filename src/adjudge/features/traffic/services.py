@@ -41,7 +41,7 @@ class Service:
     ask: Callable[[str, str, str], tuple[str, JsonObject | None]]
     """(project, since, page) → (path, body or None)."""
     rows: str
-    """The key of its answer under which spans stand."""
+    """The key in its answer that contains the spans."""
     next_page: Callable[[JsonObject], JsonValue]
     event: Callable[[JsonObject], TrafficEvent]
     scores: str

@@ -119,7 +119,7 @@ class Leaderboard(JudgeCriterion):
     """
     controlled: Controlled | None = None
     orders: ContestSummary = ContestSummary((), None)
-    """The effect of the order, where both orders were asked."""
+    """The effect of the order, if both orders were asked."""
 
     def to_dict(self) -> JsonDict:
         standings, first = self.ranking, self.first

@@ -39,7 +39,7 @@ class Point(NamedTuple):
     told: str
     """Its numbers: with the name, what is told when one points at it or comes to it by keys."""
     mark: str = ""
-    """A short text that stands beside it."""
+    """A short text shown next to it."""
     radius: float = 5.0
 
 

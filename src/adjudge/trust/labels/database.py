@@ -28,9 +28,9 @@ class LabelDatabase:
     TABLES: ClassVar[tuple[str, ...]]
     VERSION: ClassVar[int]
     DAMAGED: ClassVar[Message]
-    """What to do where it cannot be read."""
+    """Advice for a file that cannot be read."""
     LASTING: ClassVar[bool] = True
-    """Whether a commit waits until it is on the disk."""
+    """True if a commit waits until it is on the disk."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)

@@ -87,7 +87,7 @@ class FoundRow(NamedTuple):
     responses: int
     """How many are compared."""
     systems: tuple[str, ...]
-    """What they are called."""
+    """The names of the compared systems."""
 
 
 class RunRows:

@@ -86,10 +86,10 @@ class QueuedRow(NamedTuple):
     id: str | None
     judge: str
     number: int
-    """Where its text is in the ledger."""
+    """The number of the judgment that has its text in the ledger."""
     design: Design
     chance: float | None = None
-    """Of a row that was drawn with a chance of its own."""
+    """The row's chance to be drawn, if chances differ."""
 
 
 def is_drawn(queue: Queue) -> bool:

@@ -69,7 +69,7 @@ class ShownRow(NamedTuple):
     fields: GivenFields
     """Its texts; of compared responses in the order they are shown."""
     order: tuple[int, ...]
-    """Which of the row's own responses is shown at each place; empty where none are compared."""
+    """The index of the row's own response at each place; empty unless responses are compared."""
 
 
 class LabelProgress(NamedTuple):
@@ -88,7 +88,7 @@ class DrawnRows(NamedTuple):
     total: int
     """Rows of the run, each text once."""
     drawn_by: str | None = None
-    """What their chances follow, where they have chances of their own."""
+    """The rule behind their chances, if chances differ."""
     of: int | None = None
     """Rows of the run that could be drawn, copies of one text included."""
 

@@ -42,7 +42,7 @@ class _Draft:
     call: CalledTool | None = None
     result: Returned | None = None
     said_back: bool = False
-    """Whether the result is the one that the model was shown."""
+    """True if the result is the one that the model was shown."""
     depth: int = 0
     missing: Missing | None = None
     seconds: float | None = None
@@ -53,7 +53,7 @@ class _Draft:
     turn: int = 0
     """Which message it came in."""
     joined: bool = False
-    """Whether a record of the tool itself was joined to the call."""
+    """True if the tool's own record was joined to the call."""
     handed_to: str | None = None
     """The agent, if a record of a handoff was joined to the call."""
 
@@ -132,7 +132,7 @@ class Builder:
     _drafts: dict[_Draft, None] = field(default_factory=dict)
     """In the order of the steps."""
     _systems: dict[str, bool] = field(default_factory=dict)
-    """The system prompts, and whether each stands before everything else."""
+    """System prompt → whether it comes before everything else."""
     _turn: int = 0
     _open: _Waiting = field(default_factory=_Waiting)
     """Calls without a result that the model was shown."""
@@ -145,12 +145,12 @@ class Builder:
     _retold: set[tuple[object, ...]] = field(default_factory=set)
     """Calls and results that a model was told as texts."""
     _answered: dict[str, _Draft] = field(default_factory=dict)
-    """By id, the last call that got its result."""
+    """Call id → the last call with this id that got its result."""
     _waiting: Turn | None = None
     """A model call of which nothing but its cost is recorded."""
     _reply: _Reply | None = None
     _asked: bool = False
-    """Whether the user spoke after the agent last did something."""
+    """True if the user spoke after the agent's last action."""
     goal: str | None = None
     answer: str | None = None
     ended: str | None = None

@@ -38,15 +38,15 @@ class TraceFormat:
     """A trace format: how to recognise and read it."""
 
     name: str
-    """What users write after ``as:``."""
+    """The name that users write after ``as:``."""
     read: Callable[[Sequence[Object]], Iterator[TraceRow]]
-    """The trajectories of objects that belong together: of one document, or of the lines of a file
-    where ``lines`` knows them.
+    """Returns the trajectories of objects that belong together: those of one document, or the lines
+    of a file that ``lines`` recognises.
     """
     document: Callable[[Object], bool] = lambda _: False
-    """Whether an object is a trace, or several, by itself."""
+    """True if a single object is one or more traces."""
     lines: Callable[[Sequence[Object]], bool] = lambda _: False
-    """Whether objects are one or more traces together: spans, messages."""
+    """True if the objects together are one or more traces: spans, messages."""
 
 
 def present(**columns: object) -> JsonObject:

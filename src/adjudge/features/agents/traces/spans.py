@@ -39,7 +39,7 @@ class TraceSpan:
     start: float | None = None
     end: float | None = None
     agent: str = ""
-    """The agent that this span is of, or belongs to, where it says so."""
+    """The agent that this span represents or belongs to, if it says so."""
     inputs: list[Turn] = field(default_factory=list)
     outputs: list[Turn] = field(default_factory=list)
     call: CalledTool | None = None
@@ -51,12 +51,12 @@ class TraceSpan:
     system: str = ""
     tools: tuple[ToolDefinition, ...] = ()
     goal: str = ""
-    """What was asked, where the span says it as a whole."""
+    """The request, if the span records it as a whole."""
     answer: str = ""
     session: str | None = None
     ended: str | None = None
     to: str = ""
-    """Of a handoff: the agent it goes to."""
+    """The agent that receives a handoff."""
 
     @property
     def seconds(self) -> float | None:

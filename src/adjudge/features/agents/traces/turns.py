@@ -69,7 +69,7 @@ class Turn:
     role: Role
     parts: list[TurnPart] = field(default_factory=list)
     actor: str = ""
-    """The speaker's name; empty where there is none."""
+    """The speaker's name; empty if there is none."""
     usage: Usage | None = None
     usd: float | None = None
     seconds: float | None = None

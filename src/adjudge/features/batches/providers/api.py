@@ -48,7 +48,7 @@ class Phase(StrEnum):
 
     WAITING = "waiting"
     ENDED = "ended"
-    """What was answered can be fetched; what was not answered will not be."""
+    """The answers can be fetched; there will be no more."""
     REJECTED = "rejected"
     """None of it was or will be answered."""
 
@@ -63,16 +63,16 @@ class Remote:
     """The provider's own word."""
     counts: Mapping[str, int] = field(default_factory=dict)
     requests: int | None = None
-    """How many it has; None where that is not said."""
+    """Number of requests; None if the provider does not say it."""
     mark: str = ""
-    """Our name for it, where the provider keeps that."""
+    """adjudge's name for it, if the provider stores it."""
     created: float | None = None
     expires: float | None = None
     results: tuple[str, ...] = ()
-    """Where what came of the requests is fetched, below the base URL."""
+    """Paths of the result files, below the base URL."""
     reason: str = ""
     too_many: bool = False
-    """Whether it was rejected because too much waits already."""
+    """True if it was rejected because too much is waiting already."""
 
     @property
     def done(self) -> int:
@@ -93,7 +93,7 @@ class BatchAnswer:
     reply: Reply | None = None
     error: ModelError | None = None
     asked: bool = True
-    """Whether a server has seen the request, whatever came of it."""
+    """True if the request reached a server, whatever the outcome."""
 
 
 class BatchApi(ABC):
@@ -103,11 +103,11 @@ class BatchApi(ABC):
     most_requests: ClassVar[int] = 50_000
     most_bytes: ClassVar[int] = 100_000_000
     marks: ClassVar[bool] = True
-    """Whether a batch can be found again by our name for it."""
+    """True if a batch can be found again by adjudge's name for it."""
     lists_late: ClassVar[bool] = True
-    """Whether a batch may be there that is not listed yet."""
+    """True if a new batch may be missing from the provider's list for a while."""
     note: ClassVar[str] = ""
-    """What a user must know before using it."""
+    """A notice for users before they use it."""
     between: ClassVar[bytes] = b""
     closing: ClassVar[bytes] = b""
 

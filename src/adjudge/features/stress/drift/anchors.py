@@ -61,7 +61,7 @@ class AnchorSet:
     run: str
     """The run that they are from."""
     runs: str = ""
-    """The folder that it lies in, as seen from the file."""
+    """The folder that contains the run, relative to the file."""
     made: float
     identities: Mapping[str, str]
     """Question → the identity of the judge that answered it."""
