@@ -179,9 +179,7 @@ def _model_verdict(
     )
 
 
-ONE_ORDER = Message(
-    "asked in one order: a better response cannot be told apart from a better position"
-)
+ONE_ORDER = Message("asked in one order: a better response cannot be told from a better position")
 """The note on a comparison whose responses were shown in one order."""
 
 
