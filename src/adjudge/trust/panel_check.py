@@ -177,13 +177,29 @@ def panel_of(
     def right(answers: Sequence[str | None]) -> RightAnswers:
         return right_answers([answer or stand_in for answer in answers], truth, drop_missing=drop)
 
+    def right_where(answers: Sequence[str | None], is_asked: Sequence[bool]) -> RightAnswers:
+        pairs = [
+            pair
+            for pair, here in zip(zip(answers, truth, strict=True), is_asked, strict=True)
+            if here
+        ]
+        return right_answers(
+            [answer for answer, _ in pairs], [true for _, true in pairs], drop_missing=drop
+        )
+
     panel = [row.verdict or stand_in for row in labelled]
     members = {
         model: [vote or stand_in for vote in model_votes] for model, model_votes in votes.items()
     }
+    # A replacement is asked about few rows, and has no missing verdict on the others.
+    asked = {
+        model: [any(vote.model == model for vote in row.votes) for row in labelled]
+        for model in models
+    }
+    asked_always = {model: members[model] for model in models if all(asked[model])}
     check = against_best_member(
         panel,
-        members,
+        asked_always or members,
         truth,
         level=level,
         drop_missing=drop,
@@ -193,7 +209,7 @@ def panel_of(
     return PanelReport(
         len(labelled),
         right(panel),
-        {model: right(answers) for model, answers in members.items()},
+        {model: right_where(answers, asked[model]) for model, answers in members.items()},
         alike,
         check,
         weights,
