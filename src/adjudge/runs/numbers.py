@@ -49,6 +49,19 @@ def short_figure(value: float) -> Message:
     return Message("{value:g}", value=float(value))
 
 
+def axis_end(value: float, *, upper: bool) -> float:
+    """Round the end of an axis outwards to two significant digits, so that its label is exact.
+
+    Example: ``axis_end(1234.5, upper=True) == 1300.0``
+    """
+    if not value or not math.isfinite(value):
+        return value
+    digits = 1 - math.floor(math.log10(abs(value)))
+    # 0.1 + 0.2 is a little more than 0.3, but needs no more room
+    scaled = round(value * 10.0**digits, 6)
+    return round((math.ceil(scaled) if upper else math.floor(scaled)) / 10.0**digits, digits + 1)
+
+
 def percent(share: float, digits: Literal[0, 1, 2] = 0) -> Message:
     """Format a share in percent: 67%, or 67 % in Russian."""
     if digits == 2:

@@ -155,6 +155,10 @@ class Page:
     """Keys and what they do, for the help."""
     document: Callable[[Path, str], Document | None] | None = None
     """Returns what can be watched in a run folder, in a language; None if there is nothing."""
+    has_document: Callable[[Path], bool] | None = None
+    """Returns True if ``document`` has something about a run folder, without making it. If it is
+    left out, the document itself is made to find out.
+    """
     watched_by: Sequence[str] = ()
     """Commands that make runs with something to watch, as sentences."""
     row: RowPart | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from functools import cache, wraps
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import jinja2
@@ -65,6 +66,15 @@ def hidden_fields(record: JudgmentRecord) -> set[str]:
     return {name for names in hidden for name in names or ()}
 
 
+def has_document(folder: Path) -> bool:
+    """Return True if a page has something to watch in a run folder."""
+    return any(
+        page.has_document(folder) if page.has_document else page.document(folder, "en")
+        for page in pages()
+        if page.document
+    )
+
+
 def row_data(row: RowContext) -> JsonDict:
     """Return what all parts add to a row's data."""
     return merge_data(part.data(row) for part in row_parts() if part.data)
@@ -118,6 +128,7 @@ def _guard_page(page: Page) -> Page:
         rows=page.rows and _guard_part(page.name, page.rows),
         style=page.style and cast(Any, _guard(page.name, page.style)),
         document=page.document and cast(Any, _guard(page.name, page.document)),
+        has_document=page.has_document and cast(Any, _guard(page.name, page.has_document)),
     )
 
 

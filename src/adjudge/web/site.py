@@ -29,7 +29,7 @@ from starlette.responses import HTMLResponse, Response
 
 from adjudge.core.domain.json_types import JsonObject, JsonValue
 from adjudge.core.gateway.opener import default_model
-from adjudge.errors import SetupError
+from adjudge.errors import AdjudgeError, SetupError
 from adjudge.messages import Message, plural, render, term
 from adjudge.runs.counts import count_labels, count_rows, grouped
 from adjudge.runs.numbers import figure, percent
@@ -59,6 +59,7 @@ from adjudge.web.library import Library, RunPlace
 from adjudge.web.names import LANGUAGES, name_of, state_of
 from adjudge.web.page_registry import (
     fragment,
+    has_document,
     is_foreign,
     links,
     list_parts,
@@ -240,6 +241,13 @@ class Site:
             request, "waiting.html.jinja", {**data, "rest": f"{address.path}?{address.query}"}
         )
 
+    def _is_watched(self, run: str) -> bool:
+        """Return True if there is something to watch in a run."""
+        try:
+            return has_document(self.library.find(run).folder)
+        except AdjudgeError:  # the page itself says what is wrong
+            return False
+
     def answer(
         self,
         request: Request,
@@ -272,6 +280,7 @@ class Site:
                 read_only=self.read_only,
                 may_label=self.may(request, "label"),
                 may_spend=self.may(request, "spend"),
+                is_watched=self._is_watched,
                 theme=theme_of(request),
                 here_is=_section(request),
             )

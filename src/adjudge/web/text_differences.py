@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 _WORDS = re.compile(r"\s+|[^\s]+")
 _MOST_PAIRS = 2_000_000
@@ -13,6 +14,29 @@ again only rare words are.
 """
 Part = tuple[str, str]
 """(``same``, ``gone`` or ``new``, text)."""
+
+
+_RELATED = 0.3
+"""Share of the shorter text's words that two versions of one text have in common at least."""
+_SHARED = 0.6
+"""Like _RELATED, in whatever order: unrelated texts of one language share words such as "the"."""
+_LEAST_WORDS = 8
+"""Texts with fewer words are compared word by word in any case."""
+
+
+def are_unrelated(parts: Sequence[Part]) -> bool:
+    """Return True if two texts are not versions of one another, so that the words that they happen
+    to share say nothing.
+    """
+    words: dict[str, Counter[str]] = {kind: Counter() for kind in ("same", "gone", "new")}
+    for kind, text in parts:
+        words[kind].update(text.split())
+    same, gone, new = (words[kind] for kind in ("same", "gone", "new"))
+    shorter = same.total() + min(gone.total(), new.total())
+    # words of texts that say one thing again and again are not all matched in their order
+    shared = same.total() + (gone & new).total()
+    is_short = shorter < _LEAST_WORDS
+    return not is_short and same.total() < _RELATED * shorter and shared < _SHARED * shorter
 
 
 def line_difference(old: str, new: str) -> list[str]:

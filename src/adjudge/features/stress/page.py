@@ -28,9 +28,16 @@ def document_of(folder: Path, language: str) -> Document | None:
     return None
 
 
+def has_document(folder: Path) -> bool:
+    """Return True if a run is an attack or a look at anchors."""
+    facts = run_info(folder).facts
+    return ATTACK in facts or (LOOK in facts and anchors_of(folder) is not None)
+
+
 PAGE = Page(
     name="stress",
     document=document_of,
+    has_document=has_document,
     watched_by=(
         Message("How far can texts move its judge? {command}", command="adjudge attack"),
         Message("Has its judge changed? {command}", command="adjudge drift"),

@@ -18,5 +18,6 @@ def document_of(folder: Path, language: str) -> Document | None:
 PAGE = Page(
     name="traffic",
     document=document_of,
+    has_document=lambda folder: is_followed(folder.parent),
     watched_by=(Message("How does production do? {command}", command="adjudge follow"),),
 )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from adjudge.messages import Message
+from adjudge.runs.numbers import axis_end, short_figure
 from adjudge.runs.view.plots import Range, picture, piece
 
 _WIDTH, _HEIGHT = 360, 302
@@ -44,8 +44,9 @@ class Point(NamedTuple):
 
 
 def axis(title: str, low: float, high: float, language: str = "en") -> Axis:
-    """Return an axis with both ends labelled."""
-    ends = [(end, Message("{end:.3g}", end=float(end)).render(language)) for end in (low, high)]
+    """Return an axis with both ends labelled, by two significant digits."""
+    low, high = axis_end(low, upper=False), axis_end(high, upper=True)
+    ends = [(end, short_figure(end).render(language)) for end in (low, high)]
     return Axis(title, low, high, ends)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from adjudge.messages import render
-from adjudge.runs.numbers import short_figure
+from adjudge.runs.numbers import axis_end, short_figure
 from adjudge.runs.view.plots import Range, picture, piece
 
 _WIDTH, _HEIGHT = 640, 216
@@ -39,6 +39,7 @@ def timeline(
 
     Neighbours are connected if both have a value. ``bar``: draw a horizontal line at this value.
     """
+    high = axis_end(high, upper=True)
     parts = [
         Markup('<line class="axis" x1="{}" y1="{}" x2="{}" y2="{}"/>').format(*ends)
         for ends in (

@@ -36,6 +36,7 @@ from adjudge.trust.paired_series import number_of
 from adjudge.web.forms import whole
 from adjudge.web.library import Library, RunPlace
 from adjudge.web.page_registry import hidden_fields
+from adjudge.web.pages.row import row_number
 from adjudge.web.pages.row_details import text_of
 from adjudge.web.pages.run import judged_field
 from adjudge.web.site import Site, asked_for, site_of
@@ -112,7 +113,7 @@ def show(request: Request) -> Response:
         "rows": []
         if held_back
         else [
-            _row_data(pair, texts, start + place)
+            _row_data(site.library, (run_a, run_b), pair, texts, start + place)
             for place, (pair, texts) in enumerate(
                 _with_texts(
                     run_a, run_b, _page(site, run_a, run_b, comparison, tab, start, order), by
@@ -252,13 +253,19 @@ def _row_texts(
 
 
 def _row_data(
-    pair: _Rows, texts: tuple[_RowTexts | None, _RowTexts | None], place: int
+    library: Library,
+    runs: tuple[RunPlace, RunPlace],
+    pair: _Rows,
+    texts: tuple[_RowTexts | None, _RowTexts | None],
+    place: int,
 ) -> JsonDict:
     a, b = texts
     first = a or b
+    run, row = (runs[0], pair.a) if pair.a else (runs[1], pair.b)
     return {
         **object_in(plain(pair)),
         "place": place,
+        "number": row and row_number(library, run, row.judge, row.row),
         "change": _change(pair),
         "question": first.question if first else "",
         "slice": (b or a or _RowTexts("", "", None, "")).slice,

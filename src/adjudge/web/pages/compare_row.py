@@ -19,7 +19,7 @@ from adjudge.web.library import Library, RunPlace
 from adjudge.web.page import Page
 from adjudge.web.pages.compare import TABS, labels_in, rows_around
 from adjudge.web.pages.compare_several import MOST_RUNS
-from adjudge.web.pages.row import row_record
+from adjudge.web.pages.row import row_number, row_record
 from adjudge.web.pages.row_details import outcome_of, text_differences, text_of
 from adjudge.web.site import Site, site_of
 
@@ -34,7 +34,7 @@ def show(request: Request) -> Response:
     base, labels = judgments[0][1], labels_in(*(place for place, _ in judgments))
     data = {
         "neighbours": _neighbours(site, request.query_params, [place for place, _ in judgments]),
-        "id": base.id or str(base.row),
+        "id": base.id or str(row_number(site.library, judgments[0][0], base.judge, base.row)),
         "criterion": base.criterion,
         "fields": [{"name": name, "text": text_of(base, name)} for name in base.fields],
         "runs": [

@@ -17,7 +17,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from adjudge.core.domain.frozen_mapping import plain
-from adjudge.core.domain.json_types import JsonDict, JsonValue
+from adjudge.core.domain.json_types import JsonDict, JsonValue, object_in
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.runs.diff import RunDiff, run_diff
@@ -36,6 +36,7 @@ from adjudge.web.pages.compare import (
     drawn_difference,
     labels_in,
 )
+from adjudge.web.pages.row import row_number
 from adjudge.web.site import address_of, site_of
 
 MOST_RUNS = 8
@@ -140,9 +141,19 @@ def show(request: Request) -> Response:
         "count": comparison.counts[kind],
         "first": start,
         "shown": SHOWN,
-        "rows": list(map(plain, rows)),
+        "rows": [
+            {**object_in(plain(row)), "number": _number(site.library, places, row)} for row in rows
+        ],
     }
     return site.answer(request, "compare_several.html.jinja", data)
+
+
+def _number(library: Library, places: Sequence[RunPlace], row: _GridRow) -> int | None:
+    """Return the number of a row in the first run that has it."""
+    cells = zip(places, row.cells, strict=True)
+    return next(
+        (row_number(library, place, cell.judge, cell.row) for place, cell in cells if cell), None
+    )
 
 
 def find_places(library: Library, query: QueryParams) -> list[RunPlace]:

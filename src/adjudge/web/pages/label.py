@@ -31,7 +31,7 @@ from adjudge.web.forms import row_count, rows_in, whole, with_form
 from adjudge.web.library import RunPlace
 from adjudge.web.page import Page
 from adjudge.web.page_registry import row_parts
-from adjudge.web.pages.row import LONGEST, quoted_in, text_data
+from adjudge.web.pages.row import LONGEST, quoted_in, row_number, text_data
 from adjudge.web.roles import RoleRoute, person_of
 from adjudge.web.site import Site, asked_for, place_of, site_of
 
@@ -171,6 +171,7 @@ def _work_data(request: Request, desk: _Desk, work: Labelling, reply: str = "") 
             "so_far": _so_far(work) if work.queue == "random" else None,
             "last": {
                 "row": last.queued.number + 1,
+                "number": _number(request, desk, last),
                 "judge": last.queued.judge,
                 "id": last.queued.id,
             }
@@ -196,11 +197,20 @@ def _row_part(
     quotes = set(quoted_in([label["note"] for label in other_labels]))
     seen_rows = site_of(request).sessions.seen_rows(desk.place)
     return {
-        "row": row and _row_data(row, work.judged.scale, quotes, in_full=in_full),
+        "row": row
+        and {
+            **_row_data(row, work.judged.scale, quotes, in_full=in_full),
+            "number": _number(request, desk, row),
+        },
         "seen": row is not None and row.queued.number in seen_rows,
         "said_by_others": other_labels,
         "steps": row and _steps_data(request, row),
     }
+
+
+def _number(request: Request, desk: _Desk, row: ShownRow) -> int:
+    library, queued = site_of(request).library, row.queued
+    return row_number(library, desk.place, queued.judge, queued.number + 1)
 
 
 def _summary(work: Labelling, who: str) -> JsonDict:
@@ -264,7 +274,6 @@ def _row_data(
     return {
         "identity": row.queued.identity,
         "id": row.queued.id,
-        "number": row.queued.number + 1,
         "fields": [
             {
                 "name": mark,

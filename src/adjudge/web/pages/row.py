@@ -28,7 +28,7 @@ from adjudge.core.ledger.row_texts import cell_text
 from adjudge.errors import RunError
 from adjudge.runs.folder import reading
 from adjudge.runs.results.prompts import ShownPrompt, shown_prompts
-from adjudge.web.library import RunPlace
+from adjudge.web.library import Library, RunPlace
 from adjudge.web.page import Page, RowContext
 from adjudge.web.page_registry import (
     dimensions_of,
@@ -252,6 +252,13 @@ def judgments_per_row(ledger: sqlite3.Connection, judge: str) -> int:
     """Return how many judgments each row of a judge has, if its criteria take turns; else 1."""
     several = several_criteria(read_judge(ledger, judge))
     return len(several) if are_in_turn(ledger, judge, several) else 1
+
+
+def row_number(library: Library, place: RunPlace, judge: str, row: int) -> int:
+    """Return the number of the row that a judgment is about, as lists count rows."""
+    what = f"judgments per row {judge}"
+    per_row = library.read(place, what, lambda ledger: judgments_per_row(ledger, judge))
+    return (row - 1) // per_row + 1
 
 
 def criteria_names(configuration: JudgeConfiguration) -> list[str]:

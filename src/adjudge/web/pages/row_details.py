@@ -24,7 +24,7 @@ from adjudge.web.library import RunPlace
 from adjudge.web.page import Page
 from adjudge.web.pages.row import begins, row_record
 from adjudge.web.site import place_of, site_of
-from adjudge.web.text_differences import Part, word_difference
+from adjudge.web.text_differences import are_unrelated, word_difference
 
 _LONGEST = 12_000
 """Characters of a text whose words are compared."""
@@ -64,14 +64,20 @@ def _answers(record: JudgmentRecord) -> JsonDict | None:
     texts = next((value for value in record.fields.values() if not isinstance(value, str)), ())
     if len(record.systems) != 2 or len(texts) != 2:
         return None
-    return {"systems": list(record.systems), "parts": _parts(*texts)}
+    return {"systems": list(record.systems), **_difference(*texts)}
 
 
-def _parts(old_text: str, new_text: str) -> list[Part] | None:
-    """Compare two texts word by word; None if they are too long."""
-    return (
+def _difference(old_text: str, new_text: str) -> JsonDict:
+    """Compare two texts word by word; texts that have little in common stand side by side.
+
+    ``parts`` is None for such texts, and for texts that are too long.
+    """
+    parts = (
         word_difference(old_text, new_text) if len(old_text) + len(new_text) <= _LONGEST else None
     )
+    if parts is not None and are_unrelated(parts):
+        return {"parts": None, "beside": [old_text, new_text]}
+    return {"parts": None if parts is None else [[*part] for part in parts], "beside": None}
 
 
 def _against(record: JudgmentRecord, other: RunPlace) -> JsonDict:
@@ -96,7 +102,7 @@ def text_differences(record_a: JudgmentRecord, record_b: JudgmentRecord) -> list
         for name in dict.fromkeys((*record_a.fields, *record_b.fields))
     )
     return [
-        {"field": name, "parts": _parts(text_a, text_b)}
+        {"field": name, **_difference(text_a, text_b)}
         for name, text_a, text_b in both
         if text_a != text_b
     ]
