@@ -265,7 +265,7 @@ def _row_data(
     return {
         **object_in(plain(pair)),
         "place": place,
-        "number": row and row_number(library, run, row.judge, row.row),
+        "number": None if row is None else row_number(library, run, row.judge, row.row),
         "change": _change(pair),
         "question": first.question if first else "",
         "slice": (b or a or _RowTexts("", "", None, "")).slice,
