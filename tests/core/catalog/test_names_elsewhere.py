@@ -34,7 +34,7 @@ def test_the_command_names_it(name: str, here: str) -> None:
 
 
 def test_a_word_in_place_of_a_question_names_it() -> None:
-    with pytest.raises(SetupError, match="here it is 'groundedness'"):
+    with pytest.raises(SetupError, match="adjudge calls it 'groundedness'"):
         DirectJudge(models="scripted").evaluate("x", "Faithfulness")
 
 

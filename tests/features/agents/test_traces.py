@@ -36,7 +36,7 @@ def test_four_traces_are_refused_by_name_and_not_judged_row_by_row(
 ) -> None:
     path = SAMPLES / name
     skipped: list[object] = []
-    with pytest.raises(RunError, match=f"{name} holds {what}.*not rows to judge"):
+    with pytest.raises(RunError, match=f"{name} contains {what}.*not rows to judge"):
         list(read_instances(path, on_bad_row=skipped.append))
     with pytest.raises(RunError, match=what):
         list(read_comparisons(path, on_bad_row=skipped.append))

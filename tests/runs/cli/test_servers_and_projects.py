@@ -246,7 +246,11 @@ def test_a_kept_command_names_variables_and_is_resumed_by_them(
     ]
     assert run(folder, *asked, "--max-calls", "3").returncode == 1
     assert KEY.encode() not in b"".join(path.read_bytes() for path in (folder / "kept").iterdir())
-    done = run(folder, "resume", "kept", "--", "--max-calls", "10")
+    refused = run(folder, "resume", "kept", "--", "--max-calls", "10")
+    assert refused.returncode == 1
+    assert "keeps only a hash of the header X-Team" in refused.stderr
+    words = ("--max-calls", "10", "--header", "X-Team: ads")
+    done = run(folder, "resume", "kept", "--", *words)
     assert done.returncode == 0, done.stderr
     assert len(provider.requests) == 6
 

@@ -86,5 +86,5 @@ def test_a_baseline_that_is_not_there_is_refused_before_anything_is_judged(proje
     shutil.rmtree(project / "runs/main")
     done = adjudge("run", "eval.yaml", "--run", "runs/later", cwd=project)
     assert done.returncode == 1
-    assert "is not there" in done.stderr
+    assert "does not exist: runs/main" in done.stderr
     assert not (project / "runs/later").exists()
