@@ -312,7 +312,7 @@ def test_a_row_that_failed_says_why(page: Page) -> None:
 def test_pages_are_small(page: Page) -> None:
     first = page.get(page.run("dates"))
     loaded = re.findall(rf'(?:src|href)="{page.access.place}(/static/[^"]+)"', first.text)
-    assert len(loaded) == 7
+    assert len(loaded) == 8
     assert len(first.body) + sum(len(page.get(path).body) for path in loaded) < 150_000
 
 
