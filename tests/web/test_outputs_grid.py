@@ -148,6 +148,7 @@ def test_systems_of_a_run(page: Page) -> None:
     one_value = page.get(f"{_address(page, 'systems')}&by=nothing")
     assert one_value.status == 400
     assert "nothing" in one_value.text
+    assert "did you mean" in page.get(f"{_address(page, 'systems')}&by=sistem").text
     assert page.get(_address(page, "systems")).status == 400, "a single run without a column"
     assert page.get(f"{_address(page, 'one', 'two')}&by=system").status == 400
     assert page.get(f"{_address(page, 'one', 'two')}&kind=strange").status == 400

@@ -14,8 +14,10 @@ from json import loads
 
 from adjudge.core.domain.instance import identity_of
 from adjudge.core.domain.record import JudgmentRecord, column_of
+from adjudge.core.ledger.columns import known_data_columns
 from adjudge.core.ledger.file import read_judge
 from adjudge.core.ledger.record_browser import judges_in
+from adjudge.core.reading.values import nearest
 from adjudge.errors import SetupError
 from adjudge.runs.diff import AlignedOutcome, RunDiff, is_place, run_diff
 from adjudge.runs.folder import outcomes_of, reading
@@ -288,10 +290,13 @@ def systems_side_by_side(place: RunPlace, by: str, judge: str = "") -> OutputGri
     counts = Counter(row.system for row in rows)
     systems = [system for system, _ in counts.most_common(MOST)]
     if len(systems) < 2:
+        with reading(place.folder) as ledger:
+            known = nearest(by, known_data_columns(ledger, judge))
         raise SetupError(
-            "the rows of {name} have fewer than two values in a column {column!r}",
+            "the rows of {name} have fewer than two values in a column {column!r}; {known}",
             name=place.name,
             column=by,
+            known=known,
         )
     grid = OutputGrid(
         [OutputColumn(place, system) for system in systems],
