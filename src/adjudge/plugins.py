@@ -239,6 +239,13 @@ OURS: Mapping[str, Mapping[str, str]] = {
     ),
     "documents": _below(  # by the ``kind`` in the output of ``--json``
         "",
+        judgments="runs.cli.json_documents:Judgments",
+        estimate="runs.cli.json_documents:Estimates",
+        runs="runs.cli.json_documents:Runs",
+        diff="runs.cli.json_documents:Diff",
+        plugins="runs.cli.json_documents:Plugins",
+        criteria="runs.cli.json_documents:Catalogue",
+        findings="runs.cli.json_documents:Findings",
         doctor="features.doctor.json_documents:Doctor",
         models="features.local.json_documents:Models",
         selection="features.generate.json_documents:Selections",

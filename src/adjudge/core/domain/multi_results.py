@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 from adjudge.core.domain.html_repr import HtmlRepr
 from adjudge.core.domain.instance import Instance
@@ -98,6 +98,13 @@ class CombinedShape(TypedDict):
     upper_bound: float
     per_criterion_score: Mapping[str, float | None]
     per_criterion_contribution: Mapping[str, float | None]
+
+
+class AggregateShape(CombinedShape):
+    """One row by several criteria."""
+
+    row: Annotated[int, "its place among the rows that were read, from 1"]
+    judgments: Annotated[Sequence[int], "the row of each of its judgments in results"]
 
 
 @dataclass(frozen=True, repr=False)

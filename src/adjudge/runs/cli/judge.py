@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated
 
 from click import UsageError
 
@@ -17,7 +16,6 @@ from adjudge.core.domain.criteria import Criteria, yes_no_criteria
 from adjudge.core.domain.instance import Instance, PairwiseInstance
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.multi_criteria import MultiCriteria
-from adjudge.core.domain.multi_results import CombinedShape
 from adjudge.core.domain.results import DirectInstanceResult
 from adjudge.core.pooling.composite import composite
 from adjudge.messages import Message
@@ -294,13 +292,6 @@ def _complete(
         for criterion in criteria:
             check_given(criterion, {*instance.fields, *given})
     return texts
-
-
-class AggregateShape(CombinedShape):
-    """One row by several criteria."""
-
-    row: Annotated[int, "its place among the rows that were read, from 1"]
-    judgments: Annotated[Sequence[int], "the row of each of its judgments in results"]
 
 
 def _by_row(

@@ -16,7 +16,7 @@ from adjudge.core.domain.record import JudgmentRecord, VoteRecord
 from adjudge.core.ledger.codec import DETAILS
 from adjudge.errors import SetupError
 from adjudge.plugins import Parts, warn
-from adjudge.runs.exporters.documents import DOCUMENTS, CriteriaShape
+from adjudge.runs.exporters.documents import CriteriaShape
 from adjudge.runs.exporters.json_version import SCHEMA
 from adjudge.runs.sections import SECTIONS
 
@@ -41,8 +41,8 @@ _PLAIN: dict[object, str] = {
     type(None): "null",
 }
 
-FEATURES: Parts[type] = Parts("documents")
-"""The documents of commands that features and packages bring."""
+DOCUMENTS: Parts[type] = Parts("documents")
+"""The documents of commands, ours and those that packages bring."""
 _CLASSES: dict[str, type] = {}
 """Name in the schema → the class that it is made of."""
 
@@ -50,24 +50,24 @@ _CLASSES: dict[str, type] = {}
 def results_schema() -> Schema:
     """Return the JSON schema of every ``--json`` output."""
     defined: dict[str, Schema] = {}
-    documents = [_of(document, defined) for document in DOCUMENTS]
-    for name in FEATURES:
+    documents: list[Schema] = []
+    for name in DOCUMENTS:
         try:
-            documents.append(_document_of_feature(name, defined))
+            documents.append(_document(name, defined))
         except SetupError as error:
-            if name in FEATURES.ours:
+            if name in DOCUMENTS.ours:
                 raise
             warn(str(error))
     about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA}
     return {**about, "oneOf": documents, "$defs": dict(sorted(defined.items()))}
 
 
-def _document_of_feature(name: str, defined: dict[str, Schema]) -> Schema:
-    """Return the schema of a feature's document. An invalid one is blamed on its package."""
-    part = FEATURES.find(name)
+def _document(name: str, defined: dict[str, Schema]) -> Schema:
+    """Return the schema of a command's document. An invalid one is blamed on its package."""
+    part = DOCUMENTS.find(name)
     with part.blame_package() if part else nullcontext():
         added = dict(defined)  # of a document that cannot be described, nothing is left behind
-        document = _of(FEATURES[name], added)
+        document = _of(DOCUMENTS[name], added)
         defined |= added
         return document
 
