@@ -508,7 +508,7 @@ def refuse_links(folder: Path, names: Iterable[str] = (*OWN, LOCK)) -> None:
             # A single call: SQLite may remove its files at any time.
             kind = stat.S_IFMT(os.lstat(f"{folder}/{name}").st_mode)
         except OSError:
-            continue
+            kind = stat.S_IFREG  # it is not there
         if kind == stat.S_IFREG:
             continue
         path = folder / name

@@ -163,11 +163,10 @@ def verifier(table: str) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
                 # msgspec writes infinity as null
                 if (number := parts[place]) is not None and number - number != 0:
                     return _verify_slowly(table, row)
-            if crc32(b"[%b]" % b", ".join(map(encode, parts))) == stored:
-                return row[:-1]
+            is_intact = crc32(b"[%b]" % b", ".join(map(encode, parts))) == stored
         except (AttributeError, TypeError, UnicodeEncodeError):
-            pass
-        return _verify_slowly(table, row)
+            return _verify_slowly(table, row)
+        return row[:-1] if is_intact else _verify_slowly(table, row)
 
     return verify
 
