@@ -260,7 +260,7 @@ BAD_CRITERIA: list[tuple[dict[str, Any], str]] = [
     ({"context_fields": "user_input"}, "context_fields of criterion 'dates'"),
     (
         {"examples": [CriteriaExample({"response": "x"}, "MAYBE")]},
-        "example of criterion 'dates' has the option 'MAYBE'; .* PASS, FAIL",
+        "example of criterion 'dates' has the option 'MAYBE', .* PASS, FAIL",
     ),
 ]
 

@@ -245,7 +245,7 @@ def test_tokens_and_dollars_are_not_overspent(tmp_path: Path) -> None:
 
 def test_dollars_cannot_be_limited_where_a_price_is_not_known(tmp_path: Path) -> None:
     model = ScriptedModel(name="acme/unheard-of")
-    with pytest.raises(SetupError, match="price of acme/unheard-of is not known"):
+    with pytest.raises(SetupError, match="no price for model acme/unheard-of"):
         AspectCritic("c", model).evaluate(TEXTS, run=tmp_path, budget=Budget(max_usd=1))
     assert model.requests == []
 

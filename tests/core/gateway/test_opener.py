@@ -158,7 +158,7 @@ def test_a_base_url_that_cannot_be_asked_is_a_setup_error(id: str, base_url: str
 
 
 def test_a_password_in_the_url_and_a_key_do_not_go_together() -> None:
-    with pytest.raises(SetupError, match="give one of the two") as caught:
+    with pytest.raises(SetupError, match="give only one of the two") as caught:
         open_model("http://me:secret@localhost:8000/v1#m", api_key=KEY)
     assert "secret" not in str(caught.value)
 

@@ -24,5 +24,5 @@ def test_is_refused_for_another_judge(tmp_path: Path) -> None:
 
 
 def test_is_refused_for_another_criterion() -> None:
-    with pytest.raises(SetupError, match="no temperature for 'depth', it has 'tone'"):
+    with pytest.raises(SetupError, match="no temperature for 'depth'; it has 'tone'"):
         Learnt(temperatures=(TEMPERATURE,)).temperature_for("depth")

@@ -281,7 +281,7 @@ def test_per_trajectory_turn_or_step(per: str, steps: str | None, ids: list[str]
         ({"measures": []}, "at least one measure"),
         ({"measures": ["goal", "goal"]}, "named twice"),
         ({"per": "step"}, "per: step needs steps"),
-        ({"only": {"goal": "Maybe"}}, "only: goal is one of Reached, Partly, Not reached"),
+        ({"only": {"goal": "Maybe"}}, "only: goal must be one of Reached, Partly, Not reached"),
         ({"only": {"errors": "many"}}, "compared with a number"),
         ({"order": "sorted"}, "order must be one of"),
         ({"steps_tokens": 1}, "steps_tokens must be"),

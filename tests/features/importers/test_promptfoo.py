@@ -196,7 +196,7 @@ def test_a_negated_assertion_is_turned_round(tmp_path: Path) -> None:
         tmp_path, v3(result(part(True, assertion={**RUBRIC, "type": "not-llm-rubric"})))
     )
     assert found.verdicts == ["FAIL"]
-    assert "turned round" in found.report.notes[0]
+    assert "inverted" in found.report.notes[0]
 
 
 def test_the_default_grader_is_found_behind_the_results(tmp_path: Path) -> None:

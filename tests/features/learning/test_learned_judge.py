@@ -95,7 +95,7 @@ def test_russian(tmp_path: Path) -> None:
     judge = DirectJudge(f"learned/{tmp_path / 'j.json'}", language="ru")
     (found_one,) = judge.evaluate(["Большая волна и корабль"], criteria)
     assert found_one.option == "Yes"
-    with pytest.raises(SetupError, match="another language"):
+    with pytest.raises(SetupError, match="for another criterion, language or wording"):
         DirectJudge(f"learned/{tmp_path / 'j.json'}").evaluate(["волна"], criteria)
 
 

@@ -112,7 +112,7 @@ def test_criteria_are_saved_as_a_file_that_every_command_reads(play: Page, home:
     (entry,) = read_entries(home / "criteria" / "date.yaml")
     assert entry == Draft.of_form(direct(ROWS)).entry()
     assert (
-        "there already"
+        "already exists"
         in sent(play, "/playground/save-criteria", [*direct(ROWS), ("save_as", "date")]).json()[
             "message"
         ]

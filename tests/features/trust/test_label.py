@@ -528,7 +528,7 @@ def test_rows_are_assigned_and_a_terminal_shows_whose_they_are(run: Path) -> Non
     listed = adjudge(run, "--assigned").stdout
     assert f"dates, ann: 1 of {totals['ann:']}" in listed
     assert "assigned to ann, bob" in adjudge(run, "--annotator", "eve").stderr
-    assert "anybody can label" in adjudge(run, "--unassign").stdout
+    assert "anyone can label" in adjudge(run, "--unassign").stdout
 
 
 def test_an_import_about_drawn_rows_does_not_say_that_it_moves_nothing(

@@ -163,7 +163,7 @@ def test_what_a_terminal_would_obey_is_not_printed() -> None:
         (
             ("check", "x", "--criterion", "c", "--aspect", "coherence", "-m", "scripted"),
             2,
-            "one of the two",
+            "either --criterion",
         ),
         (("check", "--criterion", "c", "-m", "scripted"), 2, "say what to judge"),
         (
@@ -342,7 +342,7 @@ def test_judgments_that_find_no_room_to_wait_in_are_an_error_in_words(
     (result,) = DirectJudge(ScriptedModel(["Yes"])).evaluate(["x"], "Is it?")
     with (
         Path("/dev/full").open("wb", buffering=0) as full,
-        pytest.raises(RunError, match="No space left on device; TMPDIR"),
+        pytest.raises(RunError, match="No space left on device; set TMPDIR"),
     ):
         monkeypatch.setattr(judgments, "_file", full)
         judgments.add(JudgmentDone("judge", 0, result, 0))

@@ -128,7 +128,7 @@ def test_confidence_without_a_gate_is_refused_before_anything_is_asked(project: 
     [
         (59, 0.1, 0, "is not worse than in"),
         (20, 0.1, 4, "is worse than in"),
-        (52, 0.05, 5, "cannot be told"),
+        (52, 0.05, 5, "cannot tell"),
     ],
 )
 def test_a_run_is_held_to_an_earlier_one_row_by_row(

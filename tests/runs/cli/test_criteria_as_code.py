@@ -97,7 +97,7 @@ def test_examples_stand_in_for_golden_cases_and_comparisons_have_them_too(tmp_pa
 
 @pytest.mark.parametrize(
     ("version", "third", "text"),
-    [("one", "Rude", "such as 1.0.0"), ("1.0", "Kind", "none of 'Polite', 'Rude'")],
+    [("one", "Rude", "such as 1.0.0"), ("1.0", "Kind", "not one of 'Polite', 'Rude'")],
 )
 def test_slips_in_versions_and_golden_cases_are_named(
     tmp_path: Path, version: str, third: str, text: str

@@ -31,7 +31,7 @@ def test_help_is_in_the_language_of_the_environment() -> None:
 def test_the_list_of_commands_is_in_russian_too() -> None:
     said = adjudge("--help", environment=RUSSIAN).stdout
     assert "\nСудить:\n  " in said
-    assert "Показать, чем кончился прогон" in adjudge("runs", environment=RUSSIAN).stderr
+    assert "Показать результаты прогона" in adjudge("runs", environment=RUSSIAN).stderr
 
 
 def test_what_is_typed_goes_before_the_environment() -> None:

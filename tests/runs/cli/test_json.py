@@ -231,7 +231,7 @@ def test_the_file_in_the_docs_is_what_the_command_prints() -> None:
     ).stdout
 
 
-CHECKED_ELSEWHERE = ("rubric", "conversations", "learn")
+CHECKED_ELSEWHERE = ("rubric", "conversations", "learn", "explain")
 """By the tests of their features."""
 
 

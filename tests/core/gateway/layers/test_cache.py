@@ -235,7 +235,7 @@ def test_a_bad_line_is_a_setup_error_with_its_number(path: Path, bad: str) -> No
 def test_a_file_that_cannot_be_written_is_a_setup_error_before_any_call(
     tmp_path: Path, where: str
 ) -> None:
-    with pytest.raises(SetupError, match=r"cannot be (kept|read)"):
+    with pytest.raises(SetupError, match=r"cannot be (stored|read)"):
         open_model("scripted", cache=tmp_path / where)
 
 

@@ -171,7 +171,7 @@ def test_a_file_that_cannot_be_read_is_named_with_the_place(
     Path(name).write_text(text)
     printed = agent(name, *words)
     assert printed.code == 1
-    assert said in printed and f"{name} contains no trajectory" in printed
+    assert said in printed and f"{name} contains no readable trajectory" in printed
     assert len(printed.splitlines()) == 2
 
 
