@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import sys
 from collections.abc import Callable, Sequence
@@ -15,6 +16,7 @@ from adjudge.core.judges.aspect import AspectCritic
 from adjudge.core.judges.direct import DirectJudge
 from adjudge.core.ledger.file import FILE, connect, read_meta
 from adjudge.core.ledger.ledger import POOLED_BY
+from adjudge.core.ledger.rows import insert, with_checksum
 from adjudge.runs import execute
 from adjudge.runs.cli.main import main
 from adjudge.version import __version__
@@ -116,3 +118,52 @@ def test_a_row_whose_vote_is_gone_is_judged(again: Again, tmp_path: Path) -> Non
         connection.commit()
     assert again()[0] == 1
     assert again()[0] == 0
+
+
+def test_a_judgment_that_was_pooled_before_its_last_vote_is_not_taken(
+    again: Again, tmp_path: Path
+) -> None:
+    again()
+    # A failed vote was asked again, and the run was killed before its judgment was written.
+    with connect(tmp_path / "runs/a" / FILE) as connection:
+        first = "SELECT * FROM judgments ORDER BY judge, number LIMIT 1"
+        *columns, result, _ = connection.execute(first).fetchone()
+        lost = json.dumps({**json.loads(result), "votes_valid": 1, "explanation": "by one vote"})
+        connection.execute(insert("judgments"), with_checksum(*columns, lost))
+    assert again()[0] == 1
+    with connect(tmp_path / "runs/a" / FILE, writable=False) as connection:
+        assert "by one vote" not in connection.execute(first).fetchone()[-2]
+    assert again()[0] == 0
+
+
+def test_a_resumed_run_stores_columns_that_changed(again: Again, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("id,response,team\nq0,one,red\nq1,two,red\n")
+    again()
+    rows.write_text("id,response,team\nq0,one,red\nq1,two,blue\n")
+    main_of("resume", "runs/a")
+    with connect(tmp_path / "runs/a" / FILE, writable=False) as connection:
+        teams = "SELECT json_extract(result, '$.input.team') FROM judgments ORDER BY judge, number"
+        assert [team for (team,) in connection.execute(teams)] == ["red", "blue"] * 2
+
+
+def test_texts_in_another_order_are_judged(
+    again: Again, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pass that reads the new order may be killed: then the next one finds the same file."""
+    (tmp_path / "rows.csv").write_text("id,response,one,two\nq0,text,a,b\n")
+    ordered = EVAL.replace("id: id", "id: id, columns: {one: one, two: two}")
+    (tmp_path / "eval.yaml").write_text(ordered)
+    again()
+    (tmp_path / "eval.yaml").write_text(ordered.replace("one: one, two: two", "two: two, one: one"))
+    monkeypatch.setattr(execute, "is_repeated", lambda _: True)
+    main_of("run", "eval.yaml", "--quiet", "--run", "runs/a")
+    with connect(tmp_path / "runs/a" / FILE, writable=False) as connection:
+        (prompts,) = connection.execute("SELECT count(DISTINCT ballot) FROM votes").fetchone()
+    assert prompts == 2 * 6, "two models, one judge in both orders of the options"
+
+
+def main_of(*words: str) -> None:
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr(sys, "argv", ["adjudge", *words])
+        main()

@@ -43,7 +43,7 @@ def _run(
     )
 
 
-def _two_criteria(folder: Path, bad: int) -> None:
+def _two_criteria(folder: Path, bad: int, *, are_systems: bool = False) -> None:
     criteria = [
         Criteria(name, yes_no_criteria(f"Is it {name}?").description, options)
         for name in ("kind", "short")
@@ -52,7 +52,14 @@ def _two_criteria(folder: Path, bad: int) -> None:
     DirectJudge(
         ScriptedModel(lambda request: "No" if f"text {bad}." in request.prompt.text else "Yes")
     ).evaluate_multi_criteria(
-        [Instance({"response": f"text {number}."}, f"r{number}") for number in range(4)],
+        [
+            Instance(
+                {"response": f"text {number}."},
+                None if are_systems else f"r{number}",
+                {"row": {"system": "ab"[number % 2]}},
+            )
+            for number in range(4)
+        ],
         MultiCriteria(criteria),
         run=folder,
     )
@@ -66,6 +73,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     _run(root / "three", {2}, [*range(30), 40, 41])
     _two_criteria(root / "kind one", 1)
     _two_criteria(root / "kind two", 2)
+    _two_criteria(root / "kinds of systems", 2, are_systems=True)
     # the same questions answered by two systems
     both = [*range(3), *range(3)]
     _run(root / "systems", {1}, both)
@@ -153,6 +161,12 @@ def test_systems_of_a_run(page: Page) -> None:
     assert page.get(f"{_address(page, 'one', 'two')}&by=system").status == 400
     assert page.get(f"{_address(page, 'one', 'two')}&kind=strange").status == 400
     assert page.get(f"{_address(page, 'one', 'two')}&judge=strange").status == 400
+
+
+def test_a_row_of_a_system_that_has_no_match_is_counted_once(page: Page) -> None:
+    data = page.data(f"{_address(page, 'kinds of systems')}&by=system")
+    assert data["kinds"] == {"all": 4, "differ": 0, "failed": 0, "lone": 4}
+    assert [len(cell["verdicts"]) for cell in data["rows"][0]["cells"] if cell] == [2]
 
 
 def test_the_height_of_rows_is_remembered(page: Page) -> None:

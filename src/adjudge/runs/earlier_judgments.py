@@ -67,11 +67,14 @@ class EarlierJudgments:
 
 
 def _is_decided(record: JudgmentRecord) -> bool:
-    """Return True if every vote is there and has a verdict."""
+    """Return True if every vote is there and has a verdict, and had one when they were pooled.
+
+    A run that is killed may have kept a vote, but not yet the judgment that counts it.
+    """
     votes = record.votes or ()
     return (
         record.status == "scored"
-        and 0 < len(votes) == record.votes_requested
+        and 0 < len(votes) == record.votes_requested == record.votes_valid
         and all(vote.outcome in _DECIDED and not vote.unfinished for vote in votes)
     )
 
@@ -86,6 +89,7 @@ def _is_of(record: JudgmentRecord, item: object) -> bool:
     return (
         isinstance(instance, Instance)
         and record.id == instance.id
-        and record.fields == instance.fields
+        # in another order they make another prompt
+        and [*record.fields.items()] == [*instance.fields.items()]
         and record.input == instance.input
     )

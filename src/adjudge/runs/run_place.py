@@ -106,10 +106,12 @@ def earlier_run(folder: Path, facts: JsonObject) -> Path | None:
     ``facts``: the stored values of ``ORIGINS``.
     """
     name = str(next(filter(None, map(facts.get, ORIGINS)), ""))
-    folder_before = folder.with_name(Path(name).name) if name else None
+    # "." and ".." have no name that could be replaced
+    place = folder if folder.name not in ("", "..") else folder.resolve()
+    folder_before = place.with_name(Path(name).name) if Path(name).name else None
     return (
         folder_before
-        if folder_before and folder_before != folder and holds_run(folder_before)
+        if folder_before and folder_before != place and holds_run(folder_before)
         else None
     )
 

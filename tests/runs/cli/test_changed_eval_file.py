@@ -84,6 +84,8 @@ def test_an_edited_criterion_goes_on_beside_with_the_answers_that_apply(
     assert "changed since" not in again.stderr
     assert len(provider.requests) == 12
     assert not (tmp_path / "runs/eval-3").exists()
+    shown = commands.adjudge("runs", "show", ".", cwd=tmp_path / "runs/eval-2")
+    assert f"adjudge runs diff {tmp_path}/runs/eval ." in shown.stdout.replace("\n", "")
 
 
 @pytest.mark.parametrize(

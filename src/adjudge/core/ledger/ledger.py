@@ -4,6 +4,7 @@ all.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -13,7 +14,8 @@ from mmap import mmap
 from pathlib import Path
 from typing import Any, TypeVar
 
-from adjudge.core.domain.frozen_mapping import NOTHING
+from adjudge.core.domain.frozen_mapping import NOTHING, json_text
+from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonObject, JsonValue, object_in
 from adjudge.core.domain.message import Usage
 from adjudge.core.domain.record import JudgmentRecord
@@ -38,6 +40,7 @@ from adjudge.core.ledger.rows import (
     checksum_matches,
     fact_text,
     insert,
+    kept_input,
     read_fact,
     select,
     storable,
@@ -98,7 +101,8 @@ _MOST_WAITING = 5000
 _KEEP_VOTE = insert("votes", "ABORT")
 _RECALL = f"{select('votes')} WHERE ballot IN ({{}}) AND outcome <> 'model_error' ORDER BY number"
 _KNOWN = (
-    "SELECT ballots, status, id, json_extract(result, '$.votes_valid') "  # noqa: S608
+    "SELECT ballots, status, id, json_extract(result, '$.votes_valid'), instance, "  # noqa: S608
+    "json_extract(result, '$.input') "
     f"FROM judgments WHERE judge = ? AND number = ? AND {checksum_matches('judgments')}"
 )
 _NOTE = insert("meta")
@@ -133,6 +137,18 @@ def _is_pooled_alike(connection: sqlite3.Connection) -> bool:
     if version not in (__version__, ""):
         write_meta(connection, {POOLED_BY: ""})
     return version == __version__
+
+
+def _is_row(instance: Instance, kept_fields: str, kept_row: str | None) -> bool:
+    """Return True if a judgment is stored with the texts and columns that its row has now.
+
+    Columns that no model is shown may change while the votes stay.
+    """
+    row, fields = instance.input, instance.fields
+    now = kept_input(row, fields) if row else None
+    return kept_fields == json_text(dict(fields)) and now == (
+        None if kept_row is None else json.loads(kept_row)
+    )
 
 
 class Ledger:
@@ -256,7 +272,8 @@ class Ledger:
                 storable(result.instance.id),
                 result.votes_valid,
             )
-            if self.rows(_KNOWN, (storable(judge), number)) == [now]:
+            stored = self.rows(_KNOWN, (storable(judge), number))
+            if [row[:4] for row in stored] == [now] and _is_row(result.instance, *stored[0][4:]):
                 return
         repaired = any(vote.repairs for vote in result.votes)
         self._writer.hold(

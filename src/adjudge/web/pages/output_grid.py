@@ -284,7 +284,7 @@ def systems_side_by_side(place: RunPlace, by: str, judge: str = "") -> OutputGri
                 judge=judge,
                 known=", ".join(judges),
             )
-        configuration = read_judge(ledger, judge)
+        configuration, per_row = read_judge(ledger, judge), judgments_per_row(ledger, judge)
     judged = {str(one.get("to_evaluate_field", "response")) for one in configuration.criteria}
     rows = [row for row in _system_rows(place, by, judge, judged or {"response"}) if row.system]
     counts = Counter(row.system for row in rows)
@@ -305,7 +305,7 @@ def systems_side_by_side(place: RunPlace, by: str, judge: str = "") -> OutputGri
         sum(count for system, count in counts.items() if system not in systems),
         len(counts) - len(systems),
     )
-    key = _key_of(rows)
+    key = _key_of(rows, per_row)
     columns = {system: number for number, system in enumerate(systems)}
     seen: Counter[tuple[object, str, str]] = Counter()
     places: dict[tuple[object, int], int] = {}
@@ -368,12 +368,15 @@ def _system_rows(place: RunPlace, by: str, judge: str, judged: set[str]) -> Iter
         )
 
 
-def _key_of(rows: Sequence[_SystemRow]) -> Callable[[_SystemRow], object]:
-    """Return what is equal for rows that belong side by side."""
+def _key_of(rows: Sequence[_SystemRow], per_row: int) -> Callable[[_SystemRow], object]:
+    """Return what is equal for judgments of rows that belong side by side.
+
+    A row without a match is alone with its ``per_row`` judgments.
+    """
     if all(row.answered for row in rows):
         return lambda row: row.answered
     systems_by_id: dict[str, str] = {}
     for row in rows:
         if row.id and systems_by_id.setdefault(row.id, row.system) != row.system:
-            return lambda row: row.id or (row.texts, row.number)
-    return lambda row: row.texts or row.id or row.number
+            return lambda row: row.id or (row.texts, (row.number - 1) // per_row)
+    return lambda row: row.texts or row.id or (row.number - 1) // per_row
