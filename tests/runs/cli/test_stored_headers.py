@@ -104,6 +104,26 @@ def test_a_missing_or_changed_value_is_asked_for(adjudge: Adjudge, tmp_path: Pat
         assert teams(provider) == {VALUE, OTHER}
 
 
+def test_a_header_of_the_project_is_found_again(adjudge: Adjudge, tmp_path: Path) -> None:
+    with FakeProvider() as provider:
+        project = tmp_path / "adjudge.toml"
+        project.write_text(
+            f'model = "openai/m"\nbase_url = "{provider.base_url("openai")}"\n'
+            f'[headers]\nX-Team = "{VALUE}"\n'
+        )
+        (tmp_path / "eval.yaml").write_text(
+            "data: rows.csv\njudges: [{kind: aspect, criteria: The answer is short.}]\n"
+        )
+        adjudge("run", "eval.yaml", "--trust", "--max-calls", 1)
+        assert files_with(tmp_path / "runs" / "eval", VALUE) == []
+        code, said = adjudge("resume", "runs/eval", "--", "--max-calls", 9)
+        assert (code, teams(provider)) == (0, {VALUE}), said
+        project.write_text(project.read_text().replace(VALUE, OTHER))
+        code, said = adjudge("resume", "runs/eval")
+        assert code == 1 and "another value of the header X-Team" in said
+        assert "adjudge.toml" in said and VALUE not in said and OTHER not in said
+
+
 def test_a_run_of_an_older_version_is_resumed_and_loses_the_value(
     adjudge: Adjudge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.reading.values import Place, load_yaml
 from adjudge.errors import RunError, SetupError
 from adjudge.messages import Message
-from adjudge.runs.cli.output import echo
+from adjudge.runs.cli.output import echo, output
 from adjudge.runs.eval_file import EvalFile, eval_text
 
 Header = tuple[str, str]
@@ -94,23 +94,22 @@ def with_hidden_headers(
             if not header.fits(typed_value):
                 warn(name)
             return typed_value
-        values = [text for known_name, text in known() if known_name.lower() == name.lower()]
-        return next(filter(header.fits, values), None) or _refuse(header, values, folder, file)
+        values = {text: path for path, other, text in known() if other.lower() == name.lower()}
+        value_that_fits = next(filter(header.fits, values), None)
+        return value_that_fits or _refuse(header, next(iter(values.values()), None), folder)
 
     return _with_headers(record, restore)
 
 
-def _refuse(
-    header: HiddenHeader, values: list[str], folder: Path, file: EvalFile | None
-) -> JsonValue:
+def _refuse(header: HiddenHeader, place: Path | None, folder: Path) -> JsonValue:
     again = f"adjudge resume {folder} -- --header '{header.name}: …'"
-    if values and file:
+    if place:
         raise RunError(
             "{folder} was last run with another value of the header {name} than {path} has now: "
             "restore it there, or give the value to use: {again}",
             folder=folder,
             name=header.name,
-            path=file.path,
+            path=place,
             again=again,
         )
     raise RunError(
@@ -202,16 +201,17 @@ def _hash(name: str, value: str, salt: str) -> str:
     return hashlib.pbkdf2_hmac("sha256", text, salt.encode(), _ROUNDS).hex()
 
 
-def _headers_of_file(file: EvalFile | None) -> Iterator[Header]:
-    """Yield the headers that the eval file and the project have now."""
-    from adjudge.runs.cli.model_choice import current_project
-
-    yield from current_project().headers
+def _headers_of_file(file: EvalFile | None) -> Iterator[tuple[Path, str, str]]:
+    """Yield (file, name, value) of the headers that the eval file and the project have now."""
+    # the file as it is now: within the command, the current project is the one that the run keeps
+    project = output().project
+    if project and project.path:
+        yield from ((project.path, *header) for header in project.headers)
     if file is None:
         return
     with suppress(SetupError, OSError, RecursionError):
         content = load_yaml(eval_text(file.path), Place(str(file.path))).value
-        yield from _headers_in(content)
+        yield from ((file.path, *header) for header in _headers_in(content))
 
 
 def _headers_in(value: object) -> Iterator[Header]:
