@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from adjudge import AspectCritic, Instance
+from adjudge import AspectCritic, Criteria, CriteriaOption, DirectJudge, Instance
 from adjudge.runs.diff import run_diff
 from adjudge.runs.results.better import Expectation, expect_better
 from adjudge.trust.comparison import ComparisonSettings, compare_runs
@@ -40,6 +40,24 @@ def expected(one: Path, two: Path, margin: float = 0.0) -> Expectation:
     with run_diff(one, two) as diff:
         compared = compare_runs(one, two, diff, ComparisonSettings(margin=margin))
         return expect_better(compared, margin, 0.95)
+
+
+def test_a_criterion_that_only_the_first_run_has_cannot_pass(tmp_path: Path) -> None:
+    options = [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)]
+    first, second = (Criteria(name, f"Is it {name}?", options) for name in ("good", "polite"))
+    for folder, text, criteria in (("both", "poor", [first, second]), ("one", "fine", [first])):
+        judge = DirectJudge(model(lambda text: "Yes" if "fine" in text else "No"))
+        rows = [Instance({"response": f"{text} {at}"}, f"q{at}") for at in range(40)]
+        judge.evaluate_multi_criteria(rows, criteria, run=tmp_path / folder)
+    done = adjudge("runs", "diff", tmp_path / "both", tmp_path / "one", "--expect-better")
+    last = "cannot tell by DirectJudge: polite: only the first run was judged by it"
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (5, last)
+
+
+def test_the_reason_is_why_it_cannot_be_told(runs: Path) -> None:
+    assert "the judges differ" in expected(runs / "low", runs / "other").reason
+    assert "there is no interval" in expected(runs / "none", runs / "few").reason
+    assert "more rows would narrow it" in expected(runs / "high", runs / "same").reason
 
 
 @pytest.fixture(scope="module")

@@ -225,6 +225,19 @@ def test_the_rows_of_a_list_are_judged_again(page: Page, tmp_path: Path) -> None
         assert own.post(f"{own.run('two')}/these/again", tick="7").status == 403
 
 
+def test_rows_that_two_people_choose_in_one_second_do_not_replace_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged_by_two(tmp_path / "two")
+    monkeypatch.setattr("adjudge.web.pages.selection.time.strftime", lambda _: "20260101-000000")
+    with served(tmp_path, home=tmp_path) as own:
+        one, two = (
+            own.led_to(own.post(f"{own.run('two')}/these/again", tick=tick)) for tick in ("1", "7")
+        )
+        rows = [own.data(there)["chosen"]["rows"][0]["id"] for there in (one, two)]
+    assert len({*rows}) == 2
+
+
 def test_failures_are_grouped_by_reason_and_lead_to_their_rows(page: Page) -> None:
     run = page.run("two")
     (group,) = page.data(run)["figures"]["failures"]

@@ -203,3 +203,19 @@ def test_the_command_marks_them_and_prints_no_control_characters(run: Path, tmp_
         "skipped": 0,
     }
     assert {line["id"] for line in document["results"]} == {"r1", "r2"}
+
+
+def test_a_link_next_to_the_run_is_not_written_through(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ADJUDGE_TRUST", raising=False)
+    run.parent.joinpath("runs").mkdir()
+    run = run.rename(tmp_path / "runs" / "run")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / "runs" / "run-explained").symlink_to(elsewhere)
+    model, prompts = writer()
+    with pytest.raises(SetupError, match="is a link to"):
+        api.explain_run(run, model)
+    assert prompts == [] and [*elsewhere.iterdir()] == []
+    assert api.explain_run(run, model, folder=elsewhere).opinions

@@ -104,6 +104,66 @@ def test_a_missing_or_changed_value_is_asked_for(adjudge: Adjudge, tmp_path: Pat
         assert teams(provider) == {VALUE, OTHER}
 
 
+def test_a_header_of_the_project_is_found_again(adjudge: Adjudge, tmp_path: Path) -> None:
+    with FakeProvider() as provider:
+        project = tmp_path / "adjudge.toml"
+        project.write_text(
+            f'model = "openai/m"\nbase_url = "{provider.base_url("openai")}"\n'
+            f'[headers]\nX-Team = "{VALUE}"\n'
+        )
+        (tmp_path / "eval.yaml").write_text(
+            "data: rows.csv\njudges: [{kind: aspect, criteria: The answer is short.}]\n"
+        )
+        adjudge("run", "eval.yaml", "--trust", "--max-calls", 1)
+        assert files_with(tmp_path / "runs" / "eval", VALUE) == []
+        code, said = adjudge("resume", "runs/eval", "--", "--max-calls", 9)
+        assert (code, teams(provider)) == (0, {VALUE}), said
+        project.write_text(project.read_text().replace(VALUE, OTHER))
+        code, said = adjudge("resume", "runs/eval")
+        assert code == 1 and "another value of the header X-Team" in said
+        assert "adjudge.toml" in said and VALUE not in said and OTHER not in said
+
+
+def test_a_typed_value_goes_to_one_of_two_servers(adjudge: Adjudge, tmp_path: Path) -> None:
+    with FakeProvider() as one, FakeProvider() as two:
+        first, second = (
+            f"{{model: openai/{name}, base_url: '{server.base_url('openai')}', "
+            f"headers: {{X-Team: {value}}}}}"
+            for name, server, value in (("m", one, VALUE), ("n", two, OTHER))
+        )
+        (tmp_path / "eval.yaml").write_text(
+            f"data: rows.csv\nmodels: [{first}, {second}]\n"
+            "judges: [{kind: aspect, criteria: The answer is short.}]\n"
+        )
+        adjudge("run", "eval.yaml", "--trust", "--max-calls", 2)
+        text = (tmp_path / "eval.yaml").read_text()
+        (tmp_path / "eval.yaml").write_text(text.replace(OTHER, "team green 9"))
+        resume = ("resume", "runs/eval", "--", "--max-calls", 20)
+        assert adjudge(*resume)[0] == 1
+        code, said = adjudge(*resume, "--header", "X-Team: team green 9")
+        assert code == 0, said
+        assert teams(one) == {VALUE} and teams(two) == {OTHER, "team green 9"}
+
+
+def test_a_typed_value_goes_to_no_server_without_the_header(
+    adjudge: Adjudge, tmp_path: Path
+) -> None:
+    with FakeProvider() as one, FakeProvider() as two:
+        text = (
+            "data: rows.csv\nmodels: [{model: openai/m, base_url: 'ONE', headers: {X-Team: "
+            f"{VALUE}}}}}, {{model: openai/n, base_url: '{two.base_url('openai')}'}}]\n"
+            "judges: [{kind: aspect, criteria: The answer is short.}]\n"
+        ).replace("ONE", one.base_url("openai"))
+        (tmp_path / "eval.yaml").write_text(text)
+        adjudge("run", "eval.yaml", "--trust", "--max-calls", 2)
+        (tmp_path / "eval.yaml").unlink()
+        resume = ("resume", "runs/eval", "--trust", "--", "--max-calls", 20)
+        assert "--header 'X-Team: …'" in adjudge(*resume)[1]
+        code, said = adjudge(*resume, "--header", f"X-Team: {VALUE}")
+        assert code == 0, said
+        assert teams(one) == {VALUE} and teams(two) == {None}
+
+
 def test_a_run_of_an_older_version_is_resumed_and_loses_the_value(
     adjudge: Adjudge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,6 +27,7 @@ from adjudge.core.judges.direct import DirectJudge
 from adjudge.core.judges.learnt_settings import Learnt
 from adjudge.errors import SetupError
 from adjudge.runs.folder import records_of
+from adjudge.runs.trusted_folders import own_folder
 from adjudge.stats.temperature import at_temperature
 from adjudge.trust.labels.scales import judge_scales
 
@@ -149,7 +150,11 @@ def explain_run(
     selection = _select(run, below, learnt)
     # a link is not followed: the folder is next to what was named
     place = run if run.name not in ("", "..") else run.resolve()
-    folder = Path(folder) if folder else place.with_name(f"{place.name}-explained")
+    folder = (
+        Path(folder)
+        if folder
+        else own_folder(place.with_name(f"{place.name}-explained"), place.parent)
+    )
     if folder.resolve() == run.resolve():
         raise SetupError("{folder} is the run itself: name another folder", folder=folder)
     writer = open_model(model) if isinstance(model, str) else model

@@ -121,7 +121,12 @@ def resume(
             stored_run = read_kept(full, folder)
             inner.obj = stored_run.project
             if not isinstance(stored_run.what, EvalFile):
-                inner.params["header"] = (*_headers_of_options(stored_run.options), *typed)
+                typed = (*_headers_of_options(stored_run.options), *typed)
+            elif not (inner.params.get("model") or inner.params.get("base_url")):
+                # a typed value of a hidden header has its place, and goes to no other server
+                names = {header.name.lower() for header in hidden}
+                typed = tuple(header for header in typed if header[0].lower() not in names)
+            inner.params["header"] = typed
         if isinstance(stored_run.what, EvalFile):
             inner.params["file"] = stored_run.what
             inner.params["fail_under"] = _bars(inner, options)

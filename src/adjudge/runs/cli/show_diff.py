@@ -9,12 +9,13 @@ from typing import Annotated, NotRequired, TypedDict
 
 from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.messages import Message
 from adjudge.runs.cli.json_text import Document, print_results
 from adjudge.runs.cli.output import echo
 from adjudge.runs.counts import grouped
-from adjudge.runs.diff import Change, JudgedRow, run_diff
+from adjudge.runs.diff import Change, JudgedRow, RunDiff, run_diff
 from adjudge.runs.folder import run_facts
 from adjudge.runs.results.better import Expectation, expect_better
 from adjudge.runs.results.comparison_words import comparison_lines
@@ -64,7 +65,7 @@ def show_diff(one: Path, two: Path, flags: DiffFlags) -> Expectation | None:
         echo(difference_line(diff, (str(one), str(two))))
         comparisons = compare_runs(one, two, diff, flags.settings)
         _show_comparisons(comparisons, two)
-        expectation = _expectation(one, two, comparisons, flags)
+        expectation = _expectation(one, two, diff, comparisons, flags)
     if expectation:
         echo(expectation.reason)
     return expectation
@@ -113,20 +114,30 @@ class ChangeShape(TypedDict):
 
 
 def _expectation(
-    one: Path, two: Path, comparisons: Sequence[RunComparison], flags: DiffFlags
+    one: Path,
+    two: Path,
+    diff: RunDiff,
+    comparisons: Sequence[RunComparison],
+    flags: DiffFlags,
 ) -> Expectation | None:
     """Return if the second run is better; None if that was not asked for."""
     if not flags.expect_better:
         return None
     unfinished = next((str(run) for run in (one, two) if not run_facts(run).has_ended), "")
-    return expect_better(comparisons, flags.margin, flags.confidence, unfinished=unfinished)
+    gone = [
+        of_system(JudgeCriterion(judge, criteria).name, system)
+        for judge, criteria, system in diff.gone()
+    ]
+    return expect_better(
+        comparisons, flags.margin, flags.confidence, gone=gone, unfinished=unfinished
+    )
 
 
 def print_diff(one: Path, two: Path, flags: DiffFlags) -> Expectation | None:
     """Print the differences as JSON, streaming the rows. Return what ``show_diff`` does."""
     with run_diff(one, two, flags.cluster, flags.id, flags.by) as diff:
         compared = compare_runs(one, two, diff, flags.settings)
-        expectation = _expectation(one, two, compared, flags)
+        expectation = _expectation(one, two, diff, compared, flags)
         comparisons = [comparison.to_dict() for comparison in compared]
         counts = {"compared": diff.compared, "changed": diff.changed}
         alone = {"only_in_one": diff.alone(0), "only_in_two": diff.alone(1)}

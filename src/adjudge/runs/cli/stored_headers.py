@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
@@ -19,7 +20,7 @@ from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.reading.values import Place, load_yaml
 from adjudge.errors import RunError, SetupError
 from adjudge.messages import Message
-from adjudge.runs.cli.output import echo
+from adjudge.runs.cli.output import echo, output
 from adjudge.runs.eval_file import EvalFile, eval_text
 
 Header = tuple[str, str]
@@ -82,35 +83,65 @@ def with_hidden_headers(
 
     Raises a RunError if a value is missing, or is not the one that the run was last asked with.
     """
-    typed_values = {name.lower(): value for name, value in typed}
+    typed_values: dict[str, list[str]] = {}
+    for typed_name, typed_value in typed:
+        typed_values.setdefault(typed_name.lower(), []).append(typed_value)
     known = cache(lambda: tuple(_headers_of_file(file)))
     warn = cache(lambda name: _warn_of_other_value(name, folder))
+
+    hidden = hidden_headers(record)
+
+    def values_now(header: HiddenHeader) -> dict[str, Path]:
+        return {text: path for path, name, text in known() if name.lower() == header.name.lower()}
+
+    def is_known(header: HiddenHeader) -> bool:
+        return any(map(header.fits, values_now(header)))
+
+    def is_meant(header: HiddenHeader, value: str) -> bool:
+        """Return True if another value than before is for this header, and not for one of this name
+        at another server.
+        """
+        rivals = [
+            other
+            for other in hidden
+            if other.name.lower() == header.name.lower() and other.hash != header.hash
+        ]
+        return not rivals or (
+            not is_known(header)
+            and all(is_known(other) and not other.fits(value) for other in rivals)
+        )
 
     def restore(name: str, value: JsonValue) -> JsonValue:
         header = _read_hidden(name, value)
         if header is None:
             return value
-        if (typed_value := typed_values.get(name.lower())) is not None:
-            if not header.fits(typed_value):
-                warn(name)
-            return typed_value
-        values = [text for known_name, text in known() if known_name.lower() == name.lower()]
-        return next(filter(header.fits, values), None) or _refuse(header, values, folder, file)
+        typed_texts = typed_values.get(name.lower(), [])
+        if (fitting := next(filter(header.fits, typed_texts), None)) is not None:
+            return fitting
+        if typed_texts and is_meant(header, typed_texts[-1]):
+            warn(name)
+            return typed_texts[-1]
+        values = values_now(header)
+        value_that_fits = next(filter(header.fits, values), None)
+        return value_that_fits or _refuse(header, next(iter(values.values()), None), folder)
 
     return _with_headers(record, restore)
 
 
-def _refuse(
-    header: HiddenHeader, values: list[str], folder: Path, file: EvalFile | None
-) -> JsonValue:
-    again = f"adjudge resume {folder} -- --header '{header.name}: …'"
-    if values and file:
+def _refuse(header: HiddenHeader, place: Path | None, folder: Path) -> JsonValue:
+    from adjudge.runs.view.clean_text import clean  # not loaded by those who keep no header
+
+    # the name may come from somebody else's folder
+    again = shlex.join(
+        ("adjudge", "resume", str(folder), "--", "--header", clean(f"{header.name}: …"))
+    )
+    if place:
         raise RunError(
             "{folder} was last run with another value of the header {name} than {path} has now: "
             "restore it there, or give the value to use: {again}",
             folder=folder,
             name=header.name,
-            path=file.path,
+            path=place,
             again=again,
         )
     raise RunError(
@@ -202,16 +233,17 @@ def _hash(name: str, value: str, salt: str) -> str:
     return hashlib.pbkdf2_hmac("sha256", text, salt.encode(), _ROUNDS).hex()
 
 
-def _headers_of_file(file: EvalFile | None) -> Iterator[Header]:
-    """Yield the headers that the eval file and the project have now."""
-    from adjudge.runs.cli.model_choice import current_project
-
-    yield from current_project().headers
+def _headers_of_file(file: EvalFile | None) -> Iterator[tuple[Path, str, str]]:
+    """Yield (file, name, value) of the headers that the eval file and the project have now."""
+    # the file as it is now: within the command, the current project is the one that the run keeps
+    project = output().project
+    if project and project.path:
+        yield from ((project.path, *header) for header in project.headers)
     if file is None:
         return
     with suppress(SetupError, OSError, RecursionError):
         content = load_yaml(eval_text(file.path), Place(str(file.path))).value
-        yield from _headers_in(content)
+        yield from ((file.path, *header) for header in _headers_in(content))
 
 
 def _headers_in(value: object) -> Iterator[Header]:

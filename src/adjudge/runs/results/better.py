@@ -26,12 +26,18 @@ class Expectation(NamedTuple):
 
 
 def expect_better(
-    comparisons: Sequence[RunComparison], margin: float, level: float, *, unfinished: str = ""
+    comparisons: Sequence[RunComparison],
+    margin: float,
+    level: float,
+    *,
+    gone: Sequence[str] = (),
+    unfinished: str = "",
 ) -> Expectation:
     """Decide if the second run is better by every criterion, by more than ``margin``.
 
     It fails if one criterion is shown not to be better by more than that. The limits hold for all
-    criteria together (Holm). ``unfinished``: a run of the two that has not ended.
+    criteria together (Holm). ``gone``: criteria that only the first run has, by which it cannot be
+    told. ``unfinished``: a run of the two that has not ended.
     """
     if unfinished:
         reason = Message("cannot tell: {run} is not finished", run=unfinished)
@@ -48,15 +54,22 @@ def expect_better(
     if names["failed"]:
         return Expectation("failed", _failed(names["failed"], margin))
     if names["inconclusive"]:
-        return Expectation("inconclusive", _undecided(names["inconclusive"]))
+        undecided = [
+            comparison for comparison in comparisons if comparison.name in names["inconclusive"]
+        ]
+        return Expectation("inconclusive", _undecided(undecided))
+    if gone:
+        reason = Message(
+            "cannot tell by {names}: only the first run was judged by it", names=join(", ", gone)
+        )
+        return Expectation("inconclusive", reason)
     return Expectation(
         "passed", Message("passed: better by {names}", names=join(", ", names["passed"]))
     )
 
 
 def _verdict(comparison: RunComparison, margin: float, upper: float | None) -> Verdict:
-    # another judge, not the texts, may be what differs
-    if not comparison.is_comparable or not (comparison.same_judge or comparison.corrected):
+    if not _may_be_decided(comparison):
         return "inconclusive"
     if comparison.outcome is ComparisonOutcome.BETTER:
         return "passed"
@@ -73,8 +86,25 @@ def _failed(names: Sequence[str], margin: float) -> Message:
     return Message("failed: not better by {names}", names=join(", ", names))
 
 
-def _undecided(names: Sequence[str]) -> Message:
+def _may_be_decided(comparison: RunComparison) -> bool:
+    """Return False if another judge or other options, not the texts, may be what differs."""
+    return comparison.is_comparable and (comparison.same_judge or comparison.corrected is not None)
+
+
+def _undecided(comparisons: Sequence[RunComparison]) -> Message:
+    def names(kind: Sequence[RunComparison]) -> Message:
+        return join(", ", [comparison.name for comparison in kind])
+
+    if between := [each for each in comparisons if not _may_be_decided(each)]:
+        return Message(
+            "cannot tell by {names}: the judges differ, and may be what makes the difference",
+            names=names(between),
+        )
+    if unlimited := [each for each in comparisons if each.shown.lower is None]:
+        return Message(
+            "cannot tell by {names}: there is no interval, see above", names=names(unlimited)
+        )
     return Message(
         "cannot tell by {names}: the interval holds both answers, and more rows would narrow it",
-        names=join(", ", names),
+        names=names(comparisons),
     )

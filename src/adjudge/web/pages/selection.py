@@ -4,6 +4,7 @@ labelled, opened in the playground, judged again.
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -75,7 +76,8 @@ def judge_again(request: Request, form: QueryParams) -> Response:
             if filters.criteria in (None, record.criterion)
         ]
     folder = make_folder(site.home, _FOLDER)
-    name = f"{place.id}-{time.strftime('%Y%m%d-%H%M%S')}"
+    # two people may choose rows of one run in the same second
+    name = f"{place.id}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
     write_rows(folder / f"{name}.jsonl", _rows(place, selected))
     for part in row_parts():
         for record in selected if part.judge_again else ():
