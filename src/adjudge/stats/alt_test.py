@@ -36,7 +36,7 @@ class AnnotatorComparison:
     annotator: str
     rows: int
     advantage: float
-    """How often the judge is at least as close to the others as this person."""
+    """The share of rows on which the judge is at least as close to the others as this person."""
     p_value: float
     won: bool
 

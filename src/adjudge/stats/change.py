@@ -41,7 +41,7 @@ class AnchorAnswer:
 
     option: Hashable
     score: float | None = None
-    """From 0 to 1, if the option has one."""
+    """The option's score from 0 to 1, if it has one."""
 
 
 Look = Mapping[str, AnchorAnswer]

@@ -57,7 +57,7 @@ class Stratum:
     """All rows with one verdict, and the labels of those that are labelled."""
 
     verdict: str | None
-    """None: the judgment failed."""
+    """The verdict; None if the judgment failed."""
     rows: int
     labels: tuple[float, ...] = ()
     clusters: tuple[Hashable, ...] | None = None

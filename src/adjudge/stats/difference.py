@@ -137,9 +137,9 @@ class UnknownPart(NamedTuple):
     rows: int
     """Rows with scores."""
     lost: int
-    """Rows without."""
+    """Rows without scores."""
     falls: float = 0.0
-    """By how much lost votes could lower the sum."""
+    """The most that lost votes could lower the sum."""
     rises: float = 0.0
 
 

@@ -183,7 +183,7 @@ class RightAnswers(NamedTuple):
     """The share of right answers."""
 
     share: float | None
-    """None if no answer counts."""
+    """Share of right answers; None if no answer counts."""
     left_out: int
     """Rows without an answer that do not count."""
 

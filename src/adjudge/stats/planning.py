@@ -36,7 +36,7 @@ class SampleSize:
     """The least sufficient number, and what its simulations showed."""
 
     count: int | None
-    """None if even the greatest allowed size does not suffice."""
+    """The size; None if even the greatest allowed one does not suffice."""
     reached: float
     """The median width, or the share of samples that were decided: at ``count``, or at the most."""
     error: float

@@ -77,7 +77,7 @@ class Standing:
     rating: float
     lower: float | None
     upper: float | None
-    """None if the draws do not bound it: see ``Strengths.unbounded``."""
+    """The upper end; None if the draws do not bound it (see ``Strengths.unbounded``)."""
     rank: int
     best_rank: int
     worst_rank: int

@@ -254,7 +254,7 @@ class Needed:
 
     target_width: float
     labels: int | None
-    """In total; None if no number of labels suffices."""
+    """Labels needed in total; None if no number suffices."""
     more: int | None
     by_verdict: dict[str, int] = field(default_factory=dict)
     """Verdict → labels still missing."""

@@ -220,7 +220,7 @@ class Calibration(JudgeCriterion, HtmlRepr):
     """
     labels_only: Estimate
     corrected: Estimate | None
-    """None after a refusal."""
+    """The corrected rate or mean; None after a refusal."""
     refusal: Refusal | None
     labels: LabelsUsed
     labels_by_verdict: Mapping[str, int]
@@ -232,7 +232,7 @@ class Calibration(JudgeCriterion, HtmlRepr):
     shares: Mapping[str, Estimate] = field(default_factory=dict)
     """Option → its corrected share, if there are more than two options and no refusal."""
     distance: Distance | None = None
-    """How far people's answer may be from the judge's, if answers are ordered."""
+    """The distance between people's answer and the judge's, if answers are ordered."""
     agreement: AgreementReport | None = None
     panel: PanelReport | None = None
     notes: tuple[str, ...] = ()

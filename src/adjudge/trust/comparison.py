@@ -176,9 +176,9 @@ class RunComparison(JudgeCriterion, HtmlRepr):
     They are not compared.
     """
     pairing: Pairing = Pairing((0, 0), {})
-    """Which rows were compared with which."""
+    """The pairs of rows that were compared."""
     outcome: ComparisonOutcome
-    """Of the second run; of the corrected difference where there is one."""
+    """The outcome for the second run, by the corrected difference if there is one."""
     adjusted: float | None = None
     """The p-value, adjusted for all criteria that were compared (Holm)."""
     changed: int = 0
@@ -190,7 +190,7 @@ class RunComparison(JudgeCriterion, HtmlRepr):
     level: float = 0.95
     margin: float = 0.0
     reach: float = 1.0
-    """How far two scores can lie apart."""
+    """The greatest possible difference of two scores."""
     is_comparable: bool = True
     """False if the options differ between the runs, or what they score: means and differences say
     nothing then.
@@ -206,7 +206,7 @@ class RunComparison(JudgeCriterion, HtmlRepr):
     slice: str = ""
     """The name of the slice; empty for all rows."""
     pooled: PooledValue | None = None
-    """For a slice: its difference pulled towards that of all rows."""
+    """The slice's difference, pulled towards that of all rows."""
     slices: tuple[RunComparison, ...] = ()
     """The same apart for each slice; their intervals, and those of other criteria, hold
     together.

@@ -23,13 +23,13 @@ class Contestants:
     """The systems that a judge compares, over all rows."""
 
     names: tuple[str, ...] = ()
-    """What they are called, the one whose win rate is told first; by their places where rows do not
-    name the same ones.
+    """Names of the systems, first the one whose win rate is reported. If rows do not name the same
+    systems, names of their places.
     """
     by_name: bool = False
     """True if each row names its own systems."""
     count: int = 0
-    """How many there are in all."""
+    """Number of different systems."""
 
     @classmethod
     def of(cls, rows: Iterable[tuple[str, ...]]) -> Contestants:

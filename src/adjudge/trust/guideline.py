@@ -59,7 +59,7 @@ class GuidelineProblem:
     """Rows that several of them labelled; of a slice those in it."""
     examples: tuple[str, ...]
     p_value: float | None = None
-    """For a slice: the p-value of its difference, adjusted for all slices (Holm)."""
+    """The p-value of a slice's difference, adjusted for all slices (Holm)."""
 
     @property
     def found(self) -> Message:

@@ -133,7 +133,7 @@ class Effort:
     calls: int
     tokens: int
     usd: float | None
-    """None if a price is unknown."""
+    """Dollars; None if a price is unknown."""
     unpriced: tuple[str, ...]
     seconds: float | None
     """Seconds per row, with its votes one after another; None if no times are recorded."""

@@ -29,11 +29,11 @@ class SoFar(NamedTuple):
     """Half the width of the labels' interval, on the criterion's own scale."""
 
     rows: int
-    """That people labelled and that were drawn at random, among all rows or within a verdict: which
-    of the two is not told, since it would say something of the verdict.
+    """Labelled rows that were drawn at random, among all rows or within a verdict. The two are not
+    told apart, because that would reveal something about the verdict.
     """
     reach: float | None
-    """None if there are too few labels."""
+    """Half the width; None if there are too few labels."""
     anytime: float | None
     """Like ``reach``, if looked at after every label, as it is here: half of the sequential
     interval, by which labelling may be stopped.

@@ -17,7 +17,7 @@ class Measure:
     """The mean score, the share of one option, or the win rate of one system."""
 
     name: str
-    """What the number measures: an option, a system, or "score"."""
+    """The measured thing: an option, a system, or "score"."""
     options: tuple[str, ...]
     """The possible answers, from the worst to the best if that is known; empty for numbers."""
     values: Mapping[str, float]

@@ -219,9 +219,9 @@ class PairedSeries:
     labels: Sequence[RunLabels]
     """The labels of both runs; empty if one of them has none."""
     is_count: bool = False
-    """Whether fewer is better: then how many fewer there are is compared."""
+    """True if fewer is better; the decrease is compared then."""
     scores: PairedScores = field(default_factory=PairedScores)
-    """Of the second run and the first."""
+    """Scores of the second run and the first, in this order."""
     missing: int = 0
     """Pairs of which one row has no number, or both have none although a judge was asked."""
     alone: int = 0
@@ -232,7 +232,7 @@ class PairedSeries:
     other_texts: int = 0
     judges: tuple[str, str] = ("", "")
     places: list[tuple[int, int]] = field(default_factory=list)
-    """Of some rows, by which votes are found."""
+    """Places of some pairs of rows in the two runs, used to find their votes."""
     labelled: PairColumns = field(default_factory=PairColumns)
     """Rows that are labelled in both runs."""
     skipped: PairColumns = field(default_factory=PairColumns)

@@ -46,7 +46,7 @@ class ConsensusReport:
 
     rows: int
     accuracy: float | None
-    """On the labelled rows; None where the model was refused."""
+    """The share of labelled rows that the consensus gets right; None if the model was refused."""
     shares: Mapping[str, float]
     """Option → its share among all rows."""
     reason: str = ""
@@ -77,11 +77,11 @@ class PanelReport:
     unseen: RightAnswers | None
     """Right answers on unseen labels: each fifth by weights fitted to the other four."""
     unseen_and_best: tuple[float, float, int] | None
-    """How often ``unseen`` and the best member alone are right on the rows that both decide, and
-    how many these are.
+    """Shares of right answers of ``unseen`` and of the best member alone, on the rows that both
+    decide, and the number of these rows.
     """
     consensus: ConsensusReport | None
-    """None unless all estimators are requested."""
+    """The panel's consensus; None unless all estimators are requested."""
 
     @property
     def usable(self) -> dict[str, float]:

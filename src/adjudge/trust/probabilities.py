@@ -62,9 +62,9 @@ class ProbabilityReport(JudgeCriterion):
     temperature: Temperature
     threshold: Threshold
     identity: str
-    """Of the judge: another model, prompt or criterion needs its own labels."""
+    """Identity of the judge. Another model, prompt or criterion needs its own labels."""
     step_identity: str
-    """Of the judge as the only step of a cascade."""
+    """Identity of the judge as the only step of a cascade."""
     date: str
     risk: float
     delta: float

@@ -38,9 +38,11 @@ class LabelledRow:
 
     identity: str
     place: int
-    """Among all rows of the judge."""
+    """The row's place among all rows of the judge."""
     verdict: str | None
-    """None: the judgment failed. Where a number is asked for, see ``number``."""
+    """The judge's verdict; None if the judgment failed. For criteria that ask for a number, see
+    ``number``.
+    """
     number: float | None
     answers: Mapping[str, Answer]
     """Annotator → what they say."""
@@ -142,12 +144,12 @@ class Rows:
     """The column by which rows are told apart."""
     read_votes: Callable[[JudgmentRecord], Votes] | None = None
     all_votes: list[Votes] | None = None
-    """Of every row, where a list is given to keep them in; else those of labelled rows alone are
-    read.
+    """Votes on every row, if a list is given to keep them in. Otherwise only votes on labelled rows
+    are read.
     """
     verdicts: list[str | None] = field(default_factory=list)
     numbers: array[float] = field(default_factory=lambda: array("d"))
-    """Of the rows with a verdict, where a number is asked for."""
+    """Numbers given to the rows with a verdict, if the criterion asks for a number."""
     numbered: array[int] = field(default_factory=lambda: array("q"))
     """The place of each of these rows among all rows of the judge."""
     texts: array[int] = field(default_factory=lambda: array("q"))
@@ -176,24 +178,24 @@ class Rows:
     drawn.
     """
     drawn_of: Sequence[float] = ()
-    """How many rows the run had at each draw of labelled rows, in ascending order. Rows that came
-    between two draws are apart: their chances to be drawn differ.
+    """Number of rows that the run had at each draw of labelled rows, in ascending order. Rows added
+    between two draws are treated separately, because their chances to be drawn differ.
     """
     draws: list[tuple[int, int]] = field(default_factory=list)
-    """For each row, the first draw of ``drawn_of`` that could take it or a copy of its text, and
-    the first that could take the row itself, if some labels are of single rows.
+    """Two draws of ``drawn_of`` for each row: the first that could take it or a copy of its text,
+    and, if some labels are of single rows, the first that could take the row itself.
     """
     late: int = 0
     """Rows that were added after the last draw and are left out: they could not be drawn."""
     late_groups: list[str] = field(default_factory=list)
-    """What each of them holds in the column ``group``."""
+    """Value of the column ``group`` in each late row."""
     late_answers: list[Answer | None] = field(default_factory=list)
-    """What the judge says of each of them; None without a verdict."""
+    """The judge's answer on each late row; None without a verdict."""
     late_labelled: set[str] = field(default_factory=set)
-    """Identities of those that have labels all the same."""
+    """Identities of late rows that have labels nevertheless."""
     skipped_rows: Mapping[tuple[str, str | None], bool] = field(default_factory=dict)
-    """What was drawn (``Label.about``) → whether it was drawn among all rows, if annotators skipped
-    it or were unsure about it and nobody labelled it.
+    """Draws (``Label.about``) that annotators skipped or were unsure about and nobody labelled →
+    True if drawn among all rows.
     """
     skipped: dict[int, bool] = field(default_factory=dict)
     """Like ``skipped_rows``, by the place of the row."""

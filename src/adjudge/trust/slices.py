@@ -66,7 +66,7 @@ class CorrectedSlice:
     naive: float | None
     """The judge's own number, as if it were never wrong."""
     corrected: Estimate
-    """By the labels of this slice alone; without an interval it says why."""
+    """The number corrected by this slice's labels alone. Without an interval it says why."""
     more: int
     """Labels missing for a separate number."""
     pooled: PooledValue | None = None

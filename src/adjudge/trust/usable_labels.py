@@ -53,22 +53,22 @@ class LabelsUsed:
     """Labels, sorted by what they may be used for."""
 
     labels: tuple[Label, ...]
-    """All that are looked at; those of chosen rows correct nothing."""
+    """All labels considered; those of chosen rows correct nothing."""
     notes: tuple[str, ...] = ()
     refusal: Refusal | None = None
-    """Why none of them corrects anything."""
+    """The reason why no label corrects anything, if none does."""
     model_made: bool = False
     drawn_by: str | None = None
-    """What the chances follow of rows that were drawn with chances of their own."""
+    """The rule behind the rows' chances, if they were drawn with different chances."""
     older: Message | None = None
-    """What is said of labels from before a change of the judge; one of the notes."""
+    """The note about labels from before a change of the judge; one of ``notes``."""
     skipped: Mapping[tuple[str, str | None], bool] = field(default_factory=dict)
-    """What was drawn (``Label.about``), that somebody skipped or was unsure about and nobody
-    labelled → whether it was drawn among all rows.
+    """Draws (``Label.about``) that annotators skipped or were unsure about and nobody labelled →
+    True if drawn among all rows.
     """
     drawn_of: tuple[float, ...] = ()
-    """How many rows the run had at each draw, in ascending order; infinity for labels that do not
-    say it.
+    """Number of rows that the run had at each draw, in ascending order; infinity for labels that do
+    not store it.
     """
 
     @property

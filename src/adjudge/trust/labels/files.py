@@ -75,7 +75,7 @@ class LabelDefaults:
         Text(), "At --import: the column that names the rows; by default id.", None
     )
     at: float = 0.0
-    """When they were given."""
+    """Time of the labels, for those that do not say it."""
 
 
 _DEFAULTS = LabelDefaults()
@@ -85,7 +85,7 @@ class FoundRow(NamedTuple):
     identity: str
     id: str | None
     responses: int
-    """How many are compared."""
+    """Number of compared responses."""
     systems: tuple[str, ...]
     """The names of the compared systems."""
 

@@ -43,7 +43,7 @@ class Assignment:
 
     people: tuple[str, ...]
     per_row: int = 1
-    """How many of them label each row."""
+    """Number of people who label each row."""
     overlap: int = 0
     """Rows, the first of the queue, that all of them label."""
     queue: Queue = "random"

@@ -29,9 +29,9 @@ class JudgedScale:
 
     scale: LabelScale
     judges: tuple[str, ...]
-    """What their judgments are filed under; rows are drawn within the verdicts of the first."""
+    """Names that judgments are stored under; rows are drawn within the verdicts of the first."""
     identity: str
-    """Of the first judge, with this criteria."""
+    """Identity of the first judge with this criterion."""
 
     @property
     def name(self) -> str:

@@ -59,7 +59,7 @@ class Annotator:
     by: str = ""
     """The column that rows are drawn apart by, in the queue random-stratified."""
     listed: tuple[str, tuple[int, ...]] = ("", ())
-    """In the queue listed: a judge, and the numbers of its judgments, from 0."""
+    """A judge and the numbers of its judgments, from 0, for the queue ``listed``."""
 
 
 class ShownRow(NamedTuple):
@@ -120,12 +120,12 @@ class Labelling:
     ) -> None:
         self.judged = judged
         self.rows = drawn.total
-        """Of the run, each text once."""
+        """Rows of the run; equal texts count once."""
         self.draw = drawn.draw
         self.queue = who.queue
-        """Of an assignment, its own."""
+        """The queue; an assignment has its own."""
         self.assigned = assigned
-        """None where rows are not assigned."""
+        """The assigned rows; None if rows are not assigned."""
         self._store = store
         self._who = who
         self._drawn_by = drawn.drawn_by

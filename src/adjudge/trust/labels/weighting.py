@@ -34,7 +34,7 @@ _ABOVE, _BELOW = ("unsure", "sure"), ("divided", "united")
 
 @dataclass(frozen=True)
 class Weighting:
-    """What the chances of rows are based on."""
+    """The basis of the rows' chances."""
 
     queue: WeightedQueue
     by: str = ""
