@@ -159,7 +159,7 @@ def test_a_model_is_shown_the_prompts(project: Path) -> None:
         ("target: {model: scripted, prompts: none.txt}", "none.txt cannot be read"),
         ("target: [app.py:last, app.py:last]", "two targets are called 'app.py:last'"),
         ("target: {function: 'app.py:last', prompts: rows.csv}", "prompts are for models"),
-        ("target: {url: 'http://127.0.0.1', headers: {Authorization: abc}}", "holds a key"),
+        ("target: {url: 'http://127.0.0.1', headers: {Authorization: abc}}", "contains a key"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_asked(

@@ -23,7 +23,7 @@ from adjudge.trust.labels.store import LabelStore
 from adjudge.web import audit
 from adjudge.web.app import all_routes
 from adjudge.web.audit import AuditLog
-from adjudge.web.proxy import Refused, Users, make_sharing
+from adjudge.web.proxy import NotAdmitted, Users, make_sharing
 from adjudge.web.roles import ROLES, Role, changes_something, role_of
 from adjudge.web.server import PageServer
 from support.commands import adjudge
@@ -517,7 +517,7 @@ def test_the_file_of_users_is_read_again(tmp_path: Path) -> None:
     path = users_file(tmp_path)
     users = Users(path)
     assert users.find("lars@example.com").role == "label"
-    with pytest.raises(Refused):
+    with pytest.raises(NotAdmitted):
         users.find("new@example.com")
     users_file(tmp_path, **{"new@example.com": "read", "lars@example.com": "read"})
     assert (users.find("new@example.com").role, users.find("lars@example.com").role) == (
@@ -525,11 +525,11 @@ def test_the_file_of_users_is_read_again(tmp_path: Path) -> None:
     ) * 2
     path.write_text("users: [")
     for _ in range(2):
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(NotAdmitted) as caught:
             users.find("rita@example.com")
         assert caught.value.status == 503
     path.unlink()
-    with pytest.raises(Refused):
+    with pytest.raises(NotAdmitted):
         users.find("rita@example.com")
     users_file(tmp_path)
     assert users.find("rita@example.com").role == "read"
@@ -545,7 +545,7 @@ def test_others_get_the_role_of_the_file_but_nobody_who_looks_like_a_user(tmp_pa
     assert users.find("new@example.com").role == "read"
     assert users.find("eva@example.com").annotator == "Eva"
     for name in ("Sam@example.com", "eva", "EVA", "еva@example.com"):
-        with pytest.raises(Refused):
+        with pytest.raises(NotAdmitted):
             users.find(name)
 
 

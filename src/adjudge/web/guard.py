@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from adjudge.messages import Message, render
 from adjudge.web.opener import page_leading_to
-from adjudge.web.proxy import Refused, Sharing
+from adjudge.web.proxy import NotAdmitted, Sharing
 from adjudge.web.roles import OWNER, PERSON, Person
 from adjudge.web.server_access import (
     CLOSED,
@@ -188,7 +188,7 @@ class Guard:
         if self._access.sharing:
             try:
                 scope["state"]["person"] = self._access.sharing.identify(scope)
-            except Refused as refused:
+            except NotAdmitted as refused:
                 text = render(refused.message, _language(headers))
                 return PlainTextResponse(text, refused.status)
         return None

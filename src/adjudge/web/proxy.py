@@ -72,7 +72,7 @@ _LARGEST_FILE = 300_000
 Network = IPv4Network | IPv6Network
 
 
-class Refused(Exception):
+class NotAdmitted(Exception):
     """A request that the proxy should not have passed on, or whose user is not known."""
 
     def __init__(self, message: str, status: int = 403) -> None:
@@ -89,16 +89,16 @@ class _Listed:
     others: Role | None
 
     def find(self, user: str) -> Person:
-        """Return the person; raise Refused for a stranger and for one who looks like another."""
+        """Return the person; raise NotAdmitted for a stranger or for a name like another one."""
         if person := self.people.get(user):
             return person
         # without a list, letters of another script can look like somebody else's name
         if self.others is None or not user.isascii():
-            raise Refused(
+            raise NotAdmitted(
                 Message("{user} may not use this page: whoever runs it lists its users", user=user)
             )
         if _folded(user) in self.taken:
-            raise Refused(
+            raise NotAdmitted(
                 Message(
                     "{user} is spelt almost like somebody else who uses this page: whoever runs "
                     "it must list this spelling, too",
@@ -121,13 +121,13 @@ class Users:
         self._listed = _read_users(path)
 
     def find(self, user: str) -> Person:
-        """Return the person whom the proxy names so; raise Refused if the page is not for them."""
+        """Return the person of this name; raise NotAdmitted if the page is not for them."""
         with self._lock:
             if (version := _version(self.path)) != self._version:
                 try:
                     self._listed = _read_users(self.path)
                 except AdjudgeError as error:
-                    raise Refused(str(error), 503) from error
+                    raise NotAdmitted(str(error), 503) from error
                 self._version = version
             return self._listed.find(user)
 
@@ -164,14 +164,18 @@ class Sharing:
         return address is not None and any(address in network for network in self.proxies)
 
     def identify(self, scope: Scope) -> Person:
-        """Return who sent a request; raise Refused if that is not said exactly once."""
+        """Return who sent a request; raise NotAdmitted if that is not said exactly once."""
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         if not self.is_proxy(scope.get("client")):
-            raise Refused("this address is not one of the proxies that --trusted-proxy lists")
+            raise NotAdmitted(
+                Message("this address is not one of the proxies that --trusted-proxy lists")
+            )
         if self.secret:
             secrets = _values(headers, SECRET_HEADER)
             if len(secrets) != 1 or not is_secret(secrets[0].decode("latin-1"), self.secret):
-                raise Refused(f"the proxy must send {SECRET_HEADER} with its secret")
+                raise NotAdmitted(
+                    Message("the proxy must send {header} with its secret", header=SECRET_HEADER)
+                )
         return self.users.find(self._user_in(headers))
 
     def _user_in(self, headers: Sequence[tuple[bytes, bytes]]) -> str:
@@ -182,18 +186,32 @@ class Sharing:
             key.decode("latin-1").lower().replace("_", "-") == name and key != name.encode()
             for key, _ in headers
         ):
-            raise Refused(f"a header is spelt almost like {name}: remove it in the proxy", 400)
+            raise NotAdmitted(
+                Message(
+                    "a header is spelt almost like {header}: remove it in the proxy", header=name
+                ),
+                400,
+            )
         values = _values(headers, name)
         if len(values) > 1:
-            raise Refused(f"{name} is there {len(values)} times: the proxy must set it once", 400)
+            raise NotAdmitted(
+                Message(
+                    "{header} is there {count} times: the proxy must set it once",
+                    header=name,
+                    count=len(values),
+                ),
+                400,
+            )
         if not values or not values[0].strip():
-            raise Refused(f"the proxy did not say who this is: it must set {name}", 401)
+            raise NotAdmitted(
+                Message("the proxy did not say who this is: it must set {header}", header=name), 401
+            )
         try:
             user = values[0].decode("utf-8")
         except UnicodeDecodeError:
-            raise Refused(f"{name} is not UTF-8", 400) from None
+            raise NotAdmitted(Message("{header} is not UTF-8", header=name), 400) from None
         if not is_user(user):
-            raise Refused(f"{name} is not the name of one user", 400)
+            raise NotAdmitted(Message("{header} is not the name of one user", header=name), 400)
         return user
 
 

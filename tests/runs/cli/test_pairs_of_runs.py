@@ -112,7 +112,7 @@ def test_rows_that_went_missing_or_were_added_are_not_passed_over(
         rows, "new", "--not-worse-than", "old", "--margin", "0.1", named_by=named_by
     )
     assert code == 5, told
-    assert f"{said} of 60 before and {len(rows)} now" in told
+    assert f"{said} (60 before, {len(rows)} now)" in told
     assert "have no counterpart" in told
 
 
