@@ -217,7 +217,7 @@ class SqlJudge(VoteSettings, Direct):
             wall=10 * whole,  # only a bound: time on a busy machine is not a fault
             cpu=whole,
             memory_mb=_MEMORY_MB,
-            tool_calls=3 * (self.copies + 2),
+            tool_calls=4 * (self.copies + 2),
         )
         try:
             done = await sandbox.run(

@@ -61,8 +61,12 @@ class ReferenceQuery:
     @classmethod
     def of(cls, sql: str) -> ReferenceQuery:
         """Read the text of a query."""
-        text = sql.strip().rstrip(";").rstrip()
+        text = sql.strip()
         tokens = _tokens(text)
+        while tokens and tokens[-1].text == ";":
+            tokens.pop()
+        # Without what follows the last token: semicolons and comments.
+        text = text[: tokens[-1].end] if tokens else text
         outer = [token for token in tokens if token.depth == 0]
         words = [token.word for token in outer]
         order = next(
