@@ -265,6 +265,8 @@ BEST = "SELECT name FROM customer WHERE id = (SELECT id FROM customer ORDER BY {
 def test_ties_inside_the_reference_decide_nothing(reference: str, response: str) -> None:
     found = compare(response, reference)
     assert (found["verdict"], found["code"]) == ("open", "storage")
+    view = f"{SHOP} create view w as {reference};"
+    assert compare(response, "SELECT * FROM w", view)["code"] == "storage"
 
 
 def test_a_limit_in_a_subquery_without_ties_decides() -> None:
