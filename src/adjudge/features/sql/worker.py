@@ -699,8 +699,14 @@ def _planted(present: list[Any], literals: list[float | str], distance: int) -> 
 
 
 def _try(connection: sqlite3.Connection, sql: str, values: Row) -> None:
-    with suppress(sqlite3.IntegrityError):
+    try:
         connection.execute(sql, values)
+    except sqlite3.IntegrityError:
+        pass
+    except sqlite3.OperationalError as error:
+        # A key that refers to a column that is not unique cannot be checked: leave it as it is.
+        if "foreign key mismatch" not in str(error):
+            raise
 
 
 def _named(sql: str, *names: str) -> str:
