@@ -179,3 +179,24 @@ def test_the_file_says_what_is_wrong_in_it(tmp_path: Path) -> None:
         (tmp_path / "eval.yaml").write_text(f"data: rows.csv\njudges: [{{kind: sql, {keys}}}]\n")
         with pytest.raises(SetupError, match=text):
             run(tmp_path / "eval.yaml")
+
+
+def test_numbers_beyond_floats_do_not_stop_the_run() -> None:
+    """They could not be sent to the sandbox as JSON, and one such answer ended the whole run."""
+    queries = ("SELECT 1e999", "SELECT " + "9" * 400, f"{GOLD} AND a < 1e999")
+    results = judge().evaluate([row(query) for query in queries])
+    assert [result.verdict for result in results] == ["FAIL", "FAIL", "PASS"]
+
+
+def test_semicolons_and_comments_after_a_query_do_no_harm() -> None:
+    assert judge().evaluate(row(f"{GOLD};; -- done\n; /* ok */")).verdict == "PASS"
+    assert judge().evaluate(row(f"{GOLD}; SELECT 1;")).verdict == "FAIL"
+
+
+def test_a_database_that_is_called_sandbox_fails_its_row_only(tmp_path: Path) -> None:
+    (tmp_path / "cars.sql").write_text(SCRIPT)
+    pair = {"response": GOLD, "reference": GOLD}
+    lost, found = judge(database=tmp_path).evaluate(
+        [{**pair, "database": "sandbox"}, {**pair, "database": "cars"}]
+    )
+    assert (lost.status, found.verdict) == (Status.FAILED, "PASS")

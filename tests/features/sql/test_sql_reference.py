@@ -57,3 +57,8 @@ def test_a_column_can_be_added_only_to_a_plain_select() -> None:
 def test_literals_are_numbers_and_texts() -> None:
     found = literals_of("SELECT a1 FROM t WHERE b > 30 AND c = 'it''s' AND d < 2.5 -- 99")
     assert found == [30, "it's", 2.5]
+
+
+def test_what_follows_the_query_is_no_part_of_it() -> None:
+    query = ReferenceQuery.of("SELECT a FROM t ORDER BY b LIMIT 3; -- the first three\n;")
+    assert (query.sql, query.limit) == ("SELECT a FROM t ORDER BY b LIMIT 3", (3, 0))

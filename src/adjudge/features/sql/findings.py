@@ -54,6 +54,21 @@ def _empty(found: Found) -> str:
     )
 
 
+def _blank(found: Found) -> str:
+    return Message(
+        "both queries return only 0 or NULL, on the database and on {copies} changed copies: any "
+        "query that finds nothing would be equal",
+        copies=int(found["copies"]),
+    )
+
+
+def _storage(_: Found) -> str:
+    return Message(
+        "the rows differ, but the data do not decide the reference's rows: they depend on the "
+        "order in which the rows are stored, as with ties before a LIMIT in a subquery"
+    )
+
+
 def _ties(_: Found) -> str:
     return Message(
         "the rows differ, but the data do not decide which rows the reference's LIMIT leaves: "
@@ -142,7 +157,9 @@ def _error(found: Found) -> str:
 _REASONS: Mapping[str, Callable[[Found], str]] = {
     "same": _same,
     "empty": _empty,
+    "blank": _blank,
     "ties": _ties,
+    "storage": _storage,
     "order_unknown": _order_unknown,
     "columns": _columns,
     "other_rows": _other_rows,

@@ -31,7 +31,7 @@ from adjudge.features.generate.sandbox.base import Limits
 from adjudge.features.generate.sandbox.finder import find_sandbox
 from adjudge.features.sql.database import Database, find_database, read_database
 from adjudge.features.sql.findings import sentence
-from adjudge.features.sql.reference import ReferenceQuery, literals_of
+from adjudge.features.sql.reference import ReferenceQuery, literals_of, without_end
 from adjudge.messages import Message
 
 _BUILD_SECONDS = 20.0
@@ -169,11 +169,11 @@ class SqlJudge(VoteSettings, Direct):
         instance, _ = self.arrange(ballot)
         try:
             database = self._database_of(instance)
-            found = await self._run_in_sandbox(self._job(instance, database))
         except SetupError as error:
-            if not self._is_per_row or "sandbox" in str(error):
+            if not self._is_per_row:
                 raise
             return Vote(ballot=ballot, outcome=Outcome.MODEL_ERROR, reason=error.message)
+        found = await self._run_in_sandbox(self._job(instance, database))
         text = sentence(found)
         if found["verdict"] in ("pass", "fail"):
             option = PASS if found["verdict"] == "pass" else FAIL
@@ -194,7 +194,7 @@ class SqlJudge(VoteSettings, Direct):
         )
 
     def _job(self, instance: Instance, database: Database) -> JsonDict:
-        query = strip_fence(_text(instance, self.query_field)).strip()
+        query = without_end(strip_fence(_text(instance, self.query_field)))
         reference = strip_fence(_text(instance, self.reference_field)).strip()
         return {
             **database.part,
@@ -217,7 +217,7 @@ class SqlJudge(VoteSettings, Direct):
             wall=10 * whole,  # only a bound: time on a busy machine is not a fault
             cpu=whole,
             memory_mb=_MEMORY_MB,
-            tool_calls=3 * (self.copies + 2),
+            tool_calls=4 * (self.copies + 2),
         )
         try:
             done = await sandbox.run(

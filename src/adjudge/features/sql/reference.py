@@ -4,6 +4,7 @@ constants.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -61,7 +62,7 @@ class ReferenceQuery:
     @classmethod
     def of(cls, sql: str) -> ReferenceQuery:
         """Read the text of a query."""
-        text = sql.strip().rstrip(";").rstrip()
+        text = without_end(sql)
         tokens = _tokens(text)
         outer = [token for token in tokens if token.depth == 0]
         words = [token.word for token in outer]
@@ -87,6 +88,14 @@ class ReferenceQuery:
 
     def to_json(self) -> JsonDict:
         return asdict(self)
+
+
+def without_end(sql: str) -> str:
+    """Return a query without the semicolons and comments after it."""
+    tokens = _tokens(sql)
+    while tokens and tokens[-1].text == ";":
+        tokens.pop()
+    return sql[: tokens[-1].end].strip() if tokens else ""
 
 
 def _tokens(text: str) -> list[_Token]:
@@ -151,6 +160,8 @@ def literals_of(*queries: str) -> list[float | str]:
         for token in _tokens(query):
             if token.kind == "number":
                 number = float(token.text)
+                if math.isinf(number):  # JSON has no place for it
+                    continue
                 found[int(number) if number.is_integer() else number] = None
             elif token.kind == "text":
                 found[token.text.strip("'").replace("''", "'")] = None
