@@ -34,6 +34,7 @@ from adjudge.runs.eval_file import (
     Gates,
     JudgeEntry,
     PairwiseEntry,
+    PanelEntry,
     PythonEntry,
 )
 from adjudge.runs.folder import run_info
@@ -459,6 +460,7 @@ _PLAIN_KEYS = {
     DataEntry: "as format columns responses id limit encoding sheet header_row",
     Gates: "fail_under max max_failed confidence sequential margin cluster",
     JudgeEntry: "name votes temperature seed mode on_failure per after fail_under rows_with",
+    PanelEntry: "",
     CascadeEntry: "otherwise",
     AspectEntry: "early_stop min_valid weights",
     DirectEntry: "early_stop check_positional_bias feedback persona",
@@ -473,7 +475,7 @@ _PLAIN_KEYS = {
     "from_turn role judge_user",
     PythonEntry: "options compares",
     ModelEntry: "temperature seed max_concurrency requests_per_minute tokens_per_minute timeout "
-    "window reasoning_effort",
+    "window reasoning_effort prompt_caching",
     StepEntry: "votes",
     TargetEntry: "name method body answer contexts tool_calls state temperature max_concurrency "
     "requests_per_minute timeout max_retries",
@@ -485,6 +487,7 @@ _CHECKED_KEYS = {
     DataEntry: "path",
     Gates: "not_worse_than",
     JudgeEntry: "kind models",
+    PanelEntry: "replacement",
     CascadeEntry: "cascade calibration",
     AspectEntry: "criteria",
     DirectEntry: "criteria",

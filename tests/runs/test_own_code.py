@@ -233,8 +233,8 @@ def test_variables_and_the_file_that_sets_them(
     ("text", "said"),
     [
         ("models: [$NOT_SET_ANYWHERE]", "NOT_SET_ANYWHERE is not set"),
-        ("models: ['openai/${MY_API_KEY}']", "MY_API_KEY holds a key"),
-        ("models: ['openai/${PLAIN}']", "PLAIN holds a key"),
+        ("models: ['openai/${MY_API_KEY}']", "MY_API_KEY contains a key"),
+        ("models: ['openai/${PLAIN}']", "PLAIN contains a key"),
     ],
 )
 def test_keys_do_not_come_into_files(text: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -343,6 +343,13 @@ HOSTILE = (
         sees=KEY,
     ),
     _eval(
+        "replacement of a panel",
+        _SENT,
+        DATA + "judges: [{kind: aspect, criteria: It is short., models: [scripted/none], "
+        "replacement: {model: '@EVIL@#m', api_key_env: MY_TOKEN}}]\n",
+        sees=KEY,
+    ),
+    _eval(
         "models of a judge",
         _SENT,
         DATA + "judges: [{kind: aspect, criteria: It is short., models: [{model: '@EVIL@#m', "

@@ -387,7 +387,7 @@ def test_what_is_wrong_is_shown_at_its_place(page: Page) -> None:
         ("verdcit = fail", 0, "'verdcit'"),
         ("score < much", 8, "expected a number"),
         ("(row = 1", 0, "not closed"),
-        ("labelled = yes", 9, "yes or no"),
+        ("labelled = yes", 9, "yes-or-no"),
         ("row =", 5, "expected a value"),
         ("row = 1 and", 11, "expected the name"),
         ("text", 0, "expected ~"),

@@ -146,7 +146,7 @@ def test_a_retried_call_is_no_failed_call(
     assert "12 calls" in done.stdout
     assert "2 retries" in done.stdout
     assert "without an answer" not in done.stdout
-    assert re.search(r"Cost  \$0\.\d{4} · ", done.stdout)
+    assert re.search(r"Cost  \$0\.\d{4} \(prompt caching saved \$0\.\d{4}\) · ", done.stdout)
 
 
 def test_answers_that_were_there_are_named_as_such(rows: Path) -> None:
