@@ -348,6 +348,7 @@ HOSTILE = (
         DATA + "judges: [{kind: aspect, criteria: It is short., models: [scripted/none], "
         "replacement: {model: '@EVIL@#m', api_key_env: MY_TOKEN}}]\n",
         sees=KEY,
+        code=3,
     ),
     _eval(
         "models of a judge",
