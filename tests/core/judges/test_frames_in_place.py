@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from adjudge import AspectCritic, DirectJudge
+from adjudge import AspectCritic, Criteria, CriteriaOption, DirectJudge
 from adjudge.core.data.sources.row import Row
-from adjudge.core.judges.frames import _with_fields
+from adjudge.core.judges.frames import _values_of, _with_fields
 from adjudge.errors import SetupError
 
 
@@ -106,3 +106,13 @@ def test_what_has_no_place_for_verdicts_is_refused_before_any_call(
 def test_without_columns_a_frame_gives_results() -> None:
     results = polite().evaluate(SmallFrame(response=["x", "y"]))
     assert [result.verdict for result in results] == ["PASS", "PASS"]
+
+
+def test_a_random_option_for_a_failed_judgment_is_no_number() -> None:
+    """The mean of the column counted it."""
+    options = [CriteriaOption("Yes", 1.0), CriteriaOption("No", 0.0)]
+    judge = DirectJudge("scripted/nothing to read", on_failure="random")
+    result = judge.evaluate("text", Criteria("clear", "Is it clear?", options))
+    assert (result.score, result.fallback) != (None, None)
+    values = _values_of(result)
+    assert (values["verdict"], values["score"], values["status"]) == (None, None, "failed")

@@ -71,10 +71,12 @@ def _values_of(result: Result | None) -> dict[str, str | float | None]:
     """Return the added columns of a row; of a row that was left out only its status."""
     if result is None:
         return {**dict.fromkeys(ADDED), "status": Status.SKIPPED.value}
-    verdict, explanation = result.verdict, result.explanation
+    # A random option that stands in for a failed judgment (``on_failure``) is no verdict.
+    is_scored = result.status is Status.SCORED
+    verdict, explanation = result.verdict if is_scored else None, result.explanation
     return {
         "verdict": None if verdict is None else str(verdict),
-        "score": result.score,
+        "score": result.score if is_scored else None,
         "explanation": None if explanation is None else str(explanation),
         "status": str(result.status.value),
     }
