@@ -311,3 +311,37 @@ def test_win_rates_are_shares_and_sum_to_half_the_responses(said: list[Ranking])
         min(system.ranking or 0 for system in pooled([ranked(*groups) for groups in said], COUNT))
         == 1
     )
+
+
+def test_a_vote_that_failed_in_one_order_gives_the_other_order_no_more_weight() -> None:
+    """Two models prefer whatever is listed first, and one vote failed: the first response won."""
+    votes = [vote("0", 0, 1), vote("1", 1, 0), vote("0", 0, 1), vote(None, 1, 0)]
+    (contest,) = contests(votes, 2, True, both_orders=True)
+    assert (contest.value, contest.shares, contest.even) == (0.5, (0.5, 0.0, 0.5), True)
+    (contest,) = contests(votes, 2, True)
+    assert contest.value == 1.0
+
+
+def test_one_order_alone_still_decides() -> None:
+    votes = [vote("0", 0, 1), vote(None, 1, 0)]
+    (contest,) = contests(votes, 2, True, both_orders=True)
+    assert (contest.value, contest.certainty) == (1.0, 1.0)
+
+
+ANSWERS = st.sampled_from(["0", "1", TIE])
+
+
+@given(st.lists(st.tuples(ANSWERS, ANSWERS), min_size=1))
+def test_orders_of_equal_size_are_pooled_as_before(answers: list[tuple[str, str]]) -> None:
+    votes = [
+        vote(option, *order)
+        for pair in answers
+        for option, order in zip(pair, ((0, 1), (1, 0)), strict=True)
+    ]
+    (weighted,) = contests(votes, 2, True, both_orders=True)
+    (plain,) = contests(votes, 2, True)
+    assert (weighted.value, weighted.shares, weighted.even) == (
+        plain.value,
+        plain.shares,
+        plain.even,
+    )

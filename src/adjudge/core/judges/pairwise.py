@@ -189,7 +189,8 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
 
     def _pool_votes(self, item: Case, votes: Sequence[Vote]) -> PairwiseInstanceResult:
         count = len(item.instance.fields[item.criteria.to_evaluate_field])
-        pooled = contests(votes, count, self.tie_enabled)
+        both_orders = self.check_positional_bias or self.rotations
+        pooled = contests(votes, count, self.tie_enabled, both_orders=both_orders)
         systems = system_results(count, pooled, self._flips(count, *_by_order(votes)))
         rates = [system.winrate for system in systems]
         best, winner = highest(rates), best_or_tie(rates, self.tie_enabled)

@@ -44,10 +44,15 @@ class Contest:
         return self.shares[0] if self.first in best else self.shares[2]
 
 
-def contests(votes: Sequence[Vote], count: int, tie_enabled: bool) -> list[Contest]:
-    """Return a contest for every pair of responses, pooled from all votes that compare the two."""
+def contests(
+    votes: Sequence[Vote], count: int, tie_enabled: bool, *, both_orders: bool = False
+) -> list[Contest]:
+    """Return a contest for every pair of responses, pooled from all votes that compare the two.
+
+    ``both_orders``: the two orders of a pair count alike, even if votes of one of them failed.
+    """
     return [
-        _contest(index_a, index_b, votes, tie_enabled)
+        _contest(index_a, index_b, votes, tie_enabled, both_orders=both_orders)
         for index_a, index_b in combinations(range(count), 2)
     ]
 
@@ -132,13 +137,19 @@ def value_for(vote: Vote, first: int, second: int) -> float | None:
     return 1.0 if verdict.winner == first else 0.0 if verdict.winner == second else 0.5
 
 
-def _contest(first: int, second: int, votes: Sequence[Vote], tie_enabled: bool) -> Contest:
+def _contest(
+    first: int, second: int, votes: Sequence[Vote], tie_enabled: bool, *, both_orders: bool
+) -> Contest:
     valid_votes = [
         (value, vote) for vote in votes if (value := value_for(vote, first, second)) is not None
     ]
     if not valid_votes:
         return Contest(first, second, None, None, None)
-    counts = Counter(value for value, _ in valid_votes)
+    weights = _order_weights(first, second, [vote for _, vote in valid_votes], both_orders)
+    counts: Counter[float] = Counter()
+    for (value, _), weight in zip(valid_votes, weights, strict=True):
+        counts[value] += weight
+    total = sum(weights)
     leaders = [value for value in counts if counts[value] == max(counts.values())]
     outcome = leaders[0] if len(leaders) == 1 else _split_outcome(leaders, tie_enabled)
     why = next(
@@ -149,16 +160,34 @@ def _contest(first: int, second: int, votes: Sequence[Vote], tie_enabled: bool) 
         ),
         None,
     )
-    won, tied, lost = (counts[value] / len(valid_votes) for value in (1.0, 0.5, 0.0))
+    won, tied, lost = (counts[value] / total for value in (1.0, 0.5, 0.0))
     return Contest(
         first,
         second,
         outcome,
-        counts[outcome] / len(valid_votes),
+        counts[outcome] / total,
         why,
         len(leaders) > 1,
         (won, tied, lost),
     )
+
+
+def _order_weights(first: int, second: int, votes: Sequence[Vote], both_orders: bool) -> list[int]:
+    """Return the weight of each vote: whole numbers, so that an even split stays one.
+
+    A model that prefers a place would otherwise win the contest for it if one of its votes in the
+    other order failed.
+    """
+    orders = [vote.order or () for vote in votes]
+    listed_first = [
+        both_orders and {first, second} <= {*order} and order.index(first) < order.index(second)
+        for order in orders
+    ]
+    ahead = sum(listed_first)
+    behind = len(votes) - ahead
+    if not (both_orders and ahead and behind):
+        return [1] * len(votes)
+    return [behind if is_ahead else ahead for is_ahead in listed_first]
 
 
 def _split_outcome(leaders: Sequence[float], tie_enabled: bool) -> float:
