@@ -596,13 +596,13 @@ def _rows_of(
 
 
 class _PlainLine:
-    """What the rows of one judge and criterion have in common."""
+    """The values that all rows of one judge and criterion share."""
 
     def __init__(self, key: tuple[str, str], systems: _Systems) -> None:
         self.text = _json_text((*key, ""))
         self.judged_field = systems.judged_field(key)
         self.rows = 0
-        """How many there were so far in this run."""
+        """The number of these rows so far in this run."""
 
 
 def _is_plain(row: StoredOutcome) -> bool:

@@ -120,10 +120,10 @@ def test_a_file_of_ones_own_is_not_overwritten(tmp_path: Path, repository: Repos
     [
         ("github:org/rubrics@v1/none.yaml", "was not found"),
         ("github:org/rubrics@v1/broken.yaml", "is not YAML"),
-        ("github:org/rubrics@v1/large.yaml", "not a criteria file"),
+        ("github:org/rubrics@v1/large.yaml", "not a file of criteria"),
         ("github:org/rubrics/tone.yaml", "@TAG"),
-        ("github:org/rubrics@v1/../../x.yaml", "does not name a criteria file"),
-        ("https://example.com/tone.yaml", "does not name a criteria file"),
+        ("github:org/rubrics@v1/../../x.yaml", "does not name a file of criteria"),
+        ("https://example.com/tone.yaml", "does not name a file of criteria"),
     ],
 )
 def test_what_is_no_criteria_file_is_not_kept(

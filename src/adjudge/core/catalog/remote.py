@@ -44,7 +44,7 @@ class RemoteCriteria:
         match = _SOURCE.fullmatch(source)
         if match is None or ".." in source.split("/"):
             raise SetupError(
-                "{source!r} does not name a criteria file: write "
+                "{source!r} does not name a file of criteria: write "
                 "github:OWNER/REPOSITORY@TAG/PATH.yaml",
                 source=source,
             )
@@ -106,7 +106,7 @@ def _download(address: str) -> bytes | None:
         ) from error
     if len(body) > _LARGEST:
         raise RunError(
-            "{address} has more than {most} bytes: that is not a criteria file",
+            "{address} has more than {most} bytes: that is not a file of criteria",
             address=address,
             most=_LARGEST,
         )

@@ -674,8 +674,8 @@ class JudgmentRecord:
 
     @property
     def lost_models(self) -> tuple[str, ...]:
-        """Those in ``left_out`` whose votes are missing: of a model that was replaced and its
-        replacement at most one is.
+        """The models in ``left_out`` whose votes are missing: at most one of a replaced model and
+        its replacement.
         """
         if not self.replaced_models:
             return self.left_out

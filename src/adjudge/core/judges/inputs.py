@@ -374,7 +374,7 @@ def as_criteria(given: CriteriaLike, kind: Kind, language: str) -> Criteria:
     if isinstance(given, str):
         return criteria_of(given, kind, language)
     raise SetupError(
-        "criteria must be a question or a Criteria, not {name}", name=type(given).__name__
+        "criteria must be a question or a Criteria object, not {name}", name=type(given).__name__
     )
 
 

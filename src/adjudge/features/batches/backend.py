@@ -45,8 +45,8 @@ from adjudge.features.batches.supervisor import Watcher
 from adjudge.messages import Message
 from adjudge.version import __version__
 
-# Batches in which a request may go without an answer before it is asked alone; and before that is
-# what came of it.
+# Batches in which a request may go without an answer before it is sent alone, and before it counts
+# as failed.
 _LIVE_AFTER, _MOST_ATTEMPTS = 3, 4
 _SECONDS_TO_CANCEL = 8.0
 

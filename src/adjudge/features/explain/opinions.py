@@ -56,7 +56,7 @@ class OpinionShape(TypedDict):
 
 @dataclass(frozen=True)
 class SecondOpinion:
-    """What another model says of a row, next to the run's verdict, which it does not change."""
+    """Another model's opinion of a row. It does not change the run's verdict."""
 
     record: JudgmentRecord
     because: Why

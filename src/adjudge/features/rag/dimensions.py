@@ -341,7 +341,7 @@ def _dimension(value: object, place: Place, language: str) -> Dimension:
 
 
 def _option(value: object, place: Place) -> tuple[object, str]:
-    """Split an option in a file into a criteria option and its label."""
+    """Return the option and the label that an entry of a file stands for."""
     if not isinstance(value, Mapping):
         return value, ""
     label = phrase(value.get("label") or "", place.at("label"))

@@ -1,4 +1,4 @@
-"""What the program in the sandbox found, in words."""
+"""The findings of the program in the sandbox, in words."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What the text of a reference query says about its result: its order, its LIMIT and its
-constants.
-"""
+"""Read a reference query's text for the order of its result, its LIMIT and its constants."""
 
 from __future__ import annotations
 

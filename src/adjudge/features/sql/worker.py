@@ -349,7 +349,7 @@ def _depends_on_storage(job: dict[str, Any], image: bytes, expected: list[Row]) 
 
 
 class Order:
-    """What is known of the order of the reference's rows."""
+    """The order of the reference's rows, as far as its text fixes it."""
 
     def __init__(self, keys: list[Row] | None, *, counts: bool, is_arbitrary: bool) -> None:
         self.keys = keys
@@ -700,9 +700,8 @@ def _planted(present: list[Any], literals: list[float | str], distance: int) -> 
 
 def _try(connection: sqlite3.Connection, sql: str, values: Row) -> None:
     try:
-        connection.execute(sql, values)
-    except sqlite3.IntegrityError:
-        pass
+        with suppress(sqlite3.IntegrityError):  # the copy keeps the row as it is
+            connection.execute(sql, values)
     except sqlite3.OperationalError as error:
         # A key that refers to a column that is not unique cannot be checked: leave it as it is.
         if "foreign key mismatch" not in str(error):

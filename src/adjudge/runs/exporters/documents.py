@@ -42,7 +42,7 @@ class SummaryShape(CountsShape, CostShape):
 
 
 class CriteriaShape(FiguresShape):
-    """One judge by one criteria."""
+    """The figures of one judge and criterion."""
 
     judge: str
     criteria: str

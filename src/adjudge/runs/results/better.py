@@ -1,4 +1,4 @@
-"""Whether the second of two runs is shown to be better: passed, failed, or it cannot be told."""
+"""The decision if the second of two runs is better: passed, failed, or cannot tell."""
 
 from __future__ import annotations
 

@@ -37,8 +37,9 @@ class Cost:
     unpriced_models: tuple[str, ...]
     """Models whose price is not known: what they cost is not in it."""
     saved_by_prompt_caching_usd: float | None = None
-    """What the providers' own caches saved; below zero if writing to them cost more. None if no
-    provider said that it used one.
+    """Dollars that the providers' own caches saved; below zero if writing to them cost more.
+
+    None if no provider said that it used one.
     """
 
     def to_dict(self) -> JsonDict:

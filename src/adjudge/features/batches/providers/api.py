@@ -31,12 +31,12 @@ MARK = "adjudge"
 _WRONG_KEY = 401
 # Bytes of results that stand in one JSON object.
 _LARGEST_OBJECT = 400_000_000
-# What providers call the requests of which it is known what came of them.
+# The names that providers give to requests with a known result.
 _DONE = (
     *("completed", "failed", "succeeded", "errored", "canceled", "expired"),
     *("succeeded_requests", "failed_requests", "successfulRequestCount", "failedRequestCount"),
 )
-# What providers call the requests that were answered.
+# The names that they give to requests that were answered.
 _ANSWERED = ("completed", "succeeded", "succeeded_requests", "successfulRequestCount")
 _KINDS: Mapping[str, type[ModelError]] = {
     kind.__name__: kind for kind in (ModelError, RateLimited, Refused, Unavailable)

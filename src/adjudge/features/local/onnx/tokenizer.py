@@ -18,7 +18,7 @@ from pathlib import Path
 
 _WHITESPACE = r"\x09-\x0d\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# Words longer than this are cut anew each time: they are seldom seen twice.
+# Longer words are not cached, because they seldom occur twice.
 _LONGEST_KEPT = 24
 
 
