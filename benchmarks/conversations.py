@@ -20,7 +20,7 @@ from adjudge.features.conversations.outcome import outcome_of
 from adjudge.features.conversations.rates import (
     LabelledFault,
     LabelledTrial,
-    Trial,
+    ScenarioTrial,
     labelled_faults,
     labelled_rate,
     rates_of,
@@ -517,7 +517,7 @@ def study(chance: random.Random, scenarios: int, trials: int) -> tuple[float, bo
             passed = outcome_of(made.scenario, made.conversation).passed
             faults = UserChecks(made.scenario, made.conversation, passed).faults()
             cause = attribute(made.conversation, passed, faults)
-            found.append(Trial(str(number), passed, cause.validity))
+            found.append(ScenarioTrial(str(number), passed, cause.validity))
     rates = rates_of(found)
     corrected, raw = rates.corrected_interval, rates.raw_interval
     middle = fmean(rates.corrected)

@@ -28,7 +28,7 @@ from adjudge.core.engine.likelihood import likelihood_prompt
 from adjudge.features.learning.acceptance import DELTA, RISK
 from adjudge.features.learning.examples import Example
 from adjudge.features.learning.figures import Sample
-from adjudge.features.learning.head import Fit, Rows, folds_of
+from adjudge.features.learning.head import Fit, HeadRows, folds_of
 from adjudge.features.learning.learner import Data, LearnSettings, Study, promise
 from adjudge.features.learning.prompt_form import PromptForm
 from adjudge.features.learning.states import Inside, StateReader
@@ -122,11 +122,11 @@ def _auc(data: Data, scores: Floats) -> float:
     return Sample(data.answers > 0, data.weights, data.groups).auc(scores).value
 
 
-def _fit(data: Data, features: Rows | None = None) -> Fit:
+def _fit(data: Data, features: HeadRows | None = None) -> Fit:
     return Fit(features or data.features, data.answers, data.weights, folds_of(data.groups))
 
 
-def _words(data: Data) -> Rows:
+def _words(data: Data) -> HeadRows:
     return replace(data.features, states=None, zero_shot=None)
 
 
@@ -246,7 +246,7 @@ def timings(sets: Sequence[Set]) -> None:
     )
     answers = np.concatenate([one.answers for one in parts])
     for size in (300, 1000):
-        rows = Rows(texts[:size], states[:size], zero[:size])
+        rows = HeadRows(texts[:size], states[:size], zero[:size])
         started = time.process_time()
         fit = Fit(rows, answers[:size], np.ones(size), folds_of([str(row) for row in range(size)]))
         fit.left_out()

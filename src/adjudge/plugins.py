@@ -319,7 +319,7 @@ _loaded_packages: dict[str, set[str]] = {}
 """Top-level module → the packages whose parts were loaded from it."""
 
 
-class Part(NamedTuple):
+class PluginPart(NamedTuple):
     """One part of one kind: its address and the package that brings it."""
 
     kind: str
@@ -404,12 +404,12 @@ class Parts(Mapping[str, T], Generic[T]):
         self.ours = tuple(OURS[kind])
         """Names that come with adjudge."""
 
-    def find(self, name: str) -> Part | None:
+    def find(self, name: str) -> PluginPart | None:
         """Return the part of this name, or None. If two packages provide it, it has a
         ``problem``.
         """
         if name in OURS[self.kind]:
-            return Part(self.kind, name, OURS[self.kind][name])
+            return PluginPart(self.kind, name, OURS[self.kind][name])
         return next((part for part in installed_parts() if part[:2] == (self.kind, name)), None)
 
     def load_all(self) -> Iterator[T]:
@@ -440,21 +440,23 @@ class Parts(Mapping[str, T], Generic[T]):
         return sum(1 for _ in self)
 
 
-def installed_parts() -> tuple[Part, ...]:
+def installed_parts() -> tuple[PluginPart, ...]:
     """Return the parts that installed packages bring, without importing them."""
     return _scan(tuple(sys.path))
 
 
 # the argument is only the key of the cache: new entries of sys.path are scanned, too
 @cache
-def _scan(_path: tuple[str, ...]) -> tuple[Part, ...]:
-    parts: dict[tuple[str, str, str], Part] = {}  # of two copies of a package the first counts
+def _scan(_path: tuple[str, ...]) -> tuple[PluginPart, ...]:
+    parts: dict[
+        tuple[str, str, str], PluginPart
+    ] = {}  # of two copies of a package the first counts
     for package, one in entry_points():
         if one.group.startswith(_PREFIX):
             # a part without the name of its package would pass for one of ours
             name, version = package.metadata["Name"], package.metadata["Version"]
             kind = one.group.removeprefix(_PREFIX)
-            part = Part(kind, one.name, one.value, name or _place_of(package), version or "?")
+            part = PluginPart(kind, one.name, one.value, name or _place_of(package), version or "?")
             parts.setdefault((kind, one.name, part.package), part)
     return tuple(
         one._replace(problem=_problem(one, parts.values())) for one in sorted(parts.values())
@@ -496,7 +498,7 @@ def resolve(target: str) -> object:
     return getattr(module_object, attribute) if attribute else module_object
 
 
-_load = cache(Part.load)
+_load = cache(PluginPart.load)
 
 
 @cache
@@ -505,7 +507,7 @@ def warn(line: str) -> None:
     _LOG.warning(line)
 
 
-def _problem(part: Part, parts: Collection[Part]) -> str:
+def _problem(part: PluginPart, parts: Collection[PluginPart]) -> str:
     if part.kind not in KINDS:
         return Message(
             "unknown kind {kind!r}; known: {kinds}", kind=part.kind, kinds=", ".join(KINDS)

@@ -13,7 +13,7 @@ import pytest
 
 from adjudge import AspectCritic, Criteria, CriteriaOption, DirectJudge, Instance
 from adjudge.runs.diff import run_diff
-from adjudge.runs.results.better import Expectation, expect_better
+from adjudge.runs.results.better import BetterVerdict, expect_better
 from adjudge.trust.comparison import ComparisonSettings, compare_runs
 from support.commands import adjudge
 from support.labels import model
@@ -36,7 +36,7 @@ def run(folder: Path, passes: Sequence[bool], definition: str = "It is good.") -
     return folder
 
 
-def expected(one: Path, two: Path, margin: float = 0.0) -> Expectation:
+def expected(one: Path, two: Path, margin: float = 0.0) -> BetterVerdict:
     with run_diff(one, two) as diff:
         compared = compare_runs(one, two, diff, ComparisonSettings(margin=margin))
         return expect_better(compared, margin, 0.95)

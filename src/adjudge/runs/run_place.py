@@ -28,7 +28,7 @@ _DATA = "data"
 
 
 @light_dataclass(frozen=True)
-class RunPlace:
+class EvalRunPlace:
     """The folder in which an eval file is run now."""
 
     folder: Path
@@ -42,7 +42,7 @@ class RunPlace:
 
 def find_place(
     plan: Plan, data: JsonObject, is_own: Callable[[JsonObject], bool] = lambda _: True
-) -> RunPlace:
+) -> EvalRunPlace:
     """Return the newest folder of the eval file with this configuration and these rows, else a new
     one.
 
@@ -68,16 +68,16 @@ def find_place(
         if is_same_configuration(configuration, {"judges": plan.configuration}) and (
             same_rows or not data
         ):
-            return RunPlace(folder, passed_over=passed_over)
+            return EvalRunPlace(folder, passed_over=passed_over)
         if earlier_run_facts is None and _has_judgments(folder):
             earlier_run_facts = (folder, configuration)
     names = (first_folder.with_name(f"{first_folder.name}-{number}") for number in count(2))
     free = next(folder for folder in chain([first_folder], names) if not holds_run(folder))
     if earlier_run_facts is None:
-        return RunPlace(free, passed_over=passed_over)
+        return EvalRunPlace(free, passed_over=passed_over)
     earlier, configuration = earlier_run_facts
     changed = judge_changes(configuration, {"judges": plan.configuration})
-    return RunPlace(free, earlier, None if changed else earlier, passed_over)
+    return EvalRunPlace(free, earlier, None if changed else earlier, passed_over)
 
 
 def data_fact(plan: Plan) -> JsonDict:

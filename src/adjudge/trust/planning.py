@@ -103,7 +103,7 @@ class PlanShape(TypedDict):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class SamplePlan:
     """How many rows and labels are needed."""
 
     what: str
@@ -216,7 +216,7 @@ class Plan:
         )
 
 
-def plan(settings: PlanSettings, judge: PlannedJudge | None = None) -> Plan:
+def plan(settings: PlanSettings, judge: PlannedJudge | None = None) -> SamplePlan:
     """Plan by simulating the estimates that a report will show. Raises a SetupError for impossible
     settings.
     """
@@ -288,11 +288,11 @@ def _check(settings: PlanSettings, judge: PlannedJudge | None) -> None:
         )
 
 
-def _rate_plan(settings: PlanSettings, width: float, judge: PlannedJudge | None) -> Plan:
+def _rate_plan(settings: PlanSettings, width: float, judge: PlannedJudge | None) -> SamplePlan:
     level, seed = settings.level, settings.seed
     alone = labels_for_width(settings.rate, width, level=level, seed=seed)
     if judge is None:
-        return Plan(
+        return SamplePlan(
             what="rate", settings=settings, size=alone, rows=alone.count, labels=alone.count
         )
     rows = settings.rows or judge.rows
@@ -300,7 +300,7 @@ def _rate_plan(settings: PlanSettings, width: float, judge: PlannedJudge | None)
         settings.rate, width, judge=judge.quality, rows=min(rows, MOST), level=level, seed=seed
     )
     usd = None if judge.usd_per_row is None else judge.usd_per_row * rows
-    return Plan(
+    return SamplePlan(
         what="rate",
         settings=settings,
         size=size,
@@ -314,11 +314,11 @@ def _rate_plan(settings: PlanSettings, width: float, judge: PlannedJudge | None)
 
 def _rows_plan(
     what: str, settings: PlanSettings, size: SampleSize, judge: PlannedJudge | None, times: int
-) -> Plan:
+) -> SamplePlan:
     """Return a plan in which every row is judged ``times`` times."""
     price = judge.usd_per_row if judge else None
     usd = None if price is None or size.count is None else price * size.count * times
-    return Plan(what=what, settings=settings, size=size, rows=size.count, usd=usd)
+    return SamplePlan(what=what, settings=settings, size=size, rows=size.count, usd=usd)
 
 
 def planned_judge(folder: str | Path) -> PlannedJudge:

@@ -37,7 +37,7 @@ from adjudge.runs.project import Project, find_project
 from adjudge.runs.terms import field_title, rule_title
 from adjudge.runs.trusted_folders import trusted_project
 from adjudge.runs.view.clean_text import visible
-from adjudge.runs.view.plane import Point, axis, plane
+from adjudge.runs.view.plane import PlotPoint, axis, plane
 from adjudge.runs.view.plots import (
     Move,
     Range,
@@ -350,7 +350,7 @@ def templates(language: str) -> jinja2.Environment:
         step_class=step_class,
         moment_of=Moment,
         plane=plane,
-        point_of=Point,
+        point_of=PlotPoint,
         axis_of=partial(axis, language=language),
         timeline=partial(timeline, language=language),
         clock=lambda seconds: say(_clock(seconds)),

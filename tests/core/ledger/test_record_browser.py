@@ -16,7 +16,7 @@ from adjudge.core.ledger import record_browser as browse
 from adjudge.core.ledger.codec import flag_bit
 from adjudge.core.ledger.figures import figures_of
 from adjudge.core.ledger.file import FILE, connect, make_tables, write_meta
-from adjudge.core.ledger.record_browser import Filters, Page, judges_in, page_of
+from adjudge.core.ledger.record_browser import Filters, JudgmentPage, judges_in, page_of
 from adjudge.core.ledger.rows import insert, with_checksum
 from adjudge.errors import SetupError
 from adjudge.runs.folder import reading
@@ -49,7 +49,9 @@ def judgment(choice: random.Random, number: int) -> tuple[object, ...]:
     )
 
 
-def every_page(ledger: sqlite3.Connection, filters: Filters, size: int = 50) -> Iterator[Page]:
+def every_page(
+    ledger: sqlite3.Connection, filters: Filters, size: int = 50
+) -> Iterator[JudgmentPage]:
     after: str | None = ""
     while after is not None:
         page = page_of(ledger, filters, after, size=size)

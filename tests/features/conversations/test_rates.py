@@ -9,7 +9,7 @@ from benchmarks.conversations import study
 
 from adjudge.features.conversations.rates import (
     LabelledTrial,
-    Trial,
+    ScenarioTrial,
     compare_agents,
     labelled_rate,
     rates_of,
@@ -17,17 +17,17 @@ from adjudge.features.conversations.rates import (
 )
 
 
-def trials(scenario: str, planned: int, judged: int, passed: int) -> list[Trial]:
+def trials(scenario: str, planned: int, judged: int, passed: int) -> list[ScenarioTrial]:
     """``judged`` valid trials of ``planned``; the others are lost."""
     return [
-        Trial(scenario, place < passed if place < judged else None, "valid")
+        ScenarioTrial(scenario, place < passed if place < judged else None, "valid")
         for place in range(planned)
     ]
 
 
 def test_bounds_of_two_hundred_conversations() -> None:
-    rows = [Trial("s", True, "valid")] * 124 + [Trial("s", True, "spoiled")] * 6
-    rows += [Trial("s", False, "valid")] * 50 + [Trial("s", False, "spoiled")] * 20
+    rows = [ScenarioTrial("s", True, "valid")] * 124 + [ScenarioTrial("s", True, "spoiled")] * 6
+    rows += [ScenarioTrial("s", False, "valid")] * 50 + [ScenarioTrial("s", False, "spoiled")] * 20
     found = rates_of(rows)
     assert found.raw == 0.65
     assert found.corrected.low == found.corrected.high == pytest.approx(124 / 174)
@@ -48,22 +48,30 @@ def test_pass_all_with_lost_trials() -> None:
 
 
 def test_the_mean_is_over_scenarios_not_over_conversations() -> None:
-    rows = [Trial("easy", True, "valid")] * 72 + [Trial("easy", False, "valid")] * 18
-    rows += [Trial("easy", False, "spoiled")] * 10
-    rows += [Trial("hard", True, "valid")] * 20 + [Trial("hard", False, "valid")] * 30
-    rows += [Trial("hard", False, "spoiled")] * 50
+    rows = [ScenarioTrial("easy", True, "valid")] * 72 + [
+        ScenarioTrial("easy", False, "valid")
+    ] * 18
+    rows += [ScenarioTrial("easy", False, "spoiled")] * 10
+    rows += [ScenarioTrial("hard", True, "valid")] * 20 + [
+        ScenarioTrial("hard", False, "valid")
+    ] * 30
+    rows += [ScenarioTrial("hard", False, "spoiled")] * 50
     assert rates_of(rows).corrected.low == pytest.approx(0.6)
 
 
 def test_unclear_and_lost_conversations_widen_both_ends() -> None:
-    rows = [Trial("s", True, "valid"), Trial("s", False, "unclear"), Trial("s", None, "lost")]
+    rows = [
+        ScenarioTrial("s", True, "valid"),
+        ScenarioTrial("s", False, "unclear"),
+        ScenarioTrial("s", None, "lost"),
+    ]
     found = rates_of(rows)
     assert found.corrected == pytest.approx((1 / 3, 1.0))
     assert found.bounds == pytest.approx((1 / 3, 1.0))
 
 
 def test_a_scenario_without_a_valid_conversation_may_be_anything() -> None:
-    rows = [Trial("a", True, "valid"), Trial("b", False, "spoiled")]
+    rows = [ScenarioTrial("a", True, "valid"), ScenarioTrial("b", False, "spoiled")]
     found = rates_of(rows)
     assert found.without_valid == 1
     assert found.corrected == (0.5, 1.0)
@@ -97,7 +105,7 @@ def test_two_agents_are_paired_by_scenario() -> None:
     one = ((4, 4), (4, 3), (3, 2), (4, 1), (2, 2), (4, 2))
     two = ((4, 3), (4, 2), (4, 2), (3, 0), (4, 3), (4, 3))
 
-    def agent(counts: tuple[tuple[int, int], ...]) -> dict[str, list[Trial]]:
+    def agent(counts: tuple[tuple[int, int], ...]) -> dict[str, list[ScenarioTrial]]:
         return {str(place): trials(str(place), 4, n, c) for place, (n, c) in enumerate(counts)}
 
     found = compare_agents(("two", "one"), agent(two), agent(one))

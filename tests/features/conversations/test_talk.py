@@ -12,7 +12,7 @@ from adjudge.core.gateway.targets.answer import TargetAnswer
 from adjudge.core.prompts.target import ROW, render_target
 from adjudge.features.conversations.conversation import Conversation
 from adjudge.features.conversations.scenario import Scenario
-from adjudge.features.conversations.talk import Limits, Talk, Talker
+from adjudge.features.conversations.talk import Talk, Talker, TalkLimits
 from adjudge.features.conversations.user import (
     STOP,
     TRANSFER,
@@ -89,9 +89,12 @@ def test_failures_say_whose_they_are() -> None:
 
 
 def test_limits_of_one_conversation() -> None:
-    assert ended(course(talk_of(limits=Limits(max_turns=1)), "Hi.", "Hi.")[0]).ended == "turn limit"
+    assert (
+        ended(course(talk_of(limits=TalkLimits(max_turns=1)), "Hi.", "Hi.")[0]).ended
+        == "turn limit"
+    )
     scenario = {"max_turns": 2}
-    talk = talk_of(scenario, limits=Limits(max_turns=1))
+    talk = talk_of(scenario, limits=TalkLimits(max_turns=1))
     assert isinstance(course(talk, "Hi.", "Hi.")[0], Ballot)
 
 

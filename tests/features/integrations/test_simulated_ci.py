@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.features.integrations.pytest_groups import Group, GroupCase, GroupSettings
+from adjudge.features.integrations.pytest_groups import CaseGroup, GroupCase, GroupSettings
 from adjudge.features.integrations.pytest_session import JudgingSession
 from support.fake_provider import KEY, FakeProvider
 
@@ -73,7 +73,7 @@ class Pipeline:
             process="main",
             baseline=baseline,
         )
-        return session.decide(Group(NAME, settings, 1, cases)).verdict, session.folder
+        return session.decide(CaseGroup(NAME, settings, 1, cases)).verdict, session.folder
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ import pytest
 
 from adjudge.features.learning.acceptance import acceptance
 from adjudge.features.learning.figures import Sample
-from adjudge.features.learning.head import Fit, Rows, folds_of
+from adjudge.features.learning.head import Fit, HeadRows, folds_of
 from adjudge.features.learning.prompt_form import JudgedTexts
 
 
-def rows_of(count: int) -> tuple[Rows, np.ndarray]:
+def rows_of(count: int) -> tuple[HeadRows, np.ndarray]:
     """Texts whose answer depends on a word, with a state that knows it, too."""
     generator = np.random.default_rng(3)
     answers = np.where(np.arange(count) % 3 == 0, 1.0, -1.0)
@@ -23,7 +23,7 @@ def rows_of(count: int) -> tuple[Rows, np.ndarray]:
     ]
     states = generator.normal(size=(count, 12))
     states[:, 0] += answers
-    return Rows(texts, states, answers + generator.normal(size=count)), answers
+    return HeadRows(texts, states, answers + generator.normal(size=count)), answers
 
 
 def test_scores_left_out_are_those_of_heads_fitted_without_the_fold() -> None:

@@ -18,7 +18,7 @@ import pytest
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.runs.cli.execute import resumable
 from adjudge.runs.cli.main import Terminated
-from adjudge.runs.cli.watch import Watch
+from adjudge.runs.cli.watch import ProgressWatch
 from support.asking import wait_until
 from support.fake_provider import HANGS, KEY, FakeProvider, Hangs, always
 
@@ -163,7 +163,7 @@ def test_a_spent_budget_without_a_run_loses_nothing_that_was_paid_for(
 
 
 def test_progress_counts_votes_as_well_as_rows() -> None:
-    watch = Watch(lambda: 25, PriceTable.load(), quiet=True)
+    watch = ProgressWatch(lambda: 25, PriceTable.load(), quiet=True)
     for _ in range(3):
         watch.on_vote()
     assert watch.note() == "3 votes"

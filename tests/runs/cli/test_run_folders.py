@@ -22,7 +22,7 @@ from adjudge.core.gateway.layers.account import Spent
 from adjudge.core.gateway.prices import VARIABLE, PriceTable
 from adjudge.core.ledger.rows import COLUMNS, insert, with_checksum
 from adjudge.runs.cli.main import main
-from adjudge.runs.cli.watch import Watch
+from adjudge.runs.cli.watch import ProgressWatch
 from adjudge.runs.folder import run_info
 
 EVAL = (
@@ -351,13 +351,13 @@ def test_a_run_is_watched_with_its_total_and_its_true_spending(
 ) -> None:
     totals, spendings = [], []
 
-    class Seen(Watch):
+    class Seen(ProgressWatch):
         def on_result(self, result: Result, spent: Spent | None = None) -> None:
             totals.append(self.total)
             spendings.append(spent)
             super().on_result(result, spent)
 
-    monkeypatch.setattr("adjudge.runs.cli.execute.Watch", Seen)
+    monkeypatch.setattr("adjudge.runs.cli.execute.ProgressWatch", Seen)
     direct = "  - {kind: direct, criteria: ['Is it kind?', 'Is it short?'], name: d}\n"
     Path("eval.yaml").write_text(EVAL.format(judge="", more=direct))
     assert adjudge("run", "eval.yaml", "--limit", 3)[0] == 0
@@ -370,7 +370,7 @@ def test_the_money_shown_is_the_whole_runs() -> None:
     from adjudge import AspectCritic
 
     (result,) = AspectCritic("c", "scripted").evaluate(["x"])
-    watch = Watch(lambda: 2, PriceTable.load(), quiet=True)
+    watch = ProgressWatch(lambda: 2, PriceTable.load(), quiet=True)
     watch.on_result(result, Spent(calls=7, usd=2.5))
     watch.on_result(result, Spent(calls=8, usd=2.75, unpriced=1))
     assert "$2.7500, price not known" in watch.note()

@@ -58,7 +58,7 @@ class UnsolicitedReply(StaleConnection):
 
 
 @light_dataclass(frozen=True)
-class Origin:
+class ReplyOrigin:
     """The connection that a reply came on. It holds no headers, which may contain secrets."""
 
     carrier: ResponseHandler
@@ -71,10 +71,10 @@ class Origin:
 class Response(aiohttp.ClientResponse):
     """A response that knows its connection even after that has returned to the pool."""
 
-    origin: Origin
+    origin: ReplyOrigin
 
 
-class Request(aiohttp.ClientRequest):
+class QuietRequest(aiohttp.ClientRequest):
     """A request that is only written to a connection on which nothing else can arrive."""
 
     async def send(self, conn: Connection) -> aiohttp.ClientResponse:
@@ -91,11 +91,11 @@ class Request(aiohttp.ClientRequest):
         _may_carry_another[carrier] = False
         response = await super().send(conn)
         assert isinstance(response, Response)
-        response.origin = Origin(carrier, is_first)
+        response.origin = ReplyOrigin(carrier, is_first)
         return response
 
 
-def origin_of(response: aiohttp.ClientResponse) -> Origin | None:
+def origin_of(response: aiohttp.ClientResponse) -> ReplyOrigin | None:
     """Return the origin of a reply, with the id from its headers; None for a single-use
     connection.
     """
@@ -176,7 +176,7 @@ class Peer:
     def leave(self) -> None:
         self._is_on_trial = False
 
-    async def is_followed(self, origin: Origin, sent_at: float) -> bool:
+    async def is_followed(self, origin: ReplyOrigin, sent_at: float) -> bool:
         """Return True if more data follows a reply on a shared connection, and stop sharing the
         server's connections.
 
@@ -201,7 +201,9 @@ class Peer:
             self.is_reused = False
         return is_followed
 
-    def is_answer(self, origin: Origin | None, data: JsonObject, asked: int, answer: int) -> bool:
+    def is_answer(
+        self, origin: ReplyOrigin | None, data: JsonObject, asked: int, answer: int
+    ) -> bool:
         """Return False if this reply may be a copy of an earlier one.
 
         A repeated id on a fresh connection is not a copy: such a server gives the same id to
@@ -257,6 +259,6 @@ def open_session(*, reuses: bool) -> aiohttp.ClientSession:
         cookie_jar=aiohttp.DummyCookieJar(),
         # A request that timed out here was not sent, so that it does not count as paid.
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS),
-        request_class=Request if reuses else aiohttp.ClientRequest,
+        request_class=QuietRequest if reuses else aiohttp.ClientRequest,
         response_class=Response if reuses else aiohttp.ClientResponse,
     )

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     import aiohttp
 
-    from adjudge.core.gateway.connections import Origin, Peer
+    from adjudge.core.gateway.connections import Peer, ReplyOrigin
 
     Content = str | BinaryIO | aiohttp.FormData
     """The body of a request. Files and forms are sent piece by piece."""
@@ -188,7 +188,7 @@ class _Answer(NamedTuple):
     """Seconds that the server asks for."""
     raw: bytes
     """The body without secrets."""
-    origin: Origin | None
+    origin: ReplyOrigin | None
     """The connection, if it may carry more requests."""
     asked: int
     """Hash of the request's body."""

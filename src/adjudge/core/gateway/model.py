@@ -118,7 +118,7 @@ class Accepting(NamedTuple):
 
 
 @runtime_checkable
-class Learned(Protocol):
+class TrainedModel(Protocol):
     """A model that was trained on labelled rows."""
 
     @property

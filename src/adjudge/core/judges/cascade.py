@@ -28,7 +28,7 @@ from adjudge.core.engine.identity import step_identities
 from adjudge.core.engine.run import RunLike
 from adjudge.core.engine.session import Companion
 from adjudge.core.gateway.layers.budget import Budget
-from adjudge.core.gateway.model import Accepting, Learned
+from adjudge.core.gateway.model import Accepting, TrainedModel
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.judges.aspect import AspectCritic
 from adjudge.core.judges.case import Case, InstancesLike, ManyLike, OneLike
@@ -198,7 +198,9 @@ class Cascade(Judge[I, R]):
         if self.calibration is not None or len(later_models) != 1:
             return None
         promise = (
-            first_model.provider.accepting if isinstance(first_model.provider, Learned) else None
+            first_model.provider.accepting
+            if isinstance(first_model.provider, TrainedModel)
+            else None
         )
         if promise and promise.reference not in ("", later_models[0].name):
             raise SetupError(

@@ -23,7 +23,7 @@ from adjudge.core.gateway.inference_engine import (
     InferenceEngine,
     is_engine,
 )
-from adjudge.core.gateway.model import Learned, Model
+from adjudge.core.gateway.model import Model, TrainedModel
 from adjudge.core.gateway.opener import ModelLike, OpenModel, open_model, open_panel
 from adjudge.core.pooling import VERSION as POOLING
 from adjudge.core.pooling.majority import any_abstained
@@ -519,7 +519,7 @@ def plain_settings(settings: Mapping[str, object]) -> JsonObject:
 
 def _model(model: OpenModel) -> JsonDict:
     plugin = package_of(type(model.provider))
-    learned = model.provider.learned_rows if isinstance(model.provider, Learned) else ()
+    learned = model.provider.learned_rows if isinstance(model.provider, TrainedModel) else ()
     return {
         "identity": model.identity,
         "temperature": model.temperature,

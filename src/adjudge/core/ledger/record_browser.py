@@ -169,7 +169,7 @@ class JudgmentLine(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Page:
+class JudgmentPage:
     """Some judgments, and the place where the next page begins."""
 
     lines: list[JudgmentLine]
@@ -252,7 +252,7 @@ def page_of(
     patience: float = PATIENCE,
     order: Sequence[int] = (),
     numbers: Collection[str] = (),
-) -> Page:
+) -> JudgmentPage:
     """Return a page of judgments after ``after``.
 
     ``judged``: the field whose beginning is shown; ``patience``: seconds of searching without an
@@ -281,9 +281,9 @@ def page_of(
     numbers_found = search.found[:size]
     lines = [_line(connection, filters, number, judged, numbers) for number in numbers_found]
     if more:
-        return Page(lines, str(_place_of(connection, filters, numbers_found[-1], segments)))
+        return JudgmentPage(lines, str(_place_of(connection, filters, numbers_found[-1], segments)))
     stopped = search.ended
-    return Page(
+    return JudgmentPage(
         lines,
         str(search.last) if stopped and search.last else None,
         search.looked_at if stopped else 0,

@@ -32,8 +32,8 @@ from adjudge.features.agents.result import MeasureResult
 from adjudge.features.agents.step_prompts import ShownTrajectory
 from adjudge.features.agents.step_questions import (
     ChecklistQuestion,
+    GoalPointsQuestion,
     PlaceName,
-    PointsQuestion,
     StepsQuestion,
 )
 from adjudge.features.agents.steps import MOVED, NOWHERE, Cited, numbered_text
@@ -277,7 +277,9 @@ class ChecklistQuestioning(Questioning):
         """
         task = item.column("task") or item.trajectory.goal or self._absent()
         criteria = own_criteria("points", self.language)
-        return self.ballots(criteria, Instance({"task": task}), PointsQuestion(()), POINTS, 1)[:1]
+        return self.ballots(criteria, Instance({"task": task}), GoalPointsQuestion(()), POINTS, 1)[
+            :1
+        ]
 
     def _ballots(self, item: AgentItem, points: Sequence[str]) -> list[Ballot]:
         criteria = self.criteria

@@ -78,7 +78,7 @@ class ChecklistQuestion(ChoiceOfEach):
 
 
 @dataclass(frozen=True)
-class PointsQuestion(OfEach):
+class GoalPointsQuestion(OfEach):
     """A request for the points that must hold at the end of a task, to be checked one by one.
 
     The answer is stored as a JSON list of points.

@@ -12,7 +12,7 @@ from adjudge.features.bench.benchmark import AmongPeople, BenchedJudge, Benchmar
 from adjudge.messages import Message, join, plural, render, term
 from adjudge.runs.numbers import figure, limits, percent, short_figure
 from adjudge.runs.terms import figure_title
-from adjudge.runs.view.plane import Axis, Point, axis, plane
+from adjudge.runs.view.plane import Axis, PlotPoint, axis, plane
 from adjudge.runs.view.plots import Range, interval
 from adjudge.runs.view.template import environment
 from adjudge.stats.estimate import Estimate
@@ -209,7 +209,7 @@ def cost_plot(judges: Sequence[PricedJudge], language: str) -> Markup:
     )
     lowest = min([0.0, *(end for judge in judges for end in judge.agreement if end is not None)])
     points = [
-        Point(
+        PlotPoint(
             math.log10(judge.usd) if is_wide else judge.usd,
             judge.agreement,
             f"{judge.rank}. {judge.name}",

@@ -26,7 +26,7 @@ from adjudge.features.conversations.rates import (
     AgentDifference,
     LabelledFault,
     LabelledTrial,
-    Trial,
+    ScenarioTrial,
     compare_agents,
     labelled_faults,
     labelled_rate,
@@ -269,7 +269,7 @@ def compare(runs: tuple[Path, ...]) -> int:
     """Compare agents by scenario, corrected for the user's mistakes."""
     if len(runs) not in (1, 2):
         raise SetupError("give one run with several targets, or two runs")
-    agents: dict[str, dict[str, list[Trial]]] = {}
+    agents: dict[str, dict[str, list[ScenarioTrial]]] = {}
     users: dict[str, set[str]] = {}
     are_alike = len({run.name for run in runs}) < len(runs)
     for run in runs:

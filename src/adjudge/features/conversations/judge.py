@@ -22,7 +22,7 @@ from adjudge.core.judges.settings import NO_MODELS, ModelPanel
 from adjudge.errors import SetupError
 from adjudge.features.conversations.attribution import FAULTS, attribute
 from adjudge.features.conversations.conversation import END_WORDS, Conversation
-from adjudge.features.conversations.outcome import Outcome, outcome_of
+from adjudge.features.conversations.outcome import ScenarioOutcome, outcome_of
 from adjudge.features.conversations.record import (
     ATTRIBUTION,
     FAILED,
@@ -231,17 +231,19 @@ class ConversationJudge(Judge[ConversationItem, ConversationResult]):
 
     def _pool_question(
         self, item: ConversationItem, question: str, votes: Sequence[Vote]
-    ) -> tuple[str | None, Outcome]:
+    ) -> tuple[str | None, ScenarioOutcome]:
         """Return the option chosen by the models, and the outcome that follows from it."""
         case = self._case(item, question)
         question_votes = [vote for vote in votes if vote.ballot.criteria.name == case.criteria.name]
         result = self._direct.pool(case, question_votes)
         if result.option is None:
-            return None, Outcome(None, result.reason or Message("the models gave no answer"))
+            return None, ScenarioOutcome(
+                None, result.reason or Message("the models gave no answer")
+            )
         if result.score is None:
-            return result.option, Outcome(None, result.option)
+            return result.option, ScenarioOutcome(None, result.option)
         reason = join(": ", filter(None, (result.option, result.explanation)))
-        return result.option, Outcome(result.score == 1.0, reason)
+        return result.option, ScenarioOutcome(result.score == 1.0, reason)
 
     def fallback_result(
         self,
@@ -256,11 +258,11 @@ SAID_OUTCOME = "said_outcome"
 """Metadata key of an instance: the outcome that another tool recorded."""
 
 
-def _outcome(item: ConversationItem) -> Outcome:
+def _outcome(item: ConversationItem) -> ScenarioOutcome:
     if item.conversation.is_lost:
-        return Outcome(None, END_WORDS[item.conversation.ended])
+        return ScenarioOutcome(None, END_WORDS[item.conversation.ended])
     if item.said_outcome is not None:
-        return Outcome(item.said_outcome, Message("as the record says"))
+        return ScenarioOutcome(item.said_outcome, Message("as the record says"))
     return outcome_of(item.scenario, item.conversation)
 
 

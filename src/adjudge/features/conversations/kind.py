@@ -26,9 +26,9 @@ from adjudge.core.reading.values import Place
 from adjudge.errors import SetupError
 from adjudge.features.conversations.talk import (
     SESSIONS,
-    Limits,
     Session,
     Talker,
+    TalkLimits,
     UserKind,
 )
 from adjudge.runs.builder import JudgeKind, Models, ready_judge
@@ -178,7 +178,7 @@ class ConversationEntry(JudgeEntry):
             self.talker_kind,
             model,
             self.session,
-            Limits(
+            TalkLimits(
                 max_turns=self.max_turns,
                 max_tokens=self.max_tokens,
                 max_usd=self.max_usd,

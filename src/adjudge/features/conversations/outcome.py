@@ -8,12 +8,12 @@ from typing import NamedTuple
 from adjudge.core.domain.json_types import JsonValue
 from adjudge.features.agents.trajectory import ToolCall
 from adjudge.features.conversations.conversation import Conversation
-from adjudge.features.conversations.scenario import ExpectedCall, Scenario
+from adjudge.features.conversations.scenario import ExpectedToolCall, Scenario
 from adjudge.features.conversations.values import fold, says
 from adjudge.messages import Message, join
 
 
-class Outcome(NamedTuple):
+class ScenarioOutcome(NamedTuple):
     """Whether the expected end was reached, and why or why not."""
 
     passed: bool | None
@@ -21,16 +21,16 @@ class Outcome(NamedTuple):
     reason: str
 
 
-def outcome_of(scenario: Scenario, conversation: Conversation) -> Outcome:
+def outcome_of(scenario: Scenario, conversation: Conversation) -> ScenarioOutcome:
     """Decide whether a conversation ended as the scenario expects.
 
     ``passed`` is None if the scenario expects nothing, or the state that it expects was not read.
     """
     expected = scenario.expect
     if not expected.says_anything:
-        return Outcome(None, Message("the scenario does not say how it should end"))
+        return ScenarioOutcome(None, Message("the scenario does not say how it should end"))
     if expected.state and conversation.state is None:
-        return Outcome(
+        return ScenarioOutcome(
             None,
             Message(
                 "the application returned no state: set state in the target to the field that "
@@ -39,8 +39,8 @@ def outcome_of(scenario: Scenario, conversation: Conversation) -> Outcome:
         )
     missing = list(_missing(scenario, conversation))
     if missing:
-        return Outcome(False, join("; ", missing))
-    return Outcome(True, Message("everything expected is there"))
+        return ScenarioOutcome(False, join("; ", missing))
+    return ScenarioOutcome(True, Message("everything expected is there"))
 
 
 def _missing(scenario: Scenario, conversation: Conversation) -> Iterator[Message]:
@@ -116,7 +116,7 @@ def _plain(value: object) -> object:
     return str(value) if isinstance(value, int | float) else value
 
 
-def _fits(call: ToolCall, expected: ExpectedCall) -> bool:
+def _fits(call: ToolCall, expected: ExpectedToolCall) -> bool:
     if call.name != expected.name or call.error is not None:
         return False
     arguments: Mapping[str, object] = call.arguments if isinstance(call.arguments, Mapping) else {}

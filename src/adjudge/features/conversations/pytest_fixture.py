@@ -13,7 +13,7 @@ from adjudge.core.data.dataset import OddRows
 from adjudge.errors import SetupError
 from adjudge.features.conversations.attribution import Attribution, attribute
 from adjudge.features.conversations.conversation import Conversation
-from adjudge.features.conversations.outcome import Outcome, outcome_of
+from adjudge.features.conversations.outcome import ScenarioOutcome, outcome_of
 from adjudge.features.conversations.rows import stored_conversations
 from adjudge.features.conversations.scenario import Scenario
 from adjudge.features.conversations.stored_conversation import StoredConversation
@@ -44,12 +44,12 @@ class JudgedConversation:
         return self.stored.conversation
 
     @cached_property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> ScenarioOutcome:
         """The recorded outcome, or else the verdict of the rules; undecided if it is lost."""
         if self.conversation.is_lost:
-            return Outcome(None, Message("the conversation is lost"))
+            return ScenarioOutcome(None, Message("the conversation is lost"))
         if self.stored.passed is not None:
-            return Outcome(self.stored.passed, Message("as the record says"))
+            return ScenarioOutcome(self.stored.passed, Message("as the record says"))
         return outcome_of(self.scenario, self.conversation)
 
     @cached_property

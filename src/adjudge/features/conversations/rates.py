@@ -21,7 +21,7 @@ from adjudge.stats.estimate import Estimate
 from adjudge.stats.intervals import Interval, interval_of_bounds, mean_interval, rows_interval
 
 
-class Trial(NamedTuple):
+class ScenarioTrial(NamedTuple):
     """One conversation of a scenario."""
 
     scenario: str
@@ -30,7 +30,7 @@ class Trial(NamedTuple):
     validity: Validity
 
 
-class Between(NamedTuple):
+class RateBounds(NamedTuple):
     """Bounds of a rate; equal if it is known."""
 
     low: float
@@ -49,7 +49,7 @@ class ScenarioCounts:
     unclear_failed: int = 0
     lost: int = 0
 
-    def add(self, trial: Trial) -> None:
+    def add(self, trial: ScenarioTrial) -> None:
         if trial.passed is None or trial.validity == "lost":
             self.lost += 1
         elif trial.validity == "valid":
@@ -80,7 +80,7 @@ class ScenarioCounts:
     def unclear(self) -> int:
         return self.unclear_passed + self.unclear_failed
 
-    def valid_rate(self) -> Between:
+    def valid_rate(self) -> RateBounds:
         """Return bounds of the pass rate of valid conversations.
 
         Unclear and lost conversations might have been valid.
@@ -88,9 +88,9 @@ class ScenarioCounts:
         low = self.valid + self.unclear_failed + self.lost
         high = self.valid + self.unclear_passed + self.lost
         best = self.valid_passed + self.unclear_passed + self.lost
-        return Between(self.valid_passed / low if low else 0.0, best / high if high else 1.0)
+        return RateBounds(self.valid_passed / low if low else 0.0, best / high if high else 1.0)
 
-    def pass_all(self, k: int) -> Between | None:
+    def pass_all(self, k: int) -> RateBounds | None:
         """Return bounds of the unbiased estimate of pass^k with a faultless user.
 
         Return None if there are fewer than k conversations.
@@ -99,7 +99,7 @@ class ScenarioCounts:
             return None
         draws, best = comb(self.planned, k), self.planned - self.valid + self.valid_passed
         # the chance that k conversations, drawn without replacement, all pass
-        return Between(comb(self.valid_passed, k) / draws, comb(best, k) / draws)
+        return RateBounds(comb(self.valid_passed, k) / draws, comb(best, k) / draws)
 
 
 @dataclass(frozen=True)
@@ -130,11 +130,11 @@ class Rates:
     """Scenarios without a valid conversation: their rate may be anything."""
     raw: float | None
     raw_interval: Interval | None
-    bounds: Between
+    bounds: RateBounds
     """The true rate, whatever spoiled, unclear and lost conversations would have come to."""
-    hinders: Between
+    hinders: RateBounds
     """Like ``bounds``, if the user's mistakes only hinder."""
-    corrected: Between
+    corrected: RateBounds
     """Mean over scenarios of the rate among valid conversations; it assumes that within a scenario
     the user spoils conversations independently of how they would have ended.
     """
@@ -150,7 +150,7 @@ class Rates:
         return self.spoiled_passed + self.spoiled_failed
 
 
-def rates_of(trials: Iterable[Trial], *, level: float = 0.95) -> Rates:
+def rates_of(trials: Iterable[ScenarioTrial], *, level: float = 0.95) -> Rates:
     """Compute one agent's pass rates from its conversations."""
     scenarios: dict[str, ScenarioCounts] = {}
     raw: list[float] = []
@@ -192,7 +192,9 @@ def rates_of(trials: Iterable[Trial], *, level: float = 0.95) -> Rates:
         else None,
         bounds=_bounds(total),
         hinders=_bounds(total, only_hinders=True),
-        corrected=Between(fmean(lows), fmean(highs)) if bounds_by_scenario else Between(0.0, 1.0),
+        corrected=RateBounds(fmean(lows), fmean(highs))
+        if bounds_by_scenario
+        else RateBounds(0.0, 1.0),
         corrected_interval=interval_of_bounds(limits, lows, highs)
         if len(bounds_by_scenario) >= FEWEST
         else None,
@@ -202,14 +204,14 @@ def rates_of(trials: Iterable[Trial], *, level: float = 0.95) -> Rates:
     )
 
 
-def _bounds(total: ScenarioCounts, *, only_hinders: bool = False) -> Between:
+def _bounds(total: ScenarioCounts, *, only_hinders: bool = False) -> RateBounds:
     """Return the lowest and highest possible pass rate with a faultless user."""
     if not total.planned:
-        return Between(0.0, 1.0)
+        return RateBounds(0.0, 1.0)
     open_failed = total.spoiled_failed + total.unclear_failed
     low = total.passed if only_hinders else total.valid_passed
     high = total.passed + open_failed + total.lost
-    return Between(low / total.planned, high / total.planned)
+    return RateBounds(low / total.planned, high / total.planned)
 
 
 def _pass_all(counts: Sequence[ScenarioCounts], k: int) -> PassAllBounds | None:
@@ -361,7 +363,7 @@ class AgentDifference:
     """Scenarios without a valid conversation of both."""
     means: tuple[float, float]
     difference: Difference
-    bounds: Between
+    bounds: RateBounds
     """The difference of the means, whatever unclear and lost conversations are."""
     spoiled: tuple[float, float]
     """The share of conversations that the user spoiled, of each."""
@@ -369,8 +371,8 @@ class AgentDifference:
 
 def compare_agents(
     names: tuple[str, str],
-    trials_a: Mapping[str, Sequence[Trial]],
-    trials_b: Mapping[str, Sequence[Trial]],
+    trials_a: Mapping[str, Sequence[ScenarioTrial]],
+    trials_b: Mapping[str, Sequence[ScenarioTrial]],
 ) -> AgentDifference | None:
     """Compare two agents on the scenarios that both have; None if no scenario has valid
     conversations of both.
@@ -407,12 +409,12 @@ def compare_agents(
         missing,
         (sums[0] / comparable, sums[1] / comparable),
         paired.compared(reach=1.0),
-        Between((lows[1] - highs[0]) / size, (highs[1] - lows[0]) / size),
+        RateBounds((lows[1] - highs[0]) / size, (highs[1] - lows[0]) / size),
         (_share_spoiled(counts[0]), _share_spoiled(counts[1])),
     )
 
 
-def _count(trials: Mapping[str, Sequence[Trial]]) -> dict[str, ScenarioCounts]:
+def _count(trials: Mapping[str, Sequence[ScenarioTrial]]) -> dict[str, ScenarioCounts]:
     counts_by_scenario: dict[str, ScenarioCounts] = {}
     for name, scenario_trials in trials.items():
         counts = counts_by_scenario.setdefault(name, ScenarioCounts())

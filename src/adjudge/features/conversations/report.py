@@ -14,7 +14,7 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.conversations.attribution import FAULT_TITLES, Fault
 from adjudge.features.conversations.chat import chat_html, chat_markdown
-from adjudge.features.conversations.rates import Between, Rates, Trial, rates_of
+from adjudge.features.conversations.rates import RateBounds, Rates, ScenarioTrial, rates_of
 from adjudge.features.conversations.record import ATTRIBUTION, OUTCOME, conversation_detail
 from adjudge.features.conversations.user_checks import FAULT_WORDS, FaultKind
 from adjudge.messages import Message, plural
@@ -157,7 +157,7 @@ class ConversationPart(SectionPart):
             decided = Message("{passed} of {of}", passed=rates.passed, of=rates.decided)
             yield FigureRow(
                 Message("pass rate as it stands"),
-                _with_interval(Between(rates.raw, rates.raw), rates.raw_interval),
+                _with_interval(RateBounds(rates.raw, rates.raw), rates.raw_interval),
                 decided,
             )
         yield FigureRow(
@@ -192,7 +192,7 @@ class ConversationPart(SectionPart):
             )
             yield FigureRow(
                 Message("all of {k} trials pass (pass^{k})", k=share.k),
-                _between(Between(share.low, share.high)),
+                _between(RateBounds(share.low, share.high)),
                 fewer,
             )
 
@@ -246,7 +246,7 @@ class ConversationTally(SectionTally):
     shape: ClassVar[type] = ConversationShape
 
     def __init__(self) -> None:
-        self._trials: list[Trial] = []
+        self._trials: list[ScenarioTrial] = []
         self._faults: Counter[Fault] = Counter()
         self._mistakes: Counter[FaultKind] = Counter()
         self._ends: Counter[str] = Counter()
@@ -296,13 +296,15 @@ class ConversationTally(SectionTally):
         )
 
 
-def trial_of(record: JudgmentRecord) -> Trial:
+def trial_of(record: JudgmentRecord) -> ScenarioTrial:
     """Return the data of an outcome's record that rates are computed from."""
     detail = conversation_detail(record)
     if detail is None:
         raise TypeError(f"{record.id} is no conversation")
     scenario = str(record.input.get("task_id", record.id))
-    return Trial(scenario, None if record.score is None else record.score == 1.0, detail.validity)
+    return ScenarioTrial(
+        scenario, None if record.score is None else record.score == 1.0, detail.validity
+    )
 
 
 def _interval(interval: Interval | None) -> JsonDict | None:
@@ -311,7 +313,7 @@ def _interval(interval: Interval | None) -> JsonDict | None:
     return {"lower": interval.lower, "upper": interval.upper, "level": interval.level}
 
 
-def _between(bounds: Between) -> Message:
+def _between(bounds: RateBounds) -> Message:
     # equal up to rounding errors
     if abs(bounds.high - bounds.low) < 1e-12:
         return percent(bounds.low)
@@ -320,7 +322,7 @@ def _between(bounds: Between) -> Message:
     )
 
 
-def _with_interval(bounds: Between, interval: Interval | None) -> Message:
+def _with_interval(bounds: RateBounds, interval: Interval | None) -> Message:
     if interval is None:
         return _between(bounds)
     return Message(

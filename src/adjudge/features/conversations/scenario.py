@@ -89,7 +89,7 @@ class FactsType:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExpectedCall:
+class ExpectedToolCall:
     """A call of a tool that must be there."""
 
     name: str = key(Text(), "The tool.")
@@ -99,7 +99,7 @@ class ExpectedCall:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expectations:
+class ExpectedEnd:
     """The expected end of a conversation."""
 
     state: tuple[tuple[str, JsonValue], ...] = key(
@@ -107,8 +107,8 @@ class Expectations:
         "Values of the application's final state by path, such as orders.4711.status.",
         (),
     )
-    calls: tuple[ExpectedCall, ...] = key(
-        Many(Record(ExpectedCall, short="name")), "Tools that must have been called.", ()
+    calls: tuple[ExpectedToolCall, ...] = key(
+        Many(Record(ExpectedToolCall, short="name")), "Tools that must have been called.", ()
     )
     no_calls: tuple[str, ...] = key(Many(Text()), "Tools that must not have been called.", ())
     says: tuple[str, ...] = key(Many(Text()), "Texts that the agent must have said.", ())
@@ -183,8 +183,8 @@ class Scenario:
     context: tuple[tuple[str, JsonValue], ...] = key(
         JsonNames(), "Further columns that the application is sent, such as a customer id.", ()
     )
-    expect: Expectations = key(
-        Record(Expectations), "How the conversation should end.", Expectations()
+    expect: ExpectedEnd = key(
+        Record(ExpectedEnd), "How the conversation should end.", ExpectedEnd()
     )
     line: int = 0
 
@@ -242,7 +242,7 @@ def _fact(entry: FactEntry) -> JsonValue:
 
 
 def _plain(value: object) -> JsonValue:  # noqa: PLR0911 - one for each kind of value
-    if isinstance(value, Expectations | ExpectedCall | StartMessage):
+    if isinstance(value, ExpectedEnd | ExpectedToolCall | StartMessage):
         kind: type = type(value)
         settings = {name: _plain(getattr(value, name)) for name in keys_of(kind)}
         return {name: inner for name, inner in settings.items() if inner not in ((), [], {}, None)}

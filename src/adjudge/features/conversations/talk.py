@@ -52,7 +52,7 @@ _DEVIATES = 0.999
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class TalkLimits:
     """Limits at which a conversation stops."""
 
     max_turns: int = 10
@@ -68,7 +68,7 @@ class Talker:
     kind: UserKind
     model: OpenModel | None = field(default=None, repr=False)
     session: Session = "stateless"
-    limits: Limits = Limits()
+    limits: TalkLimits = TalkLimits()
     stop_at_state: bool = False
     seed: int | None = None
     prices: PriceTable = field(default_factory=PriceTable.load, repr=False, compare=False)

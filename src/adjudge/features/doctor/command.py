@@ -26,7 +26,7 @@ from adjudge.features.local.onnx.weights import made_path, precision
 from adjudge.features.local.weights.adapters import adapter_for
 from adjudge.features.local.weights.store import find
 from adjudge.messages import Message
-from adjudge.plugins import Part, entry_points, installed_parts
+from adjudge.plugins import PluginPart, entry_points, installed_parts
 from adjudge.runs.builder import open_entry
 from adjudge.runs.cli.json_text import print_results
 from adjudge.runs.cli.model_choice import model_entries
@@ -256,7 +256,7 @@ def extras() -> dict[str, bool]:
     )
 
 
-def broken_plugins() -> dict[Part, str]:
+def broken_plugins() -> dict[PluginPart, str]:
     """Return the parts of installed plugins that cannot be used, each with the reason."""
     states = {part: state_of(part) for part in installed_parts()}
     return {part: state for part, state in states.items() if state != OK}

@@ -99,7 +99,7 @@ class GroupCase:
 
 
 @dataclass
-class Group:
+class CaseGroup:
     """The cases of one test function."""
 
     name: str
@@ -111,7 +111,7 @@ class Group:
     marked_alike: bool = True
     """True if all its tests have the same mark: one group is judged by one criterion."""
 
-    def join(self, other: Group) -> Group:
+    def join(self, other: CaseGroup) -> CaseGroup:
         """Add the cases of the same group from another test or process."""
         self.marked_alike = (
             self.marked_alike and other.marked_alike and self.settings == other.settings

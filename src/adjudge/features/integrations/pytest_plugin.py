@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from adjudge.features.agents.pytest_fixture import JudgedAgent
     from adjudge.features.integrations.pytest_decisions import Decision, JudgedRun
     from adjudge.features.integrations.pytest_groups import (
+        CaseGroup,
         Collect,
-        Group,
         JudgeFixture,
         XdistWorker,
     )
@@ -40,7 +40,7 @@ class _State:
     """The plugin's state in a session."""
 
     def __init__(self) -> None:
-        self.groups: dict[str, Group] = {}
+        self.groups: dict[str, CaseGroup] = {}
         self.decisions: list[Decision] = []
         self.session: JudgingSession | None = None
 
@@ -224,9 +224,9 @@ def rows(path: str | Path) -> list[dict[str, object]]:
     return cells
 
 
-def _group(request: pytest.FixtureRequest) -> Group:
+def _group(request: pytest.FixtureRequest) -> CaseGroup:
     from adjudge.errors import SetupError
-    from adjudge.features.integrations.pytest_groups import Group, group_settings
+    from adjudge.features.integrations.pytest_groups import CaseGroup, group_settings
     from adjudge.messages import Message
 
     __tracebackhide__ = True
@@ -253,7 +253,7 @@ def _group(request: pytest.FixtureRequest) -> Group:
             "{test}: @pytest.mark.judged needs at_least=… or not_worse_than=…, by name", test=name
         )
         raise _usage_error(request, why)
-    group = Group(name, settings, node.location[1] or 0)
+    group = CaseGroup(name, settings, node.location[1] or 0)
     return request.config.stash[_STATE].groups.setdefault(name, group).join(group)
 
 
@@ -384,7 +384,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     return result
 
 
-def _decide(session: pytest.Session, group: Group, state: _State) -> None:
+def _decide(session: pytest.Session, group: CaseGroup, state: _State) -> None:
     began = time.time()
     decision = replace(_judging(session.config).decide(group), test=group.name)
     state.decisions.append(decision)
@@ -394,7 +394,7 @@ def _decide(session: pytest.Session, group: Group, state: _State) -> None:
 
 
 def _reports(
-    config: pytest.Config, group: Group, decision: Decision, seconds: float
+    config: pytest.Config, group: CaseGroup, decision: Decision, seconds: float
 ) -> list[pytest.TestReport]:
     path, _, test_name = group.name.partition("::")
     name = f"{test_name}[{decision.title}]"

@@ -55,7 +55,7 @@ from adjudge.runs.view.clean_text import clean
 
 if TYPE_CHECKING:
     from adjudge.features.agents.pytest_fixture import JudgedAgent
-    from adjudge.features.integrations.pytest_groups import Group, GroupSettings
+    from adjudge.features.integrations.pytest_groups import CaseGroup, GroupSettings
 
 _FILES = (".yaml", ".yml", ".json")
 
@@ -191,7 +191,7 @@ class JudgingSession:
         _check_recorded(results, self.replay)
         return results
 
-    def decide(self, group: Group) -> Decision:
+    def decide(self, group: CaseGroup) -> Decision:
         """Judge all cases of a group and decide.
 
         An error becomes a failed decision and a spent budget an inconclusive one, so the session
@@ -218,7 +218,7 @@ class JudgingSession:
 
     # -- how it is done ------------------------------------------------------------------
 
-    def _decide_group(self, title: Message, group: Group, folder: Path) -> Decision:
+    def _decide_group(self, title: Message, group: CaseGroup, folder: Path) -> Decision:
         settings = group.settings
         if not group.marked_alike:
             raise SetupError(

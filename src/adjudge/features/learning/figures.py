@@ -26,7 +26,7 @@ class LearnedFigureShape(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class IntervalEstimate:
     """A figure with its interval."""
 
     value: float
@@ -38,7 +38,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class PointEstimate:
     """A figure before its interval, with each row's influence on its error."""
 
     value: float
@@ -58,7 +58,7 @@ class Sample:
         self._groups = len(names)
         self._rarer = min(len({*self._group[positive]}), len({*self._group[~positive]}))
 
-    def auc(self, scores: Floats) -> Measured:
+    def auc(self, scores: Floats) -> PointEstimate:
         """Return how often a row of the first answer scores above one of the second.
 
         Ties count half.
@@ -78,34 +78,36 @@ class Sample:
         influence = np.empty(len(scores))
         for side in (positive, ~positive):
             influence[side] = weights[side] / weights[side].sum() * (place[side] - value)
-        return Measured(value, influence, _least_variance(value, self._rarer))
+        return PointEstimate(value, influence, _least_variance(value, self._rarer))
 
-    def accuracy(self, first: NDArray[np.bool_]) -> Measured:
+    def accuracy(self, first: NDArray[np.bool_]) -> PointEstimate:
         """Return the share of rows with the right answer; `first` marks the rows that get the first
         answer.
         """
         right = (first == self.positive).astype(float)
         value = float(np.average(right, weights=self.weights))
         influence = self.weights / self.weights.sum() * (right - value)
-        return Measured(value, influence, _least_variance(value, self._groups))
+        return PointEstimate(value, influence, _least_variance(value, self._groups))
 
     def majority(self) -> NDArray[np.bool_]:
         """Return for every row True if the first answer is the more frequent one."""
         share = float(np.average(self.positive, weights=self.weights))
         return np.full(len(self.positive), share >= 0.5)
 
-    def figure(self, measured: Measured, level: float = 0.95) -> Figure:
+    def figure(self, measured: PointEstimate, level: float = 0.95) -> IntervalEstimate:
         """Return the figure with an interval that is clipped to 0 and 1."""
         half = self._half(measured.influence, measured.least, level)
-        return Figure(
+        return IntervalEstimate(
             measured.value, max(0.0, measured.value - half), min(1.0, measured.value + half)
         )
 
-    def difference(self, first: Measured, second: Measured, level: float = 0.95) -> Figure:
+    def difference(
+        self, first: PointEstimate, second: PointEstimate, level: float = 0.95
+    ) -> IntervalEstimate:
         """Return how much larger the first figure is than the second, on the same rows."""
         value = first.value - second.value
         half = self._half(first.influence - second.influence, 0.0, level)
-        return Figure(value, value - half, value + half)
+        return IntervalEstimate(value, value - half, value + half)
 
     def _half(self, influence: Floats, least: float, level: float) -> float:
         summed = np.bincount(self._group, influence, self._groups)

@@ -31,7 +31,7 @@ _WEAK_PRIOR = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class HeadRows:
     """The rows that a head learns from or judges."""
 
     texts: Sequence[JudgedTexts]
@@ -69,7 +69,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class LearnedHead:
     """A learned head. Every array is rounded as the file stores it."""
 
     states: NDArray[np.float16] | None
@@ -84,7 +84,7 @@ class Head:
     curve: Curve
     penalty: float
 
-    def log_odds(self, rows: Rows) -> Floats:
+    def log_odds(self, rows: HeadRows) -> Floats:
         """Return the log-odds of the first option per row."""
         counts = counted(rows.texts)
         words = scaled(counts, self.rarity.astype(np.float64))
@@ -135,7 +135,7 @@ def folds_of(groups: Sequence[str], folds: int = FOLDS) -> NDArray[np.int64]:
 class Fit:
     """One fitted head: the kernel is decomposed once, and every penalty and fold is exact."""
 
-    def __init__(self, rows: Rows, answers: Floats, weights: Floats, folds: NDArray[np.int64]):
+    def __init__(self, rows: HeadRows, answers: Floats, weights: Floats, folds: NDArray[np.int64]):
         """Decompose the kernel.
 
         ``answers`` are 1 for the first option and −1 for the second; ``weights`` have mean 1.
@@ -171,7 +171,7 @@ class Fit:
             scores[inside] = self._left_out[self._best_penalty(~inside)][inside]
         return LeftOut(scores, self._crossed_curve(scores, self._uses_zero_shot(scores)))
 
-    def head(self) -> Head:
+    def head(self) -> LearnedHead:
         """Return the head that has learned from all rows."""
         penalty = self._best_penalty(np.ones(len(self._answers), bool))
         dual = self._solve(penalty)
@@ -193,7 +193,7 @@ class Fit:
         curve = self._curve(scores, np.ones(len(scores), bool), uses)
         numbers = self._blocks["simple"].numbers
         bounds = np.stack([numbers.min(axis=0), numbers.max(axis=0)]).astype(np.float32)
-        return Head(
+        return LearnedHead(
             kept_states,
             kept_words,
             kept_plain,

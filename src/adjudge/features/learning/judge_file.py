@@ -23,7 +23,7 @@ from adjudge.core.domain.frozen_mapping import content_hash
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.errors import SetupError
 from adjudge.features.learning.acceptance import Acceptance
-from adjudge.features.learning.head import Curve, Head
+from adjudge.features.learning.head import Curve, LearnedHead
 from adjudge.features.learning.prompt_form import AskedOrder, PromptForm
 from adjudge.features.learning.words import BUCKETS, SIMPLE
 from adjudge.messages import Message, reason_of
@@ -45,7 +45,7 @@ class JudgeFile:
 
     criterion: str
     form: PromptForm
-    head: Head
+    head: LearnedHead
     model: str | None
     """The embedded model with its very weights and adapter; None for a head on words alone."""
     layers: tuple[int, ...]
@@ -160,7 +160,7 @@ def _judge(content: Mapping[str, Any]) -> JudgeFile:
     layers = tuple(int(layer) for layer in content["layers"])
     if (states is None) != (model is None) or bool(layers) != bool(model):
         raise ValueError("model")
-    learned = Head(
+    learned = LearnedHead(
         states,
         _check_length(_unpack(head["words"], np.float16), 2 * BUCKETS),
         _check_length(_unpack(head["simple"], np.float32), SIMPLE),

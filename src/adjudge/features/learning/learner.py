@@ -28,8 +28,13 @@ from adjudge.features.learning.acceptance import (
     acceptance,
 )
 from adjudge.features.learning.examples import Example, Examples
-from adjudge.features.learning.figures import Figure, LearnedFigureShape, Measured, Sample
-from adjudge.features.learning.head import Fit, Rows, fitted_curve, folds_of, unit_states
+from adjudge.features.learning.figures import (
+    IntervalEstimate,
+    LearnedFigureShape,
+    PointEstimate,
+    Sample,
+)
+from adjudge.features.learning.head import Fit, HeadRows, fitted_curve, folds_of, unit_states
 from adjudge.features.learning.judge_file import ROW_HASH, JudgeFile
 from adjudge.features.learning.prompt_form import OtherPrompt, PromptForm
 from adjudge.features.learning.states import LAYERS, Inside, StateReader
@@ -79,12 +84,12 @@ class LearnedFiguresShape(TypedDict):
 
 
 @dataclass(frozen=True)
-class Compared:
+class MethodFigures:
     """AUC and accuracy of one way to judge, on rows that it did not learn from."""
 
     name: str
-    auc: Figure
-    accuracy: Figure
+    auc: IntervalEstimate
+    accuracy: IntervalEstimate
 
     def to_dict(self) -> JsonDict:
         return fill(ComparedShape, self)
@@ -96,9 +101,9 @@ class LearnedFigures:
 
     rows: int
     groups: int
-    judges: tuple[Compared, ...]
+    judges: tuple[MethodFigures, ...]
     """The learned judge first, then what it is compared with."""
-    gains: tuple[tuple[str, Figure], ...]
+    gains: tuple[tuple[str, IntervalEstimate], ...]
     """Difference in AUC to each of the other judges, on the same rows."""
     curve: tuple[tuple[int, float], ...]
     """Labels → area."""
@@ -111,7 +116,7 @@ class LearnedFigures:
         return all(gain.lower > 0 for _, gain in self.gains)
 
     @property
-    def best_other(self) -> Compared:
+    def best_other(self) -> MethodFigures:
         return max(self.judges[1:], key=lambda judge: judge.auc.value)
 
     def to_dict(self) -> JsonDict:
@@ -361,7 +366,7 @@ class Data:
     """Examples as numbers."""
 
     rows: Sequence[Example]
-    features: Rows
+    features: HeadRows
     answers: Floats
     weights: Floats
 
@@ -374,13 +379,13 @@ class Data:
             zero_shot = np.array([states_of_row.zero_shot for states_of_row in inside], np.float64)
         answers = np.where([row.answer == form.options[0] for row in rows], 1.0, -1.0)
         weights = np.array([row.weight for row in rows])
-        return cls(rows, Rows(texts, states, zero_shot), answers, weights / weights.mean())
+        return cls(rows, HeadRows(texts, states, zero_shot), answers, weights / weights.mean())
 
     def part(self, places: NDArray[np.int64]) -> Data:
         features = self.features
         return Data(
             [self.rows[place] for place in places],
-            Rows(
+            HeadRows(
                 [features.texts[place] for place in places],
                 None if features.states is None else features.states[places],
                 None if features.zero_shot is None else features.zero_shot[places],
@@ -431,7 +436,7 @@ class Study:
             for name, odds in ways.items()
         }
         right = {name: sample.accuracy(odds[places] > 0) for name, odds in ways.items()}
-        scores["majority"] = Measured(0.5, np.zeros(len(places)))
+        scores["majority"] = PointEstimate(0.5, np.zeros(len(places)))
         right["majority"] = sample.accuracy(sample.majority())
         learned_score, other_ways = (
             scores["learned"],
@@ -441,7 +446,7 @@ class Study:
             len(places),
             len({data.rows[place].group for place in places}),
             tuple(
-                Compared(name, sample.figure(scores[name]), sample.figure(right[name]))
+                MethodFigures(name, sample.figure(scores[name]), sample.figure(right[name]))
                 for name in scores
             ),
             tuple((name, sample.difference(learned_score, scores[name])) for name in other_ways),

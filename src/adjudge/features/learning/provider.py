@@ -22,7 +22,7 @@ from adjudge.core.domain.message import (
 from adjudge.core.gateway.model import Accepting
 from adjudge.errors import SetupError
 from adjudge.features.learning.acceptance import Acceptance
-from adjudge.features.learning.head import Rows, unit_states
+from adjudge.features.learning.head import HeadRows, unit_states
 from adjudge.features.learning.judge_file import JudgeFile
 from adjudge.features.learning.prompt_form import JudgedTexts, OtherPrompt
 from adjudge.features.learning.states import LAYERS, StateReader
@@ -128,12 +128,12 @@ class LearnedModel:
     async def _log_odds(self, prompt: Prompt, texts: JudgedTexts) -> tuple[float, Usage]:
         head = self.file.head
         if self._reader is None:
-            rows, usage = Rows([texts], None, None), Usage(1)
+            rows, usage = HeadRows([texts], None, None), Usage(1)
         else:
             needs_end = bool(head.curve.zero_shot)
             inside = await self._reader.read(self.file.form, prompt, to_end=needs_end)
             zero_shot = None if inside.zero_shot is None else np.array([inside.zero_shot])
-            rows = Rows([texts], unit_states(inside.states[None]), zero_shot)
+            rows = HeadRows([texts], unit_states(inside.states[None]), zero_shot)
             usage = Usage(1, inside.tokens, 1, inside.reused)
         return float(head.log_odds(rows)[0]), usage
 

@@ -257,7 +257,7 @@ def _without_variables(value: object) -> object:
 def _yaml(value: object) -> str:
     import yaml
 
-    class Dumper(yaml.SafeDumper):
+    class ReadableDumper(yaml.SafeDumper):
         """Writes long texts over several lines, and no aliases."""
 
         def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - equal lists stay apart
@@ -267,6 +267,8 @@ def _yaml(value: object) -> str:
         style = "|" if "\n" in data else None
         return dumper.represent_scalar("tag:yaml.org,2002:str", str(data), style=style)
 
-    Dumper.add_representer(str, text)
-    written: str = yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=100)
+    ReadableDumper.add_representer(str, text)
+    written: str = yaml.dump(
+        value, Dumper=ReadableDumper, sort_keys=False, allow_unicode=True, width=100
+    )
     return written

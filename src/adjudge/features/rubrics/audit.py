@@ -130,7 +130,7 @@ class PointFigures:
 
 
 @dataclass(frozen=True)
-class Remark:
+class PointRemark:
     """Something about a point that deserves a look."""
 
     point: str
@@ -146,7 +146,7 @@ class Audit:
     """Findings about the points of a run."""
 
     points: tuple[PointFigures, ...]
-    remarks: tuple[Remark, ...]
+    remarks: tuple[PointRemark, ...]
     rows: int
     single: int
     """Points that occur in fewer rows than a finding needs."""
@@ -228,9 +228,9 @@ def _variance(point: RubricPointRecord) -> float | None:
     return votes / (votes - 1) * share * (1 - share)
 
 
-def _alone(point: PointFigures) -> Iterable[Remark]:
-    def remark(message: Message) -> Remark:
-        return Remark(point.id, point.text, message)
+def _alone(point: PointFigures) -> Iterable[PointRemark]:
+    def remark(message: Message) -> PointRemark:
+        return PointRemark(point.id, point.text, message)
 
     if point.rows >= FEWEST_ROWS and point.undecided / point.rows > _UNDECIDED:
         yield remark(
@@ -271,7 +271,7 @@ def _alone(point: PointFigures) -> Iterable[Remark]:
         )
 
 
-def _wrong_signs(points: Sequence[PointFigures]) -> list[Remark]:
+def _wrong_signs(points: Sequence[PointFigures]) -> list[PointRemark]:
     """Return remarks on points whose verdicts go against the rest of the score."""
     tested: list[tuple[float, float, PointFigures]] = []
     for point in points:
@@ -297,7 +297,7 @@ def _wrong_signs(points: Sequence[PointFigures]) -> list[Remark]:
             "wording right?",
             value=signed,
         )
-        remarks.append(Remark(point.id, point.text, message))
+        remarks.append(PointRemark(point.id, point.text, message))
     return remarks
 
 
@@ -312,7 +312,7 @@ def _correlation(values_a: Sequence[float], values_b: Sequence[float]) -> float 
     return both / math.sqrt(squares) if squares > 0 else None
 
 
-def _pairs(points: Sequence[PointFigures]) -> Iterable[Remark]:
+def _pairs(points: Sequence[PointFigures]) -> Iterable[PointRemark]:
     by_row: dict[str, set[int]] = defaultdict(set)
     for point in points:
         by_row[point.text] = {row for row, value in point.verdicts.items() if value > 0}
@@ -328,7 +328,7 @@ def _pairs(points: Sequence[PointFigures]) -> Iterable[Remark]:
             and both >= _SURE * len(rows_a)
             and both >= _SURE * len(rows_b)
         ):
-            yield Remark(
+            yield PointRemark(
                 point_b.id,
                 point_b.text,
                 Message(
@@ -341,7 +341,7 @@ def _pairs(points: Sequence[PointFigures]) -> Iterable[Remark]:
         # Too few expected rows would make "never together" a matter of chance.
         expected = len(rows_a) * len(rows_b) / len(shared)
         if not both and expected >= 5 and point_a.points > 0 and point_b.points > 0:
-            yield Remark(
+            yield PointRemark(
                 point_b.id,
                 point_b.text,
                 Message(

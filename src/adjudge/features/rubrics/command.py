@@ -19,13 +19,13 @@ from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.ledger.file import holds_run
 from adjudge.errors import RunError, SetupError
 from adjudge.features.rubrics.audit import Audit, audit
-from adjudge.features.rubrics.comparison import Change, compare
+from adjudge.features.rubrics.comparison import PairedFigure, compare
 from adjudge.features.rubrics.corrected import CorrectedRate, corrected_rates, corrected_score
 from adjudge.features.rubrics.files import FORMATS, read_rubrics
 from adjudge.features.rubrics.kind import RubricEntry
 from adjudge.features.rubrics.labels import read_labels
 from adjudge.features.rubrics.layouts import parse_rubric
-from adjudge.features.rubrics.lint import Finding, RubricFindingShape, lint_rubric
+from adjudge.features.rubrics.lint import RubricFindingShape, RubricProblem, lint_rubric
 from adjudge.features.rubrics.record import rubric_detail
 from adjudge.features.rubrics.review import SUFFIX, ReviewRow, write_reviews
 from adjudge.features.rubrics.rubric import Rubric
@@ -87,7 +87,7 @@ def rubric() -> None:
 
 
 @light_dataclass(frozen=True, kw_only=True)
-class JudgeOptions:
+class RubricJudgeOptions:
     """Options of ``adjudge rubric judge``."""
 
     file: Path = positional("Rows: .csv, .jsonl, .json, .parquet, .xlsx.", type=PATH)
@@ -104,9 +104,9 @@ class JudgeOptions:
 
 
 @rubric.command("judge")
-@options(JudgeOptions)
+@options(RubricJudgeOptions)
 @judging()
-def judge(options: JudgeOptions, flags: Flags) -> int:
+def judge(options: RubricJudgeOptions, flags: Flags) -> int:
     """Judge the answers of a file by rubrics."""
     check_writable(options.output)
     entry = RubricEntry(
@@ -190,19 +190,19 @@ def _has_rubric_column(path: Path) -> bool:
 
 def _lint_all(
     rubrics: Iterable[tuple[str, Rubric | SetupError]],
-) -> tuple[list[Finding], int]:
+) -> tuple[list[RubricProblem], int]:
     """Lint all rubrics; return the findings, errors first, and the number of rubrics."""
     findings, count = [], 0
     for row, rubric in rubrics:
         count += 1
         if isinstance(rubric, SetupError):
-            findings.append(Finding("error", row, "", str(rubric)))
+            findings.append(RubricProblem("error", row, "", str(rubric)))
         else:
             findings += lint_rubric(rubric, row)
     return sorted(findings, key=lambda finding: finding.severity), count
 
 
-def _show_findings(findings: Sequence[Finding], count: int) -> None:
+def _show_findings(findings: Sequence[RubricProblem], count: int) -> None:
     screen = Screen(output_language())
     for finding in findings[:_MOST_SHOWN]:
         place = ", ".join(filter(None, (finding.row, finding.point)))
@@ -352,7 +352,7 @@ def _balanced_accuracy(value: float, lower: float, upper: float) -> Message:
     return Message("{value:.2f} ({lower:.2f}–{upper:.2f})", value=value, lower=lower, upper=upper)
 
 
-def _change_cells(change: Change) -> Sequence[object]:
+def _change_cells(change: PairedFigure) -> Sequence[object]:
     return (
         Message("score") if change.kind == "score" else f"{change.name[:60]}",
         str(change.rows),

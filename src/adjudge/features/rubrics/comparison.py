@@ -27,7 +27,7 @@ class RubricChangeShape(TypedDict):
 
 
 @dataclass(frozen=True)
-class Change:
+class PairedFigure:
     """A figure in both runs, over the rows that have it in both."""
 
     kind: str
@@ -52,7 +52,7 @@ class Change:
 
 def compare(
     before: Iterable[JudgmentRecord], now: Iterable[JudgmentRecord]
-) -> tuple[list[Change], int]:
+) -> tuple[list[PairedFigure], int]:
     """Return the changes, and how many rows are in one run only. Rows are joined by id."""
     old_rows, new_rows = _by_row(before), _by_row(now)
     shared = [row for row in old_rows if row in new_rows]
@@ -89,10 +89,10 @@ def _figures(detail: RubricDetail) -> dict[tuple[str, str], float | None]:
     }
 
 
-def _change(kind: str, name: str, pairs: list[tuple[float | None, float | None]]) -> Change:
+def _change(kind: str, name: str, pairs: list[tuple[float | None, float | None]]) -> PairedFigure:
     both = [(a, b) for a, b in pairs if a is not None and b is not None]
     count = len(both)
-    return Change(
+    return PairedFigure(
         kind,
         name,
         count,

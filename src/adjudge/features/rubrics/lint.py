@@ -51,7 +51,7 @@ class RubricFindingShape(TypedDict):
 
 
 @dataclass(frozen=True)
-class Finding:
+class RubricProblem:
     """A certain or likely problem of a rubric."""
 
     severity: Severity
@@ -60,14 +60,14 @@ class Finding:
     message: str
 
 
-def lint_rubric(rubric: Rubric, row: str = "") -> list[Finding]:
+def lint_rubric(rubric: Rubric, row: str = "") -> list[RubricProblem]:
     """Return the likely problems of a valid rubric."""
     remarks = [
         *_texts(rubric),
         *_weights(rubric),
         *_pairs(rubric),
     ]
-    return [Finding("warning", row, point, message) for point, message in remarks]
+    return [RubricProblem("warning", row, point, message) for point, message in remarks]
 
 
 def _texts(rubric: Rubric) -> Iterator[tuple[str, Message]]:

@@ -8,7 +8,7 @@ from adjudge.features.scale.partition import Partition, Progress
 from adjudge.messages import Message
 from adjudge.runs.cli.execute import say_stopping
 from adjudge.runs.cli.output import echo, output
-from adjudge.runs.cli.watch import Watch
+from adjudge.runs.cli.watch import ProgressWatch
 from adjudge.runs.counts import count_rows, count_votes
 from adjudge.runs.execute import Stopping
 
@@ -16,7 +16,7 @@ from adjudge.runs.execute import Stopping
 class WorkerDisplay:
     """Shows progress while workers judge, and a summary at the end."""
 
-    def __init__(self, watch: Watch, folder: Path | None, *, quiet: bool) -> None:
+    def __init__(self, watch: ProgressWatch, folder: Path | None, *, quiet: bool) -> None:
         self._watch, self._folder, self._quiet = watch, folder, quiet
         self._rows = self._asked = 0
 

@@ -73,7 +73,7 @@ class Trouble(Exception):
         self.outcome: Outcome = {"code": code, **values}
 
 
-class Guarded:
+class GuardedConnection:
     """A connection whose statements are limited in kind, time and size."""
 
     def __init__(self, seconds: float) -> None:
@@ -210,7 +210,7 @@ def compare(job: dict[str, Any], tell: Callable[[str], object]) -> Outcome:
 
 def _build(job: dict[str, Any]) -> bytes:
     """Return the database as the bytes of its file; raise Trouble if it cannot be built."""
-    guarded = Guarded(job["build_seconds"])
+    guarded = GuardedConnection(job["build_seconds"])
     connection = guarded.connection
     if "file" in job:
         image = bytearray(base64.b64decode(job["file"]))
@@ -234,8 +234,8 @@ def _build(job: dict[str, Any]) -> bytes:
     return image_bytes
 
 
-def _open(image: bytes, seconds: float) -> Guarded:
-    guarded = Guarded(seconds)
+def _open(image: bytes, seconds: float) -> GuardedConnection:
+    guarded = GuardedConnection(seconds)
     guarded.connection.deserialize(image)
     return guarded
 
@@ -360,7 +360,11 @@ class Order:
 
 
 def _order_of(
-    reference: dict[str, Any], guarded: Guarded, names: list[str], rows: list[Row], most: int
+    reference: dict[str, Any],
+    guarded: GuardedConnection,
+    names: list[str],
+    rows: list[Row],
+    most: int,
 ) -> Order:
     limit = reference["limit"]
     if not reference["ordered"]:
@@ -380,7 +384,9 @@ def _order_of(
     return Order(keys[offset:end], counts=True, is_arbitrary=any(tied))
 
 
-def _count_without_limit(reference: dict[str, Any], guarded: Guarded, most: int) -> int | None:
+def _count_without_limit(
+    reference: dict[str, Any], guarded: GuardedConnection, most: int
+) -> int | None:
     try:
         return len(guarded.query(reference["unlimited"], most)[1])
     except Trouble:
@@ -389,7 +395,7 @@ def _count_without_limit(reference: dict[str, Any], guarded: Guarded, most: int)
 
 def _keyed(
     reference: dict[str, Any],
-    guarded: Guarded,
+    guarded: GuardedConnection,
     names: list[str],
     terms: Sequence[str],
     most: int,

@@ -42,7 +42,7 @@ from adjudge.runs.cli.options import Flags, RowFlags
 from adjudge.runs.cli.output import Output, echo, language, output
 from adjudge.runs.cli.settings import typed_settings
 from adjudge.runs.cli.show import print_json, warn
-from adjudge.runs.cli.watch import Watch
+from adjudge.runs.cli.watch import ProgressWatch
 from adjudge.runs.counts import count_calls, count_judgments, count_rows, count_tokens
 from adjudge.runs.eval_file import (
     BudgetEntry,
@@ -356,7 +356,7 @@ class RunDisplay:
         self._opened = [listener_named(name)(outcome.plan) for name in listeners]
         self.keeps = keeps
         self.quiet = quiet
-        self.watch = Watch(
+        self.watch = ProgressWatch(
             outcome.plan.total, outcome.plan.prices, quiet=quiet, language=language()
         )
         self.judged = JudgmentSpool()

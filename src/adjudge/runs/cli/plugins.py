@@ -11,7 +11,7 @@ from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.errors import SetupError
 from adjudge.messages import Message
-from adjudge.plugins import Part, installed_parts
+from adjudge.plugins import PluginPart, installed_parts
 from adjudge.runs.cli.json_text import print_results
 from adjudge.runs.cli.options import as_json, command
 from adjudge.runs.cli.output import echo, language
@@ -56,7 +56,7 @@ def plugins(as_json: bool) -> int:
     return ExitCode.COULD_NOT_RUN if broken else ExitCode.OK
 
 
-def state_of(part: Part) -> str:
+def state_of(part: PluginPart) -> str:
     """Return "works", or the reason why a part cannot be loaded."""
     try:
         part.load()
@@ -66,7 +66,7 @@ def state_of(part: Part) -> str:
     return OK
 
 
-def _table(states: dict[Part, str], screen: Screen) -> Table:
+def _table(states: dict[PluginPart, str], screen: Screen) -> Table:
     headings = (
         Message("name"),
         Message("kind"),

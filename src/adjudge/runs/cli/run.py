@@ -71,7 +71,7 @@ from adjudge.runs.partitions import PARTITIONS
 from adjudge.runs.plan import Plan, resolve
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.outcome import RunOutcome
-from adjudge.runs.run_place import EARLIER, RunPlace, data_fact, find_place
+from adjudge.runs.run_place import EARLIER, EvalRunPlace, data_fact, find_place
 from adjudge.runs.trusted_folders import trusts_everything
 from adjudge.runs.variables import EnvFile
 
@@ -382,7 +382,7 @@ def _explain_default_limit(file: EvalFile, halt: RunStopped) -> None:
         )
 
 
-def _make_plan(file: EvalFile, wanted: RunOptions, *, is_spread: bool) -> tuple[Plan, RunPlace]:
+def _make_plan(file: EvalFile, wanted: RunOptions, *, is_spread: bool) -> tuple[Plan, EvalRunPlace]:
     """Return the plan and the place of its run. Unless prices are given, reuse those of an earlier
     run by this user.
     """
@@ -422,12 +422,14 @@ def _make_plan(file: EvalFile, wanted: RunOptions, *, is_spread: bool) -> tuple[
     return replace(plan, folder=place.folder, facts=facts), place
 
 
-def _find_place(plan: Plan, wanted: RunOptions, data: JsonObject, *, is_spread: bool) -> RunPlace:
+def _find_place(
+    plan: Plan, wanted: RunOptions, data: JsonObject, *, is_spread: bool
+) -> EvalRunPlace:
     """Return the place of the run: a new one if the file changed, unless the user named a
     folder.
     """
     if wanted.folder or is_spread:
-        return RunPlace(plan.folder or Path(), reused=wanted.reused())
+        return EvalRunPlace(plan.folder or Path(), reused=wanted.reused())
     trusts = wanted.yes or trusts_everything()  # as CI does with what it kept elsewhere
     place = find_place(plan, data, lambda facts: trusts or is_known(facts.get(FACT)))
     if place.passed_over:
@@ -473,7 +475,7 @@ def _begin(plan: Plan, modes: Sequence[RunMode], display: RunDisplay, *, cache: 
 
 def _tell(
     outcome: RunOutcome,
-    place: RunPlace,
+    place: EvalRunPlace,
     written: Sequence[Path | ObjectFile],
     *,
     as_json: bool,

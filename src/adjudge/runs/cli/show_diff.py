@@ -17,7 +17,7 @@ from adjudge.runs.cli.output import echo
 from adjudge.runs.counts import grouped
 from adjudge.runs.diff import Change, JudgedRow, RunDiff, run_diff
 from adjudge.runs.folder import run_facts
-from adjudge.runs.results.better import Expectation, expect_better
+from adjudge.runs.results.better import BetterVerdict, expect_better
 from adjudge.runs.results.comparison_words import comparison_lines
 from adjudge.runs.view.differences import alone_line, change_line, difference_line
 from adjudge.trust.comparison import ComparisonSettings, RunComparison, compare_runs
@@ -43,7 +43,7 @@ class DiffFlags:
         return ComparisonSettings(level=self.confidence, margin=self.margin)
 
 
-def show_diff(one: Path, two: Path, flags: DiffFlags) -> Expectation | None:
+def show_diff(one: Path, two: Path, flags: DiffFlags) -> BetterVerdict | None:
     """Print differing settings, rows whose outcome changed, rows that only one run has, and which
     run is better. Return if the second one is, as was expected.
     """
@@ -119,7 +119,7 @@ def _expectation(
     diff: RunDiff,
     comparisons: Sequence[RunComparison],
     flags: DiffFlags,
-) -> Expectation | None:
+) -> BetterVerdict | None:
     """Return if the second run is better; None if that was not asked for."""
     if not flags.expect_better:
         return None
@@ -133,7 +133,7 @@ def _expectation(
     )
 
 
-def print_diff(one: Path, two: Path, flags: DiffFlags) -> Expectation | None:
+def print_diff(one: Path, two: Path, flags: DiffFlags) -> BetterVerdict | None:
     """Print the differences as JSON, streaming the rows. Return what ``show_diff`` does."""
     with run_diff(one, two, flags.cluster, flags.id, flags.by) as diff:
         compared = compare_runs(one, two, diff, flags.settings)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SECONDS_A_LINE = 30.0
 
 
-class Watch:
+class ProgressWatch:
     """Rate, failures, money and time left on standard error. Prints nothing for a single judgment,
     or if ``quiet``.
     """
@@ -126,7 +126,7 @@ class Watch:
             parts.append(render(Message("{count} without a score", count=failed), self.language))
         return ", ".join(parts)
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> ProgressWatch:
         if self._bar:
             self._bar.start()
         return self

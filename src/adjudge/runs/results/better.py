@@ -18,7 +18,7 @@ EXIT_CODES: dict[Verdict, ExitCode] = {
 }
 
 
-class Expectation(NamedTuple):
+class BetterVerdict(NamedTuple):
     """The verdict on "the second run is better", and why."""
 
     verdict: Verdict
@@ -32,7 +32,7 @@ def expect_better(
     *,
     gone: Sequence[str] = (),
     unfinished: str = "",
-) -> Expectation:
+) -> BetterVerdict:
     """Decide if the second run is better by every criterion, by more than ``margin``.
 
     It fails if one criterion is shown not to be better by more than that. The limits hold for all
@@ -41,9 +41,9 @@ def expect_better(
     """
     if unfinished:
         reason = Message("cannot tell: {run} is not finished", run=unfinished)
-        return Expectation("inconclusive", reason)
+        return BetterVerdict("inconclusive", reason)
     if not comparisons:
-        return Expectation(
+        return BetterVerdict(
             "inconclusive", Message("cannot tell: no criterion was judged in both runs")
         )
     names: dict[Verdict, list[str]] = {"passed": [], "failed": [], "inconclusive": []}
@@ -52,18 +52,18 @@ def expect_better(
     for comparison, upper in zip(comparisons, uppers, strict=True):
         names[_verdict(comparison, margin, upper)].append(comparison.name)
     if names["failed"]:
-        return Expectation("failed", _failed(names["failed"], margin))
+        return BetterVerdict("failed", _failed(names["failed"], margin))
     if names["inconclusive"]:
         undecided = [
             comparison for comparison in comparisons if comparison.name in names["inconclusive"]
         ]
-        return Expectation("inconclusive", _undecided(undecided))
+        return BetterVerdict("inconclusive", _undecided(undecided))
     if gone:
         reason = Message(
             "cannot tell by {names}: only the first run was judged by it", names=join(", ", gone)
         )
-        return Expectation("inconclusive", reason)
-    return Expectation(
+        return BetterVerdict("inconclusive", reason)
+    return BetterVerdict(
         "passed", Message("passed: better by {names}", names=join(", ", names["passed"]))
     )
 

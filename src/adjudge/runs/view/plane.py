@@ -32,7 +32,7 @@ class Axis(NamedTuple):
         return min(max((value - self.low) / ((self.high - self.low) or 1.0), 0.0), 1.0)
 
 
-class Point(NamedTuple):
+class PlotPoint(NamedTuple):
     x: float
     y: Range
     name: str
@@ -51,7 +51,7 @@ def axis(title: str, low: float, high: float, language: str = "en") -> Axis:
 
 
 def plane(
-    points: Sequence[Point],
+    points: Sequence[PlotPoint],
     title: str,
     right: Axis,
     up: Axis,
@@ -98,7 +98,7 @@ def plane(
     return picture("plane", (_WIDTH, _HEIGHT), title, parts)
 
 
-def _dot(point: Point, x: float, y: float) -> Iterator[Markup]:
+def _dot(point: PlotPoint, x: float, y: float) -> Iterator[Markup]:
     yield Markup('<circle class="bar" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"/>').format(
         x, y, point.radius
     )
@@ -108,7 +108,7 @@ def _dot(point: Point, x: float, y: float) -> Iterator[Markup]:
         yield _text(x + offset, y - 4, point.mark, "end" if late else "start")
 
 
-def _label(point: Point) -> Markup:
+def _label(point: PlotPoint) -> Markup:
     """Draw the label above the plot, which is visible while the pointer is on the point."""
     name = point.name if len(point.name) <= _LONGEST else point.name[: _LONGEST - 1] + "…"
     return Markup(

@@ -48,15 +48,13 @@ from adjudge.core.ledger.record_browser import (
     STATUSES,
     Filters,
     JudgmentLine,
+    JudgmentPage,
     find_row,
     judges_in,
     last_row,
     page_of,
     rows_of,
     sorted_numbers,
-)
-from adjudge.core.ledger.record_browser import (
-    Page as ListPage,
 )
 from adjudge.core.ledger.row_groups import are_in_turn, come_together, row_group
 from adjudge.errors import SetupError
@@ -122,7 +120,7 @@ class _Listed:
 class _Found:
     """A page of a list, and what the filters show."""
 
-    page: ListPage
+    page: JudgmentPage
     filters: Filters
     """In the order that was carried out."""
     people: JsonDict
@@ -205,7 +203,7 @@ def _find(
     filter_data = {} if is_large(place) else _filter_data(library, place, query, filters)
     people = _people_counts(connection, library, place, listed)
     filters = narrow(filters, library, place, query)
-    page = ListPage([], None)
+    page = JudgmentPage([], None)
     if listed.problem is None:
         page = page_of(
             connection,
@@ -456,7 +454,7 @@ def _state_data(site: Site, place: RunPlace, facts: JsonObject) -> JsonDict:
     }
 
 
-def _page_data(query: QueryParams, filters: Filters, page: ListPage) -> JsonDict:
+def _page_data(query: QueryParams, filters: Filters, page: JudgmentPage) -> JsonDict:
     """Return a list page's position and columns."""
     plain = Filters(
         judge=filters.judge, sort=filters.sort, key=filters.key, together=filters.together

@@ -20,7 +20,7 @@ from adjudge.features.agents.traces.files import read_traces
 from adjudge.features.agents.traces.reader import read_checked, read_rows, read_trajectories
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow
 from adjudge.features.agents.traces.spans import TraceSpan, trajectory_of_spans
-from adjudge.features.agents.traces.turns import CalledTool, Said, Turn
+from adjudge.features.agents.traces.turns import CalledTool, Said, TraceTurn
 from adjudge.features.agents.trajectory import ToolCall
 
 ASKED = {"role": "user", "content": "q"}
@@ -448,8 +448,8 @@ def test_a_name_alone_is_no_handoff() -> None:
 
 
 def test_the_time_of_a_call_is_that_of_its_model_and_of_its_tool() -> None:
-    asked = Turn("user", [Said("q")])
-    acting = Turn("assistant", [CalledTool("look", {}, "c")])
+    asked = TraceTurn("user", [Said("q")])
+    acting = TraceTurn("assistant", [CalledTool("look", {}, "c")])
     model = TraceSpan("m", kind="model", start=0.0, end=4.0, inputs=[asked], outputs=[acting])
     tool = TraceSpan("t", kind="tool", start=4.0, end=5.0, call=CalledTool("look", {}, "c"))
     timeless = replace(tool, start=4.0, end=None)
@@ -466,8 +466,8 @@ def test_agents_below_one_that_does_nothing_are_asked_and_answer() -> None:
     spans = [outer]
     for place, name in enumerate(("researcher", "writer"), 1):
         agent = TraceSpan(name, "w", kind="agent", name=name, start=float(place))
-        told = [Turn("user", [Said(f"task of the {name}")])]
-        said = [Turn("assistant", [Said(f"words of the {name}")])]
+        told = [TraceTurn("user", [Said(f"task of the {name}")])]
+        said = [TraceTurn("assistant", [Said(f"words of the {name}")])]
         model = TraceSpan(f"m{place}", name, kind="model", start=float(place), inputs=told)
         spans += [agent, replace(model, outputs=said)]
     found = trajectory_of_spans(spans)

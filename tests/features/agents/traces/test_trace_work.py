@@ -19,20 +19,20 @@ from adjudge.features.agents.judge import AgentEvaluator
 from adjudge.features.agents.rules import RULES, measure
 from adjudge.features.agents.traces import files
 from adjudge.features.agents.traces.spans import TraceSpan, trajectory_of_spans
-from adjudge.features.agents.traces.turns import CalledTool, Returned, Said, Turn
+from adjudge.features.agents.traces.turns import CalledTool, Returned, Said, TraceTurn
 
 Shape = Callable[[int], list[TraceSpan]]
 
 
-def call(place: int, id: str | None) -> Turn:
-    return Turn("assistant", [CalledTool("look", {"n": place}, id)])
+def call(place: int, id: str | None) -> TraceTurn:
+    return TraceTurn("assistant", [CalledTool("look", {"n": place}, id)])
 
 
-def result(place: int) -> Turn:
-    return Turn("tool", [Returned(f"result {place}", f"c{place}")])
+def result(place: int) -> TraceTurn:
+    return TraceTurn("tool", [Returned(f"result {place}", f"c{place}")])
 
 
-def model(place: int, inputs: list[Turn], outputs: list[Turn]) -> TraceSpan:
+def model(place: int, inputs: list[TraceTurn], outputs: list[TraceTurn]) -> TraceSpan:
     return TraceSpan(
         f"m{place}", kind="model", start=float(place), inputs=inputs, outputs=outputs, trace="t"
     )
@@ -40,7 +40,7 @@ def model(place: int, inputs: list[Turn], outputs: list[Turn]) -> TraceSpan:
 
 def windows(count: int) -> list[TraceSpan]:
     """Each call is given the goal and what came last."""
-    goal = Turn("user", [Said("Do it.")])
+    goal = TraceTurn("user", [Said("Do it.")])
     return [
         model(
             place, [goal, call(place - 1, f"c{place - 1}"), result(place - 1)], [call(place, None)]
@@ -51,12 +51,12 @@ def windows(count: int) -> list[TraceSpan]:
 
 def conversations(count: int) -> list[TraceSpan]:
     """Each begins alike and is another one."""
-    begin = Turn("user", [Said("Rate this.")])
+    begin = TraceTurn("user", [Said("Rate this.")])
     return [
         model(
             place,
-            [begin, Turn("user", [Said(f"text {place}")])],
-            [Turn("assistant", [Said(f"good {place}")])],
+            [begin, TraceTurn("user", [Said(f"text {place}")])],
+            [TraceTurn("assistant", [Said(f"good {place}")])],
         )
         for place in range(count)
     ]
@@ -64,7 +64,7 @@ def conversations(count: int) -> list[TraceSpan]:
 
 def without_beginning(count: int) -> list[TraceSpan]:
     """The beginning of the conversation is left out more and more."""
-    said = [Turn("user", [Said(f"word {place % 3}")]) for place in range(2 * count)]
+    said = [TraceTurn("user", [Said(f"word {place % 3}")]) for place in range(2 * count)]
     return [model(place, said[2 * place : 2 * place + 4], []) for place in range(count)]
 
 
@@ -123,9 +123,9 @@ def test_four_times_the_spans_are_four_times_the_work(shape: Shape) -> None:
 
 def test_parallel_calls_get_their_own_results_however_many_there_are() -> None:
     ids = [f"c{place}" for place in range(3000)]
-    calls = Turn("assistant", [CalledTool("look", {"id": id}, id) for id in ids])
-    results = [Turn("tool", [Returned(f"of {id}", id)]) for id in reversed(ids)]
-    goal = Turn("user", [Said("Do it.")])
+    calls = TraceTurn("assistant", [CalledTool("look", {"id": id}, id) for id in ids])
+    results = [TraceTurn("tool", [Returned(f"of {id}", id)]) for id in reversed(ids)]
+    goal = TraceTurn("user", [Said("Do it.")])
     asked = model(1, [goal], [calls])
     run = trajectory_of_spans([asked, model(2, [goal, calls, *results], [])])
     made = [step.call for step in run.steps if step.call]
@@ -177,7 +177,7 @@ def test_a_file_that_unpacks_to_a_thousand_times_its_size_is_one_line(
 
 
 def test_a_window_that_moves_on_repeats_nothing() -> None:
-    goal = Turn("user", [Said("Do it.")])
+    goal = TraceTurn("user", [Said("Do it.")])
     for width in range(1, 8):
         told = [goal]
         spans = []
@@ -195,8 +195,8 @@ def test_a_window_of_words_that_moves_on_repeats_nothing() -> None:
     for width in range(1, 8):
         told, spans = [], []
         for place in range(20):
-            told.append(Turn("user", [Said(f"ask {place}")]))
-            reply = Turn("assistant", [Said(f"answer {place}")])
+            told.append(TraceTurn("user", [Said(f"ask {place}")]))
+            reply = TraceTurn("assistant", [Said(f"answer {place}")])
             spans.append(model(place, told[-width:], [reply]))
             told.append(reply)
         run = trajectory_of_spans(spans)

@@ -15,7 +15,7 @@ from adjudge.features.agents.traces.turns import (
     Returned,
     Said,
     Thought,
-    Turn,
+    TraceTurn,
     TurnPart,
 )
 from adjudge.features.agents.trajectory import (
@@ -146,7 +146,7 @@ class Builder:
     """Calls and results that a model was told as texts."""
     _answered: dict[str, _Draft] = field(default_factory=dict)
     """Call id → the last call with this id that got its result."""
-    _waiting: Turn | None = None
+    _waiting: TraceTurn | None = None
     """A model call of which nothing but its cost is recorded."""
     _reply: _Reply | None = None
     _asked: bool = False
@@ -155,11 +155,11 @@ class Builder:
     answer: str | None = None
     ended: str | None = None
 
-    def add_all(self, turns: Iterable[Turn]) -> None:
+    def add_all(self, turns: Iterable[TraceTurn]) -> None:
         for turn in turns:
             self.add(turn)
 
-    def add(self, turn: Turn) -> list[_Draft]:
+    def add(self, turn: TraceTurn) -> list[_Draft]:
         """Add a turn; return the drafts of the steps that it started."""
         self.ended = turn.ended or self.ended
         self._turn += 1
@@ -191,7 +191,7 @@ class Builder:
         self._update_answer(turn)
         return drafts
 
-    def _update_answer(self, turn: Turn) -> None:
+    def _update_answer(self, turn: TraceTurn) -> None:
         """Update the answer: the agent's text with no call after it, in one or several messages.
 
         An earlier text is no longer the answer once the user has spoken and the agent goes on.
@@ -265,7 +265,7 @@ class Builder:
         self._recorded.add(draft.result.text)
         self._reply = None
 
-    def add_step(self, turn: Turn) -> None:
+    def add_step(self, turn: TraceTurn) -> None:
         """Add a step that was not made by a model call, such as a retrieval or a handoff."""
         for draft in self.add(turn):
             self._assign_waiting_cost(draft)
@@ -375,7 +375,7 @@ class Builder:
         record.call = call
         return True
 
-    def _assign_cost(self, turn: Turn, drafts: Sequence[_Draft]) -> None:
+    def _assign_cost(self, turn: TraceTurn, drafts: Sequence[_Draft]) -> None:
         if drafts:
             first_draft = drafts[0]
             first_draft.usage, first_draft.usd, first_draft.seconds = (
@@ -391,7 +391,7 @@ class Builder:
             self._waiting = None
             draft.usage, draft.usd = turn.usage, turn.usd
 
-    def _join(self, back: Returned, turn: Turn) -> list[_Draft]:
+    def _join(self, back: Returned, turn: TraceTurn) -> list[_Draft]:
         """Join a result to its call; without a call, return it as a step of its own.
 
         A result with an id belongs to an open call with that id; one without, to an open call,
@@ -469,7 +469,7 @@ def _first_of_latest(drafts: list[_Draft]) -> _Draft:
 
 
 def _draft_of(
-    part: Said | Thought | CalledTool | Retrieved | HandedOver, actor: str, turn: Turn
+    part: Said | Thought | CalledTool | Retrieved | HandedOver, actor: str, turn: TraceTurn
 ) -> _Draft:
     depth, source = turn.depth, turn.source
     if isinstance(part, CalledTool):
@@ -487,7 +487,7 @@ _KINDS: Mapping[type, StepKind] = {
 
 
 def build_trajectory(
-    turns: Iterable[Turn], *, tools: tuple[ToolDefinition, ...] = (), system: str = ""
+    turns: Iterable[TraceTurn], *, tools: tuple[ToolDefinition, ...] = (), system: str = ""
 ) -> Trajectory:
     """Build a trajectory from turns in chronological order."""
     builder = Builder(tools)

@@ -34,7 +34,7 @@ from adjudge.features.agents.traces.turns import (
     Role,
     Said,
     Thought,
-    Turn,
+    TraceTurn,
     TurnPart,
 )
 from adjudge.features.agents.trajectory import Missing, ToolDefinition
@@ -145,7 +145,7 @@ def is_item(value: Object) -> bool:
     return kind.endswith("_call") and "id" in value and any(key in value for key in other_keys)
 
 
-def read_turns(value: object) -> list[Turn]:
+def read_turns(value: object) -> list[TraceTurn]:
     """Return the turns of a message, a list of messages, an object that holds them, or chunks.
 
     Plain text is a user message.
@@ -153,20 +153,20 @@ def read_turns(value: object) -> list[Turn]:
     return list(_turns(parse_json(value)))
 
 
-def _turns(value: object) -> Iterator[Turn]:
+def _turns(value: object) -> Iterator[TraceTurn]:
     if isinstance(value, str):
         if value:
-            yield Turn("user", _text_parts(value))
+            yield TraceTurn("user", _text_parts(value))
     elif isinstance(value, Mapping):
         yield from _turns_of_object(value)
     elif isinstance(value, list | tuple) and is_message(value):
-        yield Turn(_ROLES[value[0]], _parts(value[1]))
+        yield TraceTurn(_ROLES[value[0]], _parts(value[1]))
     elif isinstance(value, list | tuple):
         for item in joined_chunks(list(value)):
             yield from _turns(item)
 
 
-def _turns_of_object(value: Object) -> Iterator[Turn]:
+def _turns_of_object(value: Object) -> Iterator[TraceTurn]:
     if value.get("lc") and isinstance(value.get("kwargs"), Mapping):
         path = value.get("id")
         kind = path[-1] if isinstance(path, list) and path else ""
@@ -183,12 +183,12 @@ def _turns_of_object(value: Object) -> Iterator[Turn]:
     elif "role" in value:
         yield from _by_role(value)
     elif isinstance(value.get("from"), str) and "value" in value:
-        yield Turn(_ROLES.get(value["from"], "assistant"), _parts(value["value"]))
+        yield TraceTurn(_ROLES.get(value["from"], "assistant"), _parts(value["value"]))
     else:
         yield from _inside(value)
 
 
-def _inside(value: Object) -> Iterator[Turn]:
+def _inside(value: Object) -> Iterator[TraceTurn]:
     """Yield the turns of an object that holds messages, such as a reply, a request or a state."""
     if isinstance(value.get("choices"), list):
         usage = usage_of(value.get("usage"))
@@ -211,15 +211,15 @@ def _inside(value: Object) -> Iterator[Turn]:
     for key in ("messages", "input", "output", "message"):
         if isinstance(value.get(key), list | Mapping):
             if isinstance(system := value.get("system") or value.get("instructions"), str):
-                yield Turn("system", _text_parts(system))
+                yield TraceTurn("system", _text_parts(system))
             yield from _turns(value[key])
             return
 
 
-def _by_role(message: Object) -> Iterator[Turn]:
+def _by_role(message: Object) -> Iterator[TraceTurn]:
     role_name = message.get("role")
     role = _ROLES.get(str(role_name)) or _ROLES.get(str(role_name).lower(), "assistant")
-    turn = Turn(
+    turn = TraceTurn(
         role,
         actor=_name(message, role_name, role),
         usage=usage_of(message.get("usage") or message.get("usage_metadata")),
@@ -231,7 +231,7 @@ def _by_role(message: Object) -> Iterator[Turn]:
         turn.usage = turn.usd = None
     if role_name in _SMOLAGENTS and (parts := _smolagents(message.get("content"))):
         has_calls = any(isinstance(part, CalledTool) for part in parts)
-        yield Turn("assistant" if has_calls else "tool", parts)
+        yield TraceTurn("assistant" if has_calls else "tool", parts)
         return
     if role == "tool" and "parts" not in message and not _result_blocks(message.get("content")):
         turn.parts = [_tool_result(message)]
@@ -328,12 +328,12 @@ def call_of(call: Object) -> CalledTool:
     return CalledTool(name, arguments_of(arguments), id)
 
 
-def _langchain(message: Object) -> Iterator[Turn]:
+def _langchain(message: Object) -> Iterator[TraceTurn]:
     role = _ROLES.get(str(message.get("type")), "assistant")
     if role == "assistant" and message.get("role") in _ROLES:
         role = _ROLES[message["role"]]
     metadata = inner_object(message, "response_metadata")
-    turn = Turn(
+    turn = TraceTurn(
         role,
         actor=text_at(message, "name") if role == "assistant" else "",
         source=id_at(message, "id"),
@@ -357,9 +357,9 @@ def _langchain(message: Object) -> Iterator[Turn]:
     yield turn
 
 
-def _pydantic(message: Object) -> Iterator[Turn]:
+def _pydantic(message: Object) -> Iterator[TraceTurn]:
     if message["kind"] == "response":
-        yield Turn(
+        yield TraceTurn(
             "assistant",
             [
                 part
@@ -372,12 +372,12 @@ def _pydantic(message: Object) -> Iterator[Turn]:
         )
         return
     if isinstance(instructions := message.get("instructions"), str) and instructions:
-        yield Turn("system", _text_parts(instructions))
+        yield TraceTurn("system", _text_parts(instructions))
     for message_part in objects(message["parts"]):
         kind = message_part.get("part_kind")
         role: Role = "system" if kind == "system-prompt" else "user"
         is_result = kind == "tool-return" or _is_retry(message_part)
-        yield Turn("tool" if is_result else role, list(_pydantic_part(message_part)))
+        yield TraceTurn("tool" if is_result else role, list(_pydantic_part(message_part)))
 
 
 def _is_retry(part: Object) -> bool:
@@ -401,7 +401,7 @@ def _pydantic_part(part: Object) -> Iterator[TurnPart]:
         yield from _parts(part.get("content"))
 
 
-def _item(item: Object) -> Iterator[Turn]:
+def _item(item: Object) -> Iterator[TraceTurn]:
     kind, source = str(item["type"]), id_at(item, "id")
     if kind == "message":
         yield from _by_role(item)
@@ -410,17 +410,17 @@ def _item(item: Object) -> Iterator[Turn]:
         thought = "\n".join(
             text for summary_part in texts if (text := text_at(summary_part, "text"))
         )
-        yield Turn("assistant", [Thought(thought)] if thought else [], source=source)
+        yield TraceTurn("assistant", [Thought(thought)] if thought else [], source=source)
     elif kind.endswith("_call_output"):
         output = item.get("output")
-        yield Turn("tool", [Returned(_result_text(output), id_at(item, "call_id"))])
+        yield TraceTurn("tool", [Returned(_result_text(output), id_at(item, "call_id"))])
     elif kind in ("function_call", "custom_tool_call"):
         cut: Missing | None = "cut" if item.get("status") == "incomplete" else None
         call = call_of(item)
         tool_call = CalledTool(call.name, call.arguments, call.id, cut)
-        yield Turn("assistant", [tool_call], usage=usage_of(item.get("usage")), source=source)
+        yield TraceTurn("assistant", [tool_call], usage=usage_of(item.get("usage")), source=source)
     else:  # a tool of the provider: the call and what came of it are one item
-        yield Turn("assistant", list(_provider_call(item, kind)), source=source)
+        yield TraceTurn("assistant", list(_provider_call(item, kind)), source=source)
 
 
 def _provider_call(item: Object, kind: str) -> Iterator[TurnPart]:

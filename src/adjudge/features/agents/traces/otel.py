@@ -36,7 +36,7 @@ from adjudge.features.agents.traces.messages import (
     tools_of,
 )
 from adjudge.features.agents.traces.spans import SpanKind, TraceSpan
-from adjudge.features.agents.traces.turns import CalledTool, Returned, Role, Said, Turn
+from adjudge.features.agents.traces.turns import CalledTool, Returned, Role, Said, TraceTurn
 
 _NAMES: Mapping[SpanKind, tuple[str, ...]] = {
     "model": (
@@ -137,7 +137,7 @@ def _kind(values: Object, fallback: str) -> SpanKind:
     return "model" if has_prompt or "gen_ai.prompt" in values else "other"
 
 
-def _messages(values: Object, genai: str, openinference: str, role: Role) -> list[Turn]:
+def _messages(values: Object, genai: str, openinference: str, role: Role) -> list[TraceTurn]:
     if (genai_messages := values.get(genai)) is not None:
         return _read_messages(genai_messages, role)
     messages = unflatten(values, openinference)
@@ -148,7 +148,7 @@ def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _read_messages(value: object, role: Role) -> list[Turn]:
+def _read_messages(value: object, role: Role) -> list[TraceTurn]:
     """Read messages. If a list is cut off, read its complete messages, and keep the rest as
     text.
     """
@@ -157,10 +157,10 @@ def _read_messages(value: object, role: Role) -> list[Turn]:
         role_match = _ROLE.search(fragment)
         last = read_turns({"role": role_match[1], "content": ""}) if role_match else []
         spoken: Role = last[0].role if last else role
-        return [*read_turns(complete), Turn(spoken, [Said(as_text(fragment), "cut")])]
+        return [*read_turns(complete), TraceTurn(spoken, [Said(as_text(fragment), "cut")])]
     data = parse_loosely(value)
     if isinstance(data, str):
-        return [Turn(role, [Said(data, "redacted" if data == REDACTED else None)])]
+        return [TraceTurn(role, [Said(data, "redacted" if data == REDACTED else None)])]
     turns = read_turns(data)
     for turn in turns:
         if role == "assistant" and turn.role == "user":
@@ -205,13 +205,13 @@ def _read_older(span: TraceSpan, values: Object) -> None:
     if not span.outputs and span.kind == "model" and (text or calls):
         calls_read = [call_of(call_data) for call_data in objects(parse_json(calls))]
         words = [Said(str(text))] if text else []
-        span.outputs = [Turn("assistant", [*words, *calls_read])]
+        span.outputs = [TraceTurn("assistant", [*words, *calls_read])]
 
 
 def read_events(span: TraceSpan, events: Sequence[Object]) -> None:
     """Read messages that were recorded as events, and errors."""
-    inputs: list[Turn] = []
-    outputs: list[Turn] = []
+    inputs: list[TraceTurn] = []
+    outputs: list[TraceTurn] = []
     for event in events:
         name = text_at(event, "name", "eventName", "event_name")
         body: Object = {**inner_object(event, "attributes"), **inner_object(event, "body")}
@@ -283,12 +283,12 @@ def _read_model(span: TraceSpan, values: Object) -> None:
             setattr(span, side, _messages_in(first_of(values, *keys), role))
 
 
-def _messages_in(value: object, role: Role) -> list[Turn]:
+def _messages_in(value: object, role: Role) -> list[TraceTurn]:
     """Return the messages in a span's input or output; plain text is one message."""
     if value is None:
         return []
     if isinstance(value, str) and is_cut(value):
-        return [Turn(role, [Said(as_text(value), "cut")])]
+        return [TraceTurn(role, [Said(as_text(value), "cut")])]
     data = parse_loosely(value)
     turns = read_turns(data) if isinstance(data, Mapping | list) else []
     for turn in turns:
@@ -303,7 +303,7 @@ def _messages_in(value: object, role: Role) -> list[Turn]:
     )
     if not text:
         return []
-    return [Turn(role, [Said(text, "redacted" if text == REDACTED else None)])]
+    return [TraceTurn(role, [Said(text, "redacted" if text == REDACTED else None)])]
 
 
 def _usage(values: Object) -> Usage:
@@ -403,7 +403,9 @@ def read_whole(span: TraceSpan, asked: object, answered: object) -> None:
     span.answer, span.outputs = _text_or_turns(answered, span.outputs, _ANSWERED)
 
 
-def _text_or_turns(value: object, turns: list[Turn], keys: Sequence[str]) -> tuple[str, list[Turn]]:
+def _text_or_turns(
+    value: object, turns: list[TraceTurn], keys: Sequence[str]
+) -> tuple[str, list[TraceTurn]]:
     data = parse_loosely(value)
     if turns or data is None:
         return "", turns

@@ -18,7 +18,7 @@ from adjudge.features.agents.traces.turns import (
     Retrieved,
     Returned,
     Said,
-    Turn,
+    TraceTurn,
 )
 from adjudge.features.agents.trajectory import ToolDefinition, Trajectory
 
@@ -40,8 +40,8 @@ class TraceSpan:
     end: float | None = None
     agent: str = ""
     """The agent that this span represents or belongs to, if it says so."""
-    inputs: list[Turn] = field(default_factory=list)
-    outputs: list[Turn] = field(default_factory=list)
+    inputs: list[TraceTurn] = field(default_factory=list)
+    outputs: list[TraceTurn] = field(default_factory=list)
     call: CalledTool | None = None
     result: Returned | None = None
     error: str | None = None
@@ -109,10 +109,10 @@ def trajectory_of_spans(spans: Sequence[TraceSpan]) -> Trajectory:
                 started=span.start,
             )
         elif span.kind == "retriever" and span.documents:
-            retrieved = Turn("assistant", [Retrieved(text) for text in span.documents], actor)
+            retrieved = TraceTurn("assistant", [Retrieved(text) for text in span.documents], actor)
             builder.add_step(_with_times(retrieved, span, depth))
         elif span.kind == "handoff" and not builder.join_handoff(span.to, actor):
-            handover = Turn("assistant", [HandedOver(span.to)], actor)
+            handover = TraceTurn("assistant", [HandedOver(span.to)], actor)
             builder.add_step(_with_times(handover, span, depth))
     return _complete(builder, tops, outer)
 
@@ -172,7 +172,7 @@ def _add_first_words(builder: Builder, top: TraceSpan, has_models: bool) -> None
     """Add the outermost span's input, which the model calls lack; also its output without model
     calls.
     """
-    words = top.inputs or ([Turn("user", [Said(top.goal)])] if top.goal else [])
+    words = top.inputs or ([TraceTurn("user", [Said(top.goal)])] if top.goal else [])
     builder.add_all(words)
     if not has_models and top.outputs:
         threads = _Threads()
@@ -188,14 +188,14 @@ def _tools(spans: Iterable[TraceSpan]) -> tuple[ToolDefinition, ...]:
     return tuple(tools.values())
 
 
-def _with_place(turn: Turn, span: TraceSpan, actor: str, depth: int) -> Turn:
+def _with_place(turn: TraceTurn, span: TraceSpan, actor: str, depth: int) -> TraceTurn:
     """Return a message with its actor, depth and source, without costs."""
     # Only the reply of a call has its cost: other messages repeat earlier ones.
     name = turn.actor or (actor if turn.role == "assistant" else "")
     return replace(turn, actor=name, depth=depth, usage=None, usd=None, source=span.id)
 
 
-def _with_times(turn: Turn, span: TraceSpan, depth: int) -> Turn:
+def _with_times(turn: TraceTurn, span: TraceSpan, depth: int) -> TraceTurn:
     """Return a turn recorded by a span itself, with the span's id and times."""
     return replace(turn, source=span.id, depth=depth, seconds=span.seconds, started=span.start)
 
@@ -203,7 +203,7 @@ def _with_times(turn: Turn, span: TraceSpan, depth: int) -> Turn:
 def _add_reply(builder: Builder, span: TraceSpan, actor: str, depth: int) -> None:
     usage = span.usage or Usage(1)
     if not span.outputs:
-        silent = Turn("assistant", [], actor, usage, span.usd, ended=span.ended)
+        silent = TraceTurn("assistant", [], actor, usage, span.usd, ended=span.ended)
         builder.add(_with_times(silent, span, depth))
     for place, turn in enumerate(span.outputs):
         placed = _with_place(turn, span, actor, depth)
@@ -226,7 +226,7 @@ class _Threads:
         """Place → the conversation that came there first."""
         self._last: list[object] = []
 
-    def new(self, span: TraceSpan) -> list[Turn]:
+    def new(self, span: TraceSpan) -> list[TraceTurn]:
         """Return a call's system messages, and its messages that are not known yet."""
         system = [turn for turn in span.inputs if turn.role == "system"]
         turns = [turn for turn in span.inputs if turn.role != "system"]

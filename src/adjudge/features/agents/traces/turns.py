@@ -65,7 +65,7 @@ TurnPart = Said | Thought | CalledTool | Returned | Retrieved | HandedOver
 
 
 @dataclass(slots=True)
-class Turn:
+class TraceTurn:
     role: Role
     parts: list[TurnPart] = field(default_factory=list)
     actor: str = ""

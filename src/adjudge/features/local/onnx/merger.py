@@ -34,7 +34,7 @@ from adjudge.features.local.onnx.graph import (
     arithmetics,
 )
 from adjudge.features.local.onnx.sample_reading import SampleReading
-from adjudge.features.local.onnx.tensors import Layout
+from adjudge.features.local.onnx.tensors import ArrayLayout
 from adjudge.features.local.weights.gguf import (
     BLOCKS,
     F16,
@@ -97,32 +97,34 @@ class MergedWeights:
     samples: Sequence[Sequence[int]]
     """Tokens of ordinary prompts; all prompts begin with the same one."""
 
-    def layouts(self, precision: Precision) -> dict[str, Layout]:
+    def layouts(self, precision: Precision) -> dict[str, ArrayLayout]:
         """Return the layout of each array of :meth:`arrays`, in order."""
         shape = shape_of(self.base)
         (vocabulary,) = (
             tensor.shape[1] for tensor in self.base.tensors if tensor.name == "token_embd.weight"
         )
         array_layouts = {
-            "embedding": Layout("F16", (vocabulary, shape.width)),
-            "unembedding": Layout("F32", (shape.width, shape.width)),
+            "embedding": ArrayLayout("F16", (vocabulary, shape.width)),
+            "unembedding": ArrayLayout("F32", (shape.width, shape.width)),
         }
         for layer, arithmetic in enumerate(arithmetics(precision, shape.layers)):
             for name, sizes in shape.matrices.items():
-                array_layouts[f"{name}.{layer}"] = Layout(
+                array_layouts[f"{name}.{layer}"] = ArrayLayout(
                     "F32" if arithmetic == "fp32" else "I8", sizes
                 )
                 if arithmetic == "int8":
-                    array_layouts[f"{name}.{layer}.scale"] = Layout("F32", sizes[1:])
-                    array_layouts[f"{name}.{layer}.axes"] = Layout("F32", (EXACT_PARTS, sizes[1]))
+                    array_layouts[f"{name}.{layer}.scale"] = ArrayLayout("F32", sizes[1:])
+                    array_layouts[f"{name}.{layer}.axes"] = ArrayLayout(
+                        "F32", (EXACT_PARTS, sizes[1])
+                    )
             for name, size in shape.means.items() if arithmetic == "int8" else ():
-                array_layouts[f"{name}.{layer}"] = Layout("F32", (size, EXACT_PARTS))
-                array_layouts[f"{name}.{layer}.axes"] = Layout("F32", (size, EXACT_PARTS))
-                array_layouts[f"{name}.{layer}.shift"] = Layout("F32", (EXACT_PARTS,))
+                array_layouts[f"{name}.{layer}"] = ArrayLayout("F32", (size, EXACT_PARTS))
+                array_layouts[f"{name}.{layer}.axes"] = ArrayLayout("F32", (size, EXACT_PARTS))
+                array_layouts[f"{name}.{layer}.shift"] = ArrayLayout("F32", (EXACT_PARTS,))
         cache_sizes = (shape.layers, shape.key_heads, shape.head)
         return array_layouts | {
-            "first.keys": Layout("F32", cache_sizes),
-            "first.values": Layout("F32", cache_sizes),
+            "first.keys": ArrayLayout("F32", cache_sizes),
+            "first.values": ArrayLayout("F32", cache_sizes),
         }
 
     def arrays(self, precision: Precision) -> Iterator[Array]:

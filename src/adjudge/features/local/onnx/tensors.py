@@ -28,7 +28,7 @@ _LONGEST_HEADER = 16_000_000
 
 
 @dataclass(frozen=True)
-class Layout:
+class ArrayLayout:
     """The type (F32, F16 or I8) and the sizes of an array to write."""
 
     kind: str
@@ -49,7 +49,7 @@ class Tensors:
 
 def write_tensors(
     file: BinaryIO,
-    layouts: Mapping[str, Layout],
+    layouts: Mapping[str, ArrayLayout],
     metadata: Mapping[str, str],
     arrays: Iterable[Array],
 ) -> None:

@@ -18,20 +18,20 @@ from adjudge.core.reading.foreign_values import (
 from adjudge.features.agents.traces.builder import build_trajectory
 from adjudge.features.agents.traces.messages import read_turns
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present, reference_call
-from adjudge.features.agents.traces.turns import HandedOver, Returned, Said, Turn
+from adjudge.features.agents.traces.turns import HandedOver, Returned, Said, TraceTurn
 
 
 def _text(content: object) -> str:
     return "\n".join(text_at(part, "text") for part in objects(content, "parts"))
 
 
-def _event(event: Object) -> Iterator[Turn]:
+def _event(event: Object) -> Iterator[TraceTurn]:
     if event.get("partial") is True:
         return
     author = text_at(event, "author")
     parts = objects(event, "content", "parts")
     turns = read_turns({"role": "user" if author == "user" else "assistant", "parts": parts})
-    turn = turns[0] if turns else Turn("assistant")
+    turn = turns[0] if turns else TraceTurn("assistant")
     if turn.role == "assistant":
         turn.actor = author
         if turn.parts and all(isinstance(part, Returned) for part in turn.parts):
@@ -49,7 +49,7 @@ def _event(event: Object) -> Iterator[Turn]:
         yield turn
     failed = text_at(event, "errorMessage", "error_message", "errorCode", "error_code")
     if failed:  # an error of the framework, not a message
-        yield Turn("assistant", [Said(f"error: {failed}")], "system", ended=failed)
+        yield TraceTurn("assistant", [Said(f"error: {failed}")], "system", ended=failed)
 
 
 def _read_session(documents: Sequence[Object]) -> Iterator[TraceRow]:
@@ -70,7 +70,7 @@ def _read_set(documents: Sequence[Object]) -> Iterator[TraceRow]:
     for eval_set in documents:
         for case in objects(eval_set["eval_cases"]):
             turns = objects(case, "conversation")
-            users = [Turn("user", [Said(_text(turn.get("user_content")))]) for turn in turns]
+            users = [TraceTurn("user", [Said(_text(turn.get("user_content")))]) for turn in turns]
             answers = [text for turn in turns if (text := _text(turn.get("final_response")))]
             calls = [
                 reference_call(call.get("name"), call.get("args"))
@@ -106,7 +106,7 @@ def _read_tests(documents: Sequence[Object]) -> Iterator[TraceRow]:
             for call in objects(test, "expected_tool_use")
         ]
         yield TraceRow(
-            build_trajectory([Turn("user", [Said(text_at(test, "query"))])]),
+            build_trajectory([TraceTurn("user", [Said(text_at(test, "query"))])]),
             present(reference=test.get("reference"), reference_calls=expected),
         )
 

@@ -29,14 +29,14 @@ from adjudge.features.agents.traces.turns import (
     Returned,
     Said,
     Thought,
-    Turn,
+    TraceTurn,
     TurnPart,
 )
 
 _DEEPEST = 20
 
 
-def _turns(trajectory: Object, depth: int = 0) -> Iterator[Turn]:
+def _turns(trajectory: Object, depth: int = 0) -> Iterator[TraceTurn]:
     name = str(inner(trajectory, "agent", "name") or "")
     below = {
         id: subagent
@@ -58,7 +58,7 @@ def _turns(trajectory: Object, depth: int = 0) -> Iterator[Turn]:
             yield from _turns(unreferenced, depth + 1)
 
 
-def _step(step: Object, agent: str, depth: int) -> Iterator[Turn]:
+def _step(step: Object, agent: str, depth: int) -> Iterator[TraceTurn]:
     source = step.get("source")
     turns = read_turns({"role": "user", "content": step.get("message")})
     parts: list[TurnPart] = turns[0].parts if turns else []
@@ -69,11 +69,13 @@ def _step(step: Object, agent: str, depth: int) -> Iterator[Turn]:
     elif extra.get("kind") == "handed over" and not step.get("tool_calls"):
         parts = [HandedOver(part.text) for part in parts if isinstance(part, Said)]
     elif extra.get("kind") == "noted":
-        yield Turn("user", parts, "system", source=id_at(step, "step_id"), depth=depth)
+        yield TraceTurn("user", parts, "system", source=id_at(step, "step_id"), depth=depth)
         return
     number_of = id_at(step, "step_id")
     if source != "agent":
-        yield Turn("system" if source == "system" else "user", parts, source=number_of, depth=depth)
+        yield TraceTurn(
+            "system" if source == "system" else "user", parts, source=number_of, depth=depth
+        )
         yield from _results(step, depth)
         return
     thought = text_at(step, "reasoning_content")
@@ -82,7 +84,7 @@ def _step(step: Object, agent: str, depth: int) -> Iterator[Turn]:
         for call in map(call_of, objects(step, "tool_calls"))
     ]
     metrics = step.get("metrics")
-    yield Turn(
+    yield TraceTurn(
         "assistant",
         [*([Thought(thought)] if thought else []), *parts, *calls],
         text_at(extra, "actor") or agent,
@@ -104,18 +106,18 @@ def _with_text_arguments(call: CalledTool) -> CalledTool:
     return CalledTool(call.name, text if isinstance(text, str) else "", call.id)
 
 
-def _results(step: Object, depth: int) -> Iterator[Turn]:
+def _results(step: Object, depth: int) -> Iterator[TraceTurn]:
     results = objects(step, "observation", "results")
     error = inner(step, "extra", "error")
     failed = error if isinstance(error, str) else None
     if failed is not None and not results:
         ids = [call_of(call).id for call in objects(step, "tool_calls")]
-        yield Turn("tool", [Returned(None, id, error=failed) for id in ids], depth=depth)
+        yield TraceTurn("tool", [Returned(None, id, error=failed) for id in ids], depth=depth)
     for result in results:
         content = result.get("content")
         turns = read_turns({"role": "user", "content": content})
         text = None if content is None else turns[0].text if turns else as_text(content)
-        yield Turn(
+        yield TraceTurn(
             "tool", [Returned(text, id_at(result, "source_call_id"), error=failed)], depth=depth
         )
 

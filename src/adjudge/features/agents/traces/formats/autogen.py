@@ -24,7 +24,7 @@ from adjudge.features.agents.traces.turns import (
     Retrieved,
     Returned,
     Thought,
-    Turn,
+    TraceTurn,
     TurnPart,
 )
 
@@ -76,10 +76,10 @@ _KINDS: Mapping[str, Callable[[Object], list[TurnPart]]] = {
 }
 
 
-def _turn(message: Object) -> Turn:
+def _turn(message: Object) -> TraceTurn:
     kind, source = str(message.get("type")), text_at(message, "source")
     parts = [] if kind in _SKIPPED else _KINDS.get(kind, _text_parts)(message)
-    turn = Turn("user" if source == "user" or kind == "UserMessage" else "assistant", parts)
+    turn = TraceTurn("user" if source == "user" or kind == "UserMessage" else "assistant", parts)
     if kind == "SystemMessage":
         turn.role = "system"
     elif turn.role == "assistant":

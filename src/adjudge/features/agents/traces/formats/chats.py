@@ -18,7 +18,7 @@ from adjudge.features.agents.traces.messages import (
     tools_of,
 )
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
-from adjudge.features.agents.traces.turns import Turn
+from adjudge.features.agents.traces.turns import TraceTurn
 
 _LISTS = (
     *("messages", "conversation", "conversations", "history", "input", "items", "chat"),
@@ -98,7 +98,7 @@ def _row(value: Object) -> TraceRow:
     return TraceRow(trajectory, present(**columns))
 
 
-def _reply(value: object) -> list[Turn]:
+def _reply(value: object) -> list[TraceTurn]:
     """Return the turns of a reply: a text, one or more messages, or a provider's response."""
     if isinstance(value, str):
         return read_turns({"role": "assistant", "content": value}) if value else []
@@ -109,7 +109,7 @@ def _reply(value: object) -> list[Turn]:
     return read_turns(value) if are_messages(value) or is_message(value) else []
 
 
-def _with_reply(turns: list[Turn], reply: list[Turn]) -> list[Turn]:
+def _with_reply(turns: list[TraceTurn], reply: list[TraceTurn]) -> list[TraceTurn]:
     """Append a reply; skip the turns in it that repeat the last turns, or all of them."""
     keys, again = [turn.key for turn in turns], [turn.key for turn in reply]
     if again[: len(keys)] == keys:

@@ -16,7 +16,7 @@ from adjudge.core.reading.foreign_values import (
 from adjudge.features.agents.traces.builder import Builder
 from adjudge.features.agents.traces.messages import read_turns
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
-from adjudge.features.agents.traces.turns import Turn
+from adjudge.features.agents.traces.turns import TraceTurn
 
 _MAIN = "main"
 _COMMANDS = ("<command-name>", "<command-message>", "<local-command-stdout>", "<system-reminder>")
@@ -55,7 +55,7 @@ def _row(id: str, lines: Sequence[Object]) -> TraceRow:
     )
 
 
-def _add(builder: Builder, turn: Turn, line: Object, alone: bool) -> None:
+def _add(builder: Builder, turn: TraceTurn, line: Object, alone: bool) -> None:
     below = line.get("isSidechain") is True
     turn.depth = 1 if below and not alone else 0
     if line.get("isApiErrorMessage") is True:

@@ -19,11 +19,11 @@ from adjudge.errors import WrongData
 from adjudge.features.agents.traces.builder import build_trajectory
 from adjudge.features.agents.traces.messages import read_turns
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
-from adjudge.features.agents.traces.turns import Said, Turn
+from adjudge.features.agents.traces.turns import Said, TraceTurn
 from adjudge.features.agents.trajectory import Step, Trajectory
 
 
-def _turns(task: Object) -> Iterator[Turn]:
+def _turns(task: Object) -> Iterator[TraceTurn]:
     agent = text_at(task, "agent")
     for turn in read_turns(task.get("messages")):
         if turn.role == "assistant":
@@ -57,7 +57,7 @@ def _read(documents: Sequence[Object]) -> Iterator[TraceRow]:
         )
         if not trajectory.steps:
             turns = [
-                Turn("assistant", [Said(text_at(task, "raw"))], text_at(task, "agent"))
+                TraceTurn("assistant", [Said(text_at(task, "raw"))], text_at(task, "agent"))
                 for task in tasks
             ]
             trajectory = build_trajectory(turns)

@@ -18,7 +18,7 @@ from adjudge.core.reading.foreign_values import (
 )
 from adjudge.features.agents.traces.builder import build_trajectory
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
-from adjudge.features.agents.traces.turns import Said, Thought, Turn, TurnPart
+from adjudge.features.agents.traces.turns import Said, Thought, TraceTurn, TurnPart
 
 _ADDENDUM = re.compile(r"\s*\((.*)\)\s*$")
 _PEOPLE = ("human", "user")
@@ -33,14 +33,14 @@ def speaker_of(message: Object) -> str:
     return name or _ADDENDUM.sub("", text_at(message, "role"))
 
 
-def _turn(message: Object) -> Turn:
+def _turn(message: Object) -> TraceTurn:
     """Convert a message to one step, so that step numbers match those of the human annotations."""
     role, text = text_at(message, "role"), as_text(message.get("content"))
     note = _ADDENDUM.search(role)
     part: TurnPart = Thought(text) if note is not None and note[1] == "thought" else Said(text)
     actor = speaker_of(message)
     by_user = actor.lower() in _PEOPLE
-    return Turn("user" if by_user else "assistant", [part], "" if by_user else actor)
+    return TraceTurn("user" if by_user else "assistant", [part], "" if by_user else actor)
 
 
 def _read_when(documents: Sequence[Object]) -> Iterator[TraceRow]:
@@ -77,7 +77,7 @@ def _read_mast(documents: Sequence[Object]) -> Iterator[TraceRow]:
         listed = document["trajectory"]
         lines = [line for line in listed if isinstance(line, str)]
         turns = (
-            [Turn("assistant", [Said("\n".join(lines))])]  # a line of a log is not a step
+            [TraceTurn("assistant", [Said("\n".join(lines))])]  # a line of a log is not a step
             if lines
             else [_turn(message) for message in objects(listed)]
         )

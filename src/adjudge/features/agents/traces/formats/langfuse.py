@@ -23,7 +23,7 @@ from adjudge.features.agents.traces.messages import are_messages, read_turns, to
 from adjudge.features.agents.traces.otel import documents_in, read_whole, tool_result
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
 from adjudge.features.agents.traces.spans import SpanKind, TraceSpan, by_trace
-from adjudge.features.agents.traces.turns import CalledTool, Said, Turn
+from adjudge.features.agents.traces.turns import CalledTool, Said, TraceTurn
 
 _TYPES: Mapping[str, SpanKind] = {
     **{"GENERATION": "model", "TOOL": "tool", "AGENT": "agent", "RETRIEVER": "retriever"},
@@ -41,7 +41,7 @@ def _is_observation(observation: Object) -> bool:
     )
 
 
-def _turns(value: object, role: str) -> list[Turn]:
+def _turns(value: object, role: str) -> list[TraceTurn]:
     """Return a generation's messages; plain text is the prompt or the reply, according to
     ``role``.
     """
@@ -51,7 +51,7 @@ def _turns(value: object, role: str) -> list[Turn]:
     if are_messages(data) or (isinstance(data, Mapping) and are_messages([data])):
         return read_turns(data)
     text = data if isinstance(data, str) else as_text(data)
-    return [Turn("user" if role == "user" else "assistant", [Said(text)])] if text else []
+    return [TraceTurn("user" if role == "user" else "assistant", [Said(text)])] if text else []
 
 
 def _span(observation: Object) -> TraceSpan:

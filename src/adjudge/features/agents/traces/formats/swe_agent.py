@@ -21,7 +21,7 @@ from adjudge.core.reading.foreign_values import (
 from adjudge.features.agents.traces.builder import build_trajectory
 from adjudge.features.agents.traces.messages import read_turns
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present
-from adjudge.features.agents.traces.turns import CalledTool, Returned, Said, Turn
+from adjudge.features.agents.traces.turns import CalledTool, Returned, Said, TraceTurn
 from adjudge.features.agents.trajectory import Trajectory
 
 _SHELL = "bash"
@@ -62,7 +62,7 @@ def _read(documents: Sequence[Object]) -> Iterator[TraceRow]:
         yield TraceRow(trajectory, present(id=text_at(document, "instance_id") or None))
 
 
-def _steps(trajectory: Sequence[Object], history: Sequence[Object]) -> Iterator[Turn]:
+def _steps(trajectory: Sequence[Object], history: Sequence[Object]) -> Iterator[TraceTurn]:
     """Yield the turns from the trajectory's steps, for a history that records no calls."""
     names = [text_at(message, "agent") for message in history if message.get("role") == "assistant"]
     actor = names[0] if names else ""
@@ -71,14 +71,16 @@ def _steps(trajectory: Sequence[Object], history: Sequence[Object]) -> Iterator[
         action = text_at(step, "action").strip()
         words = [Said(thought)] if thought else []
         calls = [CalledTool(_SHELL, {"command": action})] if action else []
-        yield Turn("assistant", [*words, *calls], actor, seconds=amount(step, "execution_time"))
+        yield TraceTurn(
+            "assistant", [*words, *calls], actor, seconds=amount(step, "execution_time")
+        )
         if action:
-            yield Turn("tool", [Returned(as_text(step.get("observation")))])
+            yield TraceTurn("tool", [Returned(as_text(step.get("observation")))])
 
 
 def _read_mini(documents: Sequence[Object]) -> Iterator[TraceRow]:
     for document in documents:
-        turns: list[Turn] = []
+        turns: list[TraceTurn] = []
         acted = False
         for message in objects(document["messages"]):
             if message.get("role") == "exit":
@@ -90,7 +92,7 @@ def _read_mini(documents: Sequence[Object]) -> Iterator[TraceRow]:
         yield TraceRow(trajectory, present(id=document.get("instance_id")))
 
 
-def _add_commands(turn: Turn, message: Object) -> bool:
+def _add_commands(turn: TraceTurn, message: Object) -> bool:
     """Add a message's commands as calls; return True if it acts without a tool call."""
     actions = objects(message, "extra", "actions")
     if not actions or any(isinstance(part, CalledTool) for part in turn.parts):
@@ -101,7 +103,7 @@ def _add_commands(turn: Turn, message: Object) -> bool:
     return True
 
 
-def _with_error(turn: Turn, message: Object, acted: bool) -> Turn:
+def _with_error(turn: TraceTurn, message: Object, acted: bool) -> TraceTurn:
     """Add the error and the cost recorded with a message.
 
     A user message after an action without a tool call becomes the action's result.
@@ -111,7 +113,7 @@ def _with_error(turn: Turn, message: Object, acted: bool) -> Turn:
     failure = inner(message, "extra", "exception_info")
     error = as_text(failure) if failure else f"returncode {code}" if code else None
     if turn.role == "user" and acted:
-        return Turn("tool", [Returned(turn.text, error=error)])
+        return TraceTurn("tool", [Returned(turn.text, error=error)])
     turn.parts = [
         Returned(part.text, part.id, part.name, error) if isinstance(part, Returned) else part
         for part in turn.parts

@@ -8,10 +8,10 @@ from adjudge.core.reading.foreign_values import Object, first_of, inner, objects
 from adjudge.features.agents.traces.builder import build_trajectory
 from adjudge.features.agents.traces.messages import read_turns
 from adjudge.features.agents.traces.row import TraceFormat, TraceRow, present, reference_call
-from adjudge.features.agents.traces.turns import Returned, Turn
+from adjudge.features.agents.traces.turns import Returned, TraceTurn
 
 
-def _with_errors(turns: list[Turn]) -> list[Turn]:
+def _with_errors(turns: list[TraceTurn]) -> list[TraceTurn]:
     """Mark results that start with "Error" as errors, which is the benchmark's convention."""
     for turn in turns:
         turn.parts = [
