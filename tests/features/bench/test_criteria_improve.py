@@ -1,4 +1,4 @@
-"""``adjudge criteria improve``: a proposal is tried on rows that its writer has not seen."""
+"""``adjudge criteria improve``: candidates are chosen on some rows and measured on others."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ IMPROVE = (
     "100",
 )
 ROWS = 40
+ONE = ("--writer", "openai/writer", "--propose", "wording", "--candidates", "1", "--rounds", "1")
 
 
 @pytest.fixture
@@ -50,7 +51,6 @@ def judges(provider: FakeProvider) -> Judges:
     made.more["writer"] = lambda body: json.dumps(
         {"explanation": "It is too mild.", "description": "Is it strictly good?"}
     )
-    made.more["idle"] = lambda body: json.dumps({"description": "Is it good, then?"})
     provider.answer = made
     return made
 
@@ -60,29 +60,73 @@ def _judge(body: Mapping[str, Any]) -> str:
     return bench.said(bench.truth(bench.row_of(body)) if strict else "Yes")
 
 
-def test_a_better_wording_is_shown_with_its_gain_and_nothing_is_written(
+def test_the_best_of_several_candidates_is_measured_on_rows_that_chose_nothing(
     judges: Judges, provider: FakeProvider, folder: Path
 ) -> None:
-    done = asked(provider, folder, *IMPROVE, "--writer", "openai/writer", "--json")
+    replies = iter(["Is it good, really?", "Is it strictly good?"])
+    judges.more["writer"] = lambda body: json.dumps({"description": next(replies)})
+    words = (*IMPROVE, *ONE, "--candidates", "2", "--rounds", "2", "--run", "one", "--json")
+    done = asked(provider, folder, *words)
     assert done.returncode == 0, done.stderr
     (found,) = json.loads(done.stdout)["results"]
     assert found["proposal"]["description"] == "Is it strictly good?"
-    assert found["split"] == {"seed": 0, "seen": 20, "held_out": 20}
-    assert (found["outcome"], found["agreement_after"]) == ("better", 1.0)
+    assert found["split"] == {"seed": 0, "shown": 10, "choosing": 10, "held_out": 20}
+    tried = [(one["source"], one["chosen"]) for one in found["candidates"]]
+    assert tried == [("writer", False), ("writer", True)]
+    assert found["stopped"] == "the judge agrees with people on every row to choose by"
+    assert (found["outcome"], found["agreement_after"], found["measurement"]) == ("better", 1.0, 1)
     assert found["gain"]["value"] == pytest.approx(1 - found["agreement_before"])
     assert 0 < found["gain"]["lower"] < found["gain"]["value"]
-    assert sorted(path.name for path in folder.iterdir()) == ["good.yaml", "rows.csv", "runs"]
+    assert (found["level"], found["tried_before"]) == (0.95, 0)
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "good.yaml",
+        "one",
+        "rows.csv",
+        "rows.csv.tries.jsonl",
+    ]
     assert (folder / "good.yaml").read_text() == CRITERIA
-    best = asked(provider, folder, *IMPROVE, "--writer", "openai/writer", "--tries", "5", "--json")
-    (of_five,) = json.loads(best.stdout)["results"]
-    assert of_five["gain"]["lower"] < found["gain"]["lower"]
-    assert of_five["gain"]["value"] == found["gain"]["value"]
+    sent = len(provider.requests)
+    (again,) = json.loads(asked(provider, folder, *words).stdout)["results"]
+    assert again == found  # the same run is no further try
+    assert len(provider.requests) == sent
 
 
-def test_the_writer_sees_no_held_out_row_and_every_text_fenced(
+def test_a_second_call_on_the_same_labels_counts_the_tries_of_the_first(
     judges: Judges, provider: FakeProvider, folder: Path
 ) -> None:
-    asked(provider, folder, *IMPROVE, "--writer", "openai/writer", "-q", "--cases", "5")
+    (first,) = json.loads(asked(provider, folder, *IMPROVE, *ONE, "--json").stdout)["results"]
+    judges.more["writer"] = lambda body: json.dumps({"description": "Is it strictly a good one?"})
+    words = (*IMPROVE, *ONE, "--run", "two", "--seed", "5")
+    (second,) = json.loads(asked(provider, folder, *words, "--json").stdout)["results"]
+    assert (second["tried_before"], second["measurement"]) == (1, 2)
+    assert second["level"] == pytest.approx(1 - 0.1 / 6)
+    assert second["gain"]["value"] == first["gain"]["value"]  # another seed keeps the held-out rows
+    assert second["gain"]["lower"] < first["gain"]["lower"]
+    shown = asked(provider, folder, *words).stdout
+    assert "It is measurement 2 on these held-out rows" in shown
+    assert "Earlier calls tried 1 other candidate on these labels." in shown
+
+
+def test_no_candidate_needs_a_model_and_no_gain_ends_the_search(
+    judges: Judges, provider: FakeProvider, folder: Path
+) -> None:
+    done = asked(provider, folder, *IMPROVE, "-q")
+    assert done.returncode == 0, done.stderr
+    shown = " ".join(done.stdout.split())
+    assert (
+        "Nothing left to gain: none of the 3 candidates of round 1 agrees with people more often. "
+        "Nothing was measured on the held-out rows."
+    ) in shown
+    after = {bench.row_of(one) for one in provider.bodies[ROWS:]}
+    assert len(after) == 10  # only the rows to choose by
+    done = asked(provider, folder, *IMPROVE, "--propose", "wording")
+    assert done.returncode == 2 or "name one with --writer" in done.stderr
+
+
+def test_the_writer_sees_no_row_that_chooses_or_measures_and_every_text_fenced(
+    judges: Judges, provider: FakeProvider, folder: Path
+) -> None:
+    asked(provider, folder, *IMPROVE, *ONE, "-q", "--cases", "4")
     (written,) = [one for one in provider.bodies if one["model"] == "writer"]
     after = {
         bench.row_of(one)
@@ -91,8 +135,8 @@ def test_the_writer_sees_no_held_out_row_and_every_text_fenced(
     }
     prompt = bench.prompt_of(written)
     shown = {int(one) for one in re.findall(r"row (\d+) of the set", prompt)}
-    assert len(after) == 20
-    assert len(shown) == 5
+    assert len(after) == 30
+    assert len(shown) == 4
     assert not shown & after
     assert all(
         re.search(rf'<data-\w+ field="response">\nrow {one} of the set\n</data-', prompt)
@@ -100,41 +144,27 @@ def test_the_writer_sees_no_held_out_row_and_every_text_fenced(
     )
 
 
-def test_no_gain_is_said_in_words(judges: Judges, provider: FakeProvider, folder: Path) -> None:
-    done = asked(provider, folder, *IMPROVE, "--writer", "openai/idle", "-q")
-    assert "Cannot tell: agreement" in done.stdout
-    assert "the smallest difference these rows could show is" in done.stdout
-    assert "Nothing was written: add --write to keep the proposal." in done.stdout
-
-
 def test_examples_come_from_rows_that_were_shown_with_what_people_say(
     judges: Judges, provider: FakeProvider, folder: Path
 ) -> None:
-    judges.more["writer"] = lambda body: json.dumps({"examples": [2, 99, 2]})
-    done = asked(
-        provider,
-        folder,
-        *IMPROVE,
-        "--writer",
-        "openai/writer",
-        "--propose",
-        "examples",
-        "--write",
-        "new.yaml",
-        "--json",
+    judges.more["judge"] = lambda body: bench.said(
+        bench.truth(bench.row_of(body)) if "Examples of" in bench.prompt_of(body) else "Yes"
     )
+    judges.more["writer"] = lambda body: json.dumps({"examples": [2, 99, 2]})
+    words = ("--propose", "examples", "--rounds", "1", "--write", "new.yaml", "--json")
+    done = asked(provider, folder, *IMPROVE, "--writer", "openai/writer", *words)
     (found,) = json.loads(done.stdout)["results"]
-    (example,) = found["proposal"]["examples"]
-    assert example["option"] == "No"
+    assert found["candidates"][0]["chosen"]
+    assert {one["option"] for one in found["proposal"]["examples"]} == {"No"}
     assert found["proposal"]["description"] == "Is it good?"
     (written,) = read_criteria(folder / "new.yaml")
-    assert [one.option for one in written.examples] == ["No"]
+    assert {one.option for one in written.examples} == {"No"}
 
 
 def test_a_proposal_is_written_to_a_new_file_and_never_over_one(
     judges: Judges, provider: FakeProvider, folder: Path
 ) -> None:
-    done = asked(provider, folder, *IMPROVE, "--writer", "openai/writer", "-q", "--write")
+    done = asked(provider, folder, *IMPROVE, *ONE, "-q", "--write")
     assert "Written to good.improved.yaml; the old file is unchanged." in done.stdout
     (written,) = read_criteria(folder / "good.improved.yaml")
     assert (written.description, written.option_names) == ("Is it strictly good?", ("Yes", "No"))
@@ -144,8 +174,7 @@ def test_a_proposal_is_written_to_a_new_file_and_never_over_one(
         provider,
         folder,
         *IMPROVE,
-        "--writer",
-        "openai/writer",
+        *ONE,
         "-q",
         "--write",
         "good.yaml",
@@ -160,15 +189,15 @@ def test_a_proposal_is_written_to_a_new_file_and_never_over_one(
 def test_it_is_resumed_within_one_budget_and_nothing_is_asked_twice(
     judges: Judges, provider: FakeProvider, folder: Path
 ) -> None:
-    words = (*IMPROVE, "--writer", "openai/writer", "-q", "--run", "one")
-    for limit in (10, 40, 45):
+    words = (*IMPROVE, *ONE, "-q", "--run", "one")
+    for limit in (10, 40, 45, 55):
         assert asked(provider, folder, *words, "--max-calls", str(limit)).returncode == 1
         assert len(provider.requests) == limit
-    done = asked(provider, folder, "resume", "one", "--", "--max-calls", "61", "--json")
+    done = asked(provider, folder, "resume", "one", "--", "--max-calls", "71", "--json")
     assert json.loads(done.stdout)["results"][0]["outcome"] == "better"
-    assert len(provider.requests) == 61
-    assert "judgments: 60" in asked(provider, folder, *words, "--run", "other", "--dry-run").stdout
-    assert len(provider.requests) == 61
+    assert len(provider.requests) == 71
+    assert "judgments: 70" in asked(provider, folder, *words, "--run", "other", "--dry-run").stdout
+    assert len(provider.requests) == 71
 
 
 def test_an_option_that_the_criteria_does_not_have_is_asked_for_again(
@@ -177,7 +206,7 @@ def test_an_option_that_the_criteria_does_not_have_is_asked_for_again(
     judges.more["writer"] = lambda body: json.dumps(
         {"description": "Is it?", "options": {"Maybe": "unsure"}}
     )
-    done = asked(provider, folder, *IMPROVE, "--writer", "openai/writer", "-q")
+    done = asked(provider, folder, *IMPROVE, *ONE, "-q")
     assert done.returncode == 1
     assert (
         "proposed nothing that can be used in 3 tries: the reply names the option 'Maybe'"
@@ -190,6 +219,6 @@ def test_a_judge_that_is_always_right_leaves_nothing_to_improve(
     judges: Judges, provider: FakeProvider, folder: Path
 ) -> None:
     judges.more["judge"] = lambda body: bench.said(bench.truth(bench.row_of(body)))
-    done = asked(provider, folder, *IMPROVE, "--writer", "openai/writer", "-q")
-    assert "nothing to improve" in done.stdout
+    done = asked(provider, folder, *IMPROVE, *ONE, "-q")
+    assert "Nothing left to gain: the judge agrees with people on every row" in done.stdout
     assert not [one for one in provider.bodies if one["model"] == "writer"]

@@ -1,11 +1,13 @@
-"""Improve criteria by a judge's mistakes: a writer sees some labelled rows, the others test its
-proposal.
+"""Improve criteria by a judge's mistakes.
+
+Some labelled rows are shown, others choose the best candidate, and the rest measure it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import yaml
@@ -16,53 +18,133 @@ from adjudge.core.catalog.entry import CatalogEntry
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.frozen_mapping import plain, some_of
 from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.label import Label
 from adjudge.core.gateway.layers.account import Spent
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.ledger.file import holds_run
 from adjudge.core.prompts.criteria_writing import DisputedRow
 from adjudge.errors import RunError, SetupError
-from adjudge.features.bench.benchmark import BenchedJudge, compare_rows
+from adjudge.features.bench.benchmark import BenchedJudge, RowKey, compare_rows
+from adjudge.features.bench.candidates import Tried
 from adjudge.features.bench.labelled_rows import LabelledSet, lot
 from adjudge.features.bench.proposal import Proposal
+from adjudge.features.bench.tries import PARTS, Part, level_of, short_identity
 from adjudge.messages import Message, plural
 from adjudge.runs.folder import spent_in
 from adjudge.stats.difference import ComparisonOutcome, Difference
+from adjudge.trust.rows import Answer, majority
 
 FEWEST = 20
-"""Labelled rows that can be split in two halves which say something."""
+"""Labelled rows that can be split in three parts."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """Labelled rows that the writer may see, and held-out rows that test its proposal."""
+    """Labelled rows in three parts, each for one use."""
 
-    seen: LabelledSet
+    shown: LabelledSet
+    """Rows that the writer and examples may show."""
+    choosing: LabelledSet
+    """Rows on which candidates are compared, to choose the best."""
     held_out: LabelledSet
+    """Rows that measure the chosen candidate and nothing else."""
     seed: int
 
+    @property
+    def identities(self) -> dict[Part, list[str]]:
+        """The rows of each part, by their identities."""
+        return {
+            "shown": _identities(self.shown),
+            "choosing": _identities(self.choosing),
+            "held_out": _identities(self.held_out),
+        }
 
-def split(rows: LabelledSet, share: float, seed: int) -> Split:
-    """Split the rows pseudo-randomly by their content; ``share`` of them is held out."""
+
+def split(
+    rows: LabelledSet, share: float, seed: int, earlier: Mapping[str, Part] | None = None
+) -> Split:
+    """Split the rows pseudo-randomly by their content; ``share`` of them is held out.
+
+    Rows of ``earlier`` calls keep their part: those by which something was chosen never measure.
+    """
     if len(rows.rows) < FEWEST:
         raise SetupError(
             "{source} has {count} labelled rows: at least {fewest} are needed to split them in "
-            "two parts",
+            "three parts",
             source=rows.source,
             count=len(rows.rows),
             fewest=FEWEST,
         )
     # by lot of the content: the split stays the same if rows are reordered
     ordered = sorted(rows.rows, key=lambda row: lot(seed, row.instance.identity))
-    held_identities = {
-        row.instance.identity for row in ordered[: max(1, round(share * len(ordered)))]
+    part_of = {
+        identity: part
+        for row in ordered
+        if (part := (earlier or {}).get(short_identity(identity := row.instance.identity)))
     }
-    seen_rows = tuple(row for row in rows.rows if row.instance.identity not in held_identities)
-    held_rows = tuple(row for row in rows.rows if row.instance.identity in held_identities)
-    if not seen_rows:
-        raise SetupError(
-            "nothing is left to show to the writer: hold out a smaller part of the rows"
+    free = [row.instance.identity for row in ordered if row.instance.identity not in part_of]
+    held_out = max(1, round(share * len(ordered)))
+    targets: dict[Part, int] = {
+        "held_out": held_out,
+        "choosing": (len(ordered) - held_out + 1) // 2,
+        "shown": len(ordered),
+    }
+    counts = Counter(part_of.values())
+    for part, target in targets.items():
+        drawn = max(0, target - counts[part])
+        part_of |= dict.fromkeys(free[:drawn], part)
+        free = free[drawn:]
+    parts = {
+        part: replace(
+            rows, rows=tuple(row for row in rows.rows if part_of[row.instance.identity] == part)
         )
-    return Split(replace(rows, rows=seen_rows), replace(rows, rows=held_rows), seed)
+        for part in PARTS
+    }
+    if not parts["held_out"].rows:
+        raise SetupError(
+            "every labelled row of {source} was used to choose before, so none is left to measure "
+            "a candidate: label more rows",
+            source=rows.source,
+        )
+    if not (parts["shown"].rows and parts["choosing"].rows):
+        raise SetupError(
+            "too few rows are left to choose by: hold out a smaller part of the rows, or label more"
+        )
+    return Split(parts["shown"], parts["choosing"], parts["held_out"], seed)
+
+
+def _identities(rows: LabelledSet) -> list[str]:
+    return [row.instance.identity for row in rows.rows]
+
+
+def without_split_rows(rows: LabelledSet, labels: Sequence[Label]) -> LabelledSet:
+    """Leave out rows on which people are evenly split, with a note: they measure nothing."""
+    answers: dict[str, list[Answer]] = {}
+    for label in labels:
+        if label.answer is not None:
+            answers.setdefault(label.row, []).append(label.answer)
+    kept = tuple(
+        row for row in rows.rows if majority(answers.get(row.instance.identity, ())) is not None
+    )
+    count = len(rows.rows) - len(kept)
+    if not count:
+        return rows
+    note = plural(
+        "{count} row has annotators that are evenly split, and is left out",
+        "{count} rows have annotators that are evenly split, and are left out",
+        count,
+    )
+    return replace(rows, rows=kept, notes=(*rows.notes, note))
+
+
+def scores_on(judge: BenchedJudge, rows: LabelledSet) -> dict[RowKey, float]:
+    """Return whether the judge was right, for those of these rows that it decided."""
+    identities = {*_identities(rows)}
+    return {
+        key: score
+        for key, score in judge.scores.items()
+        if key.unit.partition(" ")[0] in identities
+    }
 
 
 def cases_of(judge: BenchedJudge, rows: LabelledSet, most: int) -> list[DisputedRow]:
@@ -90,6 +172,8 @@ class CriterionImprovement:
     agreed_after: float
     failed: int
     """Held-out rows without a verdict before or after: they are in no figure."""
+    measurement: int = 1
+    """Which measurement on these held-out rows it is; the interval allows for the earlier ones."""
 
     def sentence(self) -> Message:
         """Return the outcome (better, worse, or cannot tell) with its numbers."""
@@ -123,8 +207,10 @@ class CriterionImprovement:
             smallest=self.gain.smallest,
         )
 
-    def to_dict(self, parts: Split, cases: Sequence[DisputedRow], written: Path | None) -> JsonDict:
-        estimate = self.gain.estimate
+    def to_dict(
+        self, search: Search, cases: Sequence[DisputedRow], written: Path | None
+    ) -> JsonDict:
+        estimate, parts = self.gain.estimate, search.parts
         return {
             "criteria": self.before.name,
             "before": plain(self.before),
@@ -136,13 +222,16 @@ class CriterionImprovement:
             ],
             "split": {
                 "seed": parts.seed,
-                "seen": len(parts.seen.rows),
-                "held_out": len(parts.held_out.rows),
+                **{part: len(rows) for part, rows in parts.identities.items()},
             },
             "shown": [
                 {"id": case.instance.id, "judge_says": case.said, "people_say": case.truth}
                 for case in cases
             ],
+            "candidates": [result.to_dict() for result in search.results],
+            "stopped": str(search.reason),
+            "tried_before": search.tried_before,
+            "measurement": self.measurement,
             "agreement_before": self.agreed_before,
             "agreement_after": self.agreed_after,
             "gain": {
@@ -150,12 +239,24 @@ class CriterionImprovement:
                 "n": estimate.count,
                 "reason": estimate.reason,
             },
+            "level": estimate.level,
             "p_value": self.gain.p_value,
             "smallest": self.gain.smallest,
             "outcome": self.gain.outcome.value,
             "failed": self.failed,
             "written": None if written is None else str(written),
         }
+
+
+@dataclass
+class Search:
+    """The candidates that were tried, and why no more are."""
+
+    parts: Split
+    results: list[Tried] = field(default_factory=list)
+    reason: str = ""
+    tried_before: int = 0
+    """Candidates that earlier calls tried on the same labels."""
 
 
 def improvement_of(
@@ -165,13 +266,17 @@ def improvement_of(
     new: BenchedJudge,
     rows: LabelledSet,
     level: float,
+    measurement: int = 1,
 ) -> CriterionImprovement:
-    """Compare old and new criteria on the held-out rows that the judge decided both times."""
+    """Compare old and new criteria on the held-out rows that the judge decided both times.
+
+    ``level`` is that of a first measurement on these rows; later ones get a wider interval.
+    """
     shared = {row: score for row, score in new.scores.items() if row in old.scores}
     if not shared:
         raise RunError("the judge decided none of the held-out rows: there is nothing to compare")
     new_scores, old_scores = list(shared.values()), [old.scores[row] for row in shared]
-    gain = compare_rows(shared, old.scores, level=level)
+    gain = compare_rows(shared, old.scores, level=level_of(measurement, level))
     count = len(shared)
     return CriterionImprovement(
         old_criteria,
@@ -180,6 +285,7 @@ def improvement_of(
         sum(old_scores) / count,
         sum(new_scores) / count,
         len(rows.rows) - count,
+        measurement,
     )
 
 

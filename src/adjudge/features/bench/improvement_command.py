@@ -1,41 +1,62 @@
-"""``adjudge criteria improve``: improve criteria by a judge's mistakes, and test them on rows that
-the writer has not seen.
+"""``adjudge criteria improve``: search for better criteria by a judge's mistakes, and measure the
+best on rows that chose nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.frozen_mapping import content_hash
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.engine.estimate import CostEstimate
 from adjudge.core.engine.run import RunSettings
 from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.prompts.criteria_writing import DisputedRow
-from adjudge.errors import RunError
+from adjudge.errors import RunError, SetupError
 from adjudge.features.bench.answers import Answers
-from adjudge.features.bench.benchmark import FACT, BenchedJudge, BenchSettings, benchmark_of
+from adjudge.features.bench.benchmark import (
+    FACT,
+    BenchedJudge,
+    BenchSettings,
+    RowKey,
+    benchmark_of,
+)
+from adjudge.features.bench.candidates import (
+    Candidate,
+    Tried,
+    answered_rows,
+    distinct,
+    place_of_best,
+    result_of,
+    rule_candidates,
+)
 from adjudge.features.bench.command import BadRows, Labelled, execute_with_labels
 from adjudge.features.bench.improvement import (
     CriterionImprovement,
+    Search,
     Split,
     budget_left,
     cases_of,
     entry_of,
     improvement_of,
     refuse_existing,
+    scores_on,
     split,
+    without_split_rows,
     write_criteria,
 )
 from adjudge.features.bench.improvement_terminal import show_improvement, show_nothing
 from adjudge.features.bench.judges import Matrix, bench_file, needed_fields
 from adjudge.features.bench.labelled_rows import LabelledSet, labelled_set
-from adjudge.features.bench.proposal import CHANGES, Change, Proposal, Writer
-from adjudge.messages import Message
+from adjudge.features.bench.proposal import CHANGES, SPARE_REQUESTS, Change, Proposal, Writer
+from adjudge.features.bench.tries import Account
+from adjudge.messages import Message, plural
 from adjudge.runs.builder import open_entry
 from adjudge.runs.cli.declared_options import RenamedOption
 from adjudge.runs.cli.estimates import show_estimate
@@ -55,7 +76,10 @@ from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementSettings
 
 WRITER, AFTER = "writer", "after"
-"""Folders inside the run: the writer's replies, and the held-out rows judged by its proposal."""
+"""Folders inside the run: the writer's replies, and the held-out rows judged by the best candidate.
+
+The rows to choose by are in ``round-1-1`` and so on: the round, then the candidate.
+"""
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -75,12 +99,33 @@ class ImproveOptions(Labelled):
     model: tuple[str, ...] = option(
         "-m", "--model", multiple=True, help="The judge: one model, or a panel of several."
     )
-    writer: str = option("--writer", required=True, help="The model that proposes better criteria.")
+    writer: str | None = option(
+        "--writer",
+        help=(
+            "The model that proposes better criteria; without one, only examples and orders are "
+            "tried."
+        ),
+    )
     change: Change = option(
         "--propose",
         type=click.Choice(CHANGES),
-        default="both",
-        help="Other words, examples, or both.",
+        default="all",
+        help="What to change: the wording, examples, the order of options or examples, or all.",
+    )
+    candidates: int = option(
+        "--candidates",
+        type=FROM_ONE,
+        default=3,
+        help="How many proposals the writer is asked for in each round.",
+    )
+    rounds: int = option(
+        "--rounds",
+        type=FROM_ONE,
+        default=2,
+        help=(
+            "How often the best candidate is improved again at most; the search stops when none "
+            "is better."
+        ),
     )
     votes: int = option(
         "--votes",
@@ -94,19 +139,10 @@ class ImproveOptions(Labelled):
         "--held-out",
         type=click.FloatRange(0.1, 0.9),
         default=0.5,
-        help="The part of the rows that the writer never sees.",
+        help="The part of the rows that only measures the chosen candidate.",
     )
     cases: int = option(
         "--cases", type=FROM_ONE, default=12, help="Disagreements that the writer is shown at most."
-    )
-    tries: int = option(
-        "--tries",
-        type=FROM_ONE,
-        default=1,
-        help=(
-            "Proposals that were tried on these held-out rows, this one included: the interval of "
-            "the gain then holds for the best of them."
-        ),
     )
     folder: Path | None = option(
         "--run",
@@ -147,14 +183,15 @@ class ImproveOptions(Labelled):
 @command("improve")
 @options(ImproveOptions)
 def improve(options: ImproveOptions) -> int:
-    """Propose better criteria from rows on which a judge and people disagree, and test whether they
-    are better.
+    """Search for better criteria from rows on which a judge and people disagree, and measure
+    whether they are better.
 
-    The labelled rows are split by --seed. The writer sees the disagreements in one part; its
-    proposal is tried on the other, and the gain is reported with its interval: better, worse, or
-    cannot tell. Nothing is written without --write. The same command or 'adjudge resume RUN'
-    resumes it. Exit codes: 0 done, 1 could not run or stopped before the end, 2 usage, 3 some
-    held-out rows have no verdict.
+    The labelled rows are split in three parts by --seed. Candidates come from the writer and from
+    rules, and learn from the first part. The second part chooses the best. The third measures its
+    gain: better, worse, or cannot tell. A file beside the labels counts all tries, and the interval
+    allows for earlier ones. Nothing else is written without --write. The same command or 'adjudge
+    resume RUN' resumes it. Exit codes: 0 done, 1 could not run or stopped before the end, 2 usage,
+    3 some held-out rows have no verdict.
     """
     language = choose_language(options.language)
     check_resumed(options.run, resume=options.resume)
@@ -163,42 +200,202 @@ def improve(options: ImproveOptions) -> int:
     entries, place = entry_of(options.file, options.criteria)
     entry = entries[place]
     rows = _rows(options, entry.criteria, compares=entry.kind == "pairwise")
-    parts = split(rows, options.held_out, options.seed)
-    old_plan = _plan_of(options, rows, entry.criteria, "before", options.run, language)
+    if options.writer is None and (rows.compares or options.change == "wording"):
+        raise SetupError("only a model can propose another wording: name one with --writer")
+    account = Account.beside(options.labels, entry.criteria.name)
+    parts = split(rows, options.held_out, options.seed, account.parts())
     if options.dry_run:
-        new_plan = _plan_of(
-            options, parts.held_out, entry.criteria, "after", options.run / AFTER, language
-        )
-        show_estimate(estimate(old_plan) + estimate(new_plan), as_json=options.as_json)
-        echo(
-            Message(
-                "and one request to the writer, repeated at most twice if its reply cannot be read"
-            ),
-            err=options.as_json,
-        )
-        return ExitCode.OK
-    old = _judge(old_plan, rows, entry.criteria, options, ())
-    cases = cases_of(old, parts.seen, options.cases)
-    if not cases:
-        return _report_nothing(options, old, parts)
-    writer = Writer(_model(options), options.change, language, rows.compares)
-    proposal = _ask_writer(options, writer, entry.criteria, cases)
-    new_plan = _plan_of(
-        options, parts.held_out, proposal.criteria, "after", options.run / AFTER, language
+        return _show_estimate(options, rows, parts, entry.criteria, language)
+    parts = split(rows, options.held_out, options.seed, account.keep_parts(parts.identities))
+    searching = _Searching(options, parts, account, language)
+    old = searching.judge(rows, entry.criteria, options.run)
+    proposal, cases = searching.best(entry.criteria, old)
+    search = searching.search
+    if proposal is None:
+        return _report_nothing(options, search)
+    held_out = parts.held_out
+    measurement = account.keep_measured(
+        searching.key(proposal.criteria), parts.identities["held_out"]
     )
-    new = _judge(
-        new_plan, parts.held_out, proposal.criteria, options, (options.run, options.run / WRITER)
+    new = searching.judge(held_out, proposal.criteria, options.run / AFTER)
+    improvement = improvement_of(
+        entry.criteria, proposal, old, new, held_out, options.confidence, measurement
     )
-    # Bonferroni over the proposals that were tried on these rows
-    level = 1 - (1 - options.confidence) / options.tries
-    improvement = improvement_of(entry.criteria, proposal, old, new, parts.held_out, level)
     if options.target:
         changed = [
             replace(old_entry, criteria=proposal.criteria) if number == place else old_entry
             for number, old_entry in enumerate(entries)
         ]
         write_criteria(options.target, changed)
-    return _report(improvement, parts, cases, options)
+    return _report(improvement, search, cases, options)
+
+
+class _Searching:
+    """A search in a run folder: each round improves the best criteria so far."""
+
+    def __init__(
+        self, options: ImproveOptions, parts: Split, account: Account, language: str
+    ) -> None:
+        self.search = Search(parts)
+        self._options, self._account, self._language = options, account, language
+
+    def key(self, criteria: Criteria) -> str:
+        """Return how the account names criteria that this judge tries."""
+        options = self._options
+        judge = [list(options.model), options.votes, self._language]
+        return content_hash([criteria.identity, judge])[:16]
+
+    def judge(self, rows: LabelledSet, criteria: Criteria, folder: Path) -> BenchedJudge:
+        """Judge rows with these criteria, within what the other folders leave of the budget."""
+        options = self._options
+        name = "before" if folder == options.run else "after"
+        plan = _plan_of(options, rows, criteria, name, folder, self._language)
+        return _judge(plan, rows, criteria, options, self._other_folders(folder))
+
+    def best(
+        self, criteria: Criteria, old: BenchedJudge
+    ) -> tuple[Proposal | None, list[DisputedRow]]:
+        """Return the best criteria and the disagreements shown to the writer first.
+
+        None if no candidate is better than the criteria on the rows to choose by.
+        """
+        search, options = self.search, self._options
+        base, base_judge = criteria, old
+        before = scores_on(old, search.parts.choosing)
+        if not before:
+            raise RunError("the judge decided none of the rows to choose by: see its errors")
+        shown: list[DisputedRow] = []
+        best: Candidate | None = None
+        tried = [criteria]
+        for number in range(1, options.rounds + 1):
+            if all(before.values()):
+                search.reason = Message("the judge agrees with people on every row to choose by")
+                break
+            cases = cases_of(base_judge, search.parts.shown, options.cases)
+            shown = shown or cases
+            candidates = distinct(self._candidates(base, cases, number), tried)
+            if not candidates:
+                search.reason = Message("there is nothing else to try")
+                break
+            results, judges = self._try(candidates, number, before)
+            tried += [candidate.proposal.criteria for candidate in candidates]
+            chosen = place_of_best(results)
+            if chosen is not None:
+                results[chosen] = replace(results[chosen], chosen=True)
+            search.results += results
+            if chosen is None:
+                search.reason = plural(
+                    "the candidate of round {round} does not agree with people more often",
+                    "none of the {count} candidates of round {round} agrees with people more often",
+                    len(results),
+                    round=number,
+                )
+                break
+            best = candidates[chosen]
+            base, before = best.proposal.criteria, scores_on(judges[chosen], search.parts.choosing)
+            if number < options.rounds:
+                folder = options.run / f"round-{number}-shown"
+                base_judge = self.judge(search.parts.shown, base, folder)
+        else:
+            search.reason = Message("all rounds are done (--rounds)")
+        search.tried_before = self._account.tried_before(map(self.key, tried))
+        if best is None:
+            return None, shown
+        explanations = [
+            result.candidate.proposal.explanation for result in search.results if result.chosen
+        ]
+        explanation = " ".join(filter(None, explanations))
+        return replace(best.proposal, explanation=explanation), shown
+
+    def _candidates(
+        self, base: Criteria, cases: Sequence[DisputedRow], number: int
+    ) -> list[Candidate]:
+        options, shown = self._options, self.search.parts.shown
+        labels = Answers(options.meanings).labels(shown, base)
+        candidates = list(
+            rule_candidates(
+                base,
+                cases,
+                answered_rows(shown, labels, base),
+                options.change,
+                compares=shown.compares,
+            )
+        )
+        if options.writer is not None and cases and options.change != "order":
+            writer = Writer(_model(options), options.change, self._language, shown.compares)
+            proposals = self._ask(writer, base, cases, number)
+            candidates += [Candidate("writer", proposal) for proposal in proposals]
+        return candidates
+
+    def _ask(
+        self, writer: Writer, base: Criteria, cases: Sequence[DisputedRow], number: int
+    ) -> list[Proposal]:
+        options = self._options
+        prices = price_table(options.prices)
+        folder = options.run / (WRITER if number == 1 else f"{WRITER}-{number}")
+        run = RunSettings(folder, facts=facts_to_keep("criteria improve", prices))
+        budget = budget_left(options.budget(), self._other_folders(folder))
+        with resumable(options.run):
+            return writer.propose(base, cases, options.candidates, run, budget, prices)
+
+    def _try(
+        self, candidates: Sequence[Candidate], number: int, before: Mapping[RowKey, float]
+    ) -> tuple[list[Tried], list[BenchedJudge]]:
+        self._account.keep_tried(self.key(one.proposal.criteria) for one in candidates)
+        judges = [
+            self.judge(
+                self.search.parts.choosing,
+                candidate.proposal.criteria,
+                self._options.run / f"round-{number}-{place}",
+            )
+            for place, candidate in enumerate(candidates, 1)
+        ]
+        results = [
+            result_of(candidate, number, before, judge.scores)
+            for candidate, judge in zip(candidates, judges, strict=True)
+        ]
+        return results, judges
+
+    def _other_folders(self, folder: Path) -> list[Path]:
+        run = self._options.run
+        inside = [path for path in run.iterdir() if path.is_dir()] if run.is_dir() else []
+        return [path for path in (run, *inside) if path != folder]
+
+
+def _show_estimate(
+    options: ImproveOptions,
+    rows: LabelledSet,
+    parts: Split,
+    criteria: Criteria,
+    language: str,
+) -> int:
+    """Estimate the most that a search can cost."""
+
+    def cost(judged: LabelledSet, folder: Path) -> CostEstimate:
+        return estimate(_plan_of(options, judged, criteria, "before", folder, language))
+
+    total = cost(rows, options.run) + cost(parts.held_out, options.run / AFTER)
+    labels = Answers(options.meanings).labels(parts.shown, criteria)
+    answered = answered_rows(parts.shown, labels, criteria)
+    by_rule = len(
+        list(rule_candidates(criteria, answered, answered, options.change, compares=rows.compares))
+    )
+    written = options.candidates if options.writer and options.change != "order" else 0
+    for number in range(1, options.rounds + 1):
+        for place in range(1, by_rule + written + 1):
+            total += cost(parts.choosing, options.run / f"round-{number}-{place}")
+        if number < options.rounds:
+            total += cost(parts.shown, options.run / f"round-{number}-shown")
+    show_estimate(total, as_json=options.as_json)
+    if written:
+        echo(
+            Message(
+                "and at most {count} requests to the writer",
+                count=options.rounds * (written + SPARE_REQUESTS),
+            ),
+            err=options.as_json,
+        )
+    return ExitCode.OK
 
 
 def _rows(options: ImproveOptions, criteria: Criteria, *, compares: bool) -> LabelledSet:
@@ -221,7 +418,8 @@ def _rows(options: ImproveOptions, criteria: Criteria, *, compares: bool) -> Lab
             file=options.file,
             labels=options.labels,
         )
-    return rows.with_fields(needed)
+    rows = rows.with_fields(needed)
+    return without_split_rows(rows, Answers(options.meanings).labels(rows, criteria))
 
 
 def _plan_of(
@@ -278,40 +476,33 @@ def _judge(
 
 
 def _model(options: ImproveOptions) -> OpenModel:
-    (entry,) = model_entries([options.writer], options.at, options.max_concurrency)
+    (entry,) = model_entries([options.writer or ""], options.at, options.max_concurrency)
     return open_entry(entry, cache=not options.no_cache, prices=price_table(options.prices))
 
 
-def _ask_writer(
-    options: ImproveOptions, writer: Writer, criteria: Criteria, cases: Sequence[DisputedRow]
-) -> Proposal:
-    prices = price_table(options.prices)
-    run = RunSettings(options.run / WRITER, facts=facts_to_keep("criteria improve", prices))
-    budget = budget_left(options.budget(), (options.run,))
-    with resumable(options.run):
-        return writer.propose(criteria, cases, run, budget, prices)
-
-
-def _report_nothing(options: ImproveOptions, old: BenchedJudge, parts: Split) -> int:
+def _report_nothing(options: ImproveOptions, search: Search) -> int:
     if options.as_json:
-        print_results("improvement", {"proposals": 0}, [])
+        counts = {"proposals": 0, "candidates": len(search.results)}
+        print_results("improvement", counts, [])
     else:
-        show_nothing(old, parts, Screen(language()))
+        show_nothing(search, Screen(language()))
     return ExitCode.OK
 
 
 def _report(
     improvement: CriterionImprovement,
-    parts: Split,
+    search: Search,
     cases: Sequence[DisputedRow],
     options: ImproveOptions,
 ) -> int:
     if options.as_json:
         print_results(
-            "improvement", {"proposals": 1}, [improvement.to_dict(parts, cases, options.target)]
+            "improvement",
+            {"proposals": 1, "candidates": len(search.results)},
+            [improvement.to_dict(search, cases, options.target)],
         )
     else:
         show_improvement(
-            improvement, parts, cases, options.target, options.writer, Screen(language())
+            improvement, search, cases, options.target, options.writer, Screen(language())
         )
     return ExitCode.UNSCORED if improvement.failed else ExitCode.OK

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from adjudge.core.prompts.criteria_writing import DisputedRow
-from adjudge.features.bench.benchmark import BenchedJudge
-from adjudge.features.bench.improvement import CriterionImprovement, Split
+from adjudge.features.bench.candidates import NAMES
+from adjudge.features.bench.improvement import CriterionImprovement, Search
 from adjudge.messages import Message, join, plural
 from adjudge.runs.view.terminal import Screen
 from adjudge.stats.difference import ComparisonOutcome
@@ -20,53 +20,62 @@ _STYLES = {
 }
 
 
-def show_nothing(judge: BenchedJudge, parts: Split, screen: Screen) -> None:
-    """Say that there were no disagreements to show to the writer."""
-    screen.say(_split_line(parts))
-    agreement = judge.agreement.value
+def show_nothing(search: Search, screen: Screen) -> None:
+    """Say why no candidate was measured on the held-out rows."""
+    _show_search(search, screen)
     screen.say(
-        Message("The judge agrees with people on every row that may be shown: nothing to improve.")
-        if agreement is None
-        else Message(
-            "The judge agrees with people on every row that may be shown (agreement "
-            "{agreement:.3f} on all of them): nothing to improve.",
-            agreement=float(agreement),
-        )
+        Message(
+            "Nothing left to gain: {reason}. Nothing was measured on the held-out rows.",
+            reason=search.reason,
+        ),
+        "bold",
     )
 
 
 def show_improvement(
     improvement: CriterionImprovement,
-    parts: Split,
+    search: Search,
     cases: Sequence[DisputedRow],
     file: Path | None,
-    writer: str,
+    writer: str | None,
     screen: Screen,
 ) -> None:
-    """Show the disagreements, the proposal, and whether it is better."""
-    screen.say(_split_line(parts))
-    screen.say(
-        Message("Disagreements shown to {writer}: {count}", writer=writer, count=len(cases)), "bold"
-    )
-    for case in cases:
+    """Show the disagreements, the candidates, the best of them, and whether it is better."""
+    if writer and cases:
         screen.say(
-            Message(
-                "  {id}: judge {said}, people {truth}: {text}",
-                id=case.instance.id or "",
-                said=case.said,
-                truth=case.truth,
-                text=_text(case),
-            )
+            Message("Disagreements shown to {writer}: {count}", writer=writer, count=len(cases)),
+            "bold",
         )
+        for case in cases:
+            screen.say(
+                Message(
+                    "  {id}: judge {said}, people {truth}: {text}",
+                    id=case.instance.id or "",
+                    said=case.said,
+                    truth=case.truth,
+                    text=_text(case),
+                )
+            )
+    _show_search(search, screen)
+    screen.say(Message("The search stopped: {reason}.", reason=search.reason))
     screen.say(Message("Proposal"), "bold")
     if improvement.proposal.explanation:
         screen.say(f"  {improvement.proposal.explanation}", "dim")
     for what, old_text, new_text in improvement.proposal.changes(improvement.before):
         screen.say(join("", ("  ", what)))
         if old_text:
-            screen.say(f"    - {old_text}", "red")
+            screen.say(f"    - {_short(old_text)}", "red")
         screen.say(f"    + {_short(new_text) if what == 'example' else new_text}", "green")
     screen.say(improvement.sentence(), _STYLES[improvement.gain.outcome])
+    if improvement.measurement > 1:
+        screen.say(
+            Message(
+                "It is measurement {number} on these held-out rows: the interval is wider for it "
+                "(level {level:.1%}).",
+                number=improvement.measurement,
+                level=improvement.gain.estimate.level,
+            )
+        )
     if improvement.failed:
         screen.say(
             plural(
@@ -83,15 +92,41 @@ def show_improvement(
     )
 
 
-def _split_line(parts: Split) -> Message:
-    count_seen, count_held = len(parts.seen.rows), len(parts.held_out.rows)
-    return Message(
-        "{rows} labelled rows: {seen} for the writer, {held} held out (drawn with seed {seed})",
-        rows=count_seen + count_held,
-        seen=count_seen,
-        held=count_held,
-        seed=parts.seed,
+def _show_search(search: Search, screen: Screen) -> None:
+    """Show the split and each candidate's agreement on the rows to choose by."""
+    counts = {part: len(rows) for part, rows in search.parts.identities.items()}
+    screen.say(
+        Message(
+            "{rows} labelled rows: {shown} to learn from, {choosing} to choose by, {held_out} held "
+            "out (drawn with seed {seed})",
+            rows=sum(counts.values()),
+            **counts,
+            seed=search.parts.seed,
+        )
     )
+    for note in search.parts.held_out.notes:
+        screen.say(note)
+    if search.tried_before:
+        screen.say(
+            plural(
+                "Earlier calls tried {count} other candidate on these labels.",
+                "Earlier calls tried {count} other candidates on these labels.",
+                search.tried_before,
+            )
+        )
+    for result in search.results:
+        screen.say(
+            Message(
+                "  round {round}, {source}: agreement {before:.3f} → {after:.3f} on the {rows} "
+                "rows to choose by",
+                round=result.round,
+                source=NAMES[result.candidate.source],
+                before=result.agreement_before,
+                after=result.agreement,
+                rows=result.rows,
+            ),
+            "bold" if result.chosen else "",
+        )
 
 
 def _text(case: DisputedRow) -> str:

@@ -7,24 +7,32 @@ from typing import Annotated, Literal, TypedDict
 
 from adjudge.core.domain.json_document import Count
 from adjudge.features.bench.benchmark import RankingShape
+from adjudge.features.bench.candidates import TriedShape
 from adjudge.features.bench.published_results import PublishedSet
 from adjudge.runs.exporters.documents import Envelope
 from adjudge.stats.estimate import FigureShape
 
 
 class ImprovementShape(TypedDict):
-    """A proposal for criteria, and its results on rows that its writer has not seen."""
+    """The best of several criteria, and its results on rows that did not choose it."""
 
     criteria: str
     before: Mapping[str, object]
     proposal: Mapping[str, object]
     explanation: str
     changes: Sequence[Mapping[str, str]]
-    split: Annotated[Count, "seed, rows that the writer may see, rows held out"]
-    shown: Sequence[Mapping[str, object]]
+    split: Annotated[Count, "seed, rows to learn from, rows to choose by, rows held out"]
+    shown: Annotated[Sequence[Mapping[str, object]], "disagreements that the writer was shown"]
+    candidates: Annotated[Sequence[TriedShape], "on the rows to choose by"]
+    stopped: Annotated[str, "why the search stopped"]
+    tried_before: Annotated[int, "candidates that earlier calls tried on these labels"]
+    measurement: Annotated[
+        int, "which measurement on these held-out rows it is; the interval allows for earlier ones"
+    ]
     agreement_before: float
     agreement_after: float
-    gain: FigureShape
+    gain: Annotated[FigureShape, "on the held-out rows"]
+    level: Annotated[float, "of the interval of the gain"]
     p_value: float | None
     smallest: Annotated[float | None, "the smallest difference that these rows could show"]
     outcome: Literal["better", "worse", "cannot tell"]
@@ -60,6 +68,4 @@ class Improvements(Envelope):
 
     kind: Literal["improvement"]
     summary: Count
-    results: Annotated[
-        Sequence[ImprovementShape], "one, or none where there was nothing to improve"
-    ]
+    results: Annotated[Sequence[ImprovementShape], "one, or none if no candidate was better"]

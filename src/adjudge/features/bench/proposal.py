@@ -23,11 +23,11 @@ from adjudge.core.prompts.renderer import shown_fields
 from adjudge.core.verdicts.lenient import find_objects
 from adjudge.errors import RunError, WrongData
 
-Change = Literal["wording", "examples", "both"]
+Change = Literal["wording", "examples", "order", "all"]
 CHANGES: tuple[Change, ...] = get_args(Change)
 MOST_EXAMPLES = 3
-TRIES = 3
-"""How often the writer is asked until its reply can be read."""
+SPARE_REQUESTS = 2
+"""How many replies of the writer may be useless before it is asked no more."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,24 @@ class Proposal:
     def changes(self, before: Criteria) -> Iterator[tuple[str, str, str]]:
         """Yield (what, before, after) for each difference."""
         proposed = self.criteria
+        descriptions = {option.name: option.description for option in proposed.options}
         if proposed.description != before.description:
             yield "description", before.description, proposed.description
-        for old, new in zip(before.options, proposed.options, strict=True):
-            if old.description != new.description:
-                yield f"option {old.name}", old.description, new.description
-        for example in proposed.examples[len(before.examples) :]:
-            *_, judged_text = example.fields.values()
-            text = judged_text if isinstance(judged_text, str) else " | ".join(judged_text)
-            yield "example", "", f"{' '.join(text.split())} → {example.option}"
+        for old in before.options:
+            if old.description != descriptions[old.name]:
+                yield f"option {old.name}", old.description, descriptions[old.name]
+        if before.option_names != proposed.option_names:
+            yield "options", ", ".join(before.option_names), ", ".join(proposed.option_names)
+        for example in proposed.examples:
+            if example not in before.examples:
+                yield "example", "", _as_line(example)
+        kept = [example for example in proposed.examples if example in before.examples]
+        if kept != list(before.examples):
+            yield (
+                "examples",
+                "; ".join(map(_as_line, before.examples)),
+                "; ".join(map(_as_line, kept)),
+            )
 
 
 @dataclass(frozen=True)
@@ -65,12 +74,12 @@ class Writer:
         """The maximum number of examples to request; 0 for comparisons, or if only wording is
         requested.
         """
-        return 0 if self.change == "wording" or self.compares else MOST_EXAMPLES
+        return MOST_EXAMPLES if self.change in ("examples", "all") and not self.compares else 0
 
     @property
     def wording(self) -> bool:
         """True if new wording is requested, as always for comparisons."""
-        return self.change != "examples" or self.compares
+        return self.change in ("wording", "all") or self.compares
 
     def prompt(self, criteria: Criteria, cases: Sequence[DisputedRow]) -> Prompt:
         """Return the prompt for the writer."""
@@ -87,11 +96,12 @@ class Writer:
         self,
         criteria: Criteria,
         cases: Sequence[DisputedRow],
+        count: int,
         run: RunSettings | None,
         budget: Budget | None,
         prices: PriceTable | None = None,
-    ) -> Proposal:
-        """Request a proposal, again if the reply cannot be used.
+    ) -> list[Proposal]:
+        """Request ``count`` different proposals, and a few more if replies cannot be used.
 
         Replies are stored in ``run``, if it is given. Raise a RunError if no reply can be used.
         """
@@ -102,9 +112,12 @@ class Writer:
                 "models": {self.model.name: {"identity": self.model.identity}},
             }
         }
+        proposals: list[Proposal] = []
         async with everything_in(run, about, budget, prices):
-            # the first try is deterministic; later ones vary, since the first could not be used
-            for sample in range(TRIES):
+            # the first request is deterministic; later ones vary, so that proposals differ
+            for sample in range(count + SPARE_REQUESTS):
+                if len(proposals) == count:
+                    break
                 vote = await written(
                     self.model,
                     Request(prompt, temperature=0.0 if sample == 0 else 1.0, sample=sample),
@@ -113,15 +126,20 @@ class Writer:
                     reason = vote.reason
                     continue
                 try:
-                    return self.read(vote.text or "", criteria, cases)
+                    proposal = self.read(vote.text or "", criteria, cases)
                 except ValueError as error:
                     reason = str(error)
-        raise RunError(
-            "{name} proposed nothing that can be used in {tries} tries: {reason}",
-            name=self.model.name,
-            tries=TRIES,
-            reason=reason,
-        )
+                    continue
+                if all(proposal.criteria != known.criteria for known in proposals):
+                    proposals.append(proposal)
+        if not proposals:
+            raise RunError(
+                "{name} proposed nothing that can be used in {tries} tries: {reason}",
+                name=self.model.name,
+                tries=count + SPARE_REQUESTS,
+                reason=reason,
+            )
+        return proposals
 
     propose = sync_edge(apropose)
 
@@ -150,6 +168,12 @@ class Writer:
         if criteria_new == criteria:
             raise WrongData("the reply changes nothing")
         return Proposal(criteria_new, _text(reply.get("explanation")))
+
+
+def _as_line(example: CriteriaExample) -> str:
+    *_, judged_text = example.fields.values()
+    text = judged_text if isinstance(judged_text, str) else " | ".join(judged_text)
+    return f"{' '.join(text.split())} → {example.option}"
 
 
 def _text(value: object) -> str:
