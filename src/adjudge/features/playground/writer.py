@@ -127,9 +127,9 @@ def propose_criteria(desk: WritingDesk, trial: Trial, case: TestCase) -> Proposa
     ]
     if not cases:
         raise SetupError("every verdict is as expected: there is nothing to learn from")
-    writer = Writer(desk.open_model(), "both", desk.language, case.compares)
+    writer = Writer(desk.open_model(), "all", desk.language, case.compares)
     with desk.pay():
-        return writer.propose(case.criteria, cases[:_MOST_CASES], None, None)
+        return writer.propose(case.criteria, cases[:_MOST_CASES], 1, None, None)[0]
 
 
 def _case(trial: Trial, row: int) -> DisputedRow:
