@@ -44,8 +44,9 @@ def test_failed_rows_are_asked_again_and_no_others(
     rows = "".join(f"r{number},REC-{number:05}-Y\n" for number in range(ROWS))
     (tmp_path / "rows.csv").write_text(f"id,answer\n{rows}")
     (tmp_path / "runs").mkdir()
-    provider.answer = lambda body: (
-        "no idea" if any(mark in json.dumps(body) for mark in LOST) else None
+    replies = dict(zip(LOST, ("no idea", '{"selected_option": "Perhaps"}'), strict=True))
+    provider.answer = lambda body: next(
+        (reply for mark, reply in replies.items() if mark in json.dumps(body)), None
     )
     with served(tmp_path / "runs", home=tmp_path, models=[MODEL]) as page:
         begun = page.post(
@@ -57,9 +58,10 @@ def test_failed_rows_are_asked_again_and_no_others(
         assert _ended(page, page.led_to(begun))["fine"]
         run = page.run("lost")
         figures = page.data(run)["figures"]
-        (group,) = figures["failures"]
-        assert (group["count"], figures["can_ask_again"]) == (2, True)
-        assert f"{run}/again" in page.get(run).text
+        groups = figures["failures"]
+        assert ([group["count"] for group in groups], figures["can_ask_again"]) == ([1, 1], True)
+        text = page.get(run).text
+        assert f"{run}/again?reason=" in text and "Ask all 2 again" in text
         before = len(provider.requests)
         offered = page.get(f"{run}/again")
         assert "Ask these again" in offered.text
@@ -67,11 +69,17 @@ def test_failed_rows_are_asked_again_and_no_others(
         assert estimate["answered"] == ROWS - 2
         assert estimate["calls"]["lower"] == 2
         assert len(provider.requests) == before, "an estimate asks nothing"
+        query = urlencode({"reason": groups[0]["again"]})
+        assert page.data(f"{run}/again?{query}")["estimate"]["calls"]["lower"] == 1
         provider.answer = lambda body: None
-        again = page.post(f"{run}/resume", failed="1", usd="0.1")
-        assert again.status == 202, again.text
-        assert _ended(page, page.led_to(again))["fine"]
-        assert len(provider.requests) - before == 2
+        for reason in ({"reason": groups[0]["again"]}, {}):
+            before = len(provider.requests)
+            again = page.post(f"{run}/resume", failed="1", usd="0.1", **reason)
+            assert again.status == 202, again.text
+            assert _ended(page, page.led_to(again))["fine"]
+            assert len(provider.requests) - before == 1
+            left = page.data(run)["figures"]["failures"]
+            assert left == ([groups[1]] if reason else [])
         figures = page.data(run)["figures"]
         assert (figures["failures"], figures["statuses"]) == ([], {"scored": ROWS})
         assert "Nothing can be asked again" in page.get(f"{run}/again").text

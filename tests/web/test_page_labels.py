@@ -157,6 +157,37 @@ def test_who_looked_at_the_verdict_first_was_not_blind(page: Page, root: Path) -
     assert [label.judge_visible for label in LabelStore(root / "dates").current()] == [True]
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/compare/outputs?runs={a}&runs={b}",
+        "/compare?a={a}&b={b}",
+        "{run}/row/1/more?other={b}&judge={judge}",
+    ],
+)
+def test_verdicts_seen_elsewhere_are_not_blind_either(page: Page, root: Path, address: str) -> None:
+    judged(root / "later", [f"text {number}" for number in range(6)], lambda _: "PASS")
+    a, b = (page.run(name).rsplit("/", 1)[1] for name in ("dates", "later"))
+    assert not page.data(desk(page, "later"))["work"]["seen"]
+    run, judge = page.run("dates"), page.data(page.run("dates"))["judge"]
+    assert page.get(address.format(a=a, b=b, run=run, judge=judge)).status == 200
+    seen = {name: page.data(desk(page, name))["work"] for name in ("dates", "later")}
+    for work in seen.values():
+        is_shown = work["row"]["id"] == "r0" if "more" in address else work["row"]["id"] != "r1"
+        assert work["seen"] == is_shown
+
+
+def test_one_verdict_marks_copies_of_the_row_and_its_other_criteria(tmp_path: Path) -> None:
+    judged(tmp_path / "copies", ["twice", "once", "twice"], lambda _: "PASS")
+    with served(tmp_path) as page:
+        assert page.get(f"{page.run('copies')}/row/3").status == 200
+        address = desk(page, "copies")
+        for _ in range(2):
+            work = page.data(address)["work"]
+            assert work["seen"] == (work["row"]["fields"][0]["text"] == "twice")
+            press(page, address, do="answer", row=work["row"]["identity"], choice="PASS")
+
+
 def test_compared_responses_are_shuffled_and_put_back(tmp_path: Path) -> None:
     compared(tmp_path / "pairs", [(f"first {number}", f"second {number}") for number in range(8)])
     with served(tmp_path) as page:

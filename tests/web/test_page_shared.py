@@ -266,7 +266,7 @@ def test_every_route_refuses_a_lower_role(page: SharedPage, user: str) -> None:
                     body="" if verb in ("GET", "HEAD") else "a=1",
                 )
                 assert answer.status == 403, (verb, path)
-                assert verb == "HEAD" or "this needs somebody who" in answer.text
+                assert verb == "HEAD" or "This needs someone who" in answer.text
 
 
 def test_who_is_signed_in_is_shown_and_only_what_they_may_do(page: SharedPage) -> None:

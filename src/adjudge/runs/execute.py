@@ -191,6 +191,7 @@ def execute(
     *,
     fork_of: Path | None = None,
     retry_failed: bool = False,
+    retry_reason: str | None = None,
     kept: Kept = dict,
     batch: Rounds | None = None,
     calls: bool = False,
@@ -204,7 +205,14 @@ def execute(
     ends early.
     """
     run = (
-        RunSettings(plan.folder, fork_of, retry_failed, {**plan.facts, **kept()}, batch is not None)
+        RunSettings(
+            plan.folder,
+            fork_of,
+            retry_failed,
+            {**plan.facts, **kept()},
+            batch is not None,
+            retry_reason=retry_reason,
+        )
         if plan.folder
         else None
     )
@@ -212,7 +220,8 @@ def execute(
         raise SetupError("batches need a run folder: name it with --run FOLDER")
     if batch:
         batch.check(plan.models)
-    repeats = repeats and batch is None and not retry_failed and is_repeated(plan)
+    is_retried = retry_failed or retry_reason is not None
+    repeats = repeats and batch is None and not is_retried and is_repeated(plan)
 
     async def work(outbox: event_loop.Outbox[Event]) -> None:
         on_call = (lambda call: outbox.put(Called(call))) if calls else session().on_call
@@ -230,6 +239,7 @@ def estimate(
     *,
     fork_of: Path | None = None,
     retry_failed: bool = False,
+    retry_reason: str | None = None,
 ) -> CostEstimate:
     """Estimate the cost of the remaining answers, without asking any model.
 
@@ -240,7 +250,9 @@ def estimate(
     has_begun = plan.folder is not None and holds_run(plan.folder)
     answered_folder = plan.folder if has_begun or fork_of is None else fork_of
     known_votes = (
-        KnownVotes(answered_folder, retry_failed=retry_failed) if answered_folder else None
+        KnownVotes(answered_folder, retry_failed=retry_failed, retry_reason=retry_reason)
+        if answered_folder
+        else None
     )
     passes = [
         judgeable_rows(plan, ready, _ignore if number else listen)

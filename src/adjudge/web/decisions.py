@@ -99,7 +99,7 @@ def _distinct(pairs: Sequence[tuple[str, JsonValue]]) -> JsonDict:
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidRequest((), f"the name {twice!r} stands twice in one object")
+        raise InvalidRequest((), f"the name {twice!r} appears twice in one object")
     return fields
 
 

@@ -33,8 +33,8 @@ class LabelSessions:
 
     def __init__(self) -> None:
         self._open: dict[tuple[str, str | None, Annotator], Labelling] = {}
-        self._seen: dict[tuple[str, str], set[int]] = {}
-        """The rows of a run whose verdicts a person has seen."""
+        self._seen: dict[tuple[str, str], set[str]] = {}
+        """The rows of a run whose verdicts a person has seen, by their content."""
         self._drawn: dict[tuple[str, str, Queue, int, str], tuple[Hashable, DrawnRows]] = {}
         """The rows of a queue, and of which ledger: the same for all annotators."""
         self._last: dict[tuple[str, str | None, Annotator], ShownRow] = {}
@@ -89,13 +89,17 @@ class LabelSessions:
         """Return the last labelled row, whose verdict may be revealed; None if there is none."""
         return self._last.get((place.id, criteria, who))
 
-    def mark_seen(self, place: RunPlace, row: int) -> None:
-        """Note that the judge's verdict on a row was shown to whoever sent the request."""
-        self._seen.setdefault((place.id, PERSON.get().user), set()).add(row)
+    def mark_seen(self, place: RunPlace, *identities: str) -> None:
+        """Note that verdicts on rows with these identities were shown to the sender of the request.
 
-    def seen_rows(self, place: RunPlace) -> set[int]:
-        """Return the rows whose verdicts were shown to whoever sent the request, since the server
-        started.
+        Identities are those of the texts, so the verdict on one copy of a row, or by one of several
+        criteria, marks them all: pages of a row show these, too.
+        """
+        self._seen.setdefault((place.id, PERSON.get().user), set()).update(identities)
+
+    def seen_rows(self, place: RunPlace) -> set[str]:
+        """Return the identities of rows whose verdicts were shown to the sender of the request,
+        since the server started.
         """
         return self._seen.get((place.id, PERSON.get().user), set())
 

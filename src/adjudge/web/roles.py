@@ -91,7 +91,8 @@ def changes_something(route: BaseRoute) -> bool:
 def refusal(person: Person, role: Role) -> Message:
     """Return why a person may not do what needs this role."""
     return Message(
-        "{user} {what} here; this needs somebody who {needed}. Whoever runs the page gives roles.",
+        "{user} {what} on this page. This needs someone who {needed}: ask the person who runs the "
+        "page for that role.",
         user=person.user,
         what=ROLE_TITLES[person.role],
         needed=ROLE_TITLES[role],

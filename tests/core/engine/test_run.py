@@ -41,7 +41,9 @@ from adjudge.core.gateway.opener import open_model
 from adjudge.core.ledger.file import FILE, connect, read_meta
 from adjudge.core.ledger.ledger import Ledger
 from adjudge.errors import BudgetSpent, RunStopped, Unavailable
+from adjudge.messages import abridge
 from adjudge.runs.folder import run_info
+from adjudge.runs.stored_votes import KnownVotes
 from support.asking import critic, marked, open_at, truth, wait_until
 from support.exported import judgments
 from support.fake_provider import HANGS, KEY, PROSE, FakeProvider, always, never
@@ -182,6 +184,37 @@ def test_failed_calls_are_asked_again_and_unreadable_replies_only_on_request(
     assert len(model.requests) == 2
     assert judged(retry_failed=True) == [Status.SCORED]
     assert [row["status"] for row in judgments(tmp_path)] == ["scored"]
+
+
+def test_only_rows_that_failed_for_one_reason_are_asked_again(tmp_path: Path) -> None:
+    texts = ["kept", "odd", "down"]
+    replies: dict[str, Any] = {"odd": "what?", "down": Unavailable("down")}
+    model = ScriptedModel(
+        lambda request: next(
+            (reply for text, reply in replies.items() if text in request.prompt.text), "PASS"
+        )
+    )
+
+    def judged(**options: Any) -> tuple[list[Status], int]:
+        """Return the statuses, and how many requests it took."""
+        before, opened = len(model.requests), open_model(model, max_retries=0)
+        judge = AspectCritic("c", opened, max_repairs=0)
+        items = [judge.prepare(Instance({"response": text})) for text in texts]
+        calls = judge.estimate(items, KnownVotes(tmp_path, **options)).calls
+        results = judge.evaluate(texts, run=RunSettings(tmp_path, **options))
+        asked = len(model.requests) - before
+        assert calls == (asked, asked)
+        return [result.status for result in results], asked
+
+    assert judged()[0] == [Status.SCORED, Status.FAILED, Status.FAILED]
+    _, odd, down = (row["reason"] for row in judgments(tmp_path))
+    replies.clear()
+    assert judged(retry_reason="another") == ([Status.SCORED, Status.FAILED, Status.FAILED], 0)
+    assert judged(retry_reason=abridge(down)) == (
+        [Status.SCORED, Status.FAILED, Status.SCORED],
+        1,
+    )
+    assert judged(retry_reason=odd) == ([Status.SCORED] * 3, 1)
 
 
 def test_a_run_with_other_settings_is_refused_or_forked(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from adjudge.core.gateway.layers.account import Account
 from adjudge.core.gateway.layers.budget import Budget, OpenBudget, caller, calling
 from adjudge.core.gateway.layers.limit import ConcurrencyLimit
 from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.ledger.failed_rows import ballots_failed_for
 from adjudge.core.ledger.file import FILE
 from adjudge.errors import HALTS, SetupError
 from adjudge.messages import Message
@@ -59,6 +60,8 @@ class RunSettings:
     """True if it asks through providers' batch APIs, and collects the answers later."""
     on: On | None = None
     """A Ray cluster whose workers ask, such as "ray" or "ray://HOST:PORT"."""
+    retry_reason: str | None = None
+    """Ask again only the rows that have no verdict for this reason; other failed calls are left."""
 
     @classmethod
     def of(cls, run: str | Path | RunSettings) -> RunSettings:
@@ -151,19 +154,26 @@ class RecordedVotes(LiveVotes):
 
     def _recall(self, ballots: Sequence[Ballot], keys: Sequence[bytes]) -> list[Vote | None]:
         self._run.open_budget.raise_if_halted()
-        votes = self._run.ledger.recall(ballots, keys)
+        only = self._run.retry_only
+        votes = self._run.ledger.recall(ballots, keys, failed_calls=only is not None)
         if not any(votes):
             return votes
         self._unfinished |= {
             key: vote for key, vote in zip(keys, votes, strict=True) if vote and vote.unfinished
         }
-        return [vote if vote and self._is_answer(vote) else None for vote in votes]
+        return [
+            vote if vote and self._is_answer(key, vote) else None
+            for key, vote in zip(keys, votes, strict=True)
+        ]
 
     def _key(self, ballot: Ballot) -> bytes:
         return self._judge.key(ballot, self._run.ledger.wordings)
 
-    def _is_answer(self, vote: Vote) -> bool:
-        return not vote.unfinished and (vote.valid or not self._run.retry_failed)
+    def _is_answer(self, key: bytes, vote: Vote) -> bool:
+        if vote.unfinished or vote.valid:
+            return not vote.unfinished
+        only = self._run.retry_only
+        return not self._run.retry_failed if only is None else key not in only
 
     async def answer(self, ballot: Ballot) -> Vote:
         """Ask, or wait for another task that asks the same; if that is cancelled, ask in its
@@ -402,7 +412,14 @@ async def record_run(
             )  # written with the first spending, before a request is sent
         try:
             with event_loop.stoppable(lambda: open_budget.stop(stopped)):
-                yield OpenRun(ledger, open_budget, retry_failed=run.retry_failed)
+                yield OpenRun(
+                    ledger,
+                    open_budget,
+                    retry_failed=run.retry_failed,
+                    retry_only=None
+                    if run.retry_reason is None
+                    else ballots_failed_for(ledger.rows, run.retry_reason),
+                )
             ended = "complete"
         except HALTS as halt:
             ended = str(halt)

@@ -105,11 +105,18 @@ class OpenRun:
     """A run under way: its ledger and its remaining budget."""
 
     def __init__(
-        self, ledger: Ledger, open_budget: OpenBudget, *, retry_failed: bool = False
+        self,
+        ledger: Ledger,
+        open_budget: OpenBudget,
+        *,
+        retry_failed: bool = False,
+        retry_only: frozenset[bytes] | None = None,
     ) -> None:
         self.ledger = ledger
         self.open_budget = open_budget
         self.retry_failed = retry_failed
+        self.retry_only = retry_only
+        """The only ballots to ask again if their answer had no verdict or the call failed."""
         self.under_way: dict[bytes, asyncio.Future[Vote] | None] = {}
         """Ballots that are being asked; with a future if another task waits for the same."""
 

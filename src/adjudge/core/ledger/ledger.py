@@ -100,6 +100,7 @@ _Read = TypeVar("_Read")
 _MOST_WAITING = 5000
 _KEEP_VOTE = insert("votes", "ABORT")
 _RECALL = f"{select('votes')} WHERE ballot IN ({{}}) AND outcome <> 'model_error' ORDER BY number"
+_RECALL_ALL = f"{select('votes')} WHERE ballot IN ({{}}) ORDER BY number"
 _KNOWN = (
     "SELECT ballots, status, id, json_extract(result, '$.votes_valid'), instance, "  # noqa: S608
     "json_extract(result, '$.input') "
@@ -198,15 +199,18 @@ class Ledger:
         """Write everything that is still waiting, and close the file."""
         self._held.close()
 
-    def recall(self, ballots: Sequence[Ballot], keys: Sequence[bytes]) -> list[Vote | None]:
+    def recall(
+        self, ballots: Sequence[Ballot], keys: Sequence[bytes], *, failed_calls: bool = False
+    ) -> list[Vote | None]:
         """Return the last vote on each ballot, or None.
 
-        A failed call is not an answer: it is asked again.
+        A failed call is not an answer: it is asked again, unless ``failed_calls`` includes them.
         """
         likely = [key for key in keys if key in self._maybe_known]
         if not likely:
             return [None] * len(ballots)
-        rows = self.rows(_RECALL.format(",".join("?" * len(likely))), likely)
+        query = _RECALL_ALL if failed_calls else _RECALL
+        rows = self.rows(query.format(",".join("?" * len(likely))), likely)
         rows_by_key = {row[1]: row for row in rows}
         return [
             self._vote(ballot, rows_by_key[key]) if key in rows_by_key else None

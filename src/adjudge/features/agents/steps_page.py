@@ -49,6 +49,7 @@ from adjudge.runs.folder import reading
 from adjudge.trust.labels.store import LabelStore
 from adjudge.web.forms import whole
 from adjudge.web.library import Library, RunPlace, run_version
+from adjudge.web.pages.row import row_number
 from adjudge.web.site import Site, address_of, place_of, site_of, wants_json
 
 WINDOW = 50
@@ -96,13 +97,13 @@ def show(request: Request) -> Response:
     template = (
         "agents/steps_part.html.jinja" if query.get("part") == "1" else "agents/steps.html.jinja"
     )
-    return site.answer(request, template, {**data, **_head(steps_place)})
+    return site.answer(request, template, {**data, **_head(site.library, steps_place)})
 
 
 def steps_data(site: Site, request: Request, steps_place: StepsPlace, start: int = 0) -> JsonDict:
     """Return a rendered window of the steps, with links to the others."""
     root, language = request.scope["root_path"], site.language_of(request)
-    site.sessions.mark_seen(steps_place.place, steps_place.record.index)
+    site.sessions.mark_seen(steps_place.place, steps_place.record.identity)
     steps, counts = steps_place.steps.window(start, WINDOW), steps_place.steps.counts
     remaining = len(steps_place.steps) - start - len(steps)
     frame = StepsFrame(
@@ -184,13 +185,13 @@ def show_step(request: Request) -> Response:
         raise HTTPException(404, Message("there is no step {number}", number=number))
     step = steps_place.steps.at(at)
     root, language = request.scope["root_path"], site.language_of(request)
-    site.sessions.mark_seen(steps_place.place, steps_place.record.index)
+    site.sessions.mark_seen(steps_place.place, steps_place.record.identity)
     frame = StepsFrame(
         marks=_marks(steps_place), counts=steps_place.steps.counts, longest=LONGEST_STEP
     )
     raw = raw_json(step, LONGEST_STEP)
     data = {
-        **_head(steps_place),
+        **_head(site.library, steps_place),
         "step": number,
         "data": plain(step) if wants_json(request) else None,
         "drawn": Markup("") if wants_json(request) else steps_html([step], frame, language),
@@ -202,13 +203,14 @@ def show_step(request: Request) -> Response:
     return site.answer(request, "agents/step.html.jinja", data)
 
 
-def _head(steps_place: StepsPlace) -> JsonDict:
+def _head(library: Library, steps_place: StepsPlace) -> JsonDict:
     record = steps_place.record
     return {
         "run": steps_place.place.link,
         "judge": record.judge,
         "row": {
             "row": record.row,
+            "number": row_number(library, steps_place.place, record.judge, record.row),
             "id": record.id,
             "criteria": record.criterion,
             **some_of(record, "status", "verdict", "score"),
@@ -294,7 +296,7 @@ def show_beside(request: Request) -> Response:
     longest = max(len(left_steps.steps), len(right_steps.steps))
     query = {**dict(query_params), "judge": left_steps.record.judge, "from": start + WINDOW}
     data = {
-        **_head(left_steps),
+        **_head(site.library, left_steps),
         "same": same,
         "is_same": same == len(left_steps.steps) == len(right_steps.steps),
         "other_results": results[:_MOST_NAMED],
@@ -306,7 +308,7 @@ def show_beside(request: Request) -> Response:
 
 def _side(request: Request, steps_place: StepsPlace, prefix: str, start: int) -> JsonDict:
     site, root = site_of(request), request.scope["root_path"]
-    site.sessions.mark_seen(steps_place.place, steps_place.record.index)
+    site.sessions.mark_seen(steps_place.place, steps_place.record.identity)
     steps = steps_place.steps.window(start, WINDOW)
     frame = StepsFrame(
         marks=_marks(steps_place),
@@ -316,7 +318,7 @@ def _side(request: Request, steps_place: StepsPlace, prefix: str, start: int) ->
         left=max(0, len(steps_place.steps) - start - len(steps)),
     )
     return {
-        **_head(steps_place),
+        **_head(site.library, steps_place),
         "count": len(steps_place.steps),
         "errors": len(steps_place.steps.counts.errors),
         "numbers": [step.number for step in steps],

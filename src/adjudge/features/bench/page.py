@@ -38,7 +38,7 @@ from adjudge.runs.folder import reading
 from adjudge.runs.view.plots import Range
 from adjudge.web.library import RunPlace
 from adjudge.web.page import NavigationLink, Page
-from adjudge.web.pages.row import begins
+from adjudge.web.pages.row import begins, row_number
 from adjudge.web.site import Site, asked_for, place_of, site_of
 
 GROUPS = ("question", "model", "criteria")
@@ -120,6 +120,7 @@ def show(request: Request) -> Response:
         "rows": [
             {
                 **row.to_dict(),
+                "number": row_number(site.library, place, judge, row.row),
                 "labels": {person: str(answer) for person, answer in row.answers.items()},
                 "explanation": begins(row.explanation),
             }

@@ -26,6 +26,8 @@ def try_rows(request: Request, form: Form) -> Response:
     trial = trials_of(site).start(
         sample.case, models_of(site, case), before=sample.before, source=place.name
     )
+    # the trial shows what the run's judge said of each row
+    site.sessions.mark_seen(place, *sample.seen)
     trial.wait(_FEW)
     return trial_answer(request, trial)
 

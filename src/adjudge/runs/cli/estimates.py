@@ -23,7 +23,11 @@ _MOST_REFUSED = 5
 
 
 def estimated(
-    outcome: RunOutcome, *, fork_of: Path | None = None, retry_failed: bool = False
+    outcome: RunOutcome,
+    *,
+    fork_of: Path | None = None,
+    retry_failed: bool = False,
+    retry_reason: str | None = None,
 ) -> CostEstimate:
     """Estimate a run. Rows that cannot be judged are reported, as in a real run."""
     cost_estimate = estimate(
@@ -31,6 +35,7 @@ def estimated(
         RunDisplay(outcome, quiet=True).show,
         fork_of=fork_of,
         retry_failed=retry_failed,
+        retry_reason=retry_reason,
     )
     if outcome.skipped:
         echo(skipped_rows(outcome), err=True)

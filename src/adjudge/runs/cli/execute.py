@@ -380,6 +380,7 @@ class RunDisplay:
         *,
         fork_of: Path | None = None,
         retry_failed: bool = False,
+        retry_reason: str | None = None,
         batch: Rounds | None = None,
         prepare: Callable[[], None] | None = None,
     ) -> None:
@@ -391,6 +392,7 @@ class RunDisplay:
             self.outcome.plan,
             fork_of=fork_of,
             retry_failed=retry_failed,
+            retry_reason=retry_reason,
             kept=self.outcome.facts,
             batch=batch,
             calls=bool(self.listeners),

@@ -149,6 +149,14 @@ class RunOptions(RowFlags):
     retry_failed: bool = option(
         "--retry-failed", is_flag=True, help="Ask again where an answer had no verdict."
     )
+    retry_reason: str | None = option(
+        "--retry-reason",
+        metavar="TEXT",
+        help=(
+            "Ask again only the rows that have no verdict for this reason, as a report or the page "
+            "prints it."
+        ),
+    )
     output: tuple[Path | ObjectFile, ...] = option(
         "-o",
         "--output",
@@ -326,7 +334,12 @@ def _carry_out(file: EvalFile, wanted: RunOptions, modes: Sequence[RunMode]) -> 
     if wanted.dry_run:
         if batch:
             batch.check(plan.models)
-        cost_estimate = estimated(outcome, fork_of=place.reused, retry_failed=wanted.retry_failed)
+        cost_estimate = estimated(
+            outcome,
+            fork_of=place.reused,
+            retry_failed=wanted.retry_failed,
+            retry_reason=wanted.retry_reason,
+        )
         show_estimate(cost_estimate, as_json=wanted.as_json, in_batches=batch is not None)
         return ExitCode.OK
     display = RunDisplay(outcome, quiet=wanted.quiet or wanted.as_json, listeners=wanted.listeners)
@@ -337,6 +350,7 @@ def _carry_out(file: EvalFile, wanted: RunOptions, modes: Sequence[RunMode]) -> 
             display.follow(
                 fork_of=place.reused,
                 retry_failed=wanted.retry_failed,
+                retry_reason=wanted.retry_reason,
                 batch=batch,
                 prepare=partial(_check_outputs, formats),
             )

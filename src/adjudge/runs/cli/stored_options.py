@@ -46,7 +46,7 @@ _IN_FILE = frozenset(
     ("api_key_env", "base_url", "header", "language", "model", "seed", "target", "temperature")
 )
 """Options of ``adjudge run`` whose values are in the eval file that a run folder keeps."""
-_OF_ONE_TIME = frozenset(("config", "file", "orphans", "show_schema", "watch"))
+_OF_ONE_TIME = frozenset(("config", "file", "orphans", "retry_reason", "show_schema", "watch"))
 """Options of ``adjudge run`` that are about a single call, or about the place of the eval file."""
 _NEVER = frozenset(("api_key", "dry_run", "folder", "resume", "run"))
 _ANSWERS = frozenset(("trust", "yes"))

@@ -244,11 +244,11 @@ class Labelling:
         self._passed.add(shown.queued.identity)
         return self._keep(shown, "skipped", note)
 
-    def undo(self, seen: Container[int] = ()) -> Label | None:
+    def undo(self, seen: Container[str] = ()) -> Label | None:
         """Withdraw the annotator's last label, return it, and show its row again. None without a
         label.
 
-        ``seen``: numbers of rows whose verdict the annotator has seen.
+        ``seen``: identities of rows whose verdict the annotator has seen.
         """
         label = self._store.last(
             self.judged.name, self._who.name, chosen=not is_drawn(self._who.queue)
@@ -257,9 +257,8 @@ class Labelling:
             drawn = self._store.last(self.judged.name, self._who.name)
             label = max(filter(None, (label, drawn)), key=lambda last: last.at, default=None)
         if label is not None:
-            row = self._plan.get(label.row)
             self._choose([label.row])  # before others can have it
-            self._store.withdraw(label, judge_visible=row is not None and row.number in seen)
+            self._store.withdraw(label, judge_visible=label.row in seen)
             self._passed.discard(label.row)
             self._again = label.row
         return label

@@ -116,7 +116,7 @@ def show(request: Request) -> Response:
             _row_data(site.library, (run_a, run_b), pair, texts, start + place)
             for place, (pair, texts) in enumerate(
                 _with_texts(
-                    run_a, run_b, _page(site, run_a, run_b, comparison, tab, start, order), by
+                    site, run_a, run_b, _page(site, run_a, run_b, comparison, tab, start, order), by
                 )
             )
         ],
@@ -213,12 +213,16 @@ class _RowTexts(NamedTuple):
     answer: str
     reason: str | None
     slice: str
+    identity: str
 
 
 def _with_texts(
-    run_a: RunPlace, run_b: RunPlace, rows: Sequence[_Rows], by: str
+    site: Site, run_a: RunPlace, run_b: RunPlace, rows: Sequence[_Rows], by: str
 ) -> Iterator[tuple[_Rows, tuple[_RowTexts | None, _RowTexts | None]]]:
-    """Yield rows with the beginnings of their texts and reasons, for each run."""
+    """Yield rows with the beginnings of their texts and reasons, for each run.
+
+    The caller shows them with their verdicts, so they are marked as seen.
+    """
     with reading(run_a.folder) as ledger_a, reading(run_b.folder) as ledger_b:
         judged: dict[str, str] = {}
         for pair in rows:
@@ -226,6 +230,9 @@ def _with_texts(
                 None if row is None else _row_texts(ledger, row, by, judged)
                 for ledger, row in ((ledger_a, pair.a), (ledger_b, pair.b))
             )
+            for run, texts in ((run_a, a), (run_b, b)):
+                if texts is not None:
+                    site.sessions.mark_seen(run, texts.identity)
             yield pair, (a, b)
 
 
@@ -249,6 +256,7 @@ def _row_texts(
         text_of(record, name)[:_BEGINNING] if name in record.fields else "",
         record.reason or (record.explanation and record.explanation[:_BEGINNING]),
         slice_of_row,
+        record.identity,
     )
 
 
@@ -260,7 +268,7 @@ def _row_data(
     place: int,
 ) -> JsonDict:
     a, b = texts
-    first = a or b
+    first, last = a or b, b or a
     run, row = (runs[0], pair.a) if pair.a else (runs[1], pair.b)
     return {
         **object_in(plain(pair)),
@@ -268,7 +276,7 @@ def _row_data(
         "number": None if row is None else row_number(library, run, row.judge, row.row),
         "change": _change(pair),
         "question": first.question if first else "",
-        "slice": (b or a or _RowTexts("", "", None, "")).slice,
+        "slice": last.slice if last else "",
         "same_answer": bool(a and b and a.answer == b.answer),
         "texts": [text and text._asdict() for text in texts],
     }

@@ -30,7 +30,7 @@ def show(request: Request) -> Response:
         raise SetupError("there is no such row: follow a link of the comparison")
     judgments = [_find_judgment(site.library, cell) for cell in cells]
     for place, record in judgments:
-        site.sessions.mark_seen(place, record.index)
+        site.sessions.mark_seen(place, record.identity)
     base, labels = judgments[0][1], labels_in(*(place for place, _ in judgments))
     data = {
         "neighbours": _neighbours(site, request.query_params, [place for place, _ in judgments]),

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.ledger.conditions import LONGEST, equals
-from adjudge.core.reading.json_begin import begin_object
+from adjudge.core.ledger.failed_rows import LOST, failed_rows
 from adjudge.messages import Message, abridge
 from adjudge.web.forms import rows_text
 from adjudge.web.page import Page
@@ -20,8 +20,6 @@ from adjudge.web.pages.start import JUDGES_NOTHING
 from adjudge.web.roles import RoleRoute
 from adjudge.web.site import place_of, site_of
 
-AGAIN = ("--", "--retry-failed")
-"""What makes ``adjudge resume`` ask again where an answer had no verdict."""
 _MOST_REASONS = 10
 """Reasons that are listed one by one."""
 _MOST_READ = 20_000
@@ -31,7 +29,11 @@ _MOST_NAMED = 1_000
 _ROOM = 1.2
 """The suggested budget, as a multiple of the estimate."""
 _UNKNOWN = Message("no reason was stored")
-_LOST = ("failed", "abstained")
+
+
+def again_words(reason: str | None) -> list[str]:
+    """Return the options that ask again where an answer had no verdict: for one reason, or all."""
+    return ["--retry-failed"] if reason is None else [f"--retry-reason={reason}"]
 
 
 def failure_groups(
@@ -42,15 +44,9 @@ def failure_groups(
 
     Reasons that differ only in row-specific details are combined; rare ones are counted together.
     """
-    total = sum(statuses.get(name, 0) for name in _LOST)
-    query = (
-        "SELECT number, substr(result, 1, 100000) FROM judgments "
-        "WHERE judge = ? AND status IN ('failed', 'abstained') ORDER BY number LIMIT ?"
-    )
+    total = sum(statuses.get(name, 0) for name in LOST)
     rows: dict[str, dict[str, list[int]]] = {}
-    for number, result in connection.execute(query, (judge, _MOST_READ)):
-        # read by Python: SQLite cannot decode half a surrogate pair
-        reason = str(begin_object(result).get("reason") or "")
+    for number, reason in failed_rows(connection.execute, judge, _MOST_READ):
         rows.setdefault(abridge(reason), {}).setdefault(reason, []).append(number + 1)
     groups = sorted(rows.items(), key=lambda group: -sum(map(len, group[1].values())))
     listed = [_group(judge, name, texts) for name, texts in groups[:_MOST_REASONS]]
@@ -62,7 +58,7 @@ def failure_groups(
 def _group(judge: str, name: str, texts: Mapping[str, list[int]]) -> JsonDict:
     """Return a group. Its rows are named by their reason if all have the same, else one by one."""
     numbers = sorted(number for places in texts.values() for number in places)
-    group: JsonDict = {"reason": name or _UNKNOWN, "count": len(numbers)}
+    group: JsonDict = {"reason": name or _UNKNOWN, "again": name, "count": len(numbers)}
     condition = equals("reason", next(iter(texts)))
     if len(texts) == 1 and name and len(condition) <= LONGEST:
         return {**group, "query": {"judge": judge, "where": condition}}
@@ -76,10 +72,13 @@ def can_ask_again(facts: JsonObject) -> bool:
 
 
 def show(request: Request) -> Response:
-    """Estimate what asking all failed rows again would take, and offer to do it."""
-    site, place = site_of(request), place_of(request)
+    """Estimate what asking failed rows again would take, and offer to do it: those that failed for
+    one ``reason``, or all.
+    """
+    site, place, reason = site_of(request), place_of(request), request.query_params.get("reason")
     site.refuse_read_only(JUDGES_NOTHING)
-    estimate = site.jobs.estimate(["resume", str(place.folder), *AGAIN])
+    words = ["resume", str(place.folder), "--", *again_words(reason)]
+    estimate = site.jobs.estimate(words)
     cost, remaining = estimate["cost_usd"], site.spending.remaining
     high = float(cost["upper"] or 0.0) if isinstance(cost, dict) else 0.0
     data = {
@@ -88,7 +87,8 @@ def show(request: Request) -> Response:
         "suggested": min(remaining, math.ceil(100 * high * _ROOM) / 100),
         "fits": high <= remaining,
         "left": remaining,
-        "command": shlex.join(["adjudge", "resume", str(place.folder), *AGAIN]),
+        "reason": reason,
+        "command": shlex.join(["adjudge", *words]),
     }
     return site.answer(request, "again_part.html.jinja", data)
 

@@ -19,7 +19,7 @@ from adjudge.web.job_progress import job_data, run_of
 from adjudge.web.jobs import Job
 from adjudge.web.page import Page
 from adjudge.web.page_registry import dimensions_of
-from adjudge.web.pages.failures import AGAIN
+from adjudge.web.pages.failures import again_words
 from adjudge.web.pages.row import criteria_names
 from adjudge.web.pages.run import figures_data
 from adjudge.web.pages.start import JUDGES_NOTHING, dollars, lead_to_job
@@ -49,11 +49,15 @@ def stop(request: Request) -> Response:
 
 
 def resume(request: Request, form: QueryParams) -> Response:
-    """Resume a stopped run, or ask again where answers had no verdict (``failed``)."""
+    """Resume a stopped run, or ask again where answers had no verdict (``failed``): for all rows, or
+    for those that failed for one ``reason``.
+    """
     site, place = site_of(request), place_of(request)
     site.refuse_read_only(JUDGES_NOTHING)
     language = site.language_of(request)
-    words = ["resume", str(place.folder), *(AGAIN if form.get("failed") else AGAIN[:1])]
+    words = ["resume", str(place.folder), "--"]
+    if form.get("failed"):
+        words += again_words(form.get("reason"))
     usd = dollars(form, site)
     note(request, "a run was resumed", run=place.name, max_usd=usd)
     job = site.jobs.start(words, place.folder, usd, language=language)

@@ -132,7 +132,7 @@ def _act(site: Site, desk: _Desk, work: Labelling, form: QueryParams) -> Message
         # compared with the row of the form, so a second tab cannot label a row it does not show
         return Message("That row was labelled in another tab: this is the next one.")
     remark = form.get("note", "").strip()
-    judge_visible = row.queued.number in site.sessions.seen_rows(desk.place)
+    judge_visible = row.queued.identity in site.sessions.seen_rows(desk.place)
     step = whole(fault) if (fault := form.get("fault", "")) else None
     if form.get("do") == "skip":
         work.skip(row, remark)
@@ -202,7 +202,7 @@ def _row_part(
             **_row_data(row, work.judged.scale, quotes, in_full=in_full),
             "number": _number(request, desk, row),
         },
-        "seen": row is not None and row.queued.number in seen_rows,
+        "seen": row is not None and row.queued.identity in seen_rows,
         "said_by_others": other_labels,
         "steps": row and _steps_data(request, row),
     }

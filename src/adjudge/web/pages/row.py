@@ -84,11 +84,11 @@ def show(request: Request) -> Response:
         judges = judges_in(connection)
     judge = query.get("judge") or (judges[0] if judges else "")
     row, in_full = request.path_params["row"], query.get("whole") == "1"
+    record = row_record(place, judge, row)
     if "ahead" not in query:  # whoever has a row fetched ahead has not seen it yet
-        site.sessions.mark_seen(place, row - 1)
+        site.sessions.mark_seen(place, record.identity)
     if "seen" in query:
         return Response(status_code=204)
-    record = row_record(place, judge, row)
     data = {
         "run": place.link,
         "judge": judge,

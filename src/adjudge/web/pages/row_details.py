@@ -23,7 +23,7 @@ from adjudge.trust.labels.scales import label_scales
 from adjudge.web.library import RunPlace
 from adjudge.web.page import Page
 from adjudge.web.pages.row import begins, row_record
-from adjudge.web.site import place_of, site_of
+from adjudge.web.site import Site, place_of, site_of
 from adjudge.web.text_differences import are_unrelated, word_difference
 
 _LONGEST = 12_000
@@ -39,7 +39,7 @@ def show(request: Request) -> Response:
     record = row_record(place, judge, row)
     other_runs = [run for run in site.library.scan() if run != place][:_MOST_RUNS]
     other_run = site.library.find(query["other"]) if query.get("other") else None
-    site.sessions.mark_seen(place, row - 1)
+    site.sessions.mark_seen(place, record.identity)
     data = {
         "run": place.link,
         "judge": judge,
@@ -47,7 +47,7 @@ def show(request: Request) -> Response:
         "answers": _answers(record),
         "others": [run.link for run in other_runs],
         "other": other_run.id if other_run else "",
-        "against": _against(record, other_run) if other_run else None,
+        "against": _against(site, record, other_run) if other_run else None,
         "eval_row": json.dumps(
             {"id": record.id or str(row), **_fields(record)}, ensure_ascii=False
         ),
@@ -80,11 +80,12 @@ def _difference(old_text: str, new_text: str) -> JsonDict:
     return {"parts": None if parts is None else [[*part] for part in parts], "beside": None}
 
 
-def _against(record: JudgmentRecord, other: RunPlace) -> JsonDict:
+def _against(site: Site, record: JudgmentRecord, other: RunPlace) -> JsonDict:
     """Compare the row with the same row in another run."""
     match = _same_row(record, other)
     if match is None:
         return {"name": other.name, "found": None}
+    site.sessions.mark_seen(other, match.identity)
     return {
         "name": other.name,
         "id": other.id,

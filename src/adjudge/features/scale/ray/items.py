@@ -83,7 +83,8 @@ async def judge_on(
     ``told`` is called with each item's place and result as they arrive, in a separate thread.
     """
     folder, prices = Path(wanted.run.folder), PriceTable.load()
-    if wanted.run.fork_of is not None or wanted.run.retry_failed:
+    is_retried = wanted.run.retry_failed or wanted.run.retry_reason is not None
+    if wanted.run.fork_of is not None or is_retried:
         raise SetupError(
             "on= cannot reuse the answers of another run, nor ask failed ones again: leave out "
             "that option, or on="
