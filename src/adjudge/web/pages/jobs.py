@@ -49,8 +49,8 @@ def stop(request: Request) -> Response:
 
 
 def resume(request: Request, form: QueryParams) -> Response:
-    """Resume a stopped run, or ask again where answers had no verdict (``failed``): for all rows, or
-    for those that failed for one ``reason``.
+    """Resume a stopped run, or ask again where answers had no verdict (``failed``): for all rows,
+    or for those that failed for one ``reason``.
     """
     site, place = site_of(request), place_of(request)
     site.refuse_read_only(JUDGES_NOTHING)
