@@ -103,7 +103,7 @@ def show(request: Request) -> Response:
 def steps_data(site: Site, request: Request, steps_place: StepsPlace, start: int = 0) -> JsonDict:
     """Return a rendered window of the steps, with links to the others."""
     root, language = request.scope["root_path"], site.language_of(request)
-    site.sessions.mark_seen(steps_place.place, steps_place.record.identity)
+    site.sessions.mark_seen(steps_place.place, _identity_of(steps_place))
     steps, counts = steps_place.steps.window(start, WINDOW), steps_place.steps.counts
     remaining = len(steps_place.steps) - start - len(steps)
     frame = StepsFrame(
@@ -165,15 +165,21 @@ def _marks(steps_place: StepsPlace) -> dict[int, list[StepMark]]:
     ]
     if not labels:
         return marks
-    with reading(steps_place.place.folder) as connection:
-        query = "SELECT instance FROM judgments WHERE judge = ? AND number = ?"
-        (instance_json,) = connection.execute(query, (judgment.judge, judgment.index)).fetchone()
-    identity = Instance(json.loads(instance_json)).identity
+    identity = _identity_of(steps_place)
     for label in labels:
         if label.row == identity and label.step is not None:
             mark = StepMark("person", f"{label.annotator}: {label.answer}", label.note)
             marks.setdefault(label.step, []).append(mark)
     return marks
+
+
+def _identity_of(steps_place: StepsPlace) -> str:
+    """Return the identity of the row, by which labels name it."""
+    judgment = steps_place.record
+    with reading(steps_place.place.folder) as connection:
+        query = "SELECT instance FROM judgments WHERE judge = ? AND number = ?"
+        (instance_json,) = connection.execute(query, (judgment.judge, judgment.index)).fetchone()
+    return Instance(json.loads(instance_json)).identity
 
 
 def show_step(request: Request) -> Response:
@@ -185,7 +191,7 @@ def show_step(request: Request) -> Response:
         raise HTTPException(404, Message("there is no step {number}", number=number))
     step = steps_place.steps.at(at)
     root, language = request.scope["root_path"], site.language_of(request)
-    site.sessions.mark_seen(steps_place.place, steps_place.record.identity)
+    site.sessions.mark_seen(steps_place.place, _identity_of(steps_place))
     frame = StepsFrame(
         marks=_marks(steps_place), counts=steps_place.steps.counts, longest=LONGEST_STEP
     )
@@ -308,7 +314,7 @@ def show_beside(request: Request) -> Response:
 
 def _side(request: Request, steps_place: StepsPlace, prefix: str, start: int) -> JsonDict:
     site, root = site_of(request), request.scope["root_path"]
-    site.sessions.mark_seen(steps_place.place, steps_place.record.identity)
+    site.sessions.mark_seen(steps_place.place, _identity_of(steps_place))
     steps = steps_place.steps.window(start, WINDOW)
     frame = StepsFrame(
         marks=_marks(steps_place),
