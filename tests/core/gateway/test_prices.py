@@ -86,9 +86,19 @@ def test_own_prices_win_and_the_longest_id_counts(
     assert PriceTable.load().of("acme/small") == Price(3, 4)
 
 
+def test_a_model_may_cost_as_much_as_another(tmp_path: Path) -> None:
+    own = tmp_path / "prices.yaml"
+    own.write_text("azure/judge: openai/gpt-4o\nazure/own: acme/*\nacme/*: {input: 3, output: 4}\n")
+    table = PriceTable.load(own)
+    assert table.of("azure/judge") == PriceTable.load().of("openai/gpt-4o")
+    assert table.of("azure/own") == Price(3, 4)
+    assert table.of("azure/other") is None
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "azure/judge: acme/unknown",
         "[]",
         "a: 1",
         "a: {input: 1}",

@@ -209,3 +209,21 @@ def test_the_option_names_a_replacement(tmp_path: Path) -> None:
     (judgment,) = json.loads(done.stdout)["results"]
     assert judgment["replaced_models"] == {"scripted/nonsense": "scripted/PASS"}
     assert judgment["verdict"] == "PASS"
+
+
+def test_an_estimate_names_the_most_that_a_replacement_may_add(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    members = [Member("a"), Member("b", fails=lambda text: "hard" in text)]
+    aspect = AspectCritic("Is it polite?", members, votes=2, replacement="openai/gpt-4o")
+    items = [aspect.prepare(f"text {number}") for number in range(3)]
+    plain = AspectCritic("Is it polite?", members, votes=2).estimate(items)
+    cost = aspect.estimate(items)
+    assert (cost.calls, cost.tokens, cost.usd) == (plain.calls, plain.tokens, plain.usd)
+    (replacement,) = cost.replacements
+    assert (replacement.model, replacement.calls) == ("openai/gpt-4o", 7)
+    assert replacement.usd and not plain.replacements
+    direct = DirectJudge(members, replacement=Member("spare"))
+    (unpriced,) = direct.estimate(direct.cases(["one", "two"], POLITE)).replacements
+    assert (unpriced.model, unpriced.calls, unpriced.usd) == ("spare", 2, None)

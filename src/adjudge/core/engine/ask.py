@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from weakref import WeakKeyDictionary
 
-from adjudge.core.domain.frozen_mapping import FrozenDict
+from adjudge.core.domain.frozen_mapping import NOTHING, FrozenDict
 from adjudge.core.domain.instance import Metadata
 from adjudge.core.domain.message import Prompt, Reply, Request
 from adjudge.core.domain.question import Schema
@@ -67,13 +67,16 @@ async def write(ballot: Ballot, model: Model, request: Request) -> Vote:
     return _vote(ballot, model, request, reply, read_written(reply))
 
 
-def prompt_for(ballot: Ballot) -> Prompt:
-    """Return the prompt of a ballot; the first one if its vote takes two requests."""
+def prompt_for(ballot: Ballot, wordings: Mapping[str, str] = NOTHING) -> Prompt:
+    """Return the prompt of a ballot; the first one if its vote takes two requests.
+
+    ``wordings``: the prompt wordings that its run began with.
+    """
     if asks_target(ballot):
         return render_target(ballot)
     if ballot.mode == "decide":
         return decision_requests(ballot)[0].prompt
-    return likelihood_prompt(ballot) if ballot.mode == "likelihood" else render(ballot)
+    return likelihood_prompt(ballot) if ballot.mode == "likelihood" else render(ballot, wordings)
 
 
 def requests_for(ballot: Ballot) -> list[Request]:
@@ -91,9 +94,10 @@ async def _ask_in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vot
     """Ask in writing; ask again with the reason up to ``max_repairs`` times if the reply is
     unreadable.
     """
-    prompt, schema = render(ballot), ballot.question.schema(feedback=ballot.feedback)
     read = partial(read_ballot, ballot=ballot)
     progress = session().partial
+    wordings = progress.run.ledger.wordings if progress and progress.run else NOTHING
+    prompt, schema = render(ballot, wordings), ballot.question.schema(feedback=ballot.feedback)
     vote = progress.vote if progress else None
     if vote is None:
         vote = await _cast(ballot, model, _request(ballot, prompt, schema), read)

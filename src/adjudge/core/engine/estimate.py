@@ -97,6 +97,16 @@ class ExpectedSaving:
 
 
 @light_dataclass(frozen=True)
+class ReplacementCost:
+    """The most that the replacement of a panel's member may add, if one fails on every row."""
+
+    model: str
+    calls: int
+    usd: float | None
+    """None if the model's price is unknown."""
+
+
+@light_dataclass(frozen=True)
 class CostEstimate:
     """Calls, tokens and money, each as (low, high).
 
@@ -122,6 +132,8 @@ class CostEstimate:
     """Reason → votes that will fail before any model is asked; not counted above."""
     savings: tuple[ExpectedSaving, ...] = field(default=())
     """Expected savings of cascades. The upper ends are without them."""
+    replacements: tuple[ReplacementCost, ...] = field(default=())
+    """What replacements may add. The upper ends are without them, since few members fail."""
 
     def __add__(self, other: CostEstimate) -> CostEstimate:
         return CostEstimate(
@@ -136,6 +148,7 @@ class CostEstimate:
             self.in_batches + other.in_batches,
             Counter(self.refused) + Counter(other.refused),
             (*self.savings, *other.savings),
+            (*self.replacements, *other.replacements),
         )
 
 
@@ -153,6 +166,8 @@ class Questions(Generic[I]):
     """Returns True if a cache would answer a ballot."""
     failing_ballots: Callable[[I], Sequence[tuple[Ballot, str]]] = lambda _: ()
     """Returns the ballots on an item that fail before any model is asked, with the reason."""
+    replacing: Callable[[I], Sequence[Ballot]] = lambda _: ()
+    """Returns the ballots that are asked about an item if a member of the panel fails."""
 
 
 def estimate(
@@ -165,6 +180,7 @@ def estimate(
     """
     rows = answered = rounds = in_batches = 0
     shares: dict[str, _Share] = {}
+    replacement_shares: dict[str, _Share] = {}
     refused: Counter[str] = Counter()
     for item in items:
         rows += 1
@@ -188,6 +204,7 @@ def estimate(
             unasked = sent | {judge.key(ballot) for ballot, _ in failing}
             missing = [ballot for ballot in missing if judge.key(ballot) not in unasked]
             _add(shares, judge, known, missing, open_ballots)
+            _add_replacement(replacement_shares, judge, known, item, missing)
             rounds = max(rounds, min(len(open_ballots), 1 + len(open_ballots) - len(missing)))
     low, high = _usage(shares, "low"), _usage(shares, "high")
     return CostEstimate(
@@ -201,6 +218,10 @@ def estimate(
         rounds,
         in_batches,
         refused,
+        replacements=tuple(
+            ReplacementCost(model, usage.calls, prices.cost(model, usage))
+            for model, usage in _usage(replacement_shares, "high").items()
+        ),
     )
 
 
@@ -245,6 +266,25 @@ def _add(
             share.fewest += _requests(ballot)
         if known.is_new(b"most" + key) or not known.once:
             _count(share, ballot)
+
+
+def _add_replacement(
+    shares: dict[str, _Share],
+    judge: Questions[I],
+    known: Known,
+    item: I,
+    missing: Sequence[Ballot],
+) -> None:
+    """Count the requests of a replacement that are possible but not counted as needed."""
+    if not (ballots := judge.replacing(item)):
+        return
+    needed = {judge.key(ballot) for ballot in missing}
+    keys = [judge.key(ballot) for ballot in ballots]
+    for ballot, key, vote in zip(ballots, keys, known.recall(ballots, keys), strict=True):
+        if vote is not None or key in needed or judge.has_reply(ballot):
+            continue
+        if known.is_new(b"replacing" + key) or not known.once:
+            _count(shares.setdefault(ballot.model, _Share()), ballot)
 
 
 def _requests(ballot: Ballot) -> int:

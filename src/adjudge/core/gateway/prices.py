@@ -106,7 +106,7 @@ class PriceTable:
         if not chosen_path:
             return shipped
         file = Path(chosen_path)
-        user_prices = _read(file)
+        user_prices = _read(file, shipped)
         return cls(
             {**shipped.prices, **user_prices},
             shipped.dated,
@@ -182,7 +182,7 @@ def _read_shipped() -> tuple[Mapping[str, Price], str]:
     return _prices(shipped["prices"], "prices.json"), str(shipped["dated"])
 
 
-def _read(path: Path) -> dict[str, Price]:
+def _read(path: Path, shipped: PriceTable) -> dict[str, Price]:
     import yaml
 
     try:
@@ -191,17 +191,38 @@ def _read(path: Path) -> dict[str, Price]:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise SetupError("prices {path} cannot be read: {error}", path=path, error=error) from error
     inner = data.get("prices", data) if isinstance(data, dict) else data
-    return _prices(inner, str(path))
+    return _prices(inner, str(path), shipped)
 
 
-def _prices(data: object, where: str) -> dict[str, Price]:
+def _prices(data: object, where: str, shipped: PriceTable | None = None) -> dict[str, Price]:
+    """Return prices by model id. The id of another model means that it costs the same."""
     if not isinstance(data, dict):
         raise SetupError(
             "{where} must map model ids to prices, such as openai/gpt-4o-mini: {{input: "
             "0.15, output: 0.6}}",
             where=where,
         )
-    return {str(id): _price(str(id), entry, where) for id, entry in data.items()}
+    known = shipped.prices if shipped else {}
+    own = {
+        str(id): _price(str(id), entry, where)
+        for id, entry in data.items()
+        if not isinstance(entry, str)
+    }
+    table = PriceTable({**known, **own}, user_ids=frozenset(own))
+    same = {str(id): entry for id, entry in data.items() if isinstance(entry, str)}
+    return own | {id: _same_price(table, id, other, where) for id, other in same.items()}
+
+
+def _same_price(table: PriceTable, id: str, other: str, where: str) -> Price:
+    price = table.of(other)
+    if price is None:
+        raise SetupError(
+            "{where}: {id} is to cost as much as {other}, whose price is not known",
+            where=where,
+            id=id,
+            other=other,
+        )
+    return price
 
 
 _KEYS = {"input", "output", "cached", "cache_write", "batch", "window"}

@@ -355,6 +355,10 @@ class AspectCritic(ReplacementSettings, AskSettings, Judge[Instance, AspectResul
             return ballots
         return self._plan_model(replacement, item, votes)
 
+    def replacing_ballots(self, item: Instance) -> Sequence[Ballot]:
+        replacement = self.panel.replacement
+        return () if replacement is None else self._plan_model(replacement, item, ())
+
     def pool(self, item: Instance, votes: Sequence[Vote]) -> AspectResult:
         """Pool each model's votes by majority, then average over the models with enough valid
         votes, by their weights.

@@ -336,7 +336,11 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         name = self.panel.replacement
         if name is None or any(vote.model == name for vote in votes):
             return []
-        if not self.panel.failed_members(votes):
+        return self.replacing_ballots(case) if self.panel.failed_members(votes) else []
+
+    def replacing_ballots(self, case: Case) -> list[Ballot]:
+        name = self.panel.replacement
+        if name is None:
             return []
         first = self.panel.members[0]
         return [

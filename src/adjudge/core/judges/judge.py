@@ -223,6 +223,7 @@ class Judge(ConfiguredJudge, Generic[I, R]):
             lambda ballot: key(ballot, answered.wordings),
             self.panel.has_reply,
             self.failing_ballots,
+            all_votes.replacing_ballots,
         )
         return estimate(judge, items, answered, prices or PriceTable.load())
 
@@ -253,6 +254,10 @@ class Judge(ConfiguredJudge, Generic[I, R]):
     def plan_all(self, item: I) -> Sequence[Ballot]:
         """Return all ballots that may be asked about an item, without early stopping."""
         return self.plan(item, ())
+
+    def replacing_ballots(self, item: I) -> Sequence[Ballot]:  # noqa: ARG002
+        """Return the ballots for the replacement of a member; none if there is no replacement."""
+        return ()
 
     # Most judges ask every ballot that they plan.
     def failing_ballots(self, item: I) -> Sequence[tuple[Ballot, str]]:  # noqa: ARG002

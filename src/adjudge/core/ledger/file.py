@@ -309,7 +309,13 @@ def delete(path: Path) -> None:
 
 def _wordings(folder: Path, begun_with: JsonObject, now: JsonObject) -> dict[str, str]:
     old_wordings, new_wordings = wordings_in(begun_with), wordings_in(now)
-    if any(new_wordings.get(name, text) != text for name, text in old_wordings.items()):
+    from adjudge.core.prompts.renderer import earlier_version  # reading a run renders nothing
+
+    # A wording that is still known is used for the rest of the run, too.
+    if any(
+        new_wordings.get(name, text) != text and not earlier_version(name, text)
+        for name, text in old_wordings.items()
+    ):
         _LOG.warning(
             Message(
                 "{folder} was started by another version of adjudge, which worded some prompts "

@@ -14,7 +14,7 @@ from secrets import token_hex
 import jinja2
 
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.frozen_mapping import text_hash
+from adjudge.core.domain.frozen_mapping import NOTHING, text_hash
 from adjudge.core.domain.instance import STEPS, UNSEEN, Instance
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import ChatMessage, Prompt, Role
@@ -70,6 +70,7 @@ _ABOUT_SENTENCES = tuple(
         "repair_sentences",
     )
 )
+_TODAY, _EARLIER = (Path(__file__).parent / folder for folder in ("templates", "earlier"))
 _SECTION = re.compile(r"^--- (system|user|assistant)\n", re.MULTILINE)
 _ENVIRONMENT = jinja2.Environment(
     undefined=jinja2.StrictUndefined,
@@ -108,10 +109,13 @@ class Template:
 
 
 @cache
-def load(name: str, language: str) -> Template:
-    """Return the template ``name`` in ``language``; raise a SetupError if there is none."""
+def load(name: str, language: str, *, earlier: bool = False) -> Template:
+    """Return the template ``name`` in ``language``; raise a SetupError if there is none.
+
+    ``earlier``: ``name`` is an earlier wording of a template, e.g. "aspect_1".
+    """
     check_language(language)
-    path = Path(__file__).parent / "templates" / language / f"{name}.jinja"
+    path = (_EARLIER if earlier else _TODAY) / language / f"{name}.jinja"
     if not path.is_file():
         raise SetupError(
             "no template {name!r} for language {language!r}", name=name, language=language
@@ -136,10 +140,33 @@ def wording(prefix: str, language: str) -> str:
     return text_hash(*((name, file.read_text(encoding="utf-8")) for name, file in files.items()))
 
 
+def earlier_version(file: str, worded: str) -> str:
+    """Return the name of an earlier wording of a template, e.g. "aspect_1", by its hash.
+
+    Empty for today's wording, and for one that this version does not have any more.
+    """
+    return _earlier_versions().get((file, worded), "")
+
+
+@cache
+def _earlier_versions() -> Mapping[tuple[str, str], str]:
+    """Map a template's file and the hash of an earlier wording in any language to its name.
+
+    NAME_1 is the first wording of NAME. A run has one hash per template, whatever its languages.
+    """
+    versions: dict[tuple[str, str], str] = {}
+    for language in LANGUAGES:
+        for path in _EARLIER.joinpath(language).iterdir():
+            if path.name.endswith(".jinja"):
+                file = f"{path.stem.rpartition('_')[0]}.jinja"
+                versions[file, text_hash((file, path.read_text(encoding="utf-8")))] = path.stem
+    return versions
+
+
 @cache
 def _templates(language: str) -> Mapping[str, Path]:
     """Map the template files by name, sorted."""
-    folder = Path(__file__).parent / "templates" / language
+    folder = _TODAY / language
     return {file.name: file for file in sorted(folder.iterdir(), key=lambda file: file.name)}
 
 
@@ -202,11 +229,18 @@ _frames: dict[Hashable, tuple[ChatMessage, tuple[str, ...]]] = {}
 _MOST_FRAMES = 1024
 
 
-def render(ballot: Ballot) -> Prompt:
-    """Return the prompt of a ballot."""
-    criteria = ballot.criteria
+def render(ballot: Ballot, wordings: Mapping[str, str] = NOTHING) -> Prompt:
+    """Return the prompt of a ballot.
+
+    ``wordings``: the wordings that its run began with. One that is still known is used again.
+    """
+    criteria, version = ballot.criteria, ""
+    if wordings:
+        file = f"{ballot.template.removesuffix(SANDWICH)}.jinja"
+        version = earlier_version(file, wordings.get(file, ""))
     frame_key = (
         ballot.template,
+        version,
         ballot.language,
         criteria.identity,
         ballot.question,
@@ -218,7 +252,7 @@ def render(ballot: Ballot) -> Prompt:
     if frame is None:
         if len(_frames) >= _MOST_FRAMES:
             _frames.clear()
-        frame = _frames[frame_key] = _frame(ballot)
+        frame = _frames[frame_key] = _frame(ballot, version)
     system, user_parts = frame
     return Prompt((system, ChatMessage("user", _PARTS.join(_fence_parts(ballot)).join(user_parts))))
 
@@ -425,12 +459,13 @@ def _example(criteria: Criteria, place: int, question: Question) -> tuple[list[s
     return fence(fields), json.dumps(answer, ensure_ascii=False)
 
 
-def _frame(ballot: Ballot) -> tuple[ChatMessage, tuple[str, ...]]:
+def _frame(ballot: Ballot, version: str) -> tuple[ChatMessage, tuple[str, ...]]:
     """Return the parts of a prompt that do not depend on the evaluated text: the system turn, and
     the user's turn around the text.
     """
     name = ballot.template.removesuffix(SANDWICH)
-    template, values = load(name, ballot.language), _values(ballot)
+    template = load(version or name, ballot.language, earlier=bool(version))
+    values = _values(ballot)
     system = template.render("system", {**values, "parts": []})
     user = template.render("user", {**values, "parts": [_GAP]})
     if name != ballot.template:

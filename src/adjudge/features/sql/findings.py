@@ -43,6 +43,15 @@ def _same(found: Found) -> str:
         parts.append(
             plural("1 copy could not be compared", "{count} copies could not be compared", skipped)
         )
+    if most := found.get("most_changed"):
+        parts.append(
+            Message(
+                "a copy changed at most {most} of up to {rows} rows of a table, so a difference in "
+                "few rows may be missed",
+                most=int(most),
+                rows=int(found["largest"]),
+            )
+        )
     return join("; ", parts)
 
 

@@ -203,6 +203,8 @@ def compare(job: dict[str, Any], tell: Callable[[str], object]) -> Outcome:
         else:
             skipped += 1
     counts = {"rows": base["rows"], "copies": compared, "skipped": skipped}
+    if compared and (largest := _largest_table(image)) * _SHARE > _MOST_CHANGES:
+        counts |= {"most_changed": _MOST_CHANGES, "largest": largest}
     if is_blank:
         return {"verdict": "open", "code": "empty" if is_empty else "blank", **counts}
     return {"verdict": "pass", "code": "same", **counts}
@@ -615,6 +617,18 @@ def _changed(image: bytes, job: dict[str, Any], number: int, kind: str) -> bytes
     changed_image: bytes = guarded.run(work)
     guarded.close()
     return changed_image
+
+
+def _largest_table(image: bytes) -> int:
+    """Return the number of rows of the largest table."""
+    connection = sqlite3.connect(":memory:")
+    connection.deserialize(image)
+    sizes = [
+        connection.execute(_named("SELECT count(*) FROM {}", table)).fetchone()[0]
+        for table in _tables(connection)
+    ]
+    connection.close()
+    return max(sizes)
 
 
 def _change_table(

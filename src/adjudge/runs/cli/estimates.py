@@ -8,8 +8,8 @@ from typing import Annotated, NotRequired, TypedDict
 
 from adjudge.core.domain.json_document import Count, fill
 from adjudge.core.domain.json_types import JsonDict
-from adjudge.core.engine.estimate import CostEstimate, ExpectedSaving
-from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.engine.estimate import CostEstimate, ExpectedSaving, ReplacementCost
+from adjudge.core.gateway.prices import PriceTable, dollars
 from adjudge.messages import Message, join, plural
 from adjudge.runs.cli.execute import RunDisplay, skipped_rows
 from adjudge.runs.cli.json_text import print_results
@@ -82,6 +82,8 @@ def show_estimate(
     echo(Message("cost: {cost}", cost=_cost(found)))
     for saving in found.savings:
         _show_saving(saving)
+    for replacement in found.replacements:
+        _show_replacement(replacement)
     if in_batches and found.rounds:
         _show_batches(found)
     echo(
@@ -119,6 +121,20 @@ def _show_saving(saving: ExpectedSaving) -> None:
     )
     for line in saving.promise[1:]:
         echo(line)
+
+
+def _show_replacement(replacement: ReplacementCost) -> None:
+    """Print the most that a replacement may add, if a member fails on every row."""
+    usd = replacement.usd
+    echo(
+        Message(
+            "replacement: {model} may add up to {calls} calls ({cost}) if a model fails on every "
+            "row; the figures above are without them",
+            model=replacement.model,
+            calls=grouped(replacement.calls),
+            cost=Message("no price known") if usd is None else dollars(usd),
+        )
+    )
 
 
 def _show_batches(found: CostEstimate) -> None:
@@ -169,6 +185,14 @@ class ExpectedSavingShape(TypedDict):
     promise: Annotated[Sequence[str], "what it risks"]
 
 
+class ReplacementShape(TypedDict):
+    """The most that a replacement of a panel's member may add."""
+
+    model: str
+    calls: int
+    usd: Annotated[float | None, "null: no price known"]
+
+
 class BatchEstimateShape(TypedDict):
     """The estimated cost if batches are used."""
 
@@ -198,6 +222,12 @@ class EstimateShape(TypedDict):
     expected_savings: NotRequired[
         Annotated[Sequence[ExpectedSavingShape], "of cascades; the upper ends are without them"]
     ]
+    replacements: NotRequired[
+        Annotated[
+            Sequence[ReplacementShape],
+            "if a model fails on every row; not in calls, tokens and cost_usd",
+        ]
+    ]
     batch: NotRequired[BatchEstimateShape]
 
 
@@ -211,6 +241,7 @@ def _json(found: CostEstimate) -> JsonDict:
         cost_usd=_ends(found.usd),
         unpriced_models=found.unpriced,
         expected_savings=[fill(ExpectedSavingShape, saving) for saving in found.savings],
+        replacements=[fill(ReplacementShape, cost) for cost in found.replacements],
     )
 
 

@@ -6,11 +6,12 @@ A ledger keeps only the hash of a prompt. The text is rendered again and checked
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.frozen_mapping import NOTHING
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.message import Prompt
@@ -60,20 +61,23 @@ def _render_again(
     if isinstance(stored_prompt, str):
         return ShownPrompt((("user", stored_prompt),), checked=True)
     first_prompt: Prompt | None = None
+    begun_with = {name: str(worded) for name, worded in configuration.templates.items()}
     for ballot in _candidates(configuration, judgment, vote):
-        prompt = _prompt(ballot)
-        if prompt and prompt.hash == vote.prompt:
-            return _shown_prompt(prompt, ballot.criteria.name)
-        first_prompt = first_prompt or prompt
+        # The wording that the run began with, or that of the version that asked the rest.
+        for wordings in (begun_with, NOTHING):
+            prompt = _prompt(ballot, wordings)
+            if prompt and prompt.hash == vote.prompt:
+                return _shown_prompt(prompt, ballot.criteria.name)
+            first_prompt = first_prompt or prompt
     return _shown_prompt(first_prompt) if first_prompt and vote.repairs else None
 
 
-def _prompt(ballot: Ballot) -> Prompt | None:
+def _prompt(ballot: Ballot, wordings: Mapping[str, str]) -> Prompt | None:
     """Return the prompt of a ballot; None if it cannot be rendered, in which case it was never
     sent.
     """
     with suppress(AdjudgeError, ValueError, TypeError, IndexError, KeyError):
-        return prompt_for(ballot)
+        return prompt_for(ballot, wordings)
     return None
 
 
