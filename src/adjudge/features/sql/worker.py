@@ -624,7 +624,7 @@ def _largest_table(image: bytes) -> int:
     connection = sqlite3.connect(":memory:")
     connection.deserialize(image)
     sizes = [
-        connection.execute(_named("SELECT count(*) FROM {}", table)).fetchone()[0]
+        int(connection.execute(_named("SELECT count(*) FROM {}", table)).fetchone()[0])
         for table in _tables(connection)
     ]
     connection.close()
