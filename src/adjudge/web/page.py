@@ -132,6 +132,22 @@ class ListPart:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ComparisonPart:
+    """Additions of a feature to the comparison of two runs.
+
+    Its template stands below the differences of the criteria, and sees what the page has and this
+    object as ``part``.
+    """
+
+    data: Callable[[Library, RunPlace, RunPlace], JsonDict]
+    """Returns what is added to the data of the page. Not called for runs of different judges,
+    unless the reader wants to see them anyway.
+    """
+    content: str
+    """Template for the place between the differences and the rows."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Page:
     """Routes with their entry in the top bar, templates, scripts and help.
 
@@ -163,6 +179,7 @@ class Page:
     """Commands that make runs with something to watch, as sentences."""
     row: RowPart | None = None
     rows: ListPart | None = None
+    comparison: ComparisonPart | None = None
 
     def problem_as_plugin(self) -> str:
         """Return what is wrong with this page as part of a plugin; empty if nothing is."""

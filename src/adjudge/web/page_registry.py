@@ -20,10 +20,10 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.plugins import Parts, warn
-from adjudge.web.page import ListPart, NavigationLink, Page, RowContext, RowPart
+from adjudge.web.page import ComparisonPart, ListPart, NavigationLink, Page, RowContext, RowPart
 
 PAGES: Parts[Page] = Parts("pages")
-AnyPart = TypeVar("AnyPart", RowPart, ListPart)
+AnyPart = TypeVar("AnyPart", RowPart, ListPart, ComparisonPart)
 
 
 @cache
@@ -52,6 +52,12 @@ def row_parts() -> tuple[RowPart, ...]:
 def list_parts() -> tuple[ListPart, ...]:
     """Return what pages add to the list of a run's rows."""
     return tuple(page.rows for page in pages() if page.rows)
+
+
+@cache
+def comparison_parts() -> tuple[ComparisonPart, ...]:
+    """Return what pages add to the comparison of two runs."""
+    return tuple(page.comparison for page in pages() if page.comparison)
 
 
 def owner_of(record: JudgmentRecord | None) -> RowPart | None:
@@ -96,7 +102,7 @@ def dimensions_of(configuration: JudgeConfiguration) -> list[JsonDict]:
 
 
 @jinja2.pass_context
-def fragment(context: Context, part: RowPart | ListPart, template: str) -> Markup:
+def fragment(context: Context, part: RowPart | ListPart | ComparisonPart, template: str) -> Markup:
     """Render a part's template inside ours, sharing its context. An error in a plugin's template
     renders nothing.
     """
@@ -126,6 +132,7 @@ def _guard_page(page: Page) -> Page:
         page,
         row=page.row and _guard_part(page.name, page.row),
         rows=page.rows and _guard_part(page.name, page.rows),
+        comparison=page.comparison and _guard_part(page.name, page.comparison),
         style=page.style and cast(Any, _guard(page.name, page.style)),
         document=page.document and cast(Any, _guard(page.name, page.document)),
         has_document=page.has_document and cast(Any, _guard(page.name, page.has_document)),

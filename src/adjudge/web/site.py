@@ -58,6 +58,7 @@ from adjudge.web.label_sessions import LabelSessions
 from adjudge.web.library import Library, RunPlace
 from adjudge.web.names import LANGUAGES, name_of, state_of
 from adjudge.web.page_registry import (
+    comparison_parts,
     fragment,
     has_document,
     is_foreign,
@@ -328,6 +329,7 @@ def templates(language: str) -> jinja2.Environment:
         query=_query,
         day=_day,
         distribution=partial(distribution, language=language),
+        comparison_parts=comparison_parts(),
         count_labels=count_labels,
         count_rows=count_rows,
         counted_rows=counted_rows,

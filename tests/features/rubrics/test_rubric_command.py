@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,14 @@ from adjudge import RubricJudge
 from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.rubrics.audit import audit
-from adjudge.features.rubrics.corrected import corrected_rates, corrected_score
+from adjudge.features.rubrics.corrected import correct, score_by_people
 from adjudge.features.rubrics.files import read_rubrics
 from adjudge.features.rubrics.labels import PointLabels, read_labels
 from adjudge.features.rubrics.layouts import parse_rubric
 from adjudge.features.rubrics.lint import lint_rubric
+from adjudge.features.rubrics.pool import PointVerdict
 from adjudge.features.rubrics.report import RubricSummary, RubricTally
+from adjudge.features.rubrics.result import RubricResult
 from adjudge.features.rubrics.rubric import MET, NOT_MET
 from adjudge.runs.folder import records_of
 from features.rubrics.test_judge import entry, labels_in, reply
@@ -162,17 +165,56 @@ def labelled(judged: list[JudgmentRecord], wrong: float) -> PointLabels:
 
 def test_rates_and_the_score_are_corrected_by_labels(tmp_path: Path) -> None:
     judged = records(80, lambda row, point: "met" if point < 4 else "not met", tmp_path / "run")
-    labels = labelled(judged, 0.25)
-    whole, *_ = corrected_rates(judged, labels)
-    assert whole.judged == 0.75
+    whole, *_, score = correct(judged, labelled(judged, 0.25)).rates
+    assert (whole.kind, whole.judged, score.kind, score.judged) == ("all", 0.75, "score", 1.0)
     assert whole.lower is not None and whole.upper is not None and whole.value is not None
     assert whole.lower < 0.75 * 0.75 + 0.25 * 0.25 < whole.upper
-    score = corrected_score(judged, labels)
-    assert score.judged == 1.0
     assert score.upper is not None and score.upper < 0.9
-    few = corrected_score(judged, labelled(judged[:10], 0.2))
-    assert (few.value, few.lower) == (None, None)
-    assert "20 are needed" in str(few.refusal)
+    # twenty labels that all agree leave room for what was not labelled
+    *_, agreed = correct(judged, labelled(judged, 0.0)).rates
+    assert agreed.value == 1.0
+    assert agreed.lower is not None and agreed.lower < 0.99
+    few = correct(judged, labelled(judged[:8], 0.2))
+    assert (few.rates[-1].value, few.rates[-1].lower, few.is_corrected) == (None, None, False)
+    assert "20 are needed" in str(few.rates[-1].refusal)
+
+
+def test_labels_score_gates_penalties_and_inverted_points_as_the_arithmetic_does() -> None:
+    draw = random.Random(6)
+    for _ in range(300):
+        points: list[JsonValue] = [
+            {
+                "text": f"Point {number}.",
+                "points": draw.choice([-5, -2, 1, 3]) if number else 4,
+                "required": draw.random() < 0.3,
+                "invert": draw.random() < 0.2,
+            }
+            for number in range(5)
+        ]
+        rubric = parse_rubric(points)
+        labels = {point.id: draw.choice((MET, NOT_MET)) for point in rubric.points}
+        verdicts = tuple(
+            PointVerdict(point=point, answer=labels[point.id], value=point.value(labels[point.id]))
+            for point in rubric.points
+        )
+        detail = RubricResult(rubric=rubric, points=verdicts).detail()
+        assert score_by_people(detail, labels) == pytest.approx(detail.lower)
+        labels.pop(rubric.points[-1].id)
+        assert score_by_people(detail, labels) is None
+
+
+def test_judges_of_one_run_are_compared_and_corrected_apart(tmp_path: Path) -> None:
+    kind = records(24, lambda row, point: "met", tmp_path / "run")
+    harsh = [
+        replace(record, judge="harsh")
+        for record in records(24, lambda row, point: "not met", tmp_path / "harsh")
+    ]
+    labels = labelled(kind, 0.0)
+    labels = replace(labels, answers={**labels.answers, ("elsewhere", "1"): MET})
+    correction = correct([*kind, *harsh], labels)
+    assert correction.unmatched == 1
+    judges = [(rate.judge, rate.judged) for rate in correction.rates if rate.kind == "all"]
+    assert judges == [(kind[0].judge, 1.0), ("harsh", 0.0)]
 
 
 def test_labels_are_read_and_ties_left_out(tmp_path: Path) -> None:

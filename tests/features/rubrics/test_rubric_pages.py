@@ -8,9 +8,12 @@ from pathlib import Path
 
 from adjudge import RubricJudge
 from adjudge.core.domain.json_types import JsonDict
+from adjudge.features.rubrics.corrected import correct
 from adjudge.features.rubrics.files import read_rubrics
+from adjudge.features.rubrics.labels import read_labels
 from adjudge.features.rubrics.proposal import RubricWriter
 from adjudge.features.rubrics.review import ReviewRow, read_reviews, write_reviews
+from adjudge.features.rubrics.run_records import rubric_records
 from support.page import served
 
 HOSTILE = "<script>alert(1)</script> names Paris."
@@ -51,6 +54,47 @@ def test_a_row_shows_its_points_with_quotes(tmp_path: Path) -> None:
         data = page.data(f"{page.run('run')}/row/1")["chosen"]["rubric"]
         assert [point["answer"] for point in data["points"]] == ["met", "not met", None]
         assert (data["lower"], data["upper"]) == (0.5, 1.0)
+
+
+def test_two_runs_and_labels_show_the_figures_of_the_commands(tmp_path: Path) -> None:
+    rows: list[JsonDict] = [
+        {
+            "id": str(number),
+            "user_input": f"Question {number}?",
+            "response": "Paris is the capital.",
+            "rubric": [HOSTILE, {"text": "Insults.", "points": -2, "category": "<b>tone"}],
+        }
+        for number in range(24)
+    ]
+    judge = RubricJudge(model)
+    judge.evaluate(rows, run=tmp_path / "one")
+    judge.evaluate(
+        [{**row, "response": "Paris is the capital!"} for row in rows], run=tmp_path / "two"
+    )
+    labels = "".join(f"{number},{point},met\n" for number in range(24) for point in (1, 2))
+    (tmp_path / "labels.csv").write_text(f"row,point,answer\n{labels}", encoding="utf-8")
+    (tmp_path / "rows.csv").write_text("id,response\n1,x\n", encoding="utf-8")
+    with served(tmp_path, home=tmp_path) as page:
+        one, two = (page.run(name) for name in ("one", "two"))
+        assert f"{one}/rubric" in page.get(one).text
+        data = page.data(f"{one}/rubric?labels=labels.csv")
+        assert data["files"] == ["labels.csv"]
+        records = rubric_records(tmp_path / "one")
+        correction = correct(records, read_labels(tmp_path / "labels.csv"))
+        (judged,) = data["correction"]["judges"]
+        assert [rate["corrected"] for rate in judged["rates"]] == [
+            rate.value for rate in correction.rates
+        ]
+        assert judged["rates"][-1]["kind"] == "score"
+        assert data["summary"]["findings"] == 2
+        shown = page.get(f"{one}/rubric?labels=labels.csv&wait=1").text
+        assert "<b>tone" not in shown and "<script>alert(1)" not in shown
+        a, b = one.rsplit("/", 1)[1], two.rsplit("/", 1)[1]
+        changes = page.data(f"/compare?a={a}&b={b}")["rubric"]
+        titles = [change["title"] for change in changes["judges"][0]["changes"]]
+        assert titles == ["mean score"]
+        assert "<b>tone" not in page.get(f"/compare?a={a}&b={b}&wait=1").text
+        assert page.get(f"{one}/rubric?labels=rows.csv").status == 400
 
 
 POINTS: tuple[JsonDict, ...] = (

@@ -74,8 +74,10 @@ class PointFigures:
     text: str
     points: float
     tags: tuple[str, ...]
+    inverted: bool = False
+    """True if the point earns its points by not being met."""
     verdicts: dict[int, float] = field(default_factory=dict)
-    """Row → what the verdict is worth."""
+    """Row → the verdict: 1 if the point is met, 0 if it is not, a share for levels and counts."""
     rest: dict[int, float] = field(default_factory=dict)
     """Row → the sum of the points of all other points, as a share."""
     rows: int = 0
@@ -200,14 +202,15 @@ def _add(
     complete = len(earned) == len(detail.points)
     for point in detail.points:
         point_figures = figures.setdefault(
-            point.text, PointFigures(point.id, point.text, point.points, point.tags)
+            point.text,
+            PointFigures(point.id, point.text, point.points, point.tags, point.invert),
         )
         point_figures.rows += 1
         point_figures.undecided += point.undecided
         point_figures.failed += point.value is None and not point.undecided
         point_figures.quoted += point.quote is not None
         if point.value is not None:
-            point_figures.verdicts[row] = point.value
+            point_figures.verdicts[row] = 1 - point.value if point.invert else point.value
             if complete:
                 point_figures.rest[row] = (sum(earned.values()) - earned[point.id]) / best_total
         if (variance := _variance(point)) is not None:
@@ -283,7 +286,8 @@ def _wrong_signs(points: Sequence[PointFigures]) -> list[PointRemark]:
         )
         if value is None or not point.points:
             continue
-        signed = math.copysign(1.0, point.points) * max(-0.999999, min(0.999999, value))
+        sign = math.copysign(1.0, -point.points if point.inverted else point.points)
+        signed = sign * max(-0.999999, min(0.999999, value))
         # Fisher's transformation gives the chance of such a correlation.
         chance = NormalDist().cdf(math.atanh(signed) * math.sqrt(len(rows) - 3))
         tested.append((chance, signed, point))

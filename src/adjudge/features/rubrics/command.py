@@ -13,23 +13,28 @@ from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light_dataclass import light_dataclass
-from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.results import Status
 from adjudge.core.gateway.layers.budget import Budget
-from adjudge.core.ledger.file import holds_run
 from adjudge.errors import RunError, SetupError
 from adjudge.features.rubrics.audit import Audit, audit
-from adjudge.features.rubrics.comparison import PairedFigure, compare
-from adjudge.features.rubrics.corrected import CorrectedRate, corrected_rates, corrected_score
+from adjudge.features.rubrics.comparison import PairedFigure, RubricComparison, compare
+from adjudge.features.rubrics.corrected import CorrectedRate, RubricCorrection, correct
 from adjudge.features.rubrics.files import FORMATS, read_rubrics
 from adjudge.features.rubrics.kind import RubricEntry
 from adjudge.features.rubrics.labels import read_labels
 from adjudge.features.rubrics.layouts import parse_rubric
 from adjudge.features.rubrics.lint import RubricFindingShape, RubricProblem, lint_rubric
-from adjudge.features.rubrics.record import rubric_detail
 from adjudge.features.rubrics.review import SUFFIX, ReviewRow, write_reviews
 from adjudge.features.rubrics.rubric import Rubric
+from adjudge.features.rubrics.run_records import rubric_records
 from adjudge.features.rubrics.settings import RUBRIC_FIELDS
+from adjudge.features.rubrics.texts import (
+    change_title,
+    comparison_notes,
+    corrected_text,
+    correction_notes,
+    rate_title,
+)
 from adjudge.messages import Message, join, plural
 from adjudge.runs.builder import open_entry
 from adjudge.runs.cli.estimates import estimated, show_estimate
@@ -69,7 +74,6 @@ from adjudge.runs.cli.output import echo
 from adjudge.runs.cli.output import language as output_language
 from adjudge.runs.cli.settings import Settings, settings, typed_for_judges
 from adjudge.runs.exporters.table import check_writable
-from adjudge.runs.folder import records_of
 from adjudge.runs.numbers import figure
 from adjudge.runs.project import ServerEntry
 from adjudge.runs.results.exit_code import ExitCode
@@ -229,22 +233,13 @@ def _show_findings(findings: Sequence[RubricProblem], count: int) -> None:
 
 
 def _check_run(path: Path, labels: Path | None, *, as_json: bool) -> int:
-    figures = audit(_records(path), None if labels is None else read_labels(labels))
+    figures = audit(rubric_records(path), None if labels is None else read_labels(labels))
     if as_json:
         points = (point.to_dict() for point in figures.points)
         print_results("rubric-audit", figures.to_dict(), points, {"run": str(path)})
     else:
         _show_audit(figures)
     return ExitCode.OK
-
-
-def _records(path: Path) -> list[JudgmentRecord]:
-    if not holds_run(path):
-        raise RunError("{path} is not a run folder (no ledger.sqlite).", path=path)
-    records = [record for record in records_of(path) if rubric_detail(record)]
-    if not records:
-        raise RunError("{path} has no judgments by rubric", path=path)
-    return records
 
 
 def _show_audit(figures: Audit) -> None:
@@ -313,13 +308,23 @@ def diff(before: Path, now: Path, as_json: bool) -> int:
 
     For an interval of the change use `adjudge runs diff`.
     """
-    changes, alone = compare(_records(before), _records(now))
-    if not changes:
+    comparison = compare(before, now, rubric_records(before), rubric_records(now))
+    if not comparison.changes:
         raise RunError("no row of {before} is in {now}: give rows an id", before=before, now=now)
     if as_json:
-        summary: JsonDict = {"figures": len(changes), "rows_in_one_run_only": alone}
-        print_results("rubric-diff", summary, (change.to_dict() for change in changes))
-        return ExitCode.OK
+        summary: JsonDict = {
+            "figures": len(comparison.changes),
+            "judgments_in_one_run_only": comparison.alone,
+            "rows_with_other_rubrics": comparison.other_rubrics,
+            "settings_that_differ": comparison.settings,
+        }
+        print_results("rubric-diff", summary, (change.to_dict() for change in comparison.changes))
+    else:
+        _show_changes(comparison)
+    return ExitCode.OK
+
+
+def _show_changes(comparison: RubricComparison) -> None:
     screen = Screen(output_language())
     headings = (
         Message("figure"),
@@ -331,21 +336,17 @@ def diff(before: Path, now: Path, as_json: bool) -> int:
         Message("worse"),
         Message("left out"),
     )
-    order = sorted(
-        changes,
-        key=lambda change: (change.kind != "score", change.kind, -abs(change.change or 0.0)),
-    )
-    shown_changes = [
-        listed for listed in order if listed.kind != "point" or listed.change or listed.left_out
-    ]
-    screen.show(screen.table(headings, map(_change_cells, shown_changes[:_MOST_SHOWN])))
-    if len(shown_changes) > _MOST_SHOWN:
-        screen.say(
-            Message("and {count} more; --json has all", count=len(shown_changes) - _MOST_SHOWN)
-        )
-    if alone:
-        screen.say(Message("{count} rows are in one run only", count=alone))
-    return ExitCode.OK
+    for judge in comparison.judges:
+        if len(comparison.judges) > 1:
+            screen.say(judge)
+        changes = [change for change in comparison.shown if change.judge == judge]
+        screen.show(screen.table(headings, map(_change_cells, changes[:_MOST_SHOWN])))
+        if len(changes) > _MOST_SHOWN:
+            screen.say(
+                Message("and {count} more; --json has all", count=len(changes) - _MOST_SHOWN)
+            )
+    for note in comparison_notes(comparison):
+        screen.say(note)
 
 
 def _balanced_accuracy(value: float, lower: float, upper: float) -> Message:
@@ -354,7 +355,7 @@ def _balanced_accuracy(value: float, lower: float, upper: float) -> Message:
 
 def _change_cells(change: PairedFigure) -> Sequence[object]:
     return (
-        Message("score") if change.kind == "score" else f"{change.name[:60]}",
+        change_title(change),
         str(change.rows),
         *(figure(value, 3) for value in (change.before, change.now)),
         "–" if change.change is None else Message("{value:+.3f}", value=change.change),
@@ -382,33 +383,21 @@ def calibrate(run: Path, labels: Path, as_json: bool) -> int:
 
     Exit code 5 if there are too few labels to correct any of them.
     """
-    records, point_labels = _records(run), read_labels(labels)
-    rates = [*corrected_rates(records, point_labels), corrected_score(records, point_labels)]
+    correction = correct(rubric_records(run), read_labels(labels))
     if as_json:
         summary: JsonDict = {
-            "rows": len(records),
-            "labels": len(point_labels.answers),
-            "tied_labels": point_labels.tied,
+            "labels": correction.labels,
+            "tied_labels": correction.tied,
+            "labels_of_other_rows": correction.unmatched,
         }
-        print_results("rubric-rates", summary, (rate.to_dict() for rate in rates))
+        print_results("rubric-rates", summary, (rate.to_dict() for rate in correction.rates))
     else:
-        _show_rates(rates, point_labels.tied)
-    corrected = any(rate.value is not None or rate.lower is not None for rate in rates)
-    return ExitCode.OK if corrected else ExitCode.GATE_INCONCLUSIVE
+        _show_rates(correction)
+    return ExitCode.OK if correction.is_corrected else ExitCode.GATE_INCONCLUSIVE
 
 
-def _show_rates(rates: Sequence[CorrectedRate], tied: int) -> None:
+def _show_rates(correction: RubricCorrection) -> None:
     screen = Screen(output_language())
-    rows = []
-    for rate in rates:
-        corrected: object = rate.refusal or ""
-        if rate.lower is not None and rate.upper is not None:
-            corrected = Message("({lower:.3f} – {upper:.3f})", lower=rate.lower, upper=rate.upper)
-            if rate.value is not None:
-                corrected = join(" ", [figure(rate.value, 3), corrected])
-        name = rate.name or Message("all points")
-        judge_rate = figure(rate.judged, 3)
-        rows.append((name, str(rate.rows), str(rate.labels), judge_rate, corrected))
     headings = (
         Message("figure"),
         Message("verdicts"),
@@ -416,10 +405,23 @@ def _show_rates(rates: Sequence[CorrectedRate], tied: int) -> None:
         Message("judge"),
         Message("corrected"),
     )
-    screen.show(screen.table(headings, rows))
-    screen.say(Message("It holds if the labelled rows were drawn at random."))
-    if tied:
-        screen.say(Message("{count} points have tied labels and are left out", count=tied))
+    for judge in correction.judges:
+        if len(correction.judges) > 1:
+            screen.say(judge)
+        rates = [rate for rate in correction.rates if rate.judge == judge]
+        screen.show(screen.table(headings, map(_rate_cells, rates)))
+    for note in correction_notes(correction):
+        screen.say(note)
+
+
+def _rate_cells(rate: CorrectedRate) -> Sequence[object]:
+    return (
+        rate_title(rate),
+        str(rate.rows),
+        str(rate.labels),
+        figure(rate.judged, 3),
+        corrected_text(rate),
+    )
 
 
 # -- probe -----------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import fmean, variance
@@ -11,22 +11,33 @@ from typing import Annotated, TypedDict
 
 from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.judge_criterion import of_system
 from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.domain.repetition import clusters_of, unit_of
+from adjudge.features.rubrics.formulas import clipped_mean
 from adjudge.features.rubrics.labels import PointLabels
 from adjudge.features.rubrics.record import RubricDetail, RubricPointRecord, rubric_detail
 from adjudge.features.rubrics.rubric import MET, NOT_MET
 from adjudge.messages import Message
 from adjudge.stats.correction import corrected_mean
+from adjudge.stats.intervals import Interval, design_effect, effective_units
 from adjudge.stats.student import t_two_sided
 
 FEWEST_LABELS = 20
 """Labels of a point, and rows of which all points are labelled, that a correction needs."""
+_UNSEEN = 0.25
+"""Size of the two differences that are added to the labelled ones, as a share of the scale. With
+it, the interval of 20 to 100 labelled rows held the true mean in .97 of 2,000 simulated studies or
+more, also if the judge erred in 1 of 200 points.
+"""
 
 
 class CorrectedRateShape(TypedDict):
     """The share of met points, overall, of a category or of one point; or the mean score."""
 
-    name: str
+    judge: Annotated[str, "with the target if there are several"]
+    kind: Annotated[str, "all, category, point or score"]
+    name: Annotated[str, "the category, or the text of the point"]
     rows: Annotated[int, "verdicts, or rows"]
     labels: int
     judged: Annotated[float | None, "the judge's own rate"]
@@ -40,15 +51,19 @@ class CorrectedRateShape(TypedDict):
 class CorrectedRate:
     """The share of met points, overall, of a category or of one point; or the mean score."""
 
+    judge: str
+    kind: str
+    """all, category, point or score."""
     name: str
+    """The category, or the text of the point."""
     rows: int
     """Verdicts, or rows."""
     labels: int
     judged: float | None
     """The judge's own rate."""
-    value: float | None
-    lower: float | None
-    upper: float | None
+    value: float | None = None
+    lower: float | None = None
+    upper: float | None = None
     refusal: str | None = None
     """The reason why it is not corrected."""
 
@@ -57,49 +72,106 @@ class CorrectedRate:
 
 
 @dataclass(frozen=True)
+class RubricCorrection:
+    """The corrected figures of a run, and the labels that count for none of them."""
+
+    rates: tuple[CorrectedRate, ...]
+    labels: int
+    tied: int
+    """Points on which as many annotators say met as not met."""
+    unmatched: int
+    """Labels of a row or a point that the run does not have."""
+
+    @property
+    def is_corrected(self) -> bool:
+        """True if there is a corrected figure."""
+        return any(rate.lower is not None for rate in self.rates)
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(rate.judge for rate in self.rates))
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A judged row with its labels."""
+
+    detail: RubricDetail
+    labels: Mapping[str, str]
+    cluster: Hashable
+    """Equal for rows that are not independent."""
+
+
+@dataclass(frozen=True)
 class _Verdict:
-    row: str
     point: RubricPointRecord
     label: float | None
+    cluster: Hashable
 
 
-def corrected_rates(
+def correct(
     records: Sequence[JudgmentRecord], labels: PointLabels, *, level: float = 0.95
-) -> list[CorrectedRate]:
-    """Return the corrected share of met points: overall, per category, and per point with enough
-    labels.
+) -> RubricCorrection:
+    """Return the corrected share of met points and the corrected mean score, for each judge and
+    target by itself.
 
-    Rows are the unit, since the points of a row are not independent. The labelled rows must have
-    been drawn at random.
+    The labelled rows must have been drawn at random.
     """
-    verdicts = [
-        _Verdict(record.id or str(number), point, _number(labels.of_row(record.id).get(point.id)))
-        for number, record in enumerate(records)
+    judged = [record for record in records if rubric_detail(record)]
+    clusters = clusters_of([unit_of(record) for record in judged]) or [*range(len(judged))]
+    rows: dict[str, list[_Row]] = {}
+    for record, cluster in zip(judged, clusters, strict=True):
+        if detail := rubric_detail(record):
+            row = _Row(detail, labels.of_row(record.id), cluster)
+            rows.setdefault(of_system(record.judge, record.answered_by), []).append(row)
+    points = {
+        (record.id, point.id)
+        for record in judged
         if (detail := rubric_detail(record))
         for point in detail.points
-        if point.kind == "met"
-    ]
-    groups: dict[str, list[_Verdict]] = {"": verdicts} if verdicts else {}
-    for verdict in verdicts:
-        for tag in verdict.point.tags:
-            groups.setdefault(tag, []).append(verdict)
-    texts: dict[str, list[_Verdict]] = {}
-    for verdict in verdicts:
-        texts.setdefault(verdict.point.text, []).append(verdict)
-    several = {
-        same_text[0].point.id: same_text
-        for same_text in texts.values()
-        if sum(labelled.label is not None for labelled in same_text) >= FEWEST_LABELS
     }
-    rates = [_rate(name, group, level) for name, group in groups.items()]
-    return rates + [_rate(f"point {id}", same_text, level) for id, same_text in several.items()]
+    return RubricCorrection(
+        tuple(
+            rate
+            for judge, of_judge in rows.items()
+            for rate in (
+                *_corrected_rates(judge, of_judge, level),
+                _corrected_score(judge, of_judge, level),
+            )
+        ),
+        len(labels.answers),
+        labels.tied,
+        len(labels.answers.keys() - points),
+    )
 
 
-def _number(label: str | None) -> float | None:
-    return None if label is None else float(label == MET)
+def _corrected_rates(judge: str, rows: Iterable[_Row], level: float) -> list[CorrectedRate]:
+    """Return the corrected share of met points: overall, per category, and per point with enough
+    labels. Points with the same text are one.
+
+    Rows are the unit, since the points of a row are not independent.
+    """
+    groups: dict[tuple[str, str], list[_Verdict]] = {}
+    for row in rows:
+        for point in row.detail.points:
+            if point.kind != "met":
+                continue
+            label = row.labels.get(point.id)
+            number = None if label is None else float(label == MET)
+            keys = [("all", ""), *(("category", tag) for tag in point.tags), ("point", point.text)]
+            for key in dict.fromkeys(keys):
+                groups.setdefault(key, []).append(_Verdict(point, number, row.cluster))
+    rates = [_rate(judge, *key, verdicts, level) for key, verdicts in groups.items()]
+    order = ("all", "category", "point")
+    return sorted(
+        (rate for rate in rates if rate.kind != "point" or rate.refusal is None),
+        key=lambda rate: order.index(rate.kind),
+    )
 
 
-def _rate(name: str, verdicts: Sequence[_Verdict], level: float) -> CorrectedRate:
+def _rate(
+    judge: str, kind: str, name: str, verdicts: Sequence[_Verdict], level: float
+) -> CorrectedRate:
     answers = [verdict.point.answer for verdict in verdicts]
     known_answers = [answer for answer in answers if answer is not None]
     labels = [verdict.label for verdict in verdicts]
@@ -107,31 +179,31 @@ def _rate(name: str, verdicts: Sequence[_Verdict], level: float) -> CorrectedRat
     judge_rate = known_answers.count(MET) / len(known_answers) if known_answers else None
     if count < FEWEST_LABELS:
         refusal = Message("{count} labels; {needed} are needed", count=count, needed=FEWEST_LABELS)
-        return CorrectedRate(name, len(verdicts), count, judge_rate, None, None, None, refusal)
-    clusters: list[Hashable] = [verdict.row for verdict in verdicts]
+        return CorrectedRate(judge, kind, name, len(verdicts), count, judge_rate, refusal=refusal)
+    clusters = [verdict.cluster for verdict in verdicts]
     estimate = corrected_mean(answers, labels, (MET, NOT_MET), clusters=clusters, level=level)
     return CorrectedRate(
-        name, len(verdicts), count, judge_rate, estimate.value, estimate.lower, estimate.upper
+        judge,
+        kind,
+        name,
+        len(verdicts),
+        count,
+        judge_rate,
+        estimate.value,
+        estimate.lower,
+        estimate.upper,
     )
 
 
-def corrected_score(
-    records: Sequence[JudgmentRecord], labels: PointLabels, *, level: float = 0.95
-) -> CorrectedRate:
+def _corrected_score(judge: str, rows: Sequence[_Row], level: float) -> CorrectedRate:
     """Return the mean score, corrected by the rows with labels for every point.
 
     It is the judge's mean plus the mean difference between people's score and the judge's on those
-    rows, which must have been drawn at random.
+    rows.
     """
-    name = "score"
-    rows = [
-        (detail, labels.of_row(record.id))
-        for record in records
-        if (detail := rubric_detail(record))
-    ]
-    judge_scores = [detail.lower for detail, _ in rows if detail.lower == detail.upper]
-    plain = fmean(judge_scores) if judge_scores else None
-    scores = [_score_by_people(detail, row_labels) for detail, row_labels in rows]
+    judge_scores = [row.detail.lower for row in rows if row.detail.lower == row.detail.upper]
+    judge_mean = clipped_mean(judge_scores)
+    scores = [score_by_people(row.detail, row.labels) for row in rows]
     count = sum(score is not None for score in scores)
     if count < FEWEST_LABELS:
         refusal = Message(
@@ -139,41 +211,69 @@ def corrected_score(
             count=count,
             needed=FEWEST_LABELS,
         )
-        return CorrectedRate(name, len(rows), count, plain, None, None, None, refusal)
-    low = _difference_estimate([detail.lower for detail, _ in rows], scores, level)
-    high = _difference_estimate([detail.upper for detail, _ in rows], scores, level)
-    value = low[0] if low[0] == high[0] else None
+        return CorrectedRate(judge, "score", "", len(rows), count, judge_mean, refusal=refusal)
+    lows = [row.detail.lower for row in rows]
+    highs = [row.detail.upper for row in rows]
+    clusters = [row.cluster for row in rows]
+    low, low_limits = _difference_estimate(lows, scores, clusters, level)
+    high, high_limits = _difference_estimate(highs, scores, clusters, level)
     return CorrectedRate(
-        name, len(rows), count, plain, value, min(low[1], high[1]), max(low[2], high[2])
+        judge,
+        "score",
+        "",
+        len(rows),
+        count,
+        judge_mean,
+        _clipped(low) if low == high else None,
+        _clipped(min(low_limits.lower, high_limits.lower)),
+        _clipped(max(low_limits.upper, high_limits.upper)),
     )
 
 
-def _score_by_people(detail: RubricDetail, labels: object) -> float | None:
+def _clipped(score: float) -> float:
+    """Clip a mean score, as reports do."""
+    return min(1.0, max(0.0, score))
+
+
+def score_by_people(detail: RubricDetail, labels: Mapping[str, str]) -> float | None:
     """Return the score by people's labels; None unless every point is labelled and the points add
     up without groups.
     """
-    label_of = labels if isinstance(labels, dict) else {}
-    total = Fraction()
+    total, fails = Fraction(), False
     for point in detail.points:
-        if point.id not in label_of or point.share is None or point.kind != "met":
+        if point.id not in labels or point.share is None or point.kind != "met":
             return None
-        total += Fraction(point.share) * int(label_of[point.id] == MET)
-        if point.required and (label_of[point.id] == MET) != (point.points >= 0):
-            return min(0.0, float(total))
-    return float(total)
+        earns = (labels[point.id] == MET) != point.invert
+        total += Fraction(point.share) * int(earns)
+        fails = fails or (point.required and earns != (point.points >= 0))
+    return min(0.0, float(total)) if fails else float(total)
 
 
 def _difference_estimate(
-    judge_scores: Sequence[float], people_scores: Sequence[float | None], level: float
-) -> tuple[float, float, float]:
-    """Return (value, lower, upper) of the corrected mean."""
-    differences = [
-        score - verdict
-        for score, verdict in zip(people_scores, judge_scores, strict=True)
+    judge_scores: Sequence[float],
+    people_scores: Sequence[float | None],
+    clusters: Sequence[Hashable],
+    level: float,
+) -> tuple[float, Interval]:
+    """Return the corrected mean and its interval: Student's, with one more difference at each
+    side.
+
+    Without them twenty labelled rows in which the judge is right would prove that it always is.
+    """
+    labelled = [
+        (score - verdict, cluster)
+        for score, verdict, cluster in zip(people_scores, judge_scores, clusters, strict=True)
         if score is not None
     ]
+    differences = [difference for difference, _ in labelled]
+    labelled_clusters = [cluster for _, cluster in labelled]
     value = fmean(judge_scores) + fmean(differences)
+    scale = max(1.0, *judge_scores) - min(0.0, *judge_scores)
+    unseen = scale * _UNSEEN
+    spread = variance([*differences, unseen, -unseen]) / len(differences)
     # The variances of the mean and of the mean difference add up (a difference estimator).
-    spread = variance(differences) / len(differences) + variance(judge_scores) / len(judge_scores)
-    reach = t_two_sided(level, len(differences) - 1) * math.sqrt(spread)
-    return value, value - reach, value + reach
+    total = spread * design_effect(differences, labelled_clusters)
+    total += variance(judge_scores) / len(judge_scores) * design_effect(judge_scores, clusters)
+    units = effective_units(differences, labelled_clusters)
+    reach = t_two_sided(level, max(1, units - 1)) * math.sqrt(total)
+    return value, Interval(value - reach, value + reach, level)

@@ -17,6 +17,7 @@ from adjudge.features.rubrics.rubric import MET, NOT_MET
 
 _MET = frozenset({"met", "yes", "true", "1", "да", "выполнен", "выполнено"})
 _NOT_MET = frozenset({"not met", "no", "false", "0", "нет", "не выполнен", "не выполнено"})
+_LONGEST_LINE = 10_000
 _ROW, _POINT, _ANSWER = ("row", "row_id", "id"), ("point", "point_id"), ("answer", "label", "met")
 
 
@@ -66,6 +67,26 @@ def read_labels(path: Path) -> PointLabels:
     for (row, point), answer in answers.items():
         by_row.setdefault(row, {})[point] = answer
     return PointLabels(answers, len(counts) - len(answers), by_row)
+
+
+def holds_labels(path: Path) -> bool:
+    """Return True if the first line of a file looks like labels of points."""
+    if path.suffix not in (".csv", ".jsonl"):
+        return False
+    try:
+        with path.open("rb") as file:
+            first_line = file.readline(_LONGEST_LINE).decode("utf-8-sig")
+    except (OSError, ValueError):  # the file is gone, or not a text
+        return False
+    if path.suffix == ".csv":
+        names = set(next(csv.reader([first_line]), ()))
+    else:
+        try:
+            record = json.loads(first_line)
+        except ValueError:
+            return False
+        names = set(record) if isinstance(record, dict) else set()
+    return all(names & {*alternatives} for alternatives in (_ROW, _POINT, _ANSWER))
 
 
 def _records(path: Path) -> list[Mapping[str, object]]:

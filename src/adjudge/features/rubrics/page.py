@@ -1,11 +1,25 @@
-"""The points of a row on its page: a checklist with quotes."""
+"""Rubrics on the page: the points of a row as a checklist with quotes; ``/run/ID/rubric``: how well
+the points work, and figures corrected by labels; and points and categories of two runs compared.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.ledger.file import read_judge
+from adjudge.core.ledger.record_browser import judges_in
+from adjudge.errors import AdjudgeError
+from adjudge.features.rubrics.audit import audit
+from adjudge.features.rubrics.comparison import compare
+from adjudge.features.rubrics.corrected import correct
+from adjudge.features.rubrics.labels import PointLabels, holds_labels, read_labels
 from adjudge.features.rubrics.record import rubric_detail
 from adjudge.features.rubrics.report import (
     answer_title,
@@ -14,9 +28,24 @@ from adjudge.features.rubrics.report import (
     sign_of,
     worth_of,
 )
+from adjudge.features.rubrics.run_records import rubric_records
 from adjudge.features.rubrics.settings import RUBRIC_FIELDS
-from adjudge.web.page import Page, RowContext, RowPart
+from adjudge.features.rubrics.texts import (
+    change_title,
+    comparison_notes,
+    corrected_text,
+    correction_notes,
+    rate_title,
+)
+from adjudge.messages import Message
+from adjudge.runs.folder import reading
+from adjudge.web.home import FoundFile, data_files, find_file
+from adjudge.web.library import Library, RunPlace
+from adjudge.web.page import ComparisonPart, ListPart, Page, RowContext, RowPart
+from adjudge.web.site import Site, place_of, site_of
 
+_JUDGE = "RubricJudge"
+_MOST_SHOWN = 50
 _SHOWN = ("points", "lower", "upper", "failed_gates", "open_gates", "categories")
 
 
@@ -35,8 +64,155 @@ def _style() -> str:
     return (folder / "style.css").read_text(encoding="utf-8")
 
 
+# -- /run/ID/rubric ------------------------------------------------------------------------
+
+
+def show(request: Request) -> Response:
+    """Show how well the points of a run work, and its figures corrected by a file of labels."""
+    site, place = site_of(request), place_of(request)
+    if site.must_wait(request, place, "rubric points"):
+        return site.answer_first(request, {"title": Message("Rubric")})
+    name = request.query_params.get("labels", "")
+    files = _label_files(site)
+    labels, problem, correction = None, "", None
+    if name:
+        file = find_file(files, name, Message("file of labels"))
+        try:
+            labels = read_labels(file.path)
+        except AdjudgeError as error:
+            problem = error.message
+        else:
+            correction = _correction(site.library, place, file, labels)
+    data = {
+        "run": place.link,
+        "files": [*files],
+        "labels": name,
+        "problem": problem,
+        "correction": correction,
+        **_points(site.library, place, files.get(name), labels),
+    }
+    return site.answer(request, "rubrics/run.html.jinja", data)
+
+
+def _label_files(site: Site) -> dict[str, FoundFile]:
+    """Return the files below the page's folder that hold labels of points."""
+    return {name: file for name, file in data_files(site.home).items() if holds_labels(file.path)}
+
+
+def _correction(
+    library: Library, place: RunPlace, file: FoundFile, labels: PointLabels
+) -> JsonDict:
+    """Return the rates as ``adjudge rubric calibrate`` prints them."""
+
+    def make() -> JsonDict:
+        correction = correct(rubric_records(place.folder), labels)
+        return {
+            "judges": [
+                {
+                    "name": judge,
+                    "rates": [
+                        {
+                            "title": rate_title(rate),
+                            "text": corrected_text(rate),
+                            **rate.to_dict(),
+                            "value": rate.value,
+                        }
+                        for rate in correction.rates
+                        if rate.judge == judge
+                    ],
+                }
+                for judge in correction.judges
+            ],
+            "notes": correction_notes(correction),
+            "is_corrected": correction.is_corrected,
+        }
+
+    return library.get_or_compute(place, f"rubric rates {file.name} {file.version}", make)
+
+
+def _points(
+    library: Library, place: RunPlace, file: FoundFile | None, labels: PointLabels | None
+) -> JsonDict:
+    """Return what ``adjudge rubric check RUN`` prints."""
+
+    def make() -> JsonDict:
+        figures = audit(rubric_records(place.folder), labels)
+        points = sorted(figures.points, key=lambda point: -point.rows)
+        return {
+            "points": [{**point.to_dict(), "met": point.met} for point in points[:_MOST_SHOWN]],
+            "findings": [remark.to_dict() for remark in figures.remarks[:_MOST_SHOWN]],
+            "summary": {
+                "points": len(points),
+                "findings": len(figures.remarks),
+                "in_few_rows": figures.single,
+            },
+        }
+
+    about = f" {file.name} {file.version}" if file and labels else ""
+    return library.get_or_compute(place, f"rubric points{about}", make)
+
+
+def _link_data(
+    library: Library,  # noqa: ARG001
+    place: RunPlace,
+    judge: str,
+    query: Mapping[str, str],  # noqa: ARG001
+    remaining: Callable[[], Collection[int] | None],  # noqa: ARG001
+) -> JsonDict:
+    """Offer the page if the judge judges by rubrics."""
+    return {"has_rubric": _is_by_rubric(place, judge)}
+
+
+def _is_by_rubric(place: RunPlace, judge: str) -> bool:
+    with reading(place.folder) as connection:
+        return read_judge(connection, judge).kind == _JUDGE
+
+
+# -- /compare ------------------------------------------------------------------------------
+
+
+def _changes(library: Library, run_a: RunPlace, run_b: RunPlace) -> JsonDict:
+    """Return the changes as ``adjudge rubric diff`` prints them."""
+
+    def make() -> JsonDict | None:
+        if not all(_has_rubric(place) for place in (run_a, run_b)):
+            return None
+        comparison = compare(
+            run_a.folder,
+            run_b.folder,
+            rubric_records(run_a.folder),
+            rubric_records(run_b.folder),
+        )
+        changes = comparison.shown
+        return {
+            "judges": [
+                {
+                    "name": judge,
+                    "changes": [
+                        {"title": change_title(change), **change.to_dict()}
+                        for change in changes
+                        if change.judge == judge
+                    ][:_MOST_SHOWN],
+                    "of": sum(change.judge == judge for change in changes),
+                }
+                for judge in comparison.judges
+            ],
+            "notes": comparison_notes(comparison),
+        }
+
+    what = f"rubric changes {run_b.id} {library.version(run_b)}"
+    return {"rubric": library.get_or_compute(run_a, what, make)}
+
+
+def _has_rubric(place: RunPlace) -> bool:
+    with reading(place.folder) as connection:
+        judges = [read_judge(connection, name) for name in judges_in(connection)]
+    return any(judge.kind == _JUDGE for judge in judges)
+
+
 PAGE = Page(
     name="rubrics",
+    routes=(Route("/run/{run}/rubric", show),),
     package="adjudge.features.rubrics",
     style=_style,
     row=RowPart(
@@ -53,4 +229,6 @@ PAGE = Page(
         apart=_SHOWN,
         hidden_fields=_hidden_fields,
     ),
+    rows=ListPart(filters="rubrics/link.html.jinja", filter_data=_link_data),
+    comparison=ComparisonPart(data=_changes, content="rubrics/changes.html.jinja"),
 )

@@ -32,10 +32,11 @@ class RubricPointRecord:
     required: bool = False
     undecided: Annotated[bool, "no verdict, although votes were cast"] = False
     share: Annotated[
-        float | None, "of the highest score; null: part of a group that is met as a whole"
+        float | None, "of the highest score; null: the points do not simply add up"
     ] = None
     levels: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
+    invert: Annotated[bool, "it earns its points by not being met"] = False
 
 
 @light_dataclass(frozen=True, kw_only=True)

@@ -101,7 +101,8 @@ class RubricResult(Result):
                 text_field=self.text_field,
             )
         values = self.values
-        shares = {id(unit.node): float(unit.weight) for unit in self.rubric.units}
+        units = self.rubric.units if self.rubric.adds_up else ()
+        shares = {id(unit.node): float(unit.weight) for unit in units}
         return RubricDetail(
             layout=self.rubric.layout,
             identity=self.rubric.identity,
@@ -167,4 +168,5 @@ def _record(verdict: PointVerdict, share: float | None) -> RubricPointRecord:
         share=share,
         levels=point.levels,
         answers=() if point.kind == "met" else point.answers,
+        invert=point.invert,
     )

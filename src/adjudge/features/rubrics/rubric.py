@@ -132,6 +132,15 @@ class Rubric:
         """
         return tuple(_units(self.root, Fraction(1), ()))
 
+    @property
+    def adds_up(self) -> bool:
+        """True if the score is the sum of the parts' shares, apart from gates on points."""
+        groups = [node for node in nodes(self.root) if isinstance(node, Group)]
+        return not any(
+            group.required or group.combine == "penalties" or group.combine in LOGICAL
+            for group in groups
+        )
+
     @cached_property
     def tags(self) -> tuple[str, ...]:
         """The categories, in the order in which they first occur."""

@@ -35,7 +35,7 @@ from adjudge.trust.labels.store import LabelStore
 from adjudge.trust.paired_series import number_of
 from adjudge.web.forms import whole
 from adjudge.web.library import Library, RunPlace
-from adjudge.web.page_registry import hidden_fields
+from adjudge.web.page_registry import comparison_parts, hidden_fields, merge_data
 from adjudge.web.pages.row import row_number
 from adjudge.web.pages.row_details import text_of
 from adjudge.web.pages.run import judged_field
@@ -126,6 +126,9 @@ def show(request: Request) -> Response:
         "learned": comparison.learned,
         "scores": [] if held_back else list(map(plain, comparison.scores)),
     }
+    if not held_back:
+        added = merge_data(part.data(site.library, run_a, run_b) for part in comparison_parts())
+        data = {**added, **data}
     return site.answer(request, "compare.html.jinja", data)
 
 
