@@ -320,6 +320,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "docs/panels.md": load_eval,
     "docs/plugins.md": read_criteria,
     "docs/rag.md": read_dimensions,
+    "docs/ru/rag.md": read_dimensions,
     "docs/rubrics.md": load_eval,
     "docs/ru/agents.md": load_eval,
     "docs/ru/checks.md": load_eval,

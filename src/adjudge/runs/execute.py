@@ -36,6 +36,7 @@ from adjudge.runs.earlier_judgments import EarlierJudgments, is_repeated
 from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.plan import Plan
 from adjudge.runs.ready_judge import ReadyJudge
+from adjudge.runs.stored_votes import KnownVotes
 
 
 @light_dataclass(frozen=True)
@@ -245,8 +246,6 @@ def estimate(
 
     ``listen`` is called with rows that cannot be judged.
     """
-    from adjudge.runs.stored_votes import KnownVotes  # reads run folders: not loaded to judge
-
     has_begun = plan.folder is not None and holds_run(plan.folder)
     answered_folder = plan.folder if has_begun or fork_of is None else fork_of
     known_votes = (

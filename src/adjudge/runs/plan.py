@@ -18,6 +18,7 @@ from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import RunError
 from adjudge.runs.builder import OpenEntry, look_up_criteria, make_judges, open_entry
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
+from adjudge.runs.folder import reading
 from adjudge.runs.ready_judge import ReadyJudge
 from adjudge.runs.row_reader import RowReader
 
@@ -118,7 +119,6 @@ class Plan:
         limit = self.limit or self.file.data.limit
         if limit is None or self.file.rows or self.folder is None or not holds_run(self.folder):
             return self
-        from adjudge.runs.folder import reading  # loaded only if a run is continued
 
         per_row = {
             ready.label: (len(ready.criteria) or 1) * ready.results_per_row

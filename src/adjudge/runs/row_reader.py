@@ -12,6 +12,7 @@ from adjudge.core.domain.instance import UNSEEN, Instance
 from adjudge.core.ledger.file import holds_run
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.core.reading.values import Place
+from adjudge.runs.earlier_rows import rows_of_run
 from adjudge.runs.eval_file import EvalFile, FieldsRead, JudgeEntry
 from adjudge.runs.row_source import RowSource, source_of
 
@@ -150,10 +151,6 @@ class RowReader:
         if isinstance(file.source, ObjectFile) and file.data.as_ is None:
             return file.source
         if self._holds_run:
-            from adjudge.runs.earlier_rows import (
-                rows_of_run,  # loaded only if the rows are those of a run
-            )
-
             return rows_of_run(file.local_source)
         if self._row_source is None:
             return file.source

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adjudge.core.domain.judge_criterion import of_system
+from adjudge.core.ledger.file import holds_labels
 from adjudge.messages import Message, capitalize
 from adjudge.runs.counts import count_labels, count_rows
 from adjudge.runs.numbers import figure, level_text
@@ -107,7 +108,6 @@ def calibrations_of(folder: str | Path, by: str | None = None) -> tuple[Calibrat
     labels.
     """
     # loading a calibration is slow; most runs have no labels
-    from adjudge.core.ledger.file import holds_labels
 
     if not holds_labels(folder):
         return ()

@@ -18,6 +18,7 @@ from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.gateway.registry import EMBEDDED, EMBEDDED_TEXT_FIRST
 from adjudge.errors import SetupError
+from adjudge.runs.builder import open_entry
 from adjudge.runs.cli.model_choice import model_entries, price_table
 from adjudge.runs.cli.options import (
     FROM_ONE,
@@ -39,11 +40,14 @@ from adjudge.runs.cli.options import (
 )
 from adjudge.runs.project import ServerEntry
 from adjudge.runs.results.exit_code import ExitCode
+from adjudge.runs.service.deciding import DecisionService
+from adjudge.runs.service.judging import JudgingService
+from adjudge.runs.service.known_questions import KnownQuestions, known_questions
+from adjudge.runs.service.run_index import RunIndex
+from adjudge.runs.trusted_folders import open_eval
 
 if TYPE_CHECKING:
     from adjudge.core.gateway.opener import OpenModel
-    from adjudge.runs.service.judging import JudgingService
-    from adjudge.runs.service.known_questions import KnownQuestions
 
 KEY_VARIABLE = "ADJUDGE_API_KEY"
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -123,10 +127,6 @@ def serve(options: ServeOptions) -> int:
 
 
 def _serve(options: ServeOptions) -> None:
-    from adjudge.runs.service.deciding import DecisionService
-    from adjudge.runs.service.judging import JudgingService
-    from adjudge.runs.service.known_questions import KnownQuestions
-    from adjudge.runs.service.run_index import RunIndex
     from adjudge.web.api import api_application
     from adjudge.web.api_guard import ApiAccess, host_names
     from adjudge.web.loopback import Listening
@@ -177,8 +177,6 @@ def text_first_models(
     service: JudgingService, prices: PriceTable, *, cache: bool
 ) -> list[OpenModel]:
     """Return the service's models, giving the embedded one its adapter for text-first prompts."""
-    from adjudge.runs.builder import open_entry
-
     return [
         open_entry(replace(entry, model=EMBEDDED_TEXT_FIRST), cache=cache, prices=prices)
         if entry.model == EMBEDDED
@@ -188,10 +186,6 @@ def text_first_models(
 
 
 def _open_known_questions(path: Path, prices: PriceTable, *, cache: bool) -> KnownQuestions:
-    from adjudge.runs.builder import open_entry
-    from adjudge.runs.service.known_questions import known_questions
-    from adjudge.runs.trusted_folders import open_eval
-
     return known_questions(open_eval(path), partial(open_entry, cache=cache, prices=prices), prices)
 
 

@@ -19,6 +19,9 @@ from adjudge.runs.cli.model_choice import choose_language, price_table
 from adjudge.runs.cli.options import PATH, command, option, options, positional, trust
 from adjudge.runs.cli.output import echo, language, typed_language
 from adjudge.runs.results.exit_code import ExitCode
+from adjudge.web.home import make_folder
+from adjudge.web.library import Library
+from adjudge.web.opener import opener
 
 if TYPE_CHECKING:
     from adjudge.web.server import PageServer, SharingOptions
@@ -148,7 +151,6 @@ def view(options: ViewOptions) -> int:
 
 
 def _export(options: ViewOptions, target: Path) -> int:
-    from adjudge.web.library import Library
     from adjudge.web.run_copy import (
         MOST_ROWS,
         CopySettings,
@@ -216,7 +218,6 @@ def _serve(options: ViewOptions) -> int:
 def _sharing(options: ViewOptions) -> SharingOptions:
     """Return how the page is shared; nothing if it is not."""
     from adjudge.web.audit import AuditLog
-    from adjudge.web.home import make_folder
     from adjudge.web.loopback import LOOPBACK
     from adjudge.web.proxy import SECRET_VARIABLE, make_sharing
 
@@ -241,8 +242,6 @@ def _sharing(options: ViewOptions) -> SharingOptions:
 
 
 def _serve_and_open(server: PageServer) -> None:
-    from adjudge.web.opener import opener
-
     with opener(server.access.url) as file:
 
         def tell(url: str) -> None:

@@ -11,6 +11,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+from adjudge.core.reading.values import plain_yaml
+
 _SENTENCE = re.compile(r"[^.?!]+[.?!]*")
 _WORD = re.compile(r"[\w'’-]+|[,;:]")
 # Words of this length or shorter are not matched by their ending.
@@ -121,7 +123,5 @@ def _words(which: str) -> tuple[str, ...]:
 
 @cache
 def _lists() -> dict[str, str]:
-    from adjudge.core.reading.values import plain_yaml
-
     lists: dict[str, str] = plain_yaml(Path(__file__).parent / "data" / "double_barrelled.yaml")
     return lists

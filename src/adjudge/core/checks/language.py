@@ -13,6 +13,7 @@ from adjudge.core.checks.check import Check, Observation
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.reading.types import Word, key
+from adjudge.core.reading.values import plain_yaml
 from adjudge.messages import Message
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -43,8 +44,6 @@ _MOST = 20_000
 
 @cache
 def _short_words() -> Mapping[str, frozenset[str]]:
-    from adjudge.core.reading.values import plain_yaml
-
     read = plain_yaml(Path(__file__).parent / "data" / "languages.yaml")
     return {name: frozenset(words) for name, words in read.items()}
 

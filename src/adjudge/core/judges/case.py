@@ -297,8 +297,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
 
     def instances_of(self, instances: InstancesLike) -> list[Instance]:
         """Return the caller's input as instances; a data frame or a data set gives its rows."""
-        reader = "read_comparisons" if self.kind == "pairwise" else "read_instances"
-        return [self.instance_of(item) for item in items_of(instances, reader)]
+        return [self.instance_of(item) for item in items_of(instances)]
 
     def prompt_of(self, votes: Sequence[Vote]) -> Metadata:
         """Return the first vote's prompt under the key "prompt"; an empty mapping without votes."""

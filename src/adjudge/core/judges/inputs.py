@@ -74,12 +74,8 @@ def one_or_all(given: object, results: list[T]) -> T | list[T]:
     return results[0] if is_one(given) else results
 
 
-def items_of(given: object, reader: str = "read_instances") -> list[Any]:
-    """Return the caller's input as a list; a data frame or a data set gives its rows.
-
-    ``reader``: the function that reads the rows of a file for this kind of judge, named in the
-    error if a file's name was given.
-    """
+def items_of(given: object) -> list[Any]:
+    """Return the caller's input as a list; a data frame or a data set gives its rows."""
     if is_one(given):
         items = [given]
     elif isinstance(given, Sequence):
@@ -99,7 +95,7 @@ def items_of(given: object, reader: str = "read_instances") -> list[Any]:
             "what is judged must be a text, an Instance, a data frame or a list, not {name}",
             name=type(given).__name__,
         )
-    _refuse_files(items, reader)
+    _refuse_files(items)
     for item in items:
         cells = item.cells if isinstance(item, Row) else item
         if isinstance(cells, Mapping) and (trace := trace_of(cells)):
@@ -346,7 +342,7 @@ def texts_of(cells: Cells) -> Fields:
     return {name: text for name, text in texts.items() if text is not None}  # type: ignore[misc]
 
 
-def _refuse_files(items: Sequence[object], reader: str) -> None:
+def _refuse_files(items: Sequence[object]) -> None:
     """Raise a SetupError if every item is a path or the name of a data file."""
     # One file name among many texts is fine: a model may well have answered with it.
     if not items or not all(
@@ -356,11 +352,10 @@ def _refuse_files(items: Sequence[object], reader: str) -> None:
     name = str(items[0])
     refuse_document(Path(name))
     raise SetupError(
-        "{name!r} is a file, so its name would be judged: give its rows with "
-        "adjudge.core.data.dataset.{reader}({name!r}), or use --file {name} on the command line. "
+        "{name!r} is a file, so its name would be judged: give its rows, such as a data frame, or "
+        "use adjudge.run with an eval file, or --file {name} on the command line. "
         "To judge this very text, give it as an Instance",
         name=name,
-        reader=reader,
     )
 
 

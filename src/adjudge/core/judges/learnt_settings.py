@@ -17,9 +17,10 @@ from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.messages import Message, reason_of
+from adjudge.stats.threshold import Threshold
 
 if TYPE_CHECKING:
-    from adjudge.stats.threshold import Threshold
+    pass
 
 FORMAT = "adjudge calibration 1"
 UNKNOWN_DAY = Message("an unknown day")
@@ -247,8 +248,6 @@ def _cascade(content: JsonObject) -> CascadeThresholds:
 
 
 def _step(content: JsonObject) -> Threshold:
-    from adjudge.stats.threshold import Threshold
-
     match content:
         case {
             "step": str(),

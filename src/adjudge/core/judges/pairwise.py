@@ -83,7 +83,8 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
             )
         if isinstance(item, str):
             raise SetupError(
-                "a comparison needs two or more responses: give a list of texts for each instance"
+                "a comparison needs two or more responses: give a list of texts for each "
+                "instance, such as evaluate([[first, second]])"
             )
         return (
             comparison_instance(item)

@@ -22,6 +22,7 @@ from adjudge.core.domain.question import Comparison, Question, Rating
 from adjudge.core.domain.verdict import TIE
 from adjudge.core.domain.vote import Ballot
 from adjudge.core.prompts.fence import fence, fence_steps, neutral, unfenced
+from adjudge.core.reading.values import plain_yaml
 from adjudge.errors import SetupError
 from adjudge.messages import render as localized
 
@@ -376,8 +377,6 @@ def neutral_instances(
 
     ``compared``: the field that holds responses, and their number; all responses are equal.
     """
-    from adjudge.core.reading.values import plain_yaml
-
     texts: list[dict[str, str]] = plain_yaml(Path(__file__).parent / "neutral" / f"{language}.yaml")
     rows = [{name: text.get(name, text["response"]) for name in fields} for text in texts]
     if compared is None:

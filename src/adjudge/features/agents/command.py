@@ -10,9 +10,14 @@ import click
 from click import UsageError
 
 from adjudge.core.data.dataset import OddRows
+from adjudge.core.domain.instance import STEPS
 from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.prompts.fence import fence_steps
+from adjudge.features.agents.item import trajectory_in
 from adjudge.features.agents.kind import AgentEntry
 from adjudge.features.agents.scope import PER, Per
+from adjudge.features.agents.step_prompts import show_within
+from adjudge.features.agents.window import UNKNOWN_WINDOW
 from adjudge.messages import Message
 from adjudge.runs.cli.estimates import estimated, show_estimate
 from adjudge.runs.cli.execute import (
@@ -144,11 +149,6 @@ def _most(text: str) -> tuple[str, float]:
 
 def _show(file: EvalFile, number: int, budget: int | None) -> int:
     """Print one trajectory as a judge sees it."""
-    from adjudge.core.domain.instance import STEPS
-    from adjudge.core.prompts.fence import fence_steps
-    from adjudge.features.agents.item import trajectory_in
-    from adjudge.features.agents.step_prompts import show_within
-    from adjudge.features.agents.window import UNKNOWN_WINDOW
 
     def tell(odd: OddRows) -> None:
         echo(Message("skipped {row}", row=str(odd)), err=True)

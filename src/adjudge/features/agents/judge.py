@@ -32,6 +32,9 @@ from adjudge.features.agents.result import MeasureResult, TrajectoryResult
 from adjudge.features.agents.scope import parts_of
 from adjudge.features.agents.settings import AgentSettings
 from adjudge.features.agents.systems import runs_in
+from adjudge.features.agents.traces.files import placed_traces
+from adjudge.features.agents.traces.reader import read_rows
+from adjudge.features.agents.traces.row import TraceRow
 from adjudge.features.agents.trajectory import Trajectory
 from adjudge.features.agents.window import StepsBudget
 from adjudge.features.evidence.judge import with_wording
@@ -278,10 +281,6 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
 
 def instances_of(source: Given, format: str | None = None) -> Iterator[Instance]:
     """Yield one row per trajectory in a file, a folder or a Python object."""
-    from adjudge.features.agents.traces.files import placed_traces
-    from adjudge.features.agents.traces.reader import read_rows
-    from adjudge.features.agents.traces.row import TraceRow
-
     if isinstance(source, str | Path):
         yield from (row.instance(place) for place, row in placed_traces(source, format))
         return

@@ -23,9 +23,19 @@ from adjudge.core.reading.types import (
 )
 from adjudge.core.reading.values import Place
 from adjudge.errors import SetupError
+from adjudge.features.agents.contest import RunContest
 from adjudge.features.agents.expectation import ORDERS, Order
+from adjudge.features.agents.judge import AgentEvaluator
 from adjudge.features.agents.matchers import TEXTS, TYPES, Texts, Types
-from adjudge.features.agents.measures import BLAME_METHODS, BlameMethod
+from adjudge.features.agents.measures import (
+    BETTER,
+    BLAME_METHODS,
+    DEFAULT,
+    JUDGED,
+    BlameMethod,
+    measures_with_rules,
+)
+from adjudge.features.agents.rows import read_trajectories
 from adjudge.runs.builder import JudgeKind, Models, common_settings, kind_settings, ready_judge
 from adjudge.runs.eval_file import EvalFile, FieldsRead, JudgeEntry
 from adjudge.runs.ready_judge import ReadyJudge
@@ -120,8 +130,6 @@ class AgentEntry(JudgeEntry):
 
     @property
     def asks_no_model(self) -> bool:
-        from adjudge.features.agents.measures import BETTER, JUDGED
-
         # without measures, policy: measures the policy
         measures = self.measures or (("policy",) if self.policy else ())
         return not any(name in (*JUDGED, BETTER) for name in (*measures, *dict(self.only)))
@@ -133,8 +141,6 @@ class AgentEntry(JudgeEntry):
     def read_traces(
         self, file: EvalFile, tell: Callable[[OddRows], None], limit: int | None
     ) -> Iterator[Instance]:
-        from adjudge.features.agents.rows import read_trajectories
-
         return read_trajectories(file, tell, limit, compares_systems=_compares_systems(file))
 
     def fields_read(self, file: EvalFile) -> FieldsRead:  # noqa: ARG002
@@ -158,9 +164,6 @@ def _compares_systems(file: EvalFile) -> bool:
 
 
 def _make(file: EvalFile, entry: AgentEntry, models: Models) -> list[ReadyJudge]:
-    from adjudge.features.agents.judge import AgentEvaluator
-    from adjudge.features.agents.measures import BETTER, DEFAULT, measures_with_rules
-
     if entry.per == "conversation":
         raise SetupError("an agent is judged per trajectory, per turn or per step")
     if entry.compare and BETTER in entry.measures:
@@ -194,9 +197,6 @@ def _make(file: EvalFile, entry: AgentEntry, models: Models) -> list[ReadyJudge]
 
 def _contest(file: EvalFile, entry: AgentEntry, models: Models) -> ReadyJudge:
     """Build the judge that compares two runs of a task."""
-    from adjudge.features.agents.contest import RunContest
-    from adjudge.features.agents.measures import BETTER
-
     judge = RunContest(
         models,
         steps_tokens=entry.steps_tokens,

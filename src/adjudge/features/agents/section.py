@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.agents.record import AgentDetail
+from adjudge.features.agents.step_list import StepsOfReport
 from adjudge.runs.sections import SectionPart, SectionTally
 
 if TYPE_CHECKING:
-    from adjudge.features.agents.step_list import StepsOfReport
+    pass
 
 
 class StepsPart(SectionPart):
@@ -26,8 +27,6 @@ class StepsPart(SectionPart):
 
     def page_state(self, language: str) -> StepsOfReport:
         """Return a renderer of trajectories for one page, which stops when the page is full."""
-        from adjudge.features.agents.step_list import StepsOfReport  # needs jinja2
-
         return StepsOfReport(language)
 
 

@@ -39,6 +39,8 @@ from adjudge.features.bench.judges import (
     needed_fields,
 )
 from adjudge.features.bench.labelled_rows import LabelledSet, LabelledSource, labelled_set
+from adjudge.features.bench.published_results import published_results
+from adjudge.features.bench.published_tables import show_published
 from adjudge.features.bench.terminal import show_benchmark
 from adjudge.features.importers.format_table import FORMATS
 from adjudge.features.importers.importing import ImportOptions, UnknownFormat, import_file
@@ -371,8 +373,6 @@ def bench(options: BenchOptions) -> int:
 def _show_published(data: Path | None, options: BenchOptions) -> int:
     """Show the published results that come with adjudge."""
     # only loaded for --published
-    from adjudge.features.bench.published_results import published_results
-    from adjudge.features.bench.published_tables import show_published
 
     if data is not None or options.model or options.named or options.criterion or options.output:
         raise UsageError(

@@ -22,6 +22,7 @@ from adjudge.errors import SetupError
 from adjudge.features.conversations.attribution import FAULT_TITLES, FAULTS, Fault, attribute
 from adjudge.features.conversations.cassette import cassette_files, read_cassette, write_cassettes
 from adjudge.features.conversations.outcome import outcome_of
+from adjudge.features.conversations.proposal import ScenarioWriter
 from adjudge.features.conversations.rates import (
     AgentDifference,
     LabelledFault,
@@ -123,8 +124,6 @@ def propose(
     Each is marked as proposed and cannot be run until 'adjudge conversations review' accepts it.
     Exit codes: 0 done, 1 could not run, 3 some documents have no proposal.
     """
-    from adjudge.features.conversations.proposal import ScenarioWriter
-
     if output.exists():
         raise SetupError("{file} already exists: name another one with -o", file=output)
     texts = {str(path): text_in(path) for path in documents}

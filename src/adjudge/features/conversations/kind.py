@@ -24,6 +24,9 @@ from adjudge.core.reading.types import (
 )
 from adjudge.core.reading.values import Place
 from adjudge.errors import SetupError
+from adjudge.features.conversations.judge import ConversationJudge
+from adjudge.features.conversations.rows import conversation_rows
+from adjudge.features.conversations.simulation import SharedTalks, simulated_first
 from adjudge.features.conversations.talk import (
     SESSIONS,
     Session,
@@ -35,6 +38,7 @@ from adjudge.runs.builder import JudgeKind, Models, ready_judge
 from adjudge.runs.eval_file import EvalFile, FieldsRead, JudgeEntry
 from adjudge.runs.project import ModelEntry
 from adjudge.runs.ready_judge import ReadyJudge
+from adjudge.runs.variants import variants_of
 
 WITHOUT_MODEL: Mapping[str, UserKind] = {"script": "script", "rules": "rules", "replay": "replay"}
 
@@ -113,8 +117,6 @@ class ConversationEntry(JudgeEntry):
     def read_traces(
         self, file: EvalFile, tell: Callable[[OddRows], None], limit: int | None
     ) -> Iterator[Instance]:
-        from adjudge.features.conversations.rows import conversation_rows
-
         return islice(conversation_rows(file, self, tell), limit)
 
     def fields_read(self, file: EvalFile) -> FieldsRead:  # noqa: ARG002
@@ -131,9 +133,6 @@ class ConversationEntry(JudgeEntry):
 
         Without a target, the conversations come from the data.
         """
-        from adjudge.features.conversations.simulation import SharedTalks, simulated_first
-        from adjudge.runs.variants import variants_of
-
         reading_judge = next(judge for judge in file.judges if judge.reads_traces)
         if reading_judge is not self:
             place = Place(str(file.path), line=reading_judge.line)
@@ -191,8 +190,6 @@ class ConversationEntry(JudgeEntry):
 
 
 def _make(file: EvalFile, entry: ConversationEntry, models: Models) -> list[ReadyJudge]:
-    from adjudge.features.conversations.judge import ConversationJudge
-
     if entry.per not in ("row", "conversation"):
         raise SetupError("kind conversation judges whole conversations: leave per out")
     judge = ConversationJudge(

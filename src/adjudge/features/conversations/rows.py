@@ -11,7 +11,11 @@ from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.ledger.file import holds_run
 from adjudge.errors import NothingToJudge, SetupError
+from adjudge.features.conversations.cassette import holds_cassettes, read_cassettes
 from adjudge.features.conversations.conversation import Conversation
+from adjudge.features.conversations.judge import SAID_OUTCOME
+from adjudge.features.conversations.recorded import holds_conversations, read_conversations
+from adjudge.features.conversations.run_rows import conversations_of_run
 from adjudge.features.conversations.scenario import Scenario, read_scenarios
 from adjudge.features.conversations.simulation import (
     CONVERSATION,
@@ -79,10 +83,6 @@ def stored_conversations(
 
     Return None if the path holds scenarios.
     """
-    from adjudge.features.conversations.cassette import holds_cassettes, read_cassettes
-    from adjudge.features.conversations.recorded import holds_conversations, read_conversations
-    from adjudge.features.conversations.run_rows import conversations_of_run
-
     if holds_run(source):
         return conversations_of_run(source)
     if holds_cassettes(source):
@@ -125,8 +125,6 @@ def _stored_rows(
     stored: Iterator[StoredConversation], source: Path, entry: ConversationEntry
 ) -> Iterator[Instance]:
     from dataclasses import replace
-
-    from adjudge.features.conversations.judge import SAID_OUTCOME
 
     count = 0
     for count, recorded in enumerate(stored, 1):  # noqa: B007 - it is read after the loop

@@ -31,6 +31,7 @@ from adjudge.core.reading.types import (
     read_value,
 )
 from adjudge.core.reading.values import Items, Place, Scalar, load_yaml, mapping, text_in
+from adjudge.features.conversations.values import says
 from adjudge.messages import Message
 
 Tell = Literal["freely", "when asked", "never"]
@@ -290,15 +291,17 @@ def _check(scenario: Scenario, place: Place) -> Scenario:
                 "{name!r} is a fact of the scenario, so the user knows it", name=name
             )
     for fact in scenario.known_facts:
-        if fact.tell != "freely" and scenario.opening and not scenario.tells_all:
-            from adjudge.features.conversations.values import says
-
-            if any(says(scenario.opening, form) for form in fact.forms):
-                raise place.at("opening").wrong(
-                    "the first message tells {name!r}, which is withheld: move it to facts, or "
-                    "set tells_all",
-                    name=fact.name,
-                )
+        if (
+            fact.tell != "freely"
+            and scenario.opening
+            and not scenario.tells_all
+            and any(says(scenario.opening, form) for form in fact.forms)
+        ):
+            raise place.at("opening").wrong(
+                "the first message tells {name!r}, which is withheld: move it to facts, or "
+                "set tells_all",
+                name=fact.name,
+            )
     return scenario
 
 

@@ -29,7 +29,7 @@ from adjudge.core.reading.places import fill_text
 from adjudge.features.agents.trajectory import ToolCall
 from adjudge.features.conversations.conversation import Conversation, End, Turn
 from adjudge.features.conversations.outcome import reaches_state
-from adjudge.features.conversations.scenario import Scenario
+from adjudge.features.conversations.scenario import Scenario, StartMessage
 from adjudge.features.conversations.user import (
     UserMessage,
     flip_roles,
@@ -421,8 +421,6 @@ def with_start(scenario: Scenario, conversation: Conversation, turn: int) -> Sce
 
     Earlier messages are given, and that message is sent again.
     """
-    from adjudge.features.conversations.scenario import StartMessage
-
     user_turns = conversation.spoken_by("user")
     begin = user_turns[turn - 1]
     start = tuple(

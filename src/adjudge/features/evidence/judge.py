@@ -227,7 +227,7 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
 
         async def judge(given: object) -> list[EvidenceResult]:
             many = [given] if isinstance(given, Instance) else given
-            rows = items_of(many, "read_instances")
+            rows = items_of(many)
             also = (self.text_field, self.source_field)
             items = [as_instance(item, self.text_field, also) for item in rows]
             return await self.judge_items(items, run=run, budget=budget, progress=progress)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from adjudge.core.reading.types import Flag, Text, Word, key
 from adjudge.errors import SetupError
+from adjudge.features.evidence.judge import EvidenceJudge
 from adjudge.runs.builder import JudgeKind, Models, common_settings, ready_judge
 from adjudge.runs.eval_file import EvalFile, FieldsRead, JudgeEntry
 from adjudge.runs.ready_judge import ReadyJudge
@@ -58,8 +59,6 @@ def check_not_conversation(entry: JudgeEntry) -> None:
 
 
 def _make(file: EvalFile, entry: EvidenceEntry, models: Models) -> list[ReadyJudge]:
-    from adjudge.features.evidence.judge import EvidenceJudge
-
     judge = EvidenceJudge(
         models,
         method=entry.method,

@@ -12,6 +12,7 @@ from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.record import Detail
 from adjudge.core.domain.verdict import KeptQuote
+from adjudge.features.evidence.wording import text_criteria
 
 FactKind = Literal["number", "date", "unit", "name", "quotation"]
 
@@ -116,7 +117,6 @@ class EvidenceDetail(SearchedDetail):
         """
         if judge.settings.get("method") in ("rules", "flags"):
             return None
-        from adjudge.features.evidence.wording import text_criteria  # reading a run asks nobody
 
         field_names = (
             str(judge.settings.get(name, usual))

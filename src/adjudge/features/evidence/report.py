@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar, NotRequired, TypedDict
 from adjudge.core.domain.frozen_mapping import nonempty, some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
+from adjudge.features.evidence.marked_text import evidence_html, evidence_markdown
 from adjudge.features.evidence.marks import MARKS, evidence_in
 from adjudge.features.evidence.support import FLAGS, Flag
 from adjudge.messages import Message, join
@@ -114,11 +115,6 @@ class EvidenceSummary(SectionPart):
         return (evidence.fields.text, evidence.fields.sources) if evidence else ()
 
     def page_state(self, language: str) -> Mapping[str, Callable[[JudgmentRecord], str]]:
-        from adjudge.features.evidence.marked_text import (  # needs jinja2
-            evidence_html,
-            evidence_markdown,
-        )
-
         return {
             "html": partial(evidence_html, language=language),
             "markdown": partial(evidence_markdown, language=language),

@@ -16,6 +16,7 @@ from adjudge.core.data.sources.parquet import parquet_rows
 from adjudge.core.data.sources.row import BadRow, Origin, Row, Rows
 from adjudge.core.data.sources.text import PeekableText, open_text
 from adjudge.core.domain.message import Usage
+from adjudge.core.reading.archive import entry_names
 from adjudge.errors import RunError
 from adjudge.features.importers.documents import (
     frame_as_json,
@@ -236,8 +237,6 @@ class ForeignFile:
 
     def _heads(self) -> list[Head]:
         if self._begins_with(_ARCHIVE):
-            from adjudge.core.reading.archive import entry_names
-
             return [Head("archive", names=entry_names(self.path))]
         if self._begins_with(_PARQUET):
             return [Head("list", record=_first_row(self._parquet()))]

@@ -13,7 +13,9 @@ from adjudge.messages import Message, Values, join, plural, term
 from adjudge.runs.folder import run_info
 from adjudge.runs.results.gate import GateResult
 from adjudge.runs.results.outcome import RunOutcome
+from adjudge.runs.results.paired_gate import check_against, paired_gates, refuse_itself
 from adjudge.runs.results.pairing import pairing_message
+from adjudge.runs.results.setup import Setup
 
 GATE_ORDER = ("failed", "inconclusive", "holds")
 
@@ -75,9 +77,6 @@ class JudgedRun:
 
         The result is true or false; if it cannot be decided, the test ends undecided.
         """
-        from adjudge.runs.results.paired_gate import check_against, paired_gates, refuse_itself
-        from adjudge.runs.results.setup import Setup
-
         refuse_itself(self.root / other, self.folder)
 
         setup = replace(

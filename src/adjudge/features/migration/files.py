@@ -7,6 +7,10 @@ from pathlib import Path
 
 from adjudge.errors import SetupError
 from adjudge.features.migration.conversion import Conversion
+from adjudge.features.migration.deepeval import convert_deepeval
+from adjudge.features.migration.promptfoo import convert_promptfoo
+from adjudge.features.migration.python_source import imports, parse_python
+from adjudge.features.migration.ragas import convert_ragas
 
 _YAML = (".yaml", ".yml", ".json")
 
@@ -36,14 +40,8 @@ def convert(source: Path, folder: Path = Path()) -> Conversion:
 
 def _read(source: Path) -> Conversion:
     if source.suffix.lower() in _YAML:
-        from adjudge.features.migration.promptfoo import convert_promptfoo
-
         return convert_promptfoo(source)
     if source.suffix.lower() == ".py":
-        from adjudge.features.migration.deepeval import convert_deepeval
-        from adjudge.features.migration.python_source import imports, parse_python
-        from adjudge.features.migration.ragas import convert_ragas
-
         module = parse_python(source)
         if imports(module, "deepeval"):
             return convert_deepeval(source)

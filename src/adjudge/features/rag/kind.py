@@ -14,6 +14,9 @@ from adjudge.features.evidence.kind import (
     check_not_conversation,
 )
 from adjudge.features.rag.joint_questions import Checks
+from adjudge.features.rag.judge import RagEvaluator
+from adjudge.features.rag.retrieval import RankMeasure
+from adjudge.features.rag.rows import fields_by_name
 from adjudge.runs.builder import JudgeKind, Models, kind_settings, ready_judge
 from adjudge.runs.eval_file import WEIGHTS, EvalFile, FieldsRead, JudgeEntry
 from adjudge.runs.ready_judge import ReadyJudge
@@ -61,13 +64,10 @@ class RagEntry(JudgeEntry):
     def asks_no_model(self) -> bool:
         if self.dimensions != ("none",) or self.claims:
             return False
-        from adjudge.features.rag.retrieval import RankMeasure  # not loaded if a model is asked
 
         return self.evidence in (None, "rules") and all(map(RankMeasure.of, self.measures))
 
     def fields_read(self, file: EvalFile) -> FieldsRead:
-        from adjudge.features.rag.rows import fields_by_name
-
         config = file.beside(self.config) if self.config else None
         sources = ("contexts",) if self.evidence else ()
         fields = fields_by_name(self.dimensions, self.measures, config, file.language, sources)
@@ -85,8 +85,6 @@ class RagEntry(JudgeEntry):
 
 
 def _make(file: EvalFile, entry: RagEntry, models: Models) -> list[ReadyJudge]:
-    from adjudge.features.rag.judge import RagEvaluator
-
     settings = kind_settings(file, entry)
     judge = RagEvaluator(
         models,

@@ -11,6 +11,8 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.evidence.record import EvidenceRecord, SearchedDetail, evidence_columns
+from adjudge.features.rag.dimensions import Dimension, absent
+from adjudge.features.rag.rows import show_to_dimension
 
 BLAMED = ("retriever", "generator", "both", "neither", "unknown")
 _OF_DIMENSIONS = (
@@ -149,9 +151,6 @@ class RagDetail(SearchedDetail):
 
     def shown_to(self, criteria: Criteria, instance: Instance, language: str) -> Instance:
         """Return the instance with only the fields that the dimension reads."""
-        from adjudge.features.rag.dimensions import Dimension, absent  # reading a run needs neither
-        from adjudge.features.rag.rows import show_to_dimension
-
         return show_to_dimension(instance, Dimension(criteria), absent(language))
 
     def columns(self) -> JsonDict:

@@ -25,6 +25,7 @@ from adjudge.features.rag.measures import kept_measures
 from adjudge.features.rag.record import RagDetail, rag_detail
 from adjudge.features.rag.report_functions import BINS, FUNCTIONS, is_barred, rank_of
 from adjudge.features.rag.report_row import explanation_of, rule_of, score_of
+from adjudge.features.rag.terminal import dimensions_table, measure_tables
 from adjudge.messages import Message, join, plural, term
 from adjudge.runs.numbers import figure
 from adjudge.runs.results.setup import NamedFigure, Setup
@@ -40,6 +41,7 @@ from adjudge.runs.results.summary import (
 )
 from adjudge.runs.sections import Rank, SectionPart, SectionTally
 from adjudge.runs.terms import rule_title
+from adjudge.runs.view.decision import bar_text, earlier_text
 from adjudge.stats.correlation import spearman
 
 if TYPE_CHECKING:
@@ -261,8 +263,6 @@ class RagSummary(SectionPart):
             yield Message("Rules that decided: {rules}", rules=join(", ", fired))
 
     def tables(self, section: Section, report: Report, screen: Screen) -> Iterator[Table]:
-        from adjudge.features.rag.terminal import dimensions_table, measure_tables
-
         if not self.leads:
             return
         yield dimensions_table(self, screen, section.system)
@@ -272,8 +272,6 @@ class RagSummary(SectionPart):
 
     def headline(self, section: Section, report: Report) -> Iterator[Message]:
         """Yield a headline: barred answers, worst dimension, failed gates, composite."""
-        from adjudge.runs.view.decision import bar_text, earlier_text
-
         for rule in self.barring:
             if number := self.rules[rule]:
                 yield plural(

@@ -20,10 +20,13 @@ from adjudge.features.rubrics.audit import Audit, audit
 from adjudge.features.rubrics.comparison import PairedFigure, RubricComparison, compare
 from adjudge.features.rubrics.corrected import CorrectedRate, RubricCorrection, correct
 from adjudge.features.rubrics.files import FORMATS, read_rubrics
+from adjudge.features.rubrics.judge import RubricJudge
 from adjudge.features.rubrics.kind import RubricEntry
 from adjudge.features.rubrics.labels import read_labels
 from adjudge.features.rubrics.layouts import parse_rubric
 from adjudge.features.rubrics.lint import RubricFindingShape, RubricProblem, lint_rubric
+from adjudge.features.rubrics.probes import PROBE_TITLES, probe_rubrics
+from adjudge.features.rubrics.proposal import RubricWriter
 from adjudge.features.rubrics.review import SUFFIX, ReviewRow, write_reviews
 from adjudge.features.rubrics.rubric import Rubric
 from adjudge.features.rubrics.run_records import rubric_records
@@ -455,9 +458,6 @@ def probe(
     """
     from itertools import islice
 
-    from adjudge.features.rubrics.judge import RubricJudge
-    from adjudge.features.rubrics.probes import PROBE_TITLES, probe_rubrics
-
     probed: list[tuple[Instance, Rubric]] = []
     for row in islice(read_instances(file, needed=(), also=("user_input", *RUBRIC_FIELDS)), rows):
         value = next((row.fields[name] for name in RUBRIC_FIELDS if name in row.fields), None)
@@ -542,8 +542,6 @@ def propose(
 
     Exit codes: 0 done, 1 could not run, 3 some rows have no proposal.
     """
-    from adjudge.features.rubrics.proposal import RubricWriter
-
     target = output or file.with_name(f"{file.stem}{SUFFIX}")
     if target.exists():
         raise RunError("{file} already exists: name another one with -o", file=target)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from adjudge.core.reading.types import FilePath, Flag, Many, Text, WholeNumber, Word, key
 from adjudge.errors import SetupError
+from adjudge.features.rubrics.judge import RubricJudge
 from adjudge.features.rubrics.settings import (
     CONTEXT_FIELDS,
     EVIDENCE,
@@ -62,8 +63,6 @@ class RubricEntry(JudgeEntry):
 
 
 def _make(file: EvalFile, entry: RubricEntry, models: Models) -> list[ReadyJudge]:
-    from adjudge.features.rubrics.judge import RubricJudge
-
     judge = RubricJudge(
         models,
         file.beside(entry.rubric) if entry.rubric else None,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.reading.types import FilePath, Number, Text, WholeNumber, Word, key
 from adjudge.errors import SetupError
+from adjudge.features.sql.judge import SqlJudge
 from adjudge.messages import Message
 from adjudge.runs.builder import JudgeKind, Models, ready_judge
 from adjudge.runs.eval_file import EvalFile, FieldsRead, JudgeEntry
@@ -65,7 +66,6 @@ class SqlEntry(JudgeEntry):
 
 
 def _make(file: EvalFile, entry: SqlEntry, models: Models) -> list[ReadyJudge]:  # noqa: ARG001
-    from adjudge.features.sql.judge import SqlJudge
 
     for name in ("votes", "temperature", "mode", "models"):
         default = 1 if name == "votes" else () if name == "models" else None

@@ -11,10 +11,13 @@ import click
 from adjudge.core.aio.files import from_here
 from adjudge.core.reading.project_files import FILE
 from adjudge.errors import AdjudgeError, RunError
+from adjudge.features.migration.conversion import EVAL
+from adjudge.features.migration.files import convert
 from adjudge.messages import Message, reason_of
 from adjudge.runs.cli.options import PATH, argument, command
 from adjudge.runs.cli.output import echo, language, typed_language
 from adjudge.runs.project import find_project
+from adjudge.runs.trusted_folders import files_of_eval, own_folder, remember
 
 _STARTERS = Path(__file__).parent / "files"
 _EXAMPLES = "examples"
@@ -100,8 +103,6 @@ def init(kind: str, source: Path | None, folder: Path | None, force: bool) -> in
 
     They run at once on the embedded model; put your own rows and criteria in their place.
     """
-    from adjudge.runs.trusted_folders import own_folder
-
     is_ours = kind == _SKILLS and folder is None  # the folder that adjudge chooses itself
     inner, folder = _FOLDER_OF_SKILLS if is_ours else PurePosixPath(), folder or Path()
     if source is not None:
@@ -130,10 +131,6 @@ def _migrate(source: Path, folder: Path, force: bool) -> int:
 
     The new files are not trusted, since the original may come from someone else.
     """
-    from adjudge.features.migration.conversion import EVAL
-    from adjudge.features.migration.files import convert
-    from adjudge.runs.trusted_folders import own_folder
-
     conversion = convert(source, folder)
     files = conversion.written(language())
     for path, _ in files:
@@ -164,8 +161,6 @@ def _migrate(source: Path, folder: Path, force: bool) -> int:
 
 def _trust(new_files: Sequence[Path]) -> None:
     """Trust the eval files that were just written, if all files that they use are new as well."""
-    from adjudge.runs.trusted_folders import files_of_eval, remember
-
     new_paths = {str(path.resolve()) for path in new_files}
     for path in new_files:
         with suppress(AdjudgeError):  # most are not eval files

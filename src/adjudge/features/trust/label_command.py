@@ -16,6 +16,7 @@ from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.features.agents.report import KeptSteps, steps_in
 from adjudge.features.trust.keys import Keys, Lines, WholeLines, keyboard, latin
+from adjudge.features.trust.label_files import write_labels
 from adjudge.features.trust.label_screen import screen, step_lines
 from adjudge.messages import Message, join, plural, render
 from adjudge.runs.cli.declared_options import ONE_COLUMN
@@ -42,7 +43,8 @@ from adjudge.runs.terms import option_title
 from adjudge.runs.view.clean_text import clean
 from adjudge.runs.view.ending import show_next
 from adjudge.runs.view.terminal import Screen
-from adjudge.trust.labels.files import LabelDefaults
+from adjudge.trust.guideline import guideline_lines, guideline_problems
+from adjudge.trust.labels.files import LabelDefaults, keep_draws, read_labels, run_rows, written_at
 from adjudge.trust.labels.people import Assignment, People
 from adjudge.trust.labels.queue import FIRST, QUEUES, Queue, is_drawn
 from adjudge.trust.labels.scales import keys_of, label_scale
@@ -54,6 +56,7 @@ from adjudge.trust.labels.session import (
     labelling,
 )
 from adjudge.trust.labels.store import LabelStore
+from adjudge.trust.usable_labels import labels_of_drawn_rows
 
 if TYPE_CHECKING:
     from adjudge.core.data.sources.row import BadRow
@@ -177,7 +180,6 @@ def label(options: LabelOptions) -> int:
         _check_alone(options)
     if options.source is not None:
         # only needed for files, so that labelling starts fast
-        from adjudge.trust.labels.files import written_at
 
         defaults = LabelDefaults(**options.labels, at=written_at(options.source))
         return _import(options, options.source, defaults)
@@ -463,8 +465,6 @@ class _Session:
 
 
 def _import(options: LabelOptions, source: Path, defaults: LabelDefaults) -> int:
-    from adjudge.trust.labels.files import keep_draws, read_labels, run_rows
-
     run = options.run
     bad: list[BadRow] = []
     on_bad_row = bad.append if options.skip_bad_rows else None
@@ -524,8 +524,6 @@ def _import(options: LabelOptions, source: Path, defaults: LabelDefaults) -> int
 
 def _say_outside_draw(new: list[Label], store: LabelStore) -> None:
     """Print how many new labels were given outside the draw, and whether they count."""
-    from adjudge.trust.usable_labels import labels_of_drawn_rows
-
     outside = [label for label in new if not label.is_random]
     count_drawn = sum(labels_of_drawn_rows(outside, store.history()))
     if len(outside) > count_drawn:
@@ -573,8 +571,6 @@ def _about(label: Label) -> tuple[str, str, str, str | None]:
 
 
 def _export(run: Path, target: Path, criteria: str | None, *, wide: bool, history: bool) -> int:
-    from adjudge.features.trust.label_files import write_labels
-
     if wide and history:
         raise UsageError(Message("--wide shows only what counts: leave out --history, or --wide"))
     store = LabelStore(run)
@@ -592,8 +588,6 @@ def _answer(label: Label) -> str:
 
 
 def _list_conflicts(run: Path, criteria: str | None, by: str | None, *, as_json: bool) -> int:
-    from adjudge.trust.guideline import guideline_lines, guideline_problems
-
     conflicts = list(LabelStore(run).conflicts(criteria))
     problems = guideline_problems(run, criteria, by)
     if not conflicts:

@@ -47,6 +47,7 @@ from adjudge.runs.cli.settings import Settings, settings, typed_for_judges
 from adjudge.runs.criteria_entry import Aspect, CriteriaEntry
 from adjudge.runs.eval_file import AspectEntry, CheckEntry, DirectEntry, JudgeEntry
 from adjudge.runs.exporters.table import check_writable
+from adjudge.runs.folder import settings_in
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.gate import worst
 from adjudge.runs.results.outcome import RunOutcome
@@ -217,8 +218,6 @@ def _criterion_name(criterion: str, flags: Flags) -> str:
     """
     folders = (flags.run, flags.not_worse_than, flags.baseline)
     for folder in (Path(path) for path in folders if path is not None and holds_run(Path(path))):
-        from adjudge.runs.folder import settings_in  # loaded only where a run is resumed
-
         for stored_settings in settings_in(folder):
             if str(stored_settings.get("definition")).strip() == criterion.strip():
                 return str(stored_settings.get("name"))

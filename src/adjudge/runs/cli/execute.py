@@ -40,6 +40,7 @@ from adjudge.runs.cli.inputs import as_usage_error
 from adjudge.runs.cli.model_choice import model_entries, price_table
 from adjudge.runs.cli.options import Flags, RowFlags
 from adjudge.runs.cli.output import Output, echo, language, output
+from adjudge.runs.cli.run_data import run_with_configuration
 from adjudge.runs.cli.settings import typed_settings
 from adjudge.runs.cli.show import print_json, warn
 from adjudge.runs.cli.watch import ProgressWatch
@@ -64,6 +65,7 @@ from adjudge.runs.execute import (
     execute,
 )
 from adjudge.runs.exporters.table import write_judgments
+from adjudge.runs.folder import records_of
 from adjudge.runs.partitions import kept_facts
 from adjudge.runs.plan import Plan, resolve
 from adjudge.runs.results.exit_code import INTERRUPTED, ExitCode
@@ -574,7 +576,6 @@ def kept_in(folder: Path | None) -> JsonDict | None:
     """Return the run's data for ``--json``; None if the run is not kept."""
     if folder is None:
         return None
-    from adjudge.runs.cli.run_data import run_with_configuration  # loaded only where a run is kept
 
     return run_with_configuration(folder)
 
@@ -608,8 +609,6 @@ def judgments_of(outcome: RunOutcome, judged: Iterable[JudgmentDone]) -> Reitera
     """
     folder = outcome.plan.folder
     if outcome.halted and folder is not None:
-        from adjudge.runs.folder import records_of  # loaded only if a kept run halts
-
         return Reiterable(lambda: records_of(folder, votes=True))
     labels = {judge.name: judge.label for judge in outcome.plan.judges}
     return Reiterable(

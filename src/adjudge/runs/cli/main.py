@@ -20,6 +20,7 @@ from adjudge.plugins import Parts
 from adjudge.runs.cli.help import HelpfulGroup, write_commands
 from adjudge.runs.cli.output import Output, output_of
 from adjudge.runs.cli.shell_names import COMPLETE_VARIABLE
+from adjudge.runs.cli.usage import usage_message
 from adjudge.runs.results.exit_code import INTERRUPTED, ExitCode
 from adjudge.version import __version__
 
@@ -273,8 +274,6 @@ def _show_usage(error: click.ClickException, output: Output) -> int:
     """Print a usage error. If a group was called without a command, print its help without a
     prefix.
     """
-    from adjudge.runs.cli.usage import usage_message  # not loaded by those who have made no mistake
-
     if type(error).__name__ == "NoArgsIsHelpError":  # not in every click 8
         click.echo(error.format_message(), err=True)
         return ExitCode.USAGE

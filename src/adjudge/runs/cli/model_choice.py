@@ -13,7 +13,9 @@ from click import UsageError
 from adjudge.core.gateway.opener import default_model
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.messages import Message
+from adjudge.runs import trusted_folders as trusted
 from adjudge.runs.cli.output import output, use_language
+from adjudge.runs.cli.trust_question import ask_for_trust
 from adjudge.runs.project import ModelEntry, Project, ServerEntry
 
 
@@ -32,10 +34,6 @@ def trusted_project(project: Project | None = None) -> Project:
     project = project or current_project()
     if project.path is None:
         return project
-    from adjudge.runs import trusted_folders as trusted
-    from adjudge.runs.cli.trust_question import (
-        ask_for_trust,  # not loaded by those who have no project
-    )
 
     with trusted.asking(ask_for_trust):
         return trusted.trusted_project(project)

@@ -12,21 +12,24 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 from click.core import ParameterSource
 
+from adjudge.core.domain.instance import texts_beside
 from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.reading.objects import location_of
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.plugins import Parts
 from adjudge.runs.cli.declared_options import ONE_COLUMN, F, declared_option, typed_value
 from adjudge.runs.cli.help import Argument, Helpful, HelpfulGroup
+from adjudge.runs.cli.model_choice import choose_language
 from adjudge.runs.cli.overwrite_guard import refuse_overwriting
 from adjudge.runs.cli.shell_names import criteria_names, model_names
 from adjudge.runs.cli.typed_values import bar, header_line, known_encoding, variable, writable
+from adjudge.runs.project import ServerEntry
+from adjudge.runs.trusted_folders import trusting
 
 if TYPE_CHECKING:
-    from adjudge.core.gateway.layers.budget import Budget
     from adjudge.runs.eval_file import FailUnder
-    from adjudge.runs.project import ServerEntry
 
 PATH = click.Path(path_type=Path)
 
@@ -259,16 +262,12 @@ def _beside(
     user_input: str | None, reference: str | None, context: Sequence[str] | None
 ) -> dict[str, str | Sequence[str]]:
     """Return the fields given by --user-input, --reference and --context."""
-    from adjudge.core.domain.instance import texts_beside
-
     return texts_beside(user_input, reference, context or None)
 
 
 def use_trust(context: click.Context, _parameter: click.Parameter, is_typed: bool) -> bool:
     """Trust every file until the command ends."""
     if is_typed:
-        from adjudge.runs.trusted_folders import trusting  # not loaded by those who do not
-
         context.with_resource(trusting())
     return is_typed
 
@@ -287,8 +286,6 @@ yes = click.option("--yes", is_flag=True, callback=use_trust, help="Another name
 def _server(
     base_url: str | None, api_key_env: str | None, header: tuple[tuple[str, str], ...]
 ) -> ServerEntry:
-    from adjudge.runs.project import ServerEntry
-
     return ServerEntry(base_url=base_url, api_key_env=api_key_env, headers=header)
 
 
@@ -571,8 +568,6 @@ class SpendingOptions:
 
     def budget(self) -> Budget | None:
         """Return the limits that were set; None if there are none."""
-        from adjudge.core.gateway.layers.budget import Budget
-
         limits = (self.max_usd, self.max_calls, self.max_tokens)
         return None if limits == (None, None, None) else Budget(*limits)
 
@@ -649,6 +644,4 @@ def judging(
 
 def _in_language(**typed: Any) -> Flags:
     """Return the flags, with the project's language if the user typed none."""
-    from adjudge.runs.cli.model_choice import choose_language
-
     return Flags(**{**typed, "language": choose_language(typed["language"])})

@@ -15,6 +15,7 @@ from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.reading.project_files import project_files
 from adjudge.errors import AdjudgeError
 from adjudge.messages import render
+from adjudge.runs.view.clean_text import clean
 
 if TYPE_CHECKING:
     from adjudge.runs.project import Project
@@ -49,8 +50,6 @@ class Output:
 
     def render(self, text: object) -> str:
         """Return ``text`` in this language, without control characters."""
-        from adjudge.runs.view.clean_text import clean  # not loaded by those who print nothing
-
         return clean(render(text, self.language))
 
     def echo(self, text: object, *, err: bool = False, fg: str | None = None) -> None:

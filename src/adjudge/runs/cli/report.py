@@ -16,6 +16,7 @@ from adjudge.runs.cli.output import echo, typed_language
 from adjudge.runs.counts import count_judgments
 from adjudge.runs.exporters.export import ENDINGS, to_html, to_markdown
 from adjudge.runs.exporters.files import STDOUT, text_file
+from adjudge.runs.exporters.github import GithubReport
 from adjudge.runs.exporters.junit import to_junit
 from adjudge.runs.exporters.table import check_writable
 from adjudge.runs.folder import reading
@@ -23,7 +24,7 @@ from adjudge.runs.results.paired_gate import refuse_itself
 from adjudge.runs.view.clean_text import clean
 
 if TYPE_CHECKING:
-    from adjudge.runs.exporters.github import GithubReport
+    pass
 
 
 @command("report")
@@ -73,8 +74,6 @@ def report(
     language = typed_language()
     try:
         if to == "github":
-            from adjudge.runs.exporters.github import GithubReport  # not loaded for other pages
-
             _github(GithubReport(folder, baseline, language), target, max_kib)
             return 0
         page = _PAGES.get(to)

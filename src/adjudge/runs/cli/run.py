@@ -30,6 +30,7 @@ from adjudge.runs.cli.execute import (
     show_end,
     with_weights,
 )
+from adjudge.runs.cli.file_watch import OnChange
 from adjudge.runs.cli.inputs import as_usage_error
 from adjudge.runs.cli.model_choice import current_project, model_entries, price_table
 from adjudge.runs.cli.options import (
@@ -72,6 +73,7 @@ from adjudge.runs.plan import Plan, resolve
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.outcome import RunOutcome
 from adjudge.runs.run_place import EARLIER, EvalRunPlace, data_fact, find_place
+from adjudge.runs.target_entry import read_targets
 from adjudge.runs.trusted_folders import trusts_everything
 from adjudge.runs.variables import EnvFile
 
@@ -201,8 +203,6 @@ class RunOptions(RowFlags):
                 prices=self.prices,
             )
         if self.target:
-            from adjudge.runs.target_entry import read_targets
-
             file = replace(file, target=read_targets(self.target))
         file = replace(file, language=self.language or file.language)
         use_language(file.language)
@@ -302,8 +302,6 @@ def run(file: Path | EvalFile | None, options: RunOptions, modes: tuple[RunMode,
 
 
 def _on_change(path: Path, wanted: RunOptions, modes: Sequence[RunMode]) -> int:
-    from adjudge.runs.cli.file_watch import OnChange
-
     named_folder = wanted.folder
     # the file names the folder instead: a named one would refuse a changed configuration
     other_options = replace(wanted, folder=None)

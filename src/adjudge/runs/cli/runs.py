@@ -48,6 +48,8 @@ from adjudge.runs.counts import (
 )
 from adjudge.runs.exporters.export import ENDINGS, FORMATS, export, export_format
 from adjudge.runs.exporters.files import STDOUT
+from adjudge.runs.exporters.other_tools import count_without_place
+from adjudge.runs.exporters.scores import without_verdict
 from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
 from adjudge.runs.recovery import recover
 from adjudge.runs.results.better import EXIT_CODES
@@ -367,8 +369,6 @@ def export_run(folder: Path, to: str | None, output: Path | ObjectFile | None) -
 def _left_out(folder: Path, format_: str) -> tuple[int, Message]:
     """Return how many judgments are not in the file, and why."""
     if format_ in ("langfuse", "phoenix"):
-        from adjudge.runs.exporters.scores import without_verdict
-
         count = without_verdict(folder)
         return count, Message(
             "{judgments} without a verdict left out: {format} has no place for a failure",
@@ -376,8 +376,6 @@ def _left_out(folder: Path, format_: str) -> tuple[int, Message]:
             format=format_,
         )
     if format_ == "promptfoo":
-        from adjudge.runs.exporters.other_tools import count_without_place
-
         count = count_without_place(folder)
         return count, Message(
             "{judgments} left out that are counts or were skipped: in promptfoo everything passes "

@@ -7,6 +7,7 @@ import json
 import click
 
 from adjudge.runs.cli.options import CommandGroup
+from adjudge.runs.exporters.json_schema import results_schema
 
 
 @click.group(cls=CommandGroup, no_args_is_help=True)
@@ -17,7 +18,5 @@ def schema() -> None:
 @schema.command()
 def results() -> int:
     """The output of --json, for every command that has it."""
-    from adjudge.runs.exporters.json_schema import results_schema
-
     click.echo(json.dumps(results_schema(), ensure_ascii=False, indent=2))
     return 0

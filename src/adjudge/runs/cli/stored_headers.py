@@ -22,6 +22,7 @@ from adjudge.errors import RunError, SetupError
 from adjudge.messages import Message
 from adjudge.runs.cli.output import echo, output
 from adjudge.runs.eval_file import EvalFile, eval_text
+from adjudge.runs.view.clean_text import clean
 
 Header = tuple[str, str]
 _HEADERS = "headers"
@@ -129,8 +130,6 @@ def with_hidden_headers(
 
 
 def _refuse(header: HiddenHeader, place: Path | None, folder: Path) -> JsonValue:
-    from adjudge.runs.view.clean_text import clean  # not loaded by those who keep no header
-
     # the name may come from somebody else's folder
     again = shlex.join(
         ("adjudge", "resume", str(folder), "--", "--header", clean(f"{header.name}: …"))

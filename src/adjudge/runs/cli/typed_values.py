@@ -9,6 +9,8 @@ from pathlib import Path
 
 import click
 
+from adjudge.core.data.sources.text import check_encoding
+from adjudge.core.gateway.headers import check_variable, parse_header
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 
@@ -28,16 +30,12 @@ def _as_bad_parameter() -> Iterator[None]:
 
 
 def header_line(given: str) -> tuple[str, str]:
-    from adjudge.core.gateway.headers import parse_header
-
     with _as_bad_parameter():
         return parse_header(given)
 
 
 def variable(given: str) -> str:
     """Check the name of an environment variable."""
-    from adjudge.core.gateway.headers import check_variable
-
     with _as_bad_parameter():
         return check_variable(given)
 
@@ -60,8 +58,6 @@ def _is_number(text: str) -> bool:
 
 
 def known_encoding(given: str) -> str:
-    from adjudge.core.data.sources.text import check_encoding
-
     with _as_bad_parameter():
         return check_encoding(given)
 

@@ -17,6 +17,7 @@ from adjudge.core.domain.record import JudgmentRecord, OrderCheck
 from adjudge.core.domain.repetition import Unit
 from adjudge.messages import Message, join, plural
 from adjudge.runs.numbers import figure
+from adjudge.runs.results.order_rates import order_rates
 from adjudge.runs.results.summary import (
     NONE_OPEN,
     UNSURE,
@@ -296,8 +297,6 @@ class ContestTally:
         )
 
     def _order(self) -> OrderEffect:
-        from adjudge.runs.results.order_rates import order_rates
-
         rates_or_none = (
             [None if math.isnan(rate) else rate for rate in rates] for rates in self._rates
         )

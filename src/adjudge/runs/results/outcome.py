@@ -18,6 +18,7 @@ from adjudge.core.ledger.file import (
     repeated_usage,
     used_in,
 )
+from adjudge.core.ledger.pending import batches_in
 from adjudge.errors import RunStopped, SetupError
 from adjudge.runs.eval_file import FailUnder
 from adjudge.runs.execute import (
@@ -28,6 +29,7 @@ from adjudge.runs.execute import (
     RowsEnded,
     VoteCast,
 )
+from adjudge.runs.folder import reading, records_of, run_info
 from adjudge.runs.plan import Plan
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.gate import Bar, GateResult, exit_code, worst
@@ -36,7 +38,9 @@ from adjudge.runs.results.paired_gate import compared_with_baseline, paired_gate
 from adjudge.runs.results.removed_rows import LEFT, LeftRows
 from adjudge.runs.results.report import ENTRIES, Report, ReportTally
 from adjudge.runs.results.run_gates import RunGates, cluster_column, is_sequential, other_run
+from adjudge.runs.results.run_report import baseline_of
 from adjudge.runs.results.setup import KEPT, Baseline, Setup
+from adjudge.runs.run_place import ORIGINS, earlier_run
 from adjudge.trust.report import calibrations_of
 
 if TYPE_CHECKING:
@@ -114,7 +118,6 @@ class RunOutcome:
     def _compared_with(self) -> Baseline:
         if self.baseline is None:
             return Baseline()
-        from adjudge.runs.results.run_report import baseline_of
 
         if self.plan.folder is not None:
             refuse_itself(self.baseline, self.plan.folder)
@@ -155,7 +158,6 @@ class RunOutcome:
         """
         if self.plan.folder is None or not holds_run(self.plan.folder):
             return
-        from adjudge.runs.folder import records_of, run_info  # loaded only if a kept run halts
 
         self._tally = self._tally.without_judgments()
         self._tally.failed_calls = run_info(self.plan.folder).failed_calls
@@ -172,10 +174,6 @@ class RunOutcome:
         """Return the report so far, including the labels in the run's folder."""
         current, folder = self._seen_so_far(), self.plan.folder
         if folder is not None and holds_run(folder):
-            from adjudge.core.ledger.pending import batches_in
-            from adjudge.runs.folder import reading
-            from adjudge.runs.run_place import ORIGINS, earlier_run
-
             labelled = calibrations_of(folder) if holds_labels(folder) else ()
             with reading(folder) as ledger:
                 used, paid = used_in(ledger), payment_notes(batches_in(ledger))

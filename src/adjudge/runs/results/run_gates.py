@@ -13,6 +13,7 @@ from adjudge.core.reading.values import nearest
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.runs.eval_file import FailUnder
+from adjudge.runs.folder import records_of
 from adjudge.runs.plan import Plan
 from adjudge.runs.ready_judge import ReadyJudge
 from adjudge.runs.results.gate import Bar, bars_of, check_gate
@@ -104,8 +105,6 @@ class RunGates:
 
     def _check_cluster(self, column: str) -> None:
         """Raise if the first row of this run or of the run to compare with lacks the column."""
-        from adjudge.runs.folder import records_of  # not loaded by those who judge
-
         row, other_folder = self.plan.first_row(), self.setup.against_folder
         if row is not None:
             cell_of_column(row.id or "1", row.fields, row.input, column)

@@ -10,6 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from adjudge.core.data.sources.delimited import delimited_rows
+from adjudge.core.data.sources.json_rows import document_rows, is_lines, line_rows
+from adjudge.core.data.sources.parquet import arrow_rows, parquet_rows
 from adjudge.core.data.sources.row import AS_SHOWN, FileFormat, Origin, Row, Rows, unique_names
 from adjudge.core.data.sources.text import open_text
 from adjudge.core.data.sources.trace_pieces import refusal_of, trace_of
@@ -39,8 +42,6 @@ def table_rows(table: Any) -> Iterator[Row]:
         yield from frame_rows(table)
         return
     if hasattr(table, "to_pylist"):
-        from adjudge.core.data.sources.parquet import arrow_rows
-
         table = arrow_rows(table)
     for number, cells in enumerate(table, 1):
         yield Row(number, cells)
@@ -223,7 +224,6 @@ def _file_rows(path: Path | ObjectFile, origin: Origin, format: str, encoding: s
     try:
         if format == "parquet":
             # pyarrow is heavy: loaded for Parquet files only.
-            from adjudge.core.data.sources.parquet import parquet_rows
 
             yield from parquet_rows(path, origin)
             return
@@ -261,9 +261,6 @@ def hold_stdin() -> None:
 
 
 def _text_rows(file: BinaryIO, origin: Origin, format: str | None, encoding: str | None) -> Rows:
-    from adjudge.core.data.sources.delimited import delimited_rows
-    from adjudge.core.data.sources.json_rows import document_rows, is_lines, line_rows
-
     text = open_text(file, origin, encoding)
     kind = format or ("json" if text.head.lstrip()[:1] in ("[", "{") else "csv")
     if kind == "jsonl" or (kind == "json" and is_lines(text.head)):

@@ -20,6 +20,7 @@ from adjudge.core.aio.files import locked, sha256, written_whole
 from adjudge.errors import SetupError
 from adjudge.features.local.llama import frame_of
 from adjudge.features.local.onnx.graph import Precision
+from adjudge.features.local.onnx.tensors import write_tensors
 from adjudge.features.local.onnx.tokenizer import Tokenizer
 from adjudge.features.local.weights.gguf import Header, read_header
 from adjudge.features.local.weights.leftovers import forget_unused, note_use, seal_of, sweep
@@ -136,7 +137,6 @@ def _write_seal(path: Path, seal: _Seal) -> None:
 
 def _make(base: Path, adapter: Path | None, wanted: Precision, path: Path) -> None:
     from adjudge.features.local.onnx.merger import merged
-    from adjudge.features.local.onnx.tensors import write_tensors
 
     header = read_header(base)
     metadata = _metadata(header)

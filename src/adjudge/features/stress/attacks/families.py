@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.reading.values import plain_yaml
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 
@@ -88,8 +89,6 @@ CHANGES: Mapping[str, Callable[[str], str]] = {
 @cache
 def families() -> Mapping[str, Family]:
     """Map names to families, in the order of reports."""
-    from adjudge.core.reading.values import plain_yaml
-
     folder = Path(__file__).parent / "data"
     # by name, so that the order does not depend on the file system
     files = sorted(
