@@ -297,6 +297,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "agents": "features.agents.page:PAGE",
             "conversations": "features.conversations.page:PAGE",
             "learning": "features.learning.page:PAGE",
+            "explain": "features.explain.page:PAGE",
             "label": "web.pages.label:PAGE",
             "assign": "web.pages.assign:PAGE",
             "trust": "web.pages.trust:PAGE",

@@ -38,7 +38,7 @@ from adjudge.runs.eval_file import (
     PythonEntry,
 )
 from adjudge.runs.folder import run_info
-from adjudge.runs.project import ModelEntry, Project, StepEntry
+from adjudge.runs.project import ExplainEntry, ModelEntry, Project, StepEntry
 from adjudge.runs.target_entry import TargetEntry
 from support import commands
 from support.hostile_files import (
@@ -477,13 +477,14 @@ _PLAIN_KEYS = {
     ModelEntry: "temperature seed max_concurrency requests_per_minute tokens_per_minute timeout "
     "window reasoning_effort prompt_caching",
     StepEntry: "votes",
+    ExplainEntry: "below",
     TargetEntry: "name method body answer contexts tool_calls state temperature max_concurrency "
     "requests_per_minute timeout max_retries",
     Project: "language max_concurrency",
 }
 """Keys that can neither read, run, send nor write."""
 _CHECKED_KEYS = {
-    EvalFile: "models run outputs target prompts",
+    EvalFile: "models run outputs target prompts explain",
     DataEntry: "path",
     Gates: "not_worse_than",
     JudgeEntry: "kind models",
@@ -499,6 +500,7 @@ _CHECKED_KEYS = {
     ConversationEntry: "user",
     PythonEntry: "judge criteria",
     ModelEntry: "model base_url api_key_env headers parameters",
+    ExplainEntry: "calibration",
     TargetEntry: "model command url function prompts base_url api_key_env headers",
     Project: "model base_url api_key_env headers prices",
 }

@@ -351,6 +351,34 @@ HOSTILE = (
         code=3,
     ),
     _eval(
+        "model that explains",
+        _SENT,
+        DATA + "models: scripted/FAIL\n" + JUDGE + "explain: {model: '@EVIL@#m', "
+        "api_key_env: MY_TOKEN}\n",
+        sees=KEY,
+    ),
+    _eval(
+        "typed model, other model that explains",
+        "send rows",
+        DATA + OPENAI + JUDGE + "explain: '@EVIL@#m'\n",
+        words=("run", "eval.yaml", "-m", "scripted/FAIL"),
+        sees="evil.example",
+    ),
+    _eval(
+        "code as the model that explains",
+        "run code",
+        DATA + "models: scripted/FAIL\n" + JUDGE + "explain: 'code.py:write'\n",
+        files={"code.py": "open('canary', 'w')\n\n\ndef write(prompt):\n    return ''\n"},
+        makes="canary",
+    ),
+    _eval(
+        "calibration of explanations elsewhere",
+        _READ,
+        DATA + "models: scripted/FAIL\n" + JUDGE + "explain: {model: openai/gpt-4o-mini, "
+        "calibration: '@OUT@/secret.json'}\n",
+        starts=False,
+    ),
+    _eval(
         "models of a judge",
         _SENT,
         DATA + "judges: [{kind: aspect, criteria: It is short., models: [{model: '@EVIL@#m', "

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from adjudge.core.aio.user_functions import call
 from adjudge.core.catalog.aspects import aspect, aspects
@@ -20,6 +20,7 @@ from adjudge.core.gateway.opener import ModelLike, OpenModel, default_model, ope
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.judges.case import CaseJudge
 from adjudge.core.judges.judge import Judge
+from adjudge.core.judges.learnt_settings import Learnt
 from adjudge.core.reading.types import FilePath, Record, Schema, keys_of
 from adjudge.core.reading.user_code import load_code, locate_code
 from adjudge.core.reading.values import Place, WrongValue
@@ -38,8 +39,11 @@ from adjudge.runs.eval_file import (
     PairwiseEntry,
     PythonEntry,
 )
-from adjudge.runs.project import ModelEntry
+from adjudge.runs.project import ExplainEntry, ModelEntry
 from adjudge.runs.ready_judge import ReadyJudge
+
+if TYPE_CHECKING:
+    from adjudge.runs.second_opinions import Explaining
 
 INVENTED = "invented"
 """The persona that the model makes up itself."""
@@ -106,6 +110,29 @@ def make_judges(file: EvalFile, opened: OpenEntry, prices: PriceTable) -> list[R
                 name=name,
             )
     return judges
+
+
+def make_explaining(file: EvalFile, opened: OpenEntry, judges: Sequence[ReadyJudge]) -> Explaining:
+    """Return what asks for the second opinions of a file with ``explain``, with its model opened
+    and everything checked.
+    """
+    from adjudge.runs.second_opinions import Explaining  # loaded only if a file asks for it
+
+    entry = cast(ExplainEntry, file.explain)
+    try:
+        model = _own_model(file, entry.asked) if file.code.is_model(entry) else opened(entry.asked)
+        explaining = Explaining(
+            model if isinstance(model, OpenModel) else open_model(model),
+            file.language,
+            entry.below_,
+            Learnt.read(file.beside(entry.calibration)) if entry.calibration else None,
+        )
+        explaining.check(judges)
+    except WrongValue:
+        raise
+    except SetupError as error:
+        raise Place(str(file.path), field="explain").wrong("{error}", error=error) from error
+    return explaining
 
 
 def _limited(

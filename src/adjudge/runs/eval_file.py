@@ -53,7 +53,7 @@ from adjudge.runs.criteria_entry import (
     fields_of_criteria,
 )
 from adjudge.runs.polarity import aspect_polarity_notes, question_polarity_notes
-from adjudge.runs.project import ModelEntry, Project, StepEntry
+from adjudge.runs.project import ExplainEntry, ModelEntry, Project, StepEntry
 from adjudge.runs.row_source import FormatType
 from adjudge.runs.variables import with_variables
 
@@ -691,6 +691,12 @@ class EvalFile:
     models: tuple[ModelEntry, ...] = key(
         MODELS, "Who judges: ids, or more about each; the embedded model when left out.", ()
     )
+    explain: ExplainEntry | None = key(
+        Record(ExplainEntry, short="model"),
+        "A model that writes: asked for a second opinion, with reasons, about rows that failed or "
+        "are uncertain, after all verdicts. It changes none.",
+        None,
+    )
     budget: BudgetEntry = key(Record(BudgetEntry), "Where the run stops.", BudgetEntry())
     run: str | None = key(
         Text(), "The run's folder; by default runs/ and the name of this file.", None
@@ -739,11 +745,11 @@ class EvalFile:
 
     @property
     def all_models(self) -> tuple[ModelEntry, ...]:
-        """The models of the file and of its judges, without those of targets."""
+        """The models of the file, of its judges and of ``explain``, without those of targets."""
         entries = (
             entry for judge in self.judges for entry in (*judge.own_models, *judge.replacements)
         )
-        return (*self.models, *entries)
+        return (*self.models, *entries, *([self.explain] if self.explain else ()))
 
     @cached_property
     def source(self) -> Path | ObjectFile:
@@ -807,6 +813,7 @@ class ReadEval(NamedTuple):
             file,
             models=tuple(map(project.with_defaults, models)),
             judges=tuple(with_models(judge, project.with_defaults) for judge in file.judges),
+            explain=file.explain and project.with_defaults(file.explain),
             language=language,
         )
 

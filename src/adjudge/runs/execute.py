@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from adjudge.core.aio import event_loop
 from adjudge.core.data.dataset import BadRow, OddRows
@@ -22,7 +22,7 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.results import Result
 from adjudge.core.domain.vote import Vote
 from adjudge.core.engine.estimate import CostEstimate
-from adjudge.core.engine.run import RunSettings, open_run
+from adjudge.core.engine.run import RunSettings, check_prices, open_run
 from adjudge.core.engine.schedule import DeferredItems
 from adjudge.core.engine.session import Backend, Call, OpenedSession, OpenRun, session
 from adjudge.core.gateway.layers.account import Account, Spent
@@ -37,6 +37,9 @@ from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.plan import Plan
 from adjudge.runs.ready_judge import ReadyJudge
 from adjudge.runs.stored_votes import KnownVotes
+
+if TYPE_CHECKING:
+    from adjudge.runs.second_opinions import Explaining
 
 
 @light_dataclass(frozen=True)
@@ -114,6 +117,22 @@ class Called:
     call: Call
 
 
+@light_dataclass(frozen=True)
+class OpinionsAsked:
+    """The verdicts are in; second opinions are asked for now."""
+
+    model: str
+
+
+@light_dataclass(frozen=True)
+class OpinionsKept:
+    """All second opinions are stored with their judgments."""
+
+    failed_calls: int
+    lost: Spent
+    """Like those of ``JudgmentDone``."""
+
+
 class BackendNews:
     """A message from a backend, e.g. that a batch was sent."""
 
@@ -138,6 +157,8 @@ Event = (
     | OddRows
     | ColumnsChosen
     | Stopping
+    | OpinionsAsked
+    | OpinionsKept
     | BackendNews
 )
 """The events of a run, in order. Odd rows are reported as they are read: rows that no judge can
@@ -261,6 +282,12 @@ def estimate(
         ready.judge.estimate((item for _, item in items), known_votes, plan.prices)
         for ready, items in zip(plan.judges, passes, strict=True)
     ]
+    if plan.explaining is not None:
+        rows = (
+            (ready, (item for _, item in judgeable_rows(plan, ready, _ignore)))
+            for ready in plan.judges
+        )
+        estimates.append(plan.explaining.estimate(rows, known_votes, plan.prices))
     return sum(estimates[1:], start=estimates[0])
 
 
@@ -283,6 +310,10 @@ async def _execute(
     await outbox.drain()
     limits = None if plan.limits == Budget() else plan.limits
     judges = plan.configuration if run or limits else {}
+    if plan.explaining is not None:
+        if run is None:
+            raise SetupError("explain needs a run folder: name it with --run FOLDER")
+        check_prices(limits, plan.prices, {"models": {plan.explaining.model.name: None}})
     async with (
         open_run(run, judges, limits, plan.prices) as open_run_or_none,
         _stopped_gently(listen, kept=run is not None),
@@ -297,6 +328,8 @@ async def _execute(
                     with with_companions(_asked_beside(plan, ready)):
                         await _judge(ready, items, open_run_or_none, listen, repeats=repeats)
             listen(RowsEnded())
+            if plan.explaining is not None and open_run_or_none:
+                await _explain(plan.explaining, open_run_or_none, listen)
         finally:
             if run and open_run_or_none:
                 await outbox.drain()
@@ -304,6 +337,18 @@ async def _execute(
                 facts = kept()
                 if not facts.items() <= run.facts.items():  # else they are there since it began
                     await open_run_or_none.ledger.note_all(facts)
+
+
+async def _explain(explaining: Explaining, run: OpenRun, listen: Listen) -> None:
+    """Ask for second opinions within the same run and budget."""
+    await explaining.ask(
+        run,
+        run.ledger.path.parent,
+        lambda: listen(OpinionsAsked(explaining.model.name)),
+        lambda vote: listen(VoteCast(vote)),
+    )
+    account = run.open_budget.account
+    listen(OpinionsKept(account.failed, account.lost))
 
 
 def _asked_beside(plan: Plan, ready: ReadyJudge) -> list[JudgeWithCriteria]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adjudge.core.data.dataset import STDIN, OddRows
 from adjudge.core.data.sources.opener import hold_stdin
@@ -16,11 +17,20 @@ from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.ledger.file import holds_run
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.errors import RunError
-from adjudge.runs.builder import OpenEntry, look_up_criteria, make_judges, open_entry
+from adjudge.runs.builder import (
+    OpenEntry,
+    look_up_criteria,
+    make_explaining,
+    make_judges,
+    open_entry,
+)
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.folder import reading
 from adjudge.runs.ready_judge import ReadyJudge
 from adjudge.runs.row_reader import RowReader
+
+if TYPE_CHECKING:
+    from adjudge.runs.second_opinions import Explaining
 
 _QUICKLY_COUNTED = 100_000_000
 """Bytes of a file whose rows are counted before they are judged."""
@@ -46,6 +56,8 @@ class Plan:
     """Reads its rows."""
     judges: tuple[ReadyJudge, ...]
     """The judges, with opened models, criteria and loaded code."""
+    explaining: Explaining | None = None
+    """Asks for second opinions after the verdicts; None without ``explain`` in the file."""
     prices: PriceTable = field(default_factory=PriceTable.load)
     limits: Budget = Budget()
     """The limits of the run: the caller's, and the file's if the caller set none."""
@@ -166,12 +178,14 @@ def resolve(
         open_entry, cache=cache, api_key=api_key, prices=prices, dry_run=dry_run
     )
     judges = make_judges(file, opened, prices)
+    explaining = make_explaining(file, opened, judges) if file.explain else None
     if file.data.path == STDIN:
         hold_stdin()
     return Plan(
         file=file,
         reader=reader,
         judges=tuple(judges),
+        explaining=explaining,
         prices=prices,
         limits=limits_of(budget, file.budget),
         folder=folder or file.run_folder,

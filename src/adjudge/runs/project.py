@@ -22,6 +22,7 @@ from adjudge.core.prompts.renderer import LANGUAGES
 from adjudge.core.reading.project_files import PYPROJECT, project_files
 from adjudge.core.reading.toml_text import load_toml
 from adjudge.core.reading.types import (
+    FilePath,
     Flag,
     Json,
     Names,
@@ -38,6 +39,8 @@ from adjudge.core.reading.values import Place, WrongValue, mapping, text_in
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 
+DEFAULT_BELOW = 0.8
+"""Verdicts with a smaller probability are uncertain."""
 E = TypeVar("E", bound="ServerEntry")
 M = TypeVar("M", bound="ModelEntry")
 
@@ -193,6 +196,29 @@ class StepEntry(ModelEntry):
         "Votes of this step, instead of the judge's.",
         None,
         aliases=("strictness",),
+    )
+
+    @property
+    def asked(self) -> ModelEntry:
+        return ModelEntry(
+            **{setting.name: getattr(self, setting.name) for setting in fields(ModelEntry)}
+        )
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class ExplainEntry(ModelEntry):
+    """The model that explains rows that failed or are uncertain, and which rows those are."""
+
+    below_: float = key(
+        Number(least=0, most=1),
+        "Verdicts with a smaller probability are uncertain.",
+        DEFAULT_BELOW,
+    )
+    calibration: str | None = key(
+        FilePath((".json",)),
+        "What 'adjudge calibrate RUN --probabilities -o FILE' learnt: its temperatures are applied "
+        "to the probabilities; relative to this file.",
+        None,
     )
 
     @property

@@ -39,7 +39,7 @@ from adjudge.runs.eval_file import (
     EvalFile,
     JudgeEntry,
 )
-from adjudge.runs.project import ModelEntry, Project, ServerEntry
+from adjudge.runs.project import ExplainEntry, ModelEntry, Project, ServerEntry
 from adjudge.runs.variables import EnvFile
 
 READS, WRITES = term("resume", "reads"), term("resume", "writes")
@@ -106,6 +106,8 @@ def needs_of_eval(
         needs.write(folder, "")
     for number, judge in enumerate(file.judges, 1):
         needs.use_judge(judge, f"judges[{number}]", ask_models="models" not in typed)
+    if file.explain is not None:  # also with --model, which does not replace it
+        needs.explain(file.explain)
     if "target" not in typed:
         needs.use_targets()
     for path in file.prompts:  # those of a target that was typed, too
@@ -245,6 +247,11 @@ class _EvalNeeds:
             self.add(RUNS, code, f"{field}.{name}")
         for name, path in judge.named_files():
             self._read_named(path, f"{field}.{name}")
+
+    def explain(self, entry: ExplainEntry) -> None:
+        for verb, what in _needs_of_model(entry, self.folder, self.root):
+            self.add(verb, what, "explain")
+        self._read_named(entry.calibration, "explain.calibration")
 
     def use_targets(self) -> None:
         for number, target in enumerate(self.file.target, 1):

@@ -129,6 +129,7 @@ class ProbabilityReport(JudgeCriterion):
             model=self.model,
             temperature=value,
             identity=self.identity,
+            step_identity=self.step_identity,
         )
 
     def to_dict(self) -> JsonDict:

@@ -68,6 +68,28 @@ class CascadeStepRecord:
     completion_tokens: int
 
 
+Because = Literal["no verdict", "not the best verdict", "uncertain"]
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class SecondOpinionRecord:
+    """Another model's opinion of a row. It changes no verdict and no number."""
+
+    model: str
+    because: Annotated[Because, "why it was asked"]
+    verdict: Annotated[str | None, "its own; null if it gave none"]
+    explanation: str | None
+    reason: Annotated[str | None, "why there is no opinion"]
+    probability: Annotated[
+        float | None, "of the run's verdict, by which the row was chosen; null if it has none"
+    ]
+    calibrated: Annotated[bool, "the probability is at a learnt temperature"] = False
+
+    def agrees_with(self, verdict: str | None) -> bool | None:
+        """Return True if both verdicts are the same; None if there are not two."""
+        return None if verdict is None or self.verdict is None else verdict == self.verdict
+
+
 @light_dataclass(frozen=True, kw_only=True)
 class OrderCheck:
     """The effect of showing options or responses in the other order."""
@@ -583,6 +605,9 @@ class JudgmentRecord:
     replaced_models: Annotated[
         Mapping[str, str], "model of a panel without a verdict: the model asked in its place"
     ] = NOTHING
+    second_opinion: Annotated[
+        SecondOpinionRecord | None, "of the model that `explain` names, which changes nothing"
+    ] = None
     detail: Detail
     votes: tuple[VoteRecord, ...] | None = None
     """None if they were not read."""
@@ -767,7 +792,14 @@ class JudgmentRecord:
 
     def columns(self) -> JsonDict:
         """Like ``outcome``, but one level deep, for tables."""
-        return self._outcome(self.detail.columns())
+        outcome = self._outcome(self.detail.columns())
+        if opinion := self.second_opinion:
+            outcome |= {
+                "second_opinion": opinion.verdict,
+                "second_opinion_by": opinion.model,
+                "second_opinion_explanation": opinion.explanation or opinion.reason,
+            }
+        return outcome
 
     def _outcome(self, detail: JsonDict) -> JsonDict:
         outcome: JsonDict = {
@@ -790,6 +822,8 @@ class JudgmentRecord:
             outcome["replaced_models"] = dict(self.replaced_models)
         if self.steps:
             outcome |= {"decided_by": self.decided_by, "steps": json_ready(self.steps)}
+        if self.second_opinion:
+            outcome["second_opinion"] = json_ready(self.second_opinion)
         outcome |= detail
         if self.detail.lists_excluded:
             outcome["excluded_models"] = dict(self.excluded_models)

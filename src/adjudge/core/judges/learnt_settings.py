@@ -7,6 +7,7 @@ Each is bound to the identity of its judge, and refused for any other.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
@@ -126,6 +127,8 @@ class LearntTemperature(FromLabels):
     temperature: float
     identity: str
     """The identity of the judge."""
+    step_identity: str = ""
+    """Its identity as a step of a cascade; empty in files of versions that had none."""
     what: ClassVar[str] = Message("temperature")
     again: ClassVar[str] = Message("learn it with 'adjudge calibrate RUN --probabilities -o FILE'")
 
@@ -210,6 +213,27 @@ class Learnt:
         """Return the temperature for one criterion; raise a SetupError if there is none."""
         return _find(self.temperatures, criteria, LearntTemperature)
 
+    def own_temperature(self, criteria: str, identity: str) -> dict[str, float]:
+        """Return the temperature of a judge under the name ""; empty if none was learnt for it."""
+        fitting = (
+            ("", fitted.temperature)
+            for fitted in self.temperatures
+            if (fitted.criteria, fitted.identity) == (criteria, identity)
+        )
+        return dict(fitting)
+
+    def step_temperatures(self, criteria: str, identities: Mapping[str, str]) -> dict[str, float]:
+        """Return step → temperature, for those steps of a cascade that one was learnt for.
+
+        ``identities``: step → identity.
+        """
+        return {
+            step: fitted.temperature
+            for step, identity in identities.items()
+            for fitted in self.temperatures
+            if (fitted.criteria, fitted.step_identity) == (criteria, identity)
+        }
+
 
 def _find(settings: Sequence[T], criteria: str, kind: type[T]) -> T:
     for setting in settings:
@@ -268,7 +292,7 @@ def _temperature(content: JsonObject) -> LearntTemperature:
             "model": str(model),
             "temperature": float() | int() as temperature,
             "identity": str(identity),
-        }:
+        } if 0 < temperature < math.inf:
             return LearntTemperature(
                 criteria=criteria,
                 labels=labels,
@@ -276,6 +300,7 @@ def _temperature(content: JsonObject) -> LearntTemperature:
                 model=model,
                 temperature=float(temperature),
                 identity=identity,
+                step_identity=str(content.get("step_identity", "")),
             )
     raise ValueError(Message("no temperature"))
 

@@ -31,6 +31,7 @@ from adjudge.core.domain.record import (
     JudgmentRecord,
     OtherDetail,
     OutcomeName,
+    SecondOpinionRecord,
     StatusName,
     UnknownDetail,
     VoteRecord,
@@ -128,6 +129,18 @@ def judgment_row(
         storable(verdict_text(record)),
         flags,
         json_text(stored),
+    )
+
+
+def with_opinion(row: Sequence[Any], opinion: SecondOpinionRecord) -> tuple[object, ...]:
+    """Return a judgment's row with another model's opinion; everything else stays as it is."""
+    *_, ballots, _, _, _, _, flags, result = row
+    answers = _object(result).get(ANSWERS)
+    return judgment_row(
+        replace(judgment_of(row), second_opinion=opinion),
+        ballots,
+        bytes.fromhex(answers) if isinstance(answers, str) else b"",
+        repaired="repaired" in flags_in(flags),
     )
 
 

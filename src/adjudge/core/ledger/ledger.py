@@ -18,11 +18,11 @@ from adjudge.core.domain.frozen_mapping import NOTHING, json_text
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonObject, JsonValue, object_in
 from adjudge.core.domain.message import Usage
-from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.domain.record import JudgmentRecord, SecondOpinionRecord
 from adjudge.core.domain.results import Result
 from adjudge.core.domain.vote import Ballot, Vote
 from adjudge.core.ledger.changes import judge_changes
-from adjudge.core.ledger.codec import judgment_row, vote_of, vote_row
+from adjudge.core.ledger.codec import judgment_row, vote_of, vote_row, with_opinion
 from adjudge.core.ledger.commit_thread import CommitThread, Row
 from adjudge.core.ledger.file import (
     FILE,
@@ -34,7 +34,7 @@ from adjudge.core.ledger.file import (
     used_in,
     write_meta,
 )
-from adjudge.core.ledger.records import records
+from adjudge.core.ledger.records import judgment_rows, records
 from adjudge.core.ledger.rows import (
     checked_key,
     checksum_matches,
@@ -288,6 +288,13 @@ class Ledger:
         )
         if self._writer.waiting > _MOST_WAITING:
             await self._writer.flush()
+
+    def keep_opinion(self, judge: str, number: int, opinion: SecondOpinionRecord) -> None:
+        """Store another model's opinion with a judgment, with the next commit."""
+        row = next(judgment_rows(self._reader, judge=storable(judge), index=number), None)
+        if row is None:
+            return  # its row was dropped from the data meanwhile
+        self._writer.put(_KEEP_JUDGMENT, self._read(lambda: with_opinion(row, opinion)))
 
     async def finish(self, judge: str, rows: int) -> None:
         """All rows were processed; drop judgments of rows that no longer exist."""

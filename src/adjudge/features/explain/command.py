@@ -11,7 +11,7 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.gateway.prices import PriceTable
-from adjudge.features.explain.opinions import BELOW, Opinions, SecondOpinion, explain_run
+from adjudge.features.explain.opinions import Opinions, SecondOpinion, explain_run
 from adjudge.messages import Message
 from adjudge.runs.builder import open_entry
 from adjudge.runs.cli.json_text import Document, print_results
@@ -31,7 +31,7 @@ from adjudge.runs.cli.options import (
 )
 from adjudge.runs.cli.output import echo, typed_language
 from adjudge.runs.folder import run_info
-from adjudge.runs.project import ServerEntry
+from adjudge.runs.project import DEFAULT_BELOW, ServerEntry
 from adjudge.runs.results.cost import cost_message
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.view.clean_text import clean
@@ -49,7 +49,7 @@ class ExplainOptions:
     below: float = option(
         "--below",
         type=click.FloatRange(0, 1),
-        default=BELOW,
+        default=DEFAULT_BELOW,
         help="Also explain verdicts with a smaller probability than this.",
     )
     calibration: Path | None = option(
@@ -119,7 +119,7 @@ def _counts(opinions: Opinions) -> JsonDict:
 
 def _lines(opinions: Opinions, table: PriceTable) -> Iterator[Message]:
     for opinion in opinions.opinions:
-        yield from _opinion_lines(opinion, is_calibrated=opinions.is_calibrated)
+        yield from _opinion_lines(opinion)
     yield Message(
         "second opinions of {model} on {asked} judgments: {agrees} agree, {differs} differ, "
         "{incomparable} cannot be compared",
@@ -141,12 +141,12 @@ def _lines(opinions: Opinions, table: PriceTable) -> Iterator[Message]:
         )
 
 
-def _opinion_lines(opinion: SecondOpinion, *, is_calibrated: bool) -> Iterator[Message]:
+def _opinion_lines(opinion: SecondOpinion) -> Iterator[Message]:
     record = opinion.record
     probability = opinion.probability
     stated = (
         Message(" (calibrated p = {probability:.2f})", probability=probability or 0.0)
-        if is_calibrated
+        if opinion.answer.calibrated
         else Message(" (p = {probability:.2f})", probability=probability or 0.0)
     )
     yield Message(

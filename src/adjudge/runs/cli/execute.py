@@ -58,6 +58,7 @@ from adjudge.runs.execute import (
     Event,
     JudgmentDone,
     JudgmentRepeated,
+    OpinionsAsked,
     Rounds,
     RowsReadable,
     Stopping,
@@ -424,6 +425,15 @@ class RunDisplay:
             echo(event.message, err=True)
         elif isinstance(event, VoteCast):
             self.watch.on_vote()
+        elif isinstance(event, OpinionsAsked) and not self.quiet:
+            echo(
+                Message(
+                    "The verdicts are in. Asking {model} for second opinions on rows that failed "
+                    "or are uncertain.",
+                    model=event.model,
+                ),
+                err=True,
+            )
         elif isinstance(event, Stopping):
             say_stopping(self.outcome.plan.folder, output())
 

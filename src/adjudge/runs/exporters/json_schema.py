@@ -24,7 +24,7 @@ Schema = dict[str, object]
 _RENAMED = {"index": "row", "criterion": "criteria"}
 _NOT_ALWAYS = (
     *("input", "excluded_models", "replaced_models", "decided_by", "steps", "judge_identity"),
-    "votes",
+    *("second_opinion", "votes"),
 )
 _NOT_SHOWN = ("detail", "used", "named")
 _NOT_SHOWN_OF_A_VOTE = (

@@ -57,6 +57,24 @@ def answering_notes(named: Mapping[tuple[str, str], int]) -> Iterator[Message]:
             )
 
 
+def opinion_notes(opinions: Mapping[tuple[str, bool | None], int]) -> Iterator[Message]:
+    """Yield a note for each model that gave second opinions.
+
+    ``opinions``: (model, agrees with the verdict) → count; None: one of the two has no verdict.
+    """
+    for model in dict.fromkeys(model for model, _ in opinions):
+        counts = {agrees: opinions.get((model, agrees), 0) for agrees in (True, False, None)}
+        yield Message(
+            "second opinions of {model} on {asked} judgments: {agrees} agree, {differs} differ, "
+            "{incomparable} cannot be compared; they change no verdict, number or gate",
+            model=model,
+            asked=sum(counts.values()),
+            agrees=counts[True],
+            differs=counts[False],
+            incomparable=counts[None],
+        )
+
+
 def is_other(asked: str, named: str) -> bool:
     """Return True if a reply names a different model, not only a version of the one asked."""
     asked_name, named_name = (_own_name(_NUMBERED.sub("", id)) for id in (asked, named))

@@ -26,6 +26,7 @@ from adjudge.runs.execute import (
     Event,
     JudgmentDone,
     JudgmentRepeated,
+    OpinionsKept,
     RowsEnded,
     VoteCast,
 )
@@ -141,6 +142,9 @@ class RunOutcome:
                 setup = self._tally.setup
                 self._left.end()
                 self._tally.setup = replace(setup, notes=(*self._left.notes(), *setup.notes))
+            case OpinionsKept():
+                self._count_again()
+                self._tally.failed_calls, self._lost = event.failed_calls, event.lost
             case VoteCast():
                 self.asked += 1
             case BadRow():
@@ -158,12 +162,15 @@ class RunOutcome:
         """
         if self.plan.folder is None or not holds_run(self.plan.folder):
             return
-
-        self._tally = self._tally.without_judgments()
+        self._count_again()
         self._tally.failed_calls = run_info(self.plan.folder).failed_calls
-        for record in records_of(self.plan.folder, votes=True):
-            self._tally.add(record)
         self._made = self._compared = self._beside = None
+
+    def _count_again(self) -> None:
+        """Count the judgments as the run folder has them."""
+        self._tally = self._tally.without_judgments()
+        for record in records_of(self.plan.folder or Path(), votes=True):
+            self._tally.add(record)
 
     @property
     def judgments(self) -> int:

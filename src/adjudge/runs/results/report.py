@@ -34,7 +34,7 @@ from adjudge.runs.counts import rows_without_group
 from adjudge.runs.results.cascades import CascadeSummary, CascadeTally
 from adjudge.runs.results.cost import Cost, cost_of
 from adjudge.runs.results.gate import Bar, GateResult, Measure, limits_or, mean_gate, most_gate
-from adjudge.runs.results.notes import answering_notes, format_notes
+from adjudge.runs.results.notes import answering_notes, format_notes, opinion_notes
 from adjudge.runs.results.option_order import OptionOrder, OptionOrderTally
 from adjudge.runs.results.repeats import REPEAT, Repeats, RepeatTally
 from adjudge.runs.results.setup import FigureChange, NamedFigure, ReportedJudge, Setup
@@ -704,6 +704,8 @@ class ReportTally:
         self._missed_formats: dict[str, tuple[int, int]] = {}
         self._counted_votes: set[int] = set()
         self._used: defaultdict[str, UsageSum] = defaultdict(UsageSum)
+        self._opinions: Counter[tuple[str, bool | None]] = Counter()
+        """(model, agrees) → second opinions; None: one of the two has no verdict."""
         self.failed_calls = self._reused = self._unanswered = 0
         self._targets_failed: Counter[tuple[str, str]] = Counter()
         """Answers that a target failed to give, as each criterion met with them."""
@@ -741,6 +743,9 @@ class ReportTally:
             self._used[model].add(usage)
         if record.votes:
             self._add_votes(record, record.votes, is_stored=is_stored)
+        if opinion := record.second_opinion:
+            agrees = opinion.agrees_with(record.verdict if record.scored else None)
+            self._opinions[opinion.model, agrees] += 1
         if record.notes:
             self._notes.update(dict.fromkeys(record.notes))
         if record.status != "skipped":
@@ -813,6 +818,7 @@ class ReportTally:
                 *answering_notes(self._named),
                 *format_notes(self._missed_formats),
                 *_order_notes(sections),
+                *opinion_notes(self._opinions),
             ),
             entries=tuple(self._worst_first()),
             total=self.total,
