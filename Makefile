@@ -139,7 +139,8 @@ test-scale: $(VENV)/ready
 
 test-oracles: $(VENV)/ready
 	$(PIP) install -r requirements/oracles.txt
-	ADJUDGE_TABLES=10000 $(BIN)/python -m pytest tests/stats tests/features/evidence/test_sentence_oracles.py tests/features/agents/test_rule_oracles.py
+	ADJUDGE_TABLES=10000 $(BIN)/python -m pytest tests/stats tests/features/evidence/test_sentence_oracles.py tests/features/agents/test_rule_oracles.py \
+		tests/features/stress/attacks/test_attack_errors.py
 
 test-properties: $(VENV)/ready
 	ADJUDGE_EXAMPLES=1000 $(BIN)/python -m pytest -n auto --dist worksteal -m hypothesis

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from graphlib import TopologicalSorter
 from importlib import import_module
@@ -74,9 +74,19 @@ class Parts(NamedTuple):
         return (*self.loads, *self.typed)
 
 
+def statements_in(block: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    for node in block:
+        yield node
+        for name in ("body", "orelse", "handlers", "finalbody", "cases"):
+            yield from statements_in(getattr(node, name, None) or ())
+
+
 @cache
 def parts_of(path: Path) -> Parts:
-    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    text = path.read_text(encoding="utf-8")
+    module = ast.parse(text)
+    # Most of a tree are expressions: they are looked through only where one may be such a call.
+    nodes = list(ast.walk(module) if ".complete(" in text else statements_in(module.body))
     loads = [node for node in nodes if isinstance(node, Loading)]
     typed = {
         inner

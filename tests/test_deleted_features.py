@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import HTTPCookieProcessor, build_opener
 
@@ -21,12 +20,23 @@ DELETED: dict[str, tuple[str, ...]] = {
 }
 """Feature → those whose page cannot open without it: their lines in ``plugins.py`` go with it."""
 EVAL = "data: rows.csv\nmodels: scripted\njudges:\n  - {kind: direct, criteria: [conciseness]}\n"
-IMPORT = """
+WORK = """
 import importlib, pkgutil, sys
 import adjudge
+from adjudge.runs.cli.main import main
+
+def adjudge_with(*words):
+    sys.argv = ["adjudge", *words]
+    main()
+
+for words in (["run", "eval.yaml", "--yes"], ["runs", "show", "runs/eval"]):
+    try:
+        adjudge_with(*words)
+    except SystemExit as ended:
+        assert not ended.code, words
 STARTERS = "adjudge.features.starters.files."
-left_out = tuple(f"adjudge.features.{name}." for name in sys.argv[1:])
-names = [found.name for found in pkgutil.walk_packages(adjudge.__path__, "adjudge.")]
+left_out = tuple(f"adjudge.features.{name}." for name in WITHOUT)
+names = [module.name for module in pkgutil.walk_packages(adjudge.__path__, "adjudge.")]
 for name in names:
     if not f"{name}.".startswith((*left_out, STARTERS)) and "__main__" not in name:
         try:
@@ -34,7 +44,8 @@ for name in names:
         except ModuleNotFoundError as error:
             if (error.name or "").startswith("adjudge"):
                 raise
-print(len(names))
+print(len(names), "modules")
+adjudge_with("view", "runs", "--port", "0", "--no-open")
 """
 
 
@@ -74,52 +85,37 @@ def package(feature: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy.parent
 
 
-def python(package: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *words],
-        cwd=package.parent,
-        env={**os.environ, "PYTHONPATH": str(package)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-@pytest.fixture
-def page(package: Path) -> Iterator[str]:
-    """The address of the page over a run that the package has made."""
+def test_a_run_is_made_and_shown_and_every_other_module_imports(
+    feature: str, package: Path
+) -> None:
+    """In one process, which loads the modules that a command needs before it loads the others."""
     folder = package.parent
     (folder / "rows.csv").write_text("id,response\n1,Short.\n2,Short too.\n")
     (folder / "eval.yaml").write_text(EVAL)
-    done = python(package, "-m", "adjudge", "run", "eval.yaml", "--yes")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 rows judged" in done.stdout
-    server = subprocess.Popen(
-        [sys.executable, "-m", "adjudge", "view", "runs", "--port", "0", "--no-open"],
+    process = subprocess.Popen(
+        [sys.executable, "-c", f"WITHOUT = {sorted(users_of(feature))}\n{WORK}"],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(package)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
-    assert server.stdout is not None
+    lines: list[str] = []
+    assert process.stdout is not None
     try:
-        address = next(filter(None, (re.search(r"http://\S+", line) for line in server.stdout)))
-        yield address[0]
+        for line in process.stdout:
+            lines.append(line)
+            if address := re.search(r"http://\S+token\S+", line):
+                break
+        printed = "".join(lines)
+        assert address, printed
+        with build_opener(HTTPCookieProcessor()).open(address[0], timeout=60) as response:
+            page = response.read().decode()
     finally:
-        server.terminate()
-        server.communicate(timeout=60)
-
-
-def test_every_other_module_imports(feature: str, package: Path) -> None:
-    done = python(package, "-c", IMPORT, *sorted(users_of(feature)))
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 500
-
-
-def test_a_run_is_made_and_shown(page: str, package: Path) -> None:
-    with build_opener(HTTPCookieProcessor()).open(page, timeout=30) as response:
-        shown = response.read().decode()
-    assert "conciseness" in shown or "eval" in shown
-    done = python(package, "-m", "adjudge", "runs", "show", "runs/eval")
-    assert done.returncode == 0 and "conciseness" in done.stdout, done.stderr
+        process.terminate()
+        process.communicate(timeout=60)
+    assert "2 rows judged" in printed
+    assert "conciseness" in printed.partition("2 rows judged")[2], "runs show"
+    counted = re.search(r"^(\d+) modules$", printed, re.MULTILINE)
+    assert counted and int(counted[1]) > 500
+    assert "conciseness" in page or "eval" in page

@@ -17,8 +17,7 @@ critic = AspectCritic("It contains a year.")
 
 def cpu_seconds():
     began = time.process_time()
-    for number in range(2):
-        assert critic.evaluate(f"Built in {time.monotonic_ns()}.").status == "scored"
+    assert critic.evaluate(f"Built in {time.monotonic_ns()}.").status == "scored"
     return time.process_time() - began
 
 critic.evaluate("Built in 1889.")  # loads the weights and asks the prior

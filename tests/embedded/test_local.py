@@ -143,7 +143,7 @@ def test_control_tokens_in_a_text_stay_text(
 
 
 def test_writing_is_held_to_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adjudge.features.local.provider._LONGEST_EXPLANATION", 240 if LONG else 24)
+    monkeypatch.setattr("adjudge.features.local.provider._LONGEST_EXPLANATION", 240 if LONG else 8)
     result = AspectCritic(YEAR, EMBEDDED, mode="generate", max_repairs=0).evaluate("Built in 1889.")
     (vote,) = result.votes
     assert vote.outcome is Outcome.OK

@@ -67,6 +67,7 @@ def test_it_is_another_model_on_the_same_weights() -> None:
     assert first._adapter is not None and first._adapter.stat().st_size < 10_000_000
 
 
+@pytest.mark.usefixtures("one_neutral_text")
 @pytest.mark.parametrize("language", PLAIN)
 def test_plain_texts_are_read_right(language: str) -> None:
     for criterion, (met, unmet) in PLAIN[language].items():
@@ -74,6 +75,7 @@ def test_plain_texts_are_read_right(language: str) -> None:
         assert _chance(_read(unmet, (criterion,), language=language)) < 0.5, criterion
 
 
+@pytest.mark.usefixtures("one_neutral_text")
 def test_the_margin_is_wider_than_with_the_adapter_for_criteria_first() -> None:
     (criterion, (met, unmet)), *_ = PLAIN["en"].items()
     chances = {
@@ -84,6 +86,7 @@ def test_the_margin_is_wider_than_with_the_adapter_for_criteria_first() -> None:
     assert margins[EMBEDDED_TEXT_FIRST] > margins[EMBEDDED] + 0.2
 
 
+@pytest.mark.usefixtures("one_neutral_text")
 def test_questions_about_one_text_share_it() -> None:
     criteria = tuple(f"The text names {one}." for one in ASKED)
     together = _read(LONG.format(day="July 1"), criteria).usage.prompt_tokens

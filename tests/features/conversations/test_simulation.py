@@ -25,7 +25,7 @@ from adjudge.runs.results.repeats import RepeatTally
 from features.conversations import bot_script
 from features.conversations.bot_script import Bot, run_eval, serving, write_eval
 
-KILLS = int(os.environ.get("ADJUDGE_KILLS", "5"))
+KILLS = int(os.environ.get("ADJUDGE_KILLS", "2"))
 
 
 def held(folder: Path) -> dict[str, Conversation]:
