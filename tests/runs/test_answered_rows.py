@@ -151,7 +151,7 @@ def test_a_model_is_shown_the_prompts(project: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "why"),
     [
-        ("target: {name: x}", "a target is one of model, command, url and function"),
+        ("target: {name: x}", "a target is one of model, command, url, function and mcp"),
         ("target: {command: a, url: 'http://127.0.0.1'}", "name one"),
         ("target: app.py:nobody", "has no function 'nobody'"),
         ("target: missing.py:f", "is not a file"),

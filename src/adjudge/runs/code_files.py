@@ -112,6 +112,8 @@ class CodeFiles:
     def _code_of_target(self, target: TargetEntry) -> Iterator[str]:
         if target.command:
             yield " ".join(target.command)
+        elif target.mcp:
+            yield " ".join(target.mcp)
         elif target.function:
             yield target.function
         elif target.model and self._is_function(target.model):
@@ -145,7 +147,7 @@ def _program_files(file: EvalFile, code: Sequence[str]) -> dict[str, str]:
     programs = {*named_files, *_installed_elsewhere(filter(is_reference, code), folder)}
     # None: the imports do not show everything that the code may load
     imported = _imported_files([path for path in named_files if path.suffix == ".py"], folder)
-    has_commands = any(target.command for target in file.target)
+    has_commands = any(target.command or target.mcp for target in file.target)
     expressions = [text for text in code if not is_reference(text)]
     if imported is None or has_commands or any(map(_is_dynamic, expressions)):
         programs |= set(_files_below(folder, _data_files(file)))

@@ -258,6 +258,8 @@ class _EvalNeeds:
             field = f"target[{number}]"
             if target.command:
                 self.add(RUNS, " ".join(target.command), field)
+            if target.mcp:
+                self.add(RUNS, " ".join(target.mcp), field)
             if target.function:
                 self.add(RUNS, target.function, field)
             if target.url:

@@ -26,7 +26,7 @@ from adjudge.errors import SetupError
 from adjudge.runs.project import ServerEntry
 
 Method = Literal["POST", "GET"]
-_KINDS = ("model", "command", "url", "function")
+_KINDS = ("model", "command", "url", "function", "mcp")
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -42,8 +42,14 @@ class TargetEntry(ServerEntry):
     )
     url: str | None = key(Text(), "An HTTP endpoint.", None)
     function: str | None = key(Text(), "A function of yours: file.py:name or module:name.", None)
+    mcp: tuple[str, ...] = key(
+        Many(Text()), "An MCP server: a program; its tool answers. No shell.", ()
+    )
+    tool: str | None = key(Text(), "Its tool; need not be named if there is only one.", None)
     method: Method = key(Word[Method](("POST", "GET")), "How the endpoint is asked.", "POST")
-    body: JsonValue = key(Json(), "What it is sent: JSON with {column}; else the whole row.", None)
+    body: JsonValue = key(
+        Json(), "What the endpoint or tool is sent: JSON with {column}; else the row.", None
+    )
     answer: str | None = key(Text(), "Where in its JSON the answer stands: data.text.", None)
     contexts: str | None = key(Text(), "Where the texts stand that it rests on.", None)
     tool_calls: str | None = key(Text(), "Where the tools stand that it called.", None)
@@ -63,12 +69,12 @@ class TargetEntry(ServerEntry):
 
     @property
     def kind(self) -> str:
-        """Which of model, command, url and function is set. Raises a SetupError unless exactly one
-        is.
+        """Which of model, command, url, function and mcp is set. Raises a SetupError unless exactly
+        one is.
         """
         kinds = [name for name in _KINDS if getattr(self, name)]
         if len(kinds) != 1:
-            raise SetupError("a target is one of model, command, url and function: name one")
+            raise SetupError("a target is one of model, command, url, function and mcp: name one")
         return kinds[0]
 
     @property
@@ -78,6 +84,8 @@ class TargetEntry(ServerEntry):
             return self.name
         if self.kind == "command":
             return Path(self.command[0].split()[0]).name if len(self.command) == 1 else "command"
+        if self.kind == "mcp":
+            return self.tool or "mcp"
         return str(getattr(self, self.kind))
 
 

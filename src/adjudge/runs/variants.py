@@ -8,6 +8,7 @@ from pathlib import Path
 
 from adjudge.core.gateway.opener import ModelLike, OpenModel, open_model
 from adjudge.core.gateway.targets.answer import AnswerPaths
+from adjudge.core.gateway.targets.mcp import McpTarget
 from adjudge.core.gateway.targets.target import Target
 from adjudge.core.gateway.targets.targets import CommandTarget, FunctionTarget, HttpCall, HttpTarget
 from adjudge.core.reading.places import places_in
@@ -78,6 +79,15 @@ def _target(file: EvalFile, entry: TargetEntry) -> Target:
         )
         folder = file.path.absolute().parent
         return CommandTarget(command, name=entry.title, folder=folder, paths=paths)
+    if entry.mcp:
+        return McpTarget(
+            entry.mcp[0] if len(entry.mcp) == 1 else entry.mcp,
+            name=entry.title,
+            tool=entry.tool,
+            body=entry.body,
+            folder=file.path.absolute().parent,
+            paths=paths,
+        )
     if entry.url:
         call = HttpCall(
             url=entry.url, method=entry.method, headers=dict(entry.headers), body=entry.body

@@ -53,6 +53,21 @@ def row_in(request: Request) -> Row:
     return row
 
 
+def split_command(command: str | Sequence[str]) -> list[str]:
+    """Return a program and its arguments; raise a SetupError if there is none."""
+    try:
+        arguments = shlex.split(command) if isinstance(command, str) else list(command)
+    except ValueError as error:
+        raise SetupError(
+            "the command {command!r} cannot be read: {reason}",
+            command=str(command),
+            reason=str(error),
+        ) from error
+    if not arguments:
+        raise SetupError("the command is empty")
+    return arguments
+
+
 class CommandTarget(Target):
     """A program that reads a row as JSON on its standard input, or takes its fields as arguments,
     and prints its answer: a text, or JSON.
@@ -65,16 +80,7 @@ class CommandTarget(Target):
         self, command: str | Sequence[str], *, name: str, folder: Path, paths: AnswerPaths
     ) -> None:
         super().__init__(name, paths)
-        try:
-            self.arguments = shlex.split(command) if isinstance(command, str) else list(command)
-        except ValueError as error:
-            raise SetupError(
-                "the command {command!r} cannot be read: {reason}",
-                command=str(command),
-                reason=str(error),
-            ) from error
-        if not self.arguments:
-            raise SetupError("the command is empty")
+        self.arguments = split_command(command)
         self.folder = folder
 
     @property
@@ -109,7 +115,7 @@ class CommandTarget(Target):
         try:
             output, errors = await _communicate(process, request.prompt.text.encode())
         finally:
-            await _end(process)
+            await end_process(process)
         if process.returncode:
             kind = Unavailable if process.returncode == _TRY_AGAIN else ModelError
             raise kind(
@@ -119,7 +125,9 @@ class CommandTarget(Target):
                 errors=errors.decode("utf-8", "replace").strip()[-_LONGEST_SHOWN:]
                 or Message("it printed no reason"),
             )
-        return self.reply(_read(output, self.name, is_json=self.paths.answer is not None), started)
+        return self.reply(
+            read_output(output, self.name, is_json=self.paths.answer is not None), started
+        )
 
 
 async def _communicate(process: asyncio.subprocess.Process, sent: bytes) -> tuple[bytes, bytes]:
@@ -165,7 +173,7 @@ def _kill(process: asyncio.subprocess.Process) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
+async def end_process(process: asyncio.subprocess.Process) -> None:
     """Kill the program and its children: nothing goes on after its answer, or its time."""
     _kill(process)
     # nothing else closes the pipes
@@ -173,7 +181,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     await process.wait()
 
 
-def _read(output: bytes, name: str, *, is_json: bool) -> JsonValue:
+def read_output(output: bytes, name: str, *, is_json: bool) -> JsonValue:
     """Return a program's output: JSON if it looks like it or a path into it was given, else a text.
 
     Raise NoAnswer for JSON that cannot be read.
