@@ -25,7 +25,7 @@ CHAT = {
         "properties": {
             "message": TEXT,
             "messages": {"type": "array"},
-            **{name: TEXT for name in ("session", "turn_key")},
+            **dict.fromkeys(("session", "turn_key"), TEXT),
             "turn": {"type": "integer"},
         },
         "required": ["message", "messages"],
