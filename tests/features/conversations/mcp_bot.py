@@ -1,7 +1,8 @@
 """An MCP server with the bot of ``bot_script`` as its tool: ``python mcp_bot.py FOLDER [FAULT]``.
 
-It writes each message that it gets to FOLDER/log.jsonl. At the user's third message FAULT happens once: ``die``,
-``hang``, ``refuse``, or ``noise`` (a print and a request of its own before the answer).
+It writes each message that it gets to FOLDER/log.jsonl. At the user's third message FAULT happens
+once: ``die``, ``hang``, ``refuse``, or ``noise`` (a print and a request of its own before the
+answer).
 """
 
 from __future__ import annotations
