@@ -3,15 +3,14 @@
 python examples/partitions.py [model]
 """
 
+import csv
 import sys
 from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from adjudge import judge_partition
-from adjudge.features.scale.partition import merge_partitions, partitions
-from adjudge.runs.folder import run_info
+from adjudge import judge_partition, load_run, merge_partitions
 
 ROWS = Path(__file__).parent / "answers.csv"
 EVAL = """data: {rows}
@@ -25,14 +24,16 @@ def main(model: str) -> None:
     with TemporaryDirectory() as folder:
         file, store, run = (Path(folder) / name for name in ("eval.yaml", "partitions", "run"))
         file.write_text(EVAL.format(rows=ROWS.absolute(), model=model))
+        with ROWS.open(newline="", encoding="utf-8") as text:
+            rows = list(enumerate(csv.DictReader(text)))
         with Pool(2) as pool:
             judged = pool.map(
                 partial(judge_partition, eval_file=file, store=store, share=2),
-                partitions(file, rows=2),
+                [rows[start : start + 2] for start in range(0, len(rows), 2)],
                 1,
             )
         merged = merge_partitions(store, run)
-        print(f"{len(judged)} partitions, {merged.judgments} judgments, {run_info(run).state}")
+        print(f"{len(judged)} partitions, {merged.judgments} judgments, {load_run(run).info.state}")
 
 
 if __name__ == "__main__":

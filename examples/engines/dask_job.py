@@ -14,8 +14,7 @@ import dask
 import dask.dataframe
 from distributed import Client
 
-from adjudge import judge_partition
-from adjudge.features.scale.partition import merge_partitions
+from adjudge import judge_partition, merge_partitions
 
 
 def judge(rows: Any, start: int, eval_file: str, store: str, share: int) -> int:

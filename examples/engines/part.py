@@ -15,9 +15,8 @@ from typing import Any
 
 from pyarrow.parquet import ParquetFile
 
-from adjudge import judge_partition
+from adjudge import judge_partition, merge_partitions
 from adjudge.core.reading.objects import location_of
-from adjudge.features.scale.partition import merge_partitions
 from adjudge.runs.exporters.export import export
 
 

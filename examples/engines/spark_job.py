@@ -11,8 +11,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from adjudge import judge_partition
-from adjudge.features.scale.partition import merge_partitions
+from adjudge import judge_partition, merge_partitions
 
 if __name__ == "__main__":
     answers, eval_file, store, run = sys.argv[1:]

@@ -73,6 +73,7 @@ _HOME_OF = {
     "judge_dataset": "features.scale.ray_dataset",
     "judge_partition": "features.scale.partition",
     "load_run": "features.integrations.saved_run",
+    "merge_partitions": "features.scale.partition",
     "open_model": "core.gateway.opener",
     "read_criteria": "core.catalog.criteria",
     "run": "features.integrations.eval_run",
@@ -150,6 +151,7 @@ if TYPE_CHECKING:
     from adjudge.features.rag.result import RagResult as RagResult
     from adjudge.features.rubrics.judge import RubricJudge as RubricJudge
     from adjudge.features.scale.partition import judge_partition as judge_partition
+    from adjudge.features.scale.partition import merge_partitions as merge_partitions
     from adjudge.features.scale.ray_dataset import judge_dataset as judge_dataset
     from adjudge.features.sql.judge import SqlJudge as SqlJudge
 

@@ -67,6 +67,7 @@ def balanced_accuracy(table: Table) -> Figure:
     """
     _, true = _count_sides(table)
     shares = [table.get((option, option), 0) / count for option, count in true.items()]
+    # With one option in the truth, a judge that always says it would look perfect.
     if len(shares) == 1:
         return Figure(None, Message("{option} is always the truth", option=next(iter(true))))
     return Figure(math.fsum(shares) / len(shares)) if shares else NO_ROWS
@@ -152,6 +153,7 @@ def cohen_kappa(
         )
         / total
     )
+    # Agreement by chance is certain then, and kappa is 0/0.
     if expected == 0:
         return Figure(None, Message("both raters gave one and the same answer for every row"))
     return Figure(1 - observed / expected)
@@ -348,6 +350,7 @@ def baselines(
     """
     if not truth:
         return {}
+    # The baseline that a judge must beat: on 95 % passes, "always PASS" has an accuracy of 0.95.
     commonest = Counter(truth).most_common(1)[0][0]
     figures = {"majority": share_of([true == commonest for true in truth], None, level)}
     if options:

@@ -44,6 +44,8 @@ def redraw(rows: Sequence[Row], clusters: Clusters, draws: Draws) -> Iterator[Co
     counts.
     """
     choice = random.Random(draws.seed)  # noqa: S311 - statistics, not secrets
+    # Passes and fails of many rows have few distinct units: drawing their counts takes a few
+    # binomial draws instead of one draw per row.
     if len(rows) >= _MANY and len(alike := Counter(_units(rows, clusters))) * _ALIKE <= len(rows):
         for _ in range(draws.count):
             yield _merge_units(draw_counts(choice, alike))
@@ -79,6 +81,7 @@ def draw_counts(choice: random.Random, counted: Mapping[Row, int]) -> dict[Row, 
 
     Equal rows are drawn in one step.
     """
+    # A multinomial draw as a chain of binomial ones: each takes its share of what is left.
     remaining = weight = sum(counted.values())
     counts = {}
     for row, count in counted.items():
@@ -92,11 +95,13 @@ def binomial(choice: random.Random, tries: int, share: float) -> int:
     rejection (BTRS).
     """
     if share > 0.5:
+        # Both methods below need the rarer side.
         return tries - binomial(choice, tries, 1 - share)
     if tries * share >= _MANY_HITS:
         return _by_rejection(choice, tries, share)
     if share <= 0:
         return 0
+    # Gaps between hits are geometric, so the loop runs once per hit and not once per try.
     place, hits, gap = 0, 0, math.log1p(-share)
     while (place := place + 1 + math.floor(math.log(1 - choice.random()) / gap)) <= tries:
         hits += 1
@@ -106,6 +111,7 @@ def binomial(choice: random.Random, tries: int, share: float) -> int:
 def _by_rejection(choice: random.Random, tries: int, share: float) -> int:
     spread, middle = math.sqrt(tries * share * (1 - share)), math.floor((tries + 1) * share)
     width = 1.15 + 2.53 * spread
+    # The constants are Hörmann's (1993), fitted so that the hat encloses the distribution.
     slope = -0.0873 + 0.0248 * width + 0.01 * share
     scale, odds = (2.83 + 5.1 / width) * spread, math.log(share / (1 - share))
     top = math.lgamma(middle + 1) + math.lgamma(tries - middle + 1)
@@ -117,6 +123,7 @@ def _by_rejection(choice: random.Random, tries: int, share: float) -> int:
         hits = math.floor((2 * slope / edge + width) * aside + tries * share + 0.5)
         if not 0 <= hits <= tries:
             continue
+        # The squeeze: most draws are accepted here, without a logarithm.
         if edge >= 0.07 and height <= 0.92 - 4.2 / width:
             return hits
         chance = (

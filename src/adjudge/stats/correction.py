@@ -406,6 +406,8 @@ def _weighted_mean(
     likely, within = value, 0.0
     for part in labelled:
         weight = part.rows / rows
+        # The additional labels at both ends are shared out among the verdicts. Full ones for each
+        # would make the interval wider the more options a criterion has.
         ends = ENDS / len(labelled)
         mean, error = (
             _mean_with_ends(part, ends)
@@ -416,6 +418,7 @@ def _weighted_mean(
         unknown = max(0.0, 1 - part.count / part.rows) if these_rows else 1.0
         within += weight**2 * error * unknown
         likely += weight * (mean - (part.mean or 0.0))
+    # How many rows get which verdict is a sample too, unless exactly these rows are meant.
     between = math.fsum(part.rows / rows * ((part.mean or 0.0) - value) ** 2 for part in parts)
     variance = _dependence(strata) * within + (0 if these_rows else between / rows * row_effect)
     if variance <= 0:

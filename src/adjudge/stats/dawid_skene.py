@@ -70,6 +70,8 @@ def dawid_skene(
     options = sorted({vote.option for vote in votes})
     chances = _shares(votes, options)
     priors, confusion = _maximise(votes, chances, options, smoothing)
+    # Starting from vote shares, not at random: the result must be the same in every run, and a
+    # majority is close to the best fit if members are better than chance.
     bound = -math.inf
     for _ in range(_STEPS):
         chances = _expect(votes, priors, confusion, options)
@@ -95,6 +97,7 @@ def _maximise(
     votes: Sequence[MemberVote], chances: _Chances, options: Sequence[str], smoothing: float
 ) -> tuple[dict[str, float], _Confusion]:
     priors = {
+        # Never exactly 0: its logarithm is taken in the next step.
         option: max(_TINY, math.fsum(row[option] for row in chances.values()) / len(chances))
         for option in options
     }
@@ -137,6 +140,7 @@ def _expect(
     start = [math.log(priors[option]) for option in options]
     for vote in votes:
         row = logs.setdefault(vote.row, list(start))
+        # Logs are added, since the product of a hundred members' probabilities underflows.
         for place, true in enumerate(options):
             row[place] += math.log(confusion[vote.member][vote.option, true])
     return {row: _chances(values, options) for row, values in logs.items()}

@@ -309,6 +309,7 @@ class PairedScores:
             limits = DifferenceLimits(low, high, reach)
             interval = Interval(limits.lower(level), limits.upper(level), level)
         estimate = Estimate(mean, interval.lower, interval.upper, self.rows, "paired", level)
+        # McNemar's formula holds for independent passes and fails only.
         if self.binary and units == self.rows:
             changed = (self.gains + self.losses) / self.rows
             smallest = smallest_detectable_share(changed, self.rows, level=level)

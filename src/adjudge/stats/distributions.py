@@ -26,6 +26,7 @@ def beta_cdf(x: float, a: float, b: float) -> float:
     """Return the regularised incomplete beta function, computed as a continued fraction."""
     if x <= 0 or x >= 1:
         return 0.0 if x <= 0 else 1.0
+    # In logs, since the gamma function overflows above 171.
     front = math.exp(
         math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
     )
@@ -37,6 +38,7 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 def _continued_fraction(x: float, a: float, b: float) -> float:
     """Evaluate the continued fraction of the incomplete beta function by Lentz's method."""
+    # Lentz's method divides by both running values, so neither may become exactly 0.
     c, d = 1.0, 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
     value = d
     for step in range(1, _STEPS):
@@ -71,6 +73,8 @@ def bisect(too_low: Callable[[float], bool]) -> float:
     while True:
         middle = (low + high) / 2
         # No float lies between them any more.
+        # Bisection to the last float, not to a tolerance: limits are printed, compared with bars
+        # and stored, and must be the same on every machine.
         if middle in (low, high):
             return high
         low, high = (middle, high) if too_low(middle) else (low, middle)
@@ -95,6 +99,7 @@ def sign_test(one: int, other: int) -> float:
     if count > LARGEST_EXACT:
         ratios = (k / (count - k + 1) for k in range(fewer, 0, -1))
         return min(1.0, 2 * math.exp(_log_binomial(fewer, count, 0.5)) * _sum_of_ratios(ratios))
+    # Whole numbers are exact. A p-value at a bar of 0.05 must not depend on rounding.
     ways = tail = 1
     for k in range(fewer):
         ways = ways * (count - k) // (k + 1)
@@ -112,6 +117,8 @@ def fisher_greater(both: int, first_only: int, second_only: int, neither: int) -
     count, most = first_total + second_only + neither, min(first_total, second_total)
     if count > LARGEST_EXACT:
         return _fisher_of_many(both, first_total, second_total, count)
+    # The number of tables with this corner. The following ones follow from it by ratios, which is
+    # much cheaper than a binomial for each.
     ways = math.comb(first_total, both) * math.comb(count - first_total, second_only)
     tail = ways
     for k in range(both, most):
@@ -133,6 +140,7 @@ def _fisher_of_many(both: int, first: int, second: int, count: int) -> float:
     if both <= middle:  # the short tail is on the other side
         return 1 - _fisher_of_many(first - both + 1, first, count - second, count)
     share = second / count
+    # Loader's form: differences of log-gamma would cancel to a few digits for millions of rows.
     height = (
         _log_binomial(both, first, share)
         + _log_binomial(second - both, count - first, share)
@@ -171,6 +179,7 @@ def _log_binomial(hits: int, count: int, share: float) -> float:
 
 def _stirling_rest(number: int) -> float:
     """Return the error of Stirling's formula for log(n!)."""
+    # The series is precise enough only for larger numbers.
     if number < 16:
         formula = (number + 0.5) * math.log(number) - number + 0.5 * math.log(2 * math.pi)
         return math.lgamma(number + 1) - formula

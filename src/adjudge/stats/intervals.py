@@ -27,6 +27,8 @@ def variance_of_mean(values: Sequence[float], clusters: Clusters = None) -> floa
     """
     mean, count = fmean(values), len(values)
     units = cluster_sums([value - mean for value in values], clusters)
+    # The sum of squared unit sums is the sandwich estimate: it stays right if rows of a unit are
+    # alike. fsum keeps it independent of the order of the rows.
     return len(units) / (len(units) - 1) * math.fsum(unit * unit for unit in units) / count**2
 
 
@@ -71,6 +73,7 @@ def design_effect(values: Sequence[float], clusters: Clusters) -> float:
     if clusters is None or not values:
         return 1.0
     sizes = Counter(clusters)
+    # The mean size of a value's cluster: the worst case, in which a cluster holds one value.
     largest = sum(size**2 for size in sizes.values()) / len(values)
     independent = variance_of_mean(values) if min(values) < max(values) else 0.0
     if independent == 0 or len(sizes) < 2:
@@ -80,6 +83,8 @@ def design_effect(values: Sequence[float], clusters: Clusters) -> float:
     sums: dict[Hashable, float] = defaultdict(float)
     for value, cluster in zip(values, clusters, strict=True):
         sums[cluster] += value - mean
+    # Each cluster's sum is divided by its size, as analysis of variance does it: unequal sizes are
+    # common (conversations, annotators), and large ones would dominate otherwise.
     between = math.fsum(
         cluster_sum * cluster_sum / sizes[cluster] for cluster, cluster_sum in sums.items()
     )
@@ -97,6 +102,7 @@ def likeness(between: float, total: float, count: int, units: int, largest: floa
     if count <= units:
         return 0.0
     outside, inside = between / (units - 1), max(0.0, total - between) / (count - units)
+    # The size that equal clusters would need for the same spread of cluster means.
     usual = (count - largest) / (units - 1)
     spread = outside + (usual - 1) * inside
     return min(1.0, max(0.0, (outside - inside) / spread)) if spread > 0 else 0.0
@@ -165,6 +171,8 @@ def mean_interval(
     weight = _weight_of_unseen(len(values), reach, (1 - level) / 2)
     below, low = _with_one_more(values, 0.0, weight)
     above, high = _with_one_more(values, 1.0, weight)
+    # Student's interval is symmetric, but the mean of skewed scores is not: it misses on the side
+    # of the long tail. The shift is Johnson's correction, applied only where it widens.
     shift = _skew(values) * (1 + 2 * reach * reach) / (6 * len(values))
     alone = Interval(
         max(0.0, below - reach * low + min(0.0, shift)),
@@ -192,6 +200,8 @@ def _weight_of_unseen(count: int, reach: float, risk: float) -> float:
     With it, equal values get the exact limit of a share that may have gone unseen.
     """
     unseen = count * (1 - risk ** (1 / count))
+    # Chosen so that equal values reach exactly to the limit of a share that was not seen: the
+    # solution of a quadratic equation in the square root of the weight.
     return max(1.0, (math.sqrt(reach * reach + 4 * unseen) - reach) / 2) ** 2
 
 
@@ -201,6 +211,8 @@ def _with_one_more(values: Sequence[float], end: float, weight: float) -> tuple[
     """
     count = len(values) + weight
     mean = (math.fsum(values) + weight * end) / count
+    # Divided by the number of values, not by the weight: the extra value adds spread, but it is no
+    # observation, so it must not make the mean look better known.
     squares = _squares(values, mean) + weight * (end - mean) ** 2
     return mean, math.sqrt(squares / len(values) / count)
 
@@ -271,6 +283,7 @@ def interval_of_bounds(
     one, so its lower limit is valid for the true mean, and likewise the upper limit of ``highs``.
     None if ``limits`` returns None.
     """
+    # The two samples may differ in variance, so each limit comes from its own sample.
     lowest = limits(lows)
     highest = lowest if lows == highs else limits(highs)
     if lowest is None or highest is None:
@@ -283,6 +296,8 @@ def agresti_coull(share: float, of: float, critical: float, level: float) -> Int
     without its dips near 0 and 1.
     """
     count = of + critical**2
+    # Adds z²/2 hits and z²/2 misses. Wilson's interval has the same middle, but its width dips
+    # below what single rates near 0 and 1 need.
     middle = (share * of + critical**2 / 2) / count
     reach = critical * math.sqrt(middle * (1 - middle) / count)
     return Interval(max(0.0, middle - reach), min(1.0, middle + reach), level)
@@ -324,6 +339,8 @@ def share_limits(hits: float, of: float, *, level: float = 0.95) -> Interval:
     missed, risk = of - hits, (1 - level) / 2
     wide = agresti_coull(hits / of, of, z_two_sided(level), level)
     return Interval(
+        # At 0 and at all hits the exact limit is the end of the scale itself. The quantile of a
+        # beta distribution with a parameter of 0 is not defined.
         min(wide.lower, beta_quantile(risk, hits, missed + 1)) if hits > 0 else 0.0,
         max(wide.upper, beta_quantile(1 - risk, hits + 1, missed)) if missed > 0 else 1.0,
         level,
@@ -354,8 +371,11 @@ def mover(
     total, below, above = 0.0, 0.0, 0.0
     for weight, mean, interval in parts:
         total += weight * mean
+        # MOVER takes each part's own distance to its limits, so skewed parts keep their skew. A sum
+        # of variances would lose it.
         below += (weight * (mean - interval.lower)) ** 2
         above += (weight * (interval.upper - mean)) ** 2
+    # Rounding can make a variance of nearly 0 negative.
     spread = z_two_sided(level) ** 2 * max(0.0, variance)
     reach = math.sqrt(dependence * below + spread), math.sqrt(dependence * above + spread)
     return Interval(total - reach[0], total + reach[1], level)

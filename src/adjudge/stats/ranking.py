@@ -168,6 +168,7 @@ def _fit(table: _Table, start: Strengths | None = None, close: float = _CLOSE) -
         table = _Table(
             table.names, {pair: table.wins.get(pair, 0) + PSEUDO for pair in pairs}, table.ties
         )
+    # Davidson's model needs only totals: wins plus half of the ties per name, and ties overall.
     tied = math.fsum(table.ties.values())
     scores, games = _scores(table), _games(table)
     strength = {name: math.exp(start.log_strengths[name]) if start else 1.0 for name in table.names}
@@ -177,6 +178,7 @@ def _fit(table: _Table, start: Strengths | None = None, close: float = _CLOSE) -
             {name: _update(name, scores[name], strength, ties, games[name]) for name in strength}
         )
         eager = tied / _expected_ties(updated, ties, games) if tied else 0.0
+        # Compared as logs, since strengths of very unequal systems differ by powers of ten.
         moved = max(abs(math.log(updated[name] / strength[name])) for name in strength)
         settled = moved < close and abs(eager - ties) <= close * eager
         strength, ties = updated, eager
@@ -264,6 +266,7 @@ def _finish_order(start: str, edges: Mapping[str, Sequence[str]], seen: set[str]
     if start in seen:
         return []
     seen.add(start)
+    # With a stack of its own: a chain of a thousand systems would exceed Python's recursion limit.
     finished, path = [], [(start, iter(edges.get(start, ())))]
     while path:
         name, onward = path[-1]
@@ -314,6 +317,7 @@ def rank(
         return Standings((), 0.0, False, (), draws, level, Message("no two were compared"))
     fitted = strengths(counted)
     units = count_units(contests, prompts)
+    # Padded strengths are limited by the padding alone, so draws would only measure the padding.
     few = fitted.padded or units < LEAST_PROMPTS
     drawn = [] if few else _fit_draws(contests, prompts, draws, fitted)
     ordered = sorted(fitted.log_strengths, key=lambda name: (-fitted.log_strengths[name], name))
@@ -364,6 +368,7 @@ def _significant_pairs(
     leads: dict[tuple[str, str], dict[Hashable, float]] = defaultdict(lambda: defaultdict(float))
     for contest, prompt in zip(contests, prompts or range(len(contests)), strict=True):
         pair = _pair(contest.first, contest.second)
+        # Both orders of a prompt are one observation: counted twice, equals would look different.
         leads[pair][prompt] += (contest.outcome - 0.5) * (1 if pair[0] == contest.first else -1)
     pairs = set()
     for (name_a, name_b), prompt_leads in leads.items():
@@ -429,6 +434,7 @@ def _place(
         rating(log_strengths[name]),
         rating(limits.lower) if limits else None,
         rating(limits.upper) if limits else None,
+        # The iteration stops close to the solution, so equals may differ in the last digits.
         1 + sum(value > log_strengths[name] + 1e-9 for value in log_strengths.values()),
         1 + sum(worse == name for _, worse in apart),
         len(log_strengths) - sum(better == name for better, _ in apart),

@@ -66,8 +66,12 @@ class Stream:
         """Return the log-capital of the bets against ``share``."""
         count = self.hits + self.misses
         hits = self.fill * self.hits + (1 - self.fill) * count * share
+        # Rounding may put the sum a little outside of what the labels allow, and the log of a
+        # negative number would end the report.
         hits = min(max(hits, 0.0), count)
         misses = count - hits
+        # The mixture over all stakes has a closed form, so the capital needs no history of the
+        # bets: the order of the labels does not matter.
         mixed = _log_beta(hits + 0.5, misses + 0.5) - _LOG_BETA_OF_HALVES
         return mixed - _times_log(hits, share) - _times_log(misses, 1 - share)
 
@@ -180,6 +184,7 @@ def sequential_difference(
     clusters' sums of differences.
     """
     sizes = clusters or ClusterSizes(count, count, 1)
+    # Each part gets half of the risk.
     up, down = (_mean_of_clusters(part, sizes, (1 + level) / 2) for part in (rises, falls))
     return Interval(up.lower - down.upper, up.upper - down.lower, level)
 
@@ -194,6 +199,8 @@ def sequential_interval(streams: Sequence[Stream], *, level: float = 0.95) -> In
         return math.fsum(stream.log_capital(stream.share_at(slope)) for stream in streams)
 
     def end(sign: int) -> float:
+        # The capital is convex in the slope: doubling finds a slope beyond the bound, and bisection
+        # the slope at it.
         far = 1.0
         while far < _MOST and capital(sign * far) < bound:
             far *= 2
@@ -223,6 +230,8 @@ def sequential_rate(
     value = math.fsum(weight * mean for weight, mean in means)
     spread = math.fsum(weight * (mean - value) ** 2 for weight, mean in means)
     reach = z_two_sided(1 - OF_ROWS * risk) * math.sqrt(spread / rows) if rows else 0.0
+    # Rows outside of all streams are known, so they shift the interval and do not widen it, apart
+    # from the sampling of rows.
     fixed_part = math.fsum(apart) / rows if apart else 0.0
     lower, upper = of_labels.lower + fixed_part - reach, of_labels.upper + fixed_part + reach
     return Interval(max(0.0, lower), min(1.0, upper), level)

@@ -35,6 +35,7 @@ caller_loop: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("caller_l
 
 class _Home:
     def __init__(self) -> None:
+        # Threads do not survive a fork: a child needs a loop of its own.
         self.pid = os.getpid()
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self._run, name="adjudge", daemon=True)

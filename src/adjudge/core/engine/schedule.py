@@ -141,6 +141,7 @@ async def judge_each(
         finally:
             for worker in workers:
                 worker.cancel()
+            # Cancelled requests still have to give back their slots and connections.
             await asyncio.gather(*workers, return_exceptions=True)
     if work.halt:
         raise work.halt
@@ -204,6 +205,8 @@ class _Work(Generic[I, R]):
     async def _votes(self, item: I) -> tuple[list[Vote], list[Ballot]]:
         votes: list[Vote] = []
         asked_ballots: list[Ballot] = []
+        # Asking and planning alternate: early stops and cascades need the first votes to plan the
+        # next, while plain judges plan everything at once.
         while ballots := self.judge.plan(item, votes):
             votes += await _votes_on(self.answers, ballots)
             asked_ballots += ballots
@@ -213,6 +216,7 @@ class _Work(Generic[I, R]):
 async def _votes_on(answers: VoteSource, ballots: Sequence[Ballot]) -> Sequence[Vote]:
     stored = answers.recall(ballots)
     unknown = [ballot for ballot, vote in zip(ballots, stored, strict=True) if vote is None]
+    # Most rows ask one question: it needs no task of its own.
     if len(unknown) == 1:
         new: Sequence[Vote] = [await answers.answer(unknown[0])]
     else:
@@ -226,6 +230,7 @@ async def _votes_on(answers: VoteSource, ballots: Sequence[Ballot]) -> Sequence[
 async def _answer_all(answers: VoteSource, ballots: Sequence[Ballot]) -> Sequence[Vote]:
     if not ballots:
         return ()
+    # Named in the session, so that one request can answer several questions about the row.
     with OpenedSession(session().with_siblings(ballots)):
         tasks = [asyncio.create_task(answers.answer(ballot)) for ballot in ballots]
     try:

@@ -294,6 +294,7 @@ async def _answer(
     client, proxy, content = http_client(), proxy_for(endpoint.url), body and body()
     data = content.encode() if isinstance(content, str) else content
     while True:
+        # A server that ever mixed up two replies gets a new connection for each request.
         is_shared = may_reuse and peer is not None and peer.is_reused
         session = client.session if is_shared else client.single_use
         try:
@@ -337,12 +338,14 @@ async def _body(
     from adjudge.core.gateway.connections import ends_with_connection
 
     encodings = response.headers.getall("Content-Encoding", ())
+    # Each layer multiplies the size, so that a few kilobytes could fill the memory.
     if encodings and (len(encodings) > 1 or "," in encodings[0]):
         raise _Unread(Message("the server's answer is compressed more than once: it was not read"))
     body = bytearray()
     while not response.content.at_eof():
         with ends_with_connection(response):
             piece = await response.content.readany()
+        # Small replies need no permit. Only a few large ones may be in memory at once.
         if len(body) <= _LARGE < len(body) + len(piece):
             await large.acquire()
             permits.append(large)
@@ -468,6 +471,7 @@ def error_for(endpoint: Endpoint, status: int, wait: float | None, raw: bytes) -
     """
     message = Message("{status}: {said}", status=status, said=error_message(raw, endpoint.secrets))
     # OpenAI reports an empty account as 429 and Anthropic as 400. Waiting would not help.
+    # As 402 the error is not retried, and as a first answer it ends the run.
     effective = 402 if status in (400, 429) and _NO_CREDIT.search(raw) else status
     error = _meaning(endpoint, effective, wait, raw, message)
     error.status = effective

@@ -45,6 +45,8 @@ class CommitThread:
         self._connection = connection
         self._complain = complain
         self._loop = asyncio.get_running_loop()
+        # Two groups, since only votes have callers that wait. Judgments can be made again from
+        # their votes, so they may wait for company.
         self._next, self._held = _Group(), _Group()
         self._timer: asyncio.TimerHandle | None = None
         self._busy = False
@@ -52,6 +54,7 @@ class CommitThread:
         """Rows that are not on the disk yet, as far as the event loop knows."""
         self._queue: SimpleQueue[_Group | None] = SimpleQueue()
         self._failure: str | None = None
+        # A daemon: if the interpreter is torn down without ``close``, it must not hang in ``join``.
         self._thread = threading.Thread(target=self._work, name="adjudge ledger", daemon=True)
         self._thread.start()
 
@@ -70,6 +73,7 @@ class CommitThread:
         """
         group, done = self._next, self._loop.create_future()
         self._add(group, sql, row)
+        # The row is kept a second time, so that it can be written alone if its group fails.
         group.waiting.append((done, sql, row))
         if len(group.waiting) == 1 and not self._busy:
             # After this turn of the loop, so that rows of other tasks join the commit.
@@ -94,6 +98,7 @@ class CommitThread:
             raise RunError(self._failure)
         group.rows[sql].append(row)
         self.waiting += 1
+        # One timer for both groups: ``put`` has no caller that would hand its rows over.
         if self._timer is None:
             self._timer = self._loop.call_later(_HELD, self._release_and_hand_over)
 
@@ -133,6 +138,8 @@ class CommitThread:
     def _work(self) -> None:
         while (group := self._queue.get()) is not None:
             try:
+                # After a failure nothing more is written: a later row could refer to one that is
+                # missing.
                 if group.rows and self._failure is None:
                     self._commit(group)
             except BaseException as error:  # noqa: BLE001 - otherwise callers would wait forever
@@ -154,6 +161,8 @@ class CommitThread:
 
     def _write(self, made: list[tuple[str, list[Sequence[object]]]]) -> None:
         try:
+            # Takes the write lock at once. A deferred transaction would fail with SQLITE_BUSY in
+            # its middle, where SQLite's timeout does not help.
             self._connection.execute("BEGIN IMMEDIATE")
             for sql, rows in made:
                 self._connection.executemany(sql, rows)

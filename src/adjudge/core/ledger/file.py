@@ -108,13 +108,22 @@ def connect(
     uri = f"{path.absolute().as_uri()}?mode={mode}"
     with closing(
         sqlite3.connect(
-            uri, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+            # Without Python's own transactions, since the commit thread begins and ends them. It
+            # takes the connection over from the thread that opened it; only one of them uses it at
+            # a time.
+            uri,
+            uri=True,
+            timeout=PATIENCE,
+            isolation_level=None,
+            check_same_thread=False,
         )
     ) as connection:
         connection.execute("PRAGMA trusted_schema = OFF")  # a ledger may come from anyone
         connection.create_function(CHECKSUM_SQL, -1, checksum, deterministic=True)
         if writable:
+            # NORMAL would lose the last commits on a power cut: answers that are paid for.
             connection.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'OFF'}")
+            # With a log next to it, the page and other commands read while a run writes.
             connection.execute("PRAGMA journal_mode = WAL")
         yield connection
 
@@ -274,6 +283,7 @@ def _make(path: Path, facts: JsonObject, fork_of: Path | None) -> None:
         if fork_of:
             _keep_answers_only(connection)
         write_meta(connection, {**facts, "started": time.time(), **forked})
+        # Only the main file is renamed, so everything must be in it.
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with new.open("rb+") as file:
         os.fsync(file.fileno())  # once, since the commits before did not wait for the disk

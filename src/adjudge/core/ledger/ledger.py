@@ -182,6 +182,7 @@ class Ledger:
                 open_ledger(folder, configuration, fork_of, {**facts, **begun_by}, lasting=lasting)
             )
             self._is_pooled_alike = _is_pooled_alike(connection)
+            # A connection of its own: the other one belongs to the commit thread from here on.
             self._reader = stack.enter_context(connect(self.path, writable=False))
             ((self._rows_at_start,),) = self.rows(
                 "SELECT coalesce(max(number) + 1, 0) FROM judgments"
@@ -193,6 +194,7 @@ class Ledger:
                 connection, lambda error: str(ledger_error(self.path, error))
             )
             stack.callback(self._writer.close)
+            # Only now, so that an error above releases the lock and both connections.
             self._held = stack.pop_all()
 
     def close(self) -> None:
@@ -230,6 +232,7 @@ class Ledger:
     async def keep_all(self, votes: Sequence[tuple[bytes, Vote]]) -> None:
         """Store several votes in one commit; they are on the disk when this returns."""
         now = time.time()
+        # Only the last row is awaited: all of them are in the same commit.
         *rows, last = [
             vote_row(next(self._numbers), key, vote.record(), now) for key, vote in votes
         ]
@@ -286,6 +289,7 @@ class Ledger:
                 result.record(judge, number), ballots, b"".join(answers), repaired=repaired
             ),
         )
+        # Judgments come faster than a slow disk takes them: memory must not grow with the run.
         if self._writer.waiting > _MOST_WAITING:
             await self._writer.flush()
 

@@ -91,6 +91,7 @@ def _read_unclosed(piece: str) -> JsonDict | None:
     """
     if not _ENDS_WITH_QUOTE.search(piece):
         return None
+    # Models that stop early forget the closing braces of nested objects, seldom more than three.
     for braces in range(1, _DEEPEST + 1):
         read = decode_at(piece + "}" * braces, 0)
         if read and isinstance(read[0], dict):
@@ -142,6 +143,7 @@ def _value(text: str, at: int, depth: int) -> Read | None:
     if opening == "[":
         return decode_at(text, at)
     word = _WORD.match(text, at)
+    # A bare word ends at a comma, so that it does not swallow the next name.
     return (_read_word(word.group().strip()), word.end()) if word else None
 
 
@@ -168,6 +170,7 @@ def decode_at(text: str, at: int) -> Read | None:
 
 def _unescape(raw: str) -> JsonValue:
     read = decode_at(f'"{raw}"', 0)
+    # Decoding may end at a quote inside the text. Then only plain escapes are undone.
     if read and read[1] == len(raw) + 2:
         return read[0]
     return raw.replace("\\n", "\n").replace('\\"', '"').replace("\\'", "'")

@@ -31,13 +31,14 @@ from adjudge.features.agents.model_measures import POINTS
 from adjudge.features.agents.result import MeasureResult, TrajectoryResult
 from adjudge.features.agents.scope import parts_of
 from adjudge.features.agents.settings import AgentSettings
-from adjudge.features.agents.systems import runs_in
+from adjudge.features.agents.systems import by_task, runs_in
 from adjudge.features.agents.traces.files import placed_traces
 from adjudge.features.agents.traces.reader import read_rows
 from adjudge.features.agents.traces.row import TraceRow
 from adjudge.features.agents.trajectory import Trajectory
 from adjudge.features.agents.window import StepsBudget
 from adjudge.features.evidence.judge import with_wording
+from adjudge.runs.results.systems import SystemDifference, SystemsTally
 
 _WITHOUT_MODELS = 64
 """Rows under way at once where nobody is asked."""
@@ -167,6 +168,23 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
         )
 
     evaluate = sync_edge(aevaluate)
+
+    def compare_systems(
+        self, systems: Mapping[str, Given], *, run: RunLike | None = None
+    ) -> tuple[SystemDifference, ...]:
+        """Compare each pair of systems on every measure.
+
+        ``systems``: each system's runs, as a file, a folder of traces, or a list. Tasks are matched
+        by ``task_id``, else by their id; runs passed as Python objects without either, by position.
+        ``run``: a folder that stores every answer.
+        """
+        rows = ((name, row) for name, runs in systems.items() for row in instances_of(runs))
+        instances = [instance for task in by_task(rows) for instance in runs_in(task)]
+        tally, judge = SystemsTally(), type(self).__name__
+        for index, result in enumerate(self.evaluate(instances, run=run)):
+            for measure_result in result.results.values():
+                tally.add(measure_result.record(judge, index))
+        return tally.summary()
 
     def check(self, item: AgentItem) -> None:
         """Accept any item; missing data is reported in the result instead of raising an error."""

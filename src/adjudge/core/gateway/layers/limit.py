@@ -31,6 +31,8 @@ class ConcurrencyLimit:
         self.limit = float(most)
         self.inside = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
+        # A rejection that was sent before the last cut says nothing about the new limit: a burst of
+        # a hundred rejections halves it once, not a hundred times.
         self._cut_at = float("-inf")
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -40,6 +42,7 @@ class ConcurrencyLimit:
         # A forked process starts empty: the requests inside stayed with the parent.
         if loop is not self._loop:
             self._loop, self.inside, self._waiting = loop, 0, deque()
+        # Nobody overtakes: a request that comes while others wait goes to the end of the queue.
         if self.inside < int(self.limit) and not self._waiting:
             self.inside += 1
             return
@@ -48,6 +51,8 @@ class ConcurrencyLimit:
         try:
             await place  # _admit has counted this request already
         except asyncio.CancelledError:
+            # Admitted and cancelled in the same turn of the loop: the place was counted, so give it
+            # back.
             if place.done() and not place.cancelled():
                 self.leave()
             raise  # _admit skips a cancelled place
@@ -97,6 +102,8 @@ class Pace:
 
     async def wait(self, amount: float) -> None:
         """Wait until ``amount`` more fits."""
+        # Unused time is not saved up. Otherwise a pause would be followed by a burst that the
+        # provider rejects.
         start = max(monotonic(), self._next)
         self._next = start + amount * self.seconds_each
         await pause(max(0.0, start - monotonic()))
@@ -172,6 +179,7 @@ class Limited(Layer):
         expected = sum(expected_tokens(request))
         await self._tokens.wait(expected)
         reply = await self.inner.complete(request)
+        # The length of the answer was a guess. The next request waits for the difference.
         self._tokens.correct(reply.usage.prompt_tokens + reply.usage.completion_tokens - expected)
         return reply
 
@@ -191,6 +199,7 @@ class _Attempt:
     def __init__(self, task: asyncio.Task[object], until: float) -> None:
         self.task = task
         self.until = until
+        # The number of cancellations before, to tell ours from one of the caller.
         self.cancelling = task.cancelling()
         self.expired = False
 

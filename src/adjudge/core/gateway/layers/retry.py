@@ -68,6 +68,7 @@ class _Breaker:
         Raises ModelPaused for requests that should not wait for it.
         """
         while self.paused_until is not None:
+            # The monotonic clock: a laptop that sleeps or a corrected clock must not end a pause.
             remaining = self.paused_until - monotonic()
             if remaining <= 0 and not self.trying:
                 # This request probes the model; the others wait for its outcome.
@@ -84,6 +85,7 @@ class _Breaker:
             # Each failed try doubles the pause.
             self.paused_until = monotonic() + min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**self.tries)
             return False
+        # Requests that were under way when the pause began fail too. They say nothing new.
         self.failed += self.paused_until is None
         if self.paused_until is not None or self.failed < most:
             return False
@@ -166,6 +168,7 @@ class Circuit:
 
         An error that the request itself caused says nothing against the model.
         """
+        # A refused text or a bad request shows that the model is there.
         if not isinstance(error, Unavailable | RateLimited) and error.status not in _HOPELESS:
             self.record_success()
             return
@@ -209,6 +212,7 @@ class Reached(Layer):
 
     def complete(self, request: Request) -> Replying:
         """Pass the request on. A hopeless start raises ModelUnusable and halts the run."""
+        # Without a coroutine of its own once the model has answered, which is nearly always.
         return self.inner.complete(request) if self._circuit.answered else self._try(request)
 
     async def _try(self, request: Request) -> Reply:
