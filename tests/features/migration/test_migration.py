@@ -149,7 +149,8 @@ def test_tests_in_a_table_and_prompts_with_logic(tmp_path: Path) -> None:
     assert "line 3: prompts: templates with logic or filters are not mapped" in done.stdout
     assert "line 4: prompts: a target here gets one message" in done.stdout
     written = eval_in(tmp_path)
-    assert (written["target"], written["repeat"]) == ([{"model": "ollama/llama3.2"}], 2)
+    models = [{"model": "ollama/llama3.2"}, {"model": "azure/my-deployment"}]
+    assert (written["target"], written["repeat"]) == (models, 2)
     assert [row["expected_equals"] for row in rows_in(tmp_path)] == ["", "billing"]
     assert run(tmp_path, "--target", "scripted")[0] == 4
 
@@ -285,7 +286,13 @@ def test_python_of_a_stranger_is_not_trusted(tmp_path: Path) -> None:
         ("openrouter:meta-llama/llama-3.1-70b", "openrouter/meta-llama/llama-3.1-70b"),
         ("ollama:chat:llama3.2:1b", "ollama/llama3.2:1b"),
         ("openai:embedding:text-embedding-3", None),
-        ("azure:chat:mine", None),
+        ("azure:chat:mine", "azure/mine"),
+        ("bedrock:converse:amazon.nova-lite-v1:0", "bedrock/amazon.nova-lite-v1:0"),
+        ("bedrock:amazon.nova-lite-v1:0", "bedrock/amazon.nova-lite-v1:0"),
+        ("openai:codex-sdk", None),
+        ("anthropic:claude-agent-sdk", None),
+        ("google:live:gemini-2.0-flash", None),
+        ("openai:completion:davinci-002", None),
         ("openai:", None),
         ("echo", None),
     ],
@@ -308,6 +315,8 @@ def test_a_test_file_of_deepeval_is_read_and_not_run(tmp_path: Path) -> None:
     assert "test_shop.py: 4 of 6 assertions mapped; 2 rows" in done.stdout
     assert "line 45: SummarizationMetric: has no counterpart" in done.stdout
     assert "line 46: ContextualRecallMetric: a test case has no contexts" in done.stdout
+    assert "line 37: FaithfulnessMetric.evaluation_template: has no counterpart" in done.stdout
+    assert "include_reason" not in done.stdout
     assert "line 51: LLMTestCase.input: question is computed when the test runs" in done.stdout
     (first, second) = rows_in(tmp_path)
     assert first["response"] == "Yes, within 30 days."

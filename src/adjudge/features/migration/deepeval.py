@@ -33,6 +33,13 @@ _FIELDS: Mapping[str, str] = {
 }
 """Argument of a test case → column."""
 _QUIET = ("name", "tags", "comments", "additional_metadata")
+_READ_OR_HARMLESS = frozenset(
+    {
+        *("name", "criteria", "evaluation_steps", "evaluation_params", "model", "threshold"),
+        *("include_reason", "async_mode", "verbose_mode", "top_logprobs"),
+    }
+)
+"""Arguments of metrics that are mapped, or that change no verdict."""
 _SCORE = Message("DeepEval compares a score with a threshold; here the judge chooses an option")
 _CLAIMS = Message(
     "DeepEval counts claims and compares the share with a threshold; groundedness has the options "
@@ -235,6 +242,10 @@ class _Reader:
             judge = self._judge(use, name)
             if judge is None:
                 continue
+            for keyword in use.call.keywords:
+                if keyword.arg and keyword.arg not in _READ_OR_HARMLESS:
+                    left_out = f"{name}.{keyword.arg}"
+                    self.made.leave(use.call.lineno, left_out, Message("has no counterpart"))
             self.made.add_judge(judge, name, use.rows)
             self.made.mapped += 1
 
@@ -302,9 +313,6 @@ class _Reader:
             "G-Eval scores from 0 to 1 and compares with a threshold; here the answer is Yes or No"
         )
         self.made.note(call.lineno, _GRADED, reason)
-        for other in ("rubric", "top_logprobs", "async_mode", "strict_mode"):
-            if argument(call, other) is not None and other == "rubric":
-                self.made.leave(call.lineno, f"{_GRADED}.{other}", Message("has no counterpart"))
         fields = ", ".join(f"{_argument_of(each)} is the field {each}" for each in columns)
         where = f" The actual output is the field response{'; the ' if fields else ''}{fields}."
         head = "Does the response meet all of this?" + where

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_KINDS = ("chat", "completion", "responses", "messages", "text")
+_KINDS = ("chat", "completion", "converse", "responses", "messages", "text")
 """Words between a provider and its model in promptfoo that name an interface."""
 _PROVIDERS: Mapping[str, str] = {
     "openai": "openai",
@@ -18,9 +18,17 @@ _PROVIDERS: Mapping[str, str] = {
     "groq": "groq",
     "vertex": "vertex",
     "bedrock": "bedrock",
+    "azure": "azure",
+    "azureopenai": "azure",
 }
-_UNLIKE = {"openai": ("completion", "embedding", "embeddings", "image", "realtime", "assistant")}
-"""Interfaces that are not chats."""
+_NO_CHAT = (
+    *("embedding", "embeddings", "image", "video", "realtime", "live", "transcription", "speech"),
+    *("tts", "moderation", "assistant", "agent", "agents", "foundry-agent", "chatkit", "kb"),
+    *("codex-sdk", "codex-app-server", "claude-agent-sdk", "claude-code", "mantle"),
+)
+"""Interfaces that do not answer a prompt like a model."""
+_NO_COMPLETION = ("openai", "azure", "azureopenai")
+"""Providers whose older interface for completions is not asked here."""
 _BARE: Mapping[str, str] = {
     "gpt-": "openai",
     "o1": "openai",
@@ -40,7 +48,7 @@ def model_of_promptfoo(name: str) -> str | None:
     """
     provider, _, rest = name.strip().partition(":")
     kind, _, model = rest.partition(":")
-    if kind in _UNLIKE.get(provider, ()):
+    if kind in _NO_CHAT or (kind == "completion" and provider in _NO_COMPLETION):
         return None
     if kind in _KINDS:
         rest = model
