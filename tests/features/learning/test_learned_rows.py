@@ -10,7 +10,7 @@ import pytest
 from adjudge import Cascade, DirectJudge
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.instance import Instance
-from adjudge.core.domain.judge_configuration import LearnedRows
+from adjudge.core.domain.judge_configuration import JudgeConfiguration, LearnedRows
 from adjudge.core.domain.label import Label
 from adjudge.errors import RunError
 from adjudge.features.bench.benchmark import benchmark_of
@@ -18,6 +18,7 @@ from adjudge.features.learning.examples import examples_of
 from adjudge.features.learning.learner import LearnedJudge, LearnSettings
 from adjudge.features.stress.card import judge_cards
 from adjudge.runs.diff import run_diff
+from adjudge.runs.results.cascades import learnt_by
 from adjudge.trust.calibration import calibrate_run
 from adjudge.trust.cascades import calibrate_cascades
 from adjudge.trust.comparison import compare_runs
@@ -159,6 +160,22 @@ def test_card_says_what_it_learned_from(run: Path) -> None:
     assert "60 labelled rows that the judge learned from" in leanings["rows it learned from"]
     settings = [line for line in card.learnt if "no calibration" in line]
     assert not settings
+
+
+def test_card_names_whose_labels_and_votes_it_learned_from() -> None:
+    source = {"labels": 60, "annotators": ["ada", "ben"], "until": "2026-11-02"}
+    votes = {"labels": 0, "votes": 2, "votes_of": "openai/dear"}
+    models = {"learned/a": {"learned_from": source}, "learned/b": {"learned_from": votes}}
+    lines = list(
+        learnt_by(
+            "tone",
+            JudgeConfiguration(
+                models={name: {"learned_rows": [name], **model} for name, model in models.items()}
+            ),
+        )
+    )
+    assert "tone: learned from 60 labels of ada, ben, the last of 2026-11-02" in lines
+    assert "tone: learned from 2 votes of openai/dear, with their systematic errors" in lines
 
 
 def test_difference_of_two_runs(model: str, run: Path, tmp_path: Path) -> None:

@@ -20,22 +20,36 @@ def text_of(place: int) -> str:
     return f"Number {place} tells of a {'desk' if place % 2 else 'ship'} that day."
 
 
+def label_of(place: int, option: str) -> Label:
+    return Label(
+        row=Instance({"response": text_of(place)}).identity,
+        criteria=CRITERIA.name,
+        annotator="ada",
+        option=option,
+        design="random",
+        at=1.0 + place,
+        seed=1,
+        drawn_of=60,
+    )
+
+
 def label_rows(folder: Path, count: int) -> None:
     LabelStore(folder).add(
-        *(
-            Label(
-                row=Instance({"response": text_of(place)}).identity,
-                criteria=CRITERIA.name,
-                annotator="ada",
-                option="No" if place % 2 else "Yes",
-                design="random",
-                at=1.0 + place,
-                seed=1,
-                drawn_of=60,
-            )
-            for place in range(count)
-        )
+        *(label_of(place, "No" if place % 2 else "Yes") for place in range(count))
     )
+
+
+def test_mistakes_are_links_to_their_rows(page: Page, tmp_path: Path) -> None:
+    label_rows(tmp_path / "run", 58)
+    LabelStore(tmp_path / "run").add(label_of(58, "No"))  # a ship
+    criterion, *_ = page.data(f"{page.run('run')}/learn?wait=1")["criteria"]
+    assert criterion["mistakes"][0] == {
+        "row": 59,
+        "name": "59",
+        "text": text_of(58),
+        "people": "No",
+    }
+    assert "/row/59" in page.get(f"{page.run('run')}/learn?wait=1").text
 
 
 @pytest.fixture
@@ -60,6 +74,9 @@ def test_enough_labels_show_the_figures_and_the_command(page: Page, tmp_path: Pa
     (criterion,) = page.data(f"{page.run('run')}/learn?wait=1")["criteria"]
     assert criterion["figures"]["rows"] == 60
     assert criterion["verdict"].startswith("worth it: AUC")
+    assert criterion["judges"][0]["auc"]["value"] > 0.9
+    assert [labels for labels, _ in criterion["figures"]["curve"]][-1] == 60
     shown = page.get(f"{page.run('run')}/learn?wait=1").text
+    assert "AUC by number of labels" in shown
     assert "adjudge learn" in shown
     assert "From words alone, cross-validated:" in shown

@@ -4,7 +4,7 @@ pooled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -89,16 +89,24 @@ class JudgeConfiguration:
         They cannot be used to evaluate the judge.
         """
         identities: set[str] = set()
-        for model in (
-            configuration
-            for judge in (self, *self.steps)
-            for configuration in judge.models.values()
-        ):
-            rows = object_in(model).get("learned_rows")
+        for model in self._models:
+            rows = model.get("learned_rows")
             identities |= (
                 {row for row in rows if isinstance(row, str)} if isinstance(rows, list) else set()
             )
         return LearnedRows(identities)
+
+    @property
+    def learned_from(self) -> tuple[JsonObject, ...]:
+        """Number, authors and date of the labels of each learned model."""
+        sources = (object_in(model.get("learned_from")) for model in self._models)
+        return tuple(source for source in sources if source)
+
+    @property
+    def _models(self) -> Iterator[JsonObject]:
+        """Yield the stored models of the judge and of its steps."""
+        for judge in (self, *self.steps):
+            yield from map(object_in, judge.models.values())
 
     @property
     def language(self) -> str:

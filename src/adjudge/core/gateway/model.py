@@ -7,6 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.message import Capabilities, Reply, Request
 from adjudge.errors import ModelError, SetupError
 from adjudge.messages import Message
@@ -124,6 +125,11 @@ class TrainedModel(Protocol):
     @property
     def learned_rows(self) -> Sequence[str]:
         """Prefixes of the identities of the training rows: these rows cannot measure the model."""
+        ...
+
+    @property
+    def learned_from(self) -> JsonObject:
+        """Number, authors and date of the labels or votes, for people to read."""
         ...
 
     @property

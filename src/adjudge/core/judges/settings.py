@@ -519,11 +519,17 @@ def plain_settings(settings: Mapping[str, object]) -> JsonObject:
 
 def _model(model: OpenModel) -> JsonDict:
     plugin = package_of(type(model.provider))
-    learned = model.provider.learned_rows if isinstance(model.provider, TrainedModel) else ()
+    trained = model.provider if isinstance(model.provider, TrainedModel) else None
+    learned: JsonDict = {}
+    if trained is not None and trained.learned_rows:
+        learned = {
+            "learned_rows": list(trained.learned_rows),
+            "learned_from": dict(trained.learned_from),
+        }
     return {
         "identity": model.identity,
         "temperature": model.temperature,
         "seed": model.seed,
         **({"plugin": plugin} if plugin else {}),
-        **({"learned_rows": list(learned)} if learned else {}),
+        **learned,
     }

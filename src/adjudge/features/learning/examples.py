@@ -53,6 +53,8 @@ class Example:
     """True if every row had the same chance to be drawn."""
     verdict: str | None = None
     """The answer of the run's own judge, or None."""
+    row: int | None = None
+    """The row's number in the run."""
 
 
 @dataclass(frozen=True)
@@ -208,6 +210,7 @@ class _Reading:
                 verdict=str(answer)
                 if labelled_row is None
                 else (None if verdict == FAILED else verdict),
+                row=record.row,
             )
 
     def _majority_vote(self, record: JudgmentRecord) -> str | None:

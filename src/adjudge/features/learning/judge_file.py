@@ -35,6 +35,7 @@ ROW_HASH = 16
 """Letters of a row's identity that the file keeps."""
 _LARGEST = 8_000_000
 _MOST_NUMBERS = 1 << 20
+_MOST_PEOPLE, _LONGEST_NAME = 10_000, 500
 # The version of the features: change it if words.py counts differently.
 _FEATURES = "words 1, simple 1"
 
@@ -181,9 +182,27 @@ def _judge(content: Mapping[str, Any]) -> JudgeFile:
         layers,
         tuple(map(_text, content["rows"])),
         None if acceptance is None else Acceptance.of(acceptance),
-        dict(content["learned_from"]),
+        _learned_from(content["learned_from"]),
         dict(content["figures"]),
     )
+
+
+def _learned_from(kept: Mapping[str, Any]) -> JsonDict:
+    """Return where the labels come from; raise a TypeError for anything else."""
+    numbers = {name: kept.get(name, 0) for name in ("labels", "votes", "rows")}
+    texts = {name: kept.get(name) for name in ("until", "votes_of")}
+    people = kept.get("annotators", [])
+    if not all(type(number) is int for number in numbers.values()):
+        raise TypeError("counts")
+    if not all(text is None or len(_text(text)) <= _LONGEST_NAME for text in texts.values()):
+        raise ValueError("names")
+    if {*kept} - {*numbers, *texts, "annotators"}:
+        raise ValueError("learned_from")
+    if not isinstance(people, list) or len(people) > _MOST_PEOPLE:
+        raise TypeError("annotators")
+    if not all(len(_text(name)) <= _LONGEST_NAME for name in people):
+        raise ValueError("annotators")
+    return dict(kept)
 
 
 def _broken(path: Path, reason: Message) -> SetupError:

@@ -116,8 +116,10 @@ class LearnedFigures:
         return all(gain.lower > 0 for _, gain in self.gains)
 
     @property
-    def best_other(self) -> MethodFigures:
-        return max(self.judges[1:], key=lambda judge: judge.auc.value)
+    def words_suffice(self) -> bool:
+        """True if a head on words alone is the only one that it does not beat."""
+        lost = [name for name, gain in self.gains if gain.lower <= 0]
+        return lost == ["words"]
 
     def to_dict(self) -> JsonDict:
         return fill(
@@ -142,8 +144,13 @@ class LearnedJudge:
     file: JudgeFile
     figures: LearnedFigures
     notes: tuple[Message, ...] = ()
-    wrong: tuple[str, ...] = ()
-    """Names of rows that are judged wrongly if they are left out, the surest first."""
+    mistakes: tuple[Example, ...] = ()
+    """Rows that are judged wrongly if they are left out, the surest first."""
+
+    @property
+    def wrong(self) -> tuple[str, ...]:
+        """The names of the mistakes."""
+        return tuple(example.name for example in self.mistakes)
 
     def save(self, path: str | Path) -> None:
         """Write the file that ``learned/PATH`` names."""
@@ -237,7 +244,7 @@ class LearnedJudge:
 
 async def _learn(
     examples: Examples, settings: LearnSettings
-) -> tuple[JudgeFile, LearnedFigures, tuple[Message, ...], tuple[str, ...]]:
+) -> tuple[JudgeFile, LearnedFigures, tuple[Message, ...], tuple[Example, ...]]:
     if len(examples.criteria.options) != 2:
         raise SetupError(
             "{name!r} cannot be learned: only criteria with two options can; grades, pairs and "
@@ -468,10 +475,11 @@ class Study:
             log_odds[inside] = curve(zero_shot[inside], None)
         return log_odds
 
-    def wrong(self, most: int = 20) -> tuple[str, ...]:
+    def wrong(self, most: int = 20) -> tuple[Example, ...]:
+        """Return rows that are judged wrongly if they are left out, the surest first."""
         margin = self._left_out.log_odds * self.data.answers
         order = np.argsort(margin, kind="stable")[:most]
-        return tuple(self.data.rows[place].name for place in order if margin[place] < 0)
+        return tuple(self.data.rows[place] for place in order if margin[place] < 0)
 
     def _measuring_places(self) -> NDArray[np.int64]:
         """Return the rows that were drawn by design, or all if there are too few of them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,6 +13,7 @@ from starlette.routing import Route
 
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.ledger.file import holds_labels
+from adjudge.core.prompts.renderer import shown_fields
 from adjudge.errors import AdjudgeError
 from adjudge.features.local.libraries import import_numpy
 from adjudge.messages import Message
@@ -20,6 +22,9 @@ from adjudge.web.library import Library, RunPlace
 from adjudge.web.page import ListPart, Page
 from adjudge.web.site import place_of, site_of
 
+if TYPE_CHECKING:
+    from adjudge.features.learning.examples import Example
+_MOST_MISTAKES, _LONGEST_TEXT = 10, 300
 FEWEST = 30
 """Labelled rows from which on a judge can learn; learner.py has the same number."""
 
@@ -73,16 +78,35 @@ def _figures(place: RunPlace, name: str) -> JsonDict:
     """Learn from words alone, which takes about a second, and return the figures."""
     from adjudge.features.learning.examples import examples_of
     from adjudge.features.learning.learner import LearnedJudge, LearnSettings
-    from adjudge.features.learning.report import lines, verdict_sentence
+    from adjudge.features.learning.report import NAMES, lines, verdict_sentence
 
     learned = LearnedJudge.from_examples(
         examples_of(place.folder, criterion=name), LearnSettings(words_only=True)
     )
     return {
         "verdict": verdict_sentence(learned.figures),
-        "lines": list(lines(learned)),
+        "lines": list(lines(learned, in_text=False)),
         "figures": learned.figures.to_dict(),
+        "judges": [
+            {"name": NAMES[way.name], "auc": way.auc.to_dict(), "accuracy": way.accuracy.to_dict()}
+            for way in learned.figures.judges
+        ],
+        "mistakes": [
+            {
+                "row": example.row,
+                "name": example.name,
+                "text": _judged_text(example),
+                "people": example.answer,
+            }
+            for example in learned.mistakes[:_MOST_MISTAKES]
+        ],
     }
+
+
+def _judged_text(example: Example) -> str:
+    *_, value = shown_fields(example.ballot.criteria, example.ballot.instance).values()
+    text = " ".join((value if isinstance(value, str) else " | ".join(value)).split())
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
 
 
 def _link_data(

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from adjudge.core.domain.frozen_mapping import FrozenDict
+from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.message import (
     Capabilities,
     LogprobCalibration,
@@ -67,6 +68,11 @@ class LearnedModel:
     def learned_rows(self) -> tuple[str, ...]:
         """The rows that it learned from. They do not show how good it is."""
         return self.file.rows
+
+    @property
+    def learned_from(self) -> JsonObject:
+        """Number, authors and date of the labels or votes."""
+        return self.file.learned_from
 
     @property
     def accepting(self) -> Accepting | None:

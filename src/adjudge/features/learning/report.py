@@ -15,7 +15,7 @@ from adjudge.messages import Message, join, plural, term
 from adjudge.runs.numbers import figure, limits
 from adjudge.runs.view.terminal import Screen
 
-_NAMES = {
+NAMES = {
     "learned": Message("learned judge"),
     "zero_shot": Message("embedded judge, untaught"),
     "words": Message("words alone"),
@@ -32,7 +32,7 @@ def show_learned(learned: LearnedJudge, screen: Screen) -> None:
     headings = (Message("judge"), Message("AUC"), "", term("figure", "accuracy"), "")
     rows = (
         (
-            _NAMES[way.name],
+            NAMES[way.name],
             figure(way.auc.value, 3),
             limits(way.auc, 3),
             figure(way.accuracy.value, 3),
@@ -50,7 +50,7 @@ def verdict_sentence(figures: LearnedFigures) -> Message:
     best = max(figures.gains, key=lambda gain_of: -gain_of[1].lower)
     name, gain = best
     values = {
-        "other": _NAMES[name],
+        "other": NAMES[name],
         "value": Message("{value:+.3f}", value=gain.value),
         "lower": Message("{value:+.3f}", value=gain.lower),
         "upper": Message("{value:+.3f}", value=gain.upper),
@@ -60,26 +60,32 @@ def verdict_sentence(figures: LearnedFigures) -> Message:
     return Message("not worth it: AUC {value} against {other} (95%: {lower} to {upper})", **values)
 
 
-def lines(learned: LearnedJudge) -> Iterator[Message]:
+def lines(learned: LearnedJudge, *, in_text: bool = True) -> Iterator[Message]:
+    """Yield what stands below the figures; ``in_text``: with the curve and the mistakes."""
     figures, file = learned.figures, learned.file
+    if figures.words_suffice:
+        yield Message(
+            "words alone do as well: --words-only makes a judge that needs no embedded model"
+        )
     yield plural(
         "cross-validated on {count} row, groups ({groups}) kept together",
         "cross-validated on {count} rows, groups ({groups}) kept together",
         figures.rows,
         groups=figures.groups,
     )
-    yield Message(
-        "labels → AUC: {curve}",
-        curve=join(
-            ", ",
-            [
-                Message("{labels} → {area:.3f}", labels=labels, area=float(area))
-                for labels, area in figures.curve
-            ],
-        ),
-    )
+    if in_text:
+        yield Message(
+            "labels → AUC: {curve}",
+            curve=join(
+                ", ",
+                [
+                    Message("{labels} → {area:.3f}", labels=labels, area=float(area))
+                    for labels, area in figures.curve
+                ],
+            ),
+        )
     yield from learned.notes
-    if learned.wrong:
+    if learned.wrong and in_text:
         yield Message(
             "surest wrong verdicts on rows that were left out: {rows}",
             rows=", ".join(learned.wrong[:_MOST_NAMED]),

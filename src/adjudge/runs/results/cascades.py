@@ -181,6 +181,8 @@ def learnt_by(name: str, configuration: JudgeConfiguration) -> Iterator[Message]
             len(configuration.learned_rows),
             judge=name,
         )
+        for lesson in configuration.learned_from:
+            yield from _lessons(name, lesson)
     promised = number_of(settings.get("promised"))
     if steps and "promised" in settings:
         yield _promised(name, steps, promised, object_in(settings.get("promise")))
@@ -203,6 +205,28 @@ def learnt_by(name: str, configuration: JudgeConfiguration) -> Iterator[Message]
             labels=count_labels(int(number_of(source.get("labels")) or 0)),
             date=day_of(source.get("date")),
             identity=source.get("identity"),
+        )
+
+
+def _lessons(judge: str, source: JsonObject) -> Iterator[Message]:
+    """Say whose labels or votes a learned model learned from."""
+    labels, votes = (int(number_of(source.get(key)) or 0) for key in ("labels", "votes"))
+    people = source.get("annotators")
+    if labels and isinstance(people, list) and people:
+        yield Message(
+            "{judge}: learned from {labels} of {people}, the last of {date}",
+            judge=judge,
+            labels=count_labels(labels),
+            people=", ".join(map(str, people)),
+            date=day_of(source.get("until")),
+        )
+    if votes:
+        yield plural(
+            "{judge}: learned from {count} vote of {model}, with its systematic errors",
+            "{judge}: learned from {count} votes of {model}, with their systematic errors",
+            votes,
+            judge=judge,
+            model=source.get("votes_of"),
         )
 
 
