@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,18 @@ from adjudge.trust.labels.store import LabelStore
 
 CRITERIA = yes_no_criteria("Is it about the sea?")
 WORDS = LearnSettings(words_only=True)
+UNPROVEN = {
+    "confidence": 0.5,
+    "risk": 0.02,
+    "delta": 0.05,
+    "rows": 10,
+    "accepted": 10,
+    "worse": 0,
+    "better": 0,
+    "reference": "",
+    "proven": True,
+}
+"""A promise that its own counts do not show."""
 WET, DRY = ("ship", "wave", "harbour", "tide"), ("desk", "train", "garden", "clock")
 
 
@@ -150,6 +163,11 @@ class TestRefused:
             lambda kept: kept.update(acceptance={"confidence": 2.0}),
             lambda kept: kept.update(layers=[18, 21]),
             lambda kept: kept.update(head=None),
+            lambda kept: kept["head"].update(intercept=10**400),
+            lambda kept: kept["head"].update(curve=[1e308, 0.0, 1e308]),
+            lambda kept: kept.update(rows=["a"]),  # would stand for many rows
+            lambda kept: kept.update(learned_from={"annotators": ["x" * 10**6]}),
+            lambda kept: kept.update(acceptance=UNPROVEN),
         ],
     )
     def test_hostile_files_with_a_right_checksum(self, path: Path, change: object) -> None:
@@ -167,6 +185,11 @@ class TestRefused:
         path.write_text(text)
         with pytest.raises(SetupError, match="not a judge that adjudge learned"):
             DirectJudge(f"learned/{path}")
+
+    def test_a_pipe_that_never_ends(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "x.json")
+        with pytest.raises(SetupError, match="it is not a file"):
+            DirectJudge(f"learned/{tmp_path / 'x.json'}")
 
     def test_a_missing_file(self, tmp_path: Path) -> None:
         with pytest.raises(SetupError, match="cannot be read"):

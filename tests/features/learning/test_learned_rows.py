@@ -10,6 +10,7 @@ import pytest
 from adjudge import Cascade, DirectJudge
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration, LearnedRows
 from adjudge.core.domain.label import Label
 from adjudge.errors import RunError
@@ -163,17 +164,13 @@ def test_card_says_what_it_learned_from(run: Path) -> None:
 
 
 def test_card_names_whose_labels_and_votes_it_learned_from() -> None:
-    source = {"labels": 60, "annotators": ["ada", "ben"], "until": "2026-11-02"}
-    votes = {"labels": 0, "votes": 2, "votes_of": "openai/dear"}
-    models = {"learned/a": {"learned_from": source}, "learned/b": {"learned_from": votes}}
-    lines = list(
-        learnt_by(
-            "tone",
-            JudgeConfiguration(
-                models={name: {"learned_rows": [name], **model} for name, model in models.items()}
-            ),
-        )
-    )
+    source: JsonDict = {"labels": 60, "annotators": ["ada", "ben"], "until": "2026-11-02"}
+    votes: JsonDict = {"labels": 0, "votes": 2, "votes_of": "openai/dear"}
+    models: JsonDict = {
+        name: {"learned_rows": [name], "learned_from": lesson}
+        for name, lesson in (("learned/a", source), ("learned/b", votes))
+    }
+    lines = list(learnt_by("tone", JudgeConfiguration(models=models)))
     assert "tone: learned from 60 labels of ada, ben, the last of 2026-11-02" in lines
     assert "tone: learned from 2 votes of openai/dear, with their systematic errors" in lines
 

@@ -62,6 +62,12 @@ class Acceptance:
         """Expected share of rows that need no call."""
         return self.accepted / self.rows if self.rows and self.confidence is not None else 0.0
 
+    @property
+    def is_justified(self) -> bool:
+        """True if the counts show the risk, as they must for anyone who reads the file."""
+        added = {1: self.worse, -1: self.better, 0: self.rows - self.worse - self.better}
+        return _most_added(added, self.delta) <= self.risk
+
     def to_dict(self) -> JsonDict:
         return fill(AcceptanceShape, self)
 
@@ -81,6 +87,13 @@ class Acceptance:
             raise ValueError("shares")
         if not all(type(number) is int and 0 <= number <= acceptance.rows for number in counts):
             raise ValueError("counts")
+        is_set = acceptance.confidence is not None
+        if acceptance.worse + acceptance.better > acceptance.accepted or is_set != bool(
+            acceptance.accepted
+        ):
+            raise ValueError("counts")
+        if is_set and not acceptance.is_justified:
+            raise ValueError("the counts do not show the risk")
         if type(acceptance.reference) is not str or type(acceptance.proven) is not bool:
             raise TypeError("acceptance")
         return acceptance
@@ -149,12 +162,8 @@ def acceptance(
             count += 1  # equal confidences cannot be told apart
         added = Counter(harm[place] for place in order[:count])
         added[0] += len(order) - count
-        units = Units()
-        for value, number in sorted(added.items()):
-            if number:
-                units.add(float(value), units=number)
         # Stop at the first failure: testing further thresholds would break the promise.
-        if units.upper(1.0, delta) > risk:
+        if _most_added(added, delta) > risk:
             break
         accepted_count = count
     accepted = order[: accepted_count or 0]
@@ -170,6 +179,15 @@ def acceptance(
         reference,
         proven,
     )
+
+
+def _most_added(added: Mapping[int, int], delta: float) -> float:
+    """Return the upper limit of the added errors per row, by their number."""
+    units = Units()
+    for value, number in sorted(added.items()):
+        if number:
+            units.add(float(value), units=number)
+    return units.upper(1.0, delta)
 
 
 def _counts(rows: int) -> list[int]:

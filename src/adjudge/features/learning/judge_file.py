@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -35,6 +36,8 @@ ROW_HASH = 16
 """Letters of a row's identity that the file keeps."""
 _LARGEST = 8_000_000
 _MOST_NUMBERS = 1 << 20
+_LARGEST_NUMBER = 1e9
+_ROW = re.compile(f"[0-9a-f]{{{ROW_HASH}}}")
 _MOST_PEOPLE, _LONGEST_NAME = 10_000, 500
 # The version of the features: change it if words.py counts differently.
 _FEATURES = "words 1, simple 1"
@@ -76,16 +79,21 @@ class JudgeFile:
     @classmethod
     def read(cls, path: Path) -> JudgeFile:
         """Read a file; raise a SetupError with the reason if it cannot be used."""
+        if path.exists() and not path.is_file():  # a pipe or a device may never end
+            raise _broken(path, Message("it is not a file"))
         try:
-            if path.stat().st_size > _LARGEST:
-                raise _broken(path, Message("it is too large"))
-            content = json.loads(path.read_text(encoding="utf-8"))
+            with path.open("rb") as file:
+                text = file.read(_LARGEST + 1)
         except OSError as error:
             raise SetupError(
                 "the learned judge {path} cannot be read: {reason}",
                 path=path,
                 reason=reason_of(error),
             ) from error
+        if len(text) > _LARGEST:
+            raise _broken(path, Message("it is too large"))
+        try:
+            content = json.loads(text.decode())
         except (ValueError, RecursionError) as error:
             raise _broken(path, Message("it is not JSON")) from error
         if not isinstance(content, dict) or content.get("format") != FORMAT:
@@ -106,6 +114,7 @@ class JudgeFile:
             IndexError,
             RecursionError,
             AttributeError,
+            ArithmeticError,
             ZlibError,
         ) as error:
             raise _broken(path, Message("its parts do not fit together")) from error
@@ -180,11 +189,18 @@ def _judge(content: Mapping[str, Any]) -> JudgeFile:
         learned,
         model,
         layers,
-        tuple(map(_text, content["rows"])),
+        _rows(content["rows"]),
         None if acceptance is None else Acceptance.of(acceptance),
         _learned_from(content["learned_from"]),
         dict(content["figures"]),
     )
+
+
+def _rows(kept: object) -> tuple[str, ...]:
+    """Return the hashes of the training rows; a shorter one would stand for many other rows."""
+    if not isinstance(kept, list) or not all(_ROW.fullmatch(_text(row)) for row in kept):
+        raise ValueError("rows")
+    return tuple(kept)
 
 
 def _learned_from(kept: Mapping[str, Any]) -> JsonDict:
@@ -249,6 +265,8 @@ def _texts_by(value: Mapping[str, object]) -> dict[str, str]:
 
 
 def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError("not a number")
+    if not math.isfinite(value) or abs(value) > _LARGEST_NUMBER:
+        raise ValueError("not a number of a head")
     return float(value)

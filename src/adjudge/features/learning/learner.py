@@ -277,6 +277,13 @@ async def _learn(
         _check_enough(learning_half.rows, examples.criteria, half=True)
         learned = Study(learning_half)
         threshold = promise(threshold_half, learned, settings, examples.reference)
+    if settings.cascade and threshold is None:
+        notes.append(
+            Message(
+                "no threshold was set: no labelled row was drawn at random. Label some with "
+                "'adjudge label RUN'"
+            )
+        )
     head = learned.fit.head()
     file = JudgeFile(
         examples.criteria.name,
