@@ -346,7 +346,7 @@ def _aspects(file: EvalFile, entry: AspectEntry, models: Models) -> list[ReadyJu
             **common_settings(file, entry),
         )
         judges.append(ready_judge(file, entry, judge_name, critic))
-    return judges
+    return [_per_topic(file, entry, models, judge) for judge in judges]
 
 
 def _weights(file: EvalFile, entry: AspectEntry) -> Mapping[str, float] | Path | None:
@@ -389,7 +389,20 @@ def _direct(file: EvalFile, entry: DirectEntry, models: Models) -> list[ReadyJud
         replacement=_replacement(models),
         **_asked_as(file, entry),
     )
-    return _with_criteria(file, entry, judge)
+    return [_per_topic(file, entry, models, ready) for ready in _with_criteria(file, entry, judge)]
+
+
+def _per_topic(
+    file: EvalFile, entry: AspectEntry | DirectEntry, models: Models, ready: ReadyJudge
+) -> ReadyJudge:
+    """Return the judge as it is, or around it one that first finds the topics of conversations."""
+    if entry.per != "topic":
+        return ready
+    from adjudge.core.judges.direct import DirectJudge
+    from adjudge.runs.topics import per_topic
+
+    segmenter = DirectJudge(models, votes=entry.votes, **common_settings(file, entry))
+    return per_topic(ready, segmenter, file.language)
 
 
 def _pairwise(file: EvalFile, entry: PairwiseEntry, models: Models) -> list[ReadyJudge]:

@@ -69,6 +69,7 @@ OUTPUTS = (".csv", ".jsonl", ".parquet", ".md", ".html")
 _MOST_VALUES = 100_000
 WITHOUT_VARIABLES = ("headers",)
 """Keys whose variables are filled in when they are sent, and not before."""
+_OF_TOPICS = ("history", "user_input")
 _COUNT = WholeNumber(least=1)
 _ABOVE_ZERO = Number(above=0)
 _SHARE = Number(least=0, most=1)
@@ -204,9 +205,9 @@ class JudgeEntry:
     )
     per: Per = key(
         Word[Per](PER),
-        "What is judged of a row: all of it, or each turn of its conversation, or the "
-        "conversation; of an agent's run: the trajectory, or steps that are picked; of a rubric: "
-        "each point in a request of its own.",
+        "What is judged of a row: all of it, or each turn or each topic of its conversation, "
+        "or the conversation; of an agent's run: the trajectory, or steps that are picked; of a "
+        "rubric: each point in a request of its own.",
         "row",
     )
     after: Literal["checks"] | None = key(
@@ -302,12 +303,17 @@ class JudgeEntry:
         return False
 
     def fields_of_rows(self, file: EvalFile) -> FieldsRead:
-        """Return the fields to read. With ``rows_with``, only the response is required."""
+        """Return the fields to read. With ``rows_with``, only the response is required.
+
+        The history and the question of a topic are made from its conversation.
+        """
         read = self.fields_read(file)
-        if not self.rows_with:
+        if not self.rows_with and self.per != "topic":
             return read
-        needed = tuple(name for name in read.needed if name == "response")
-        also = (*(name for name in read.needed if name not in needed), *read.also, self.rows_with)
+        optional = read.needed if self.rows_with else _OF_TOPICS
+        needed = tuple(name for name in read.needed if name == "response" or name not in optional)
+        columns = (self.rows_with,) if self.rows_with else ()
+        also = (*(name for name in read.needed if name not in needed), *read.also, *columns)
         return FieldsRead(needed=needed, also=also, may_be_empty=read.may_be_empty)
 
     def named_models(self) -> Iterator[tuple[str, Sequence[ModelEntry]]]:
@@ -352,6 +358,13 @@ class JudgeEntry:
             raise SetupError("per: step is for judges of kind agent")
         if self.per == "point":
             raise SetupError("per: point is for judges of kind rubric")
+        if self.per == "topic" and not self.judges_topics:
+            raise SetupError("per: topic is for judges of kind direct and aspect")
+
+    @property
+    def judges_topics(self) -> bool:
+        """True if it can judge the topics of a conversation one by one."""
+        return False
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -460,6 +473,10 @@ class AspectEntry(CascadeEntry):
     def polarity_notes(self, *, typed: bool) -> Iterator[Message]:
         return aspect_polarity_notes(self.criteria, typed=typed)
 
+    @property
+    def judges_topics(self) -> bool:
+        return True
+
 
 @light_dataclass(frozen=True, kw_only=True)
 class DirectEntry(CascadeEntry):
@@ -499,6 +516,10 @@ class DirectEntry(CascadeEntry):
     def shows_whole_rows(self, file: EvalFile) -> bool:
         criteria = criteria_said(self.criteria, "direct", file.language, file.beside)
         return any(criterion.context_fields is None for criterion in criteria)
+
+    @property
+    def judges_topics(self) -> bool:
+        return True
 
 
 @light_dataclass(frozen=True, kw_only=True)

@@ -105,7 +105,7 @@ class Plan:
         needs the conversations' turns.
         """
         file = self.file
-        if any(ready.per == "turn" for ready in self.judges):
+        if any(ready.per in ("turn", "topic") for ready in self.judges):
             return None  # rows have as many turns as they have
         if file.rows:
             return len(file.rows) * self.judgments_per_row
@@ -135,7 +135,7 @@ class Plan:
         per_row = {
             ready.label: (len(ready.criteria) or 1) * ready.results_per_row
             for ready in self.judges
-            if ready.per != "turn"
+            if ready.per not in ("turn", "topic")
         }
         with reading(self.folder) as ledger:
             counts = ledger.execute(

@@ -57,7 +57,7 @@ class ReadyJudge:
     def items(self, instance: Instance) -> list[Any]:
         """Return the arguments for ``judge.plan``, one per expected result for the instance."""
         judge = self.first_step or self.judge
-        parts = [instance] if self.per == "row" else parts_of(instance, self.per)
+        parts = [instance] if self.per in ("row", "topic") else parts_of(instance, self.per)
         if self.each_row is not None:
             return [item for part in parts for item in self.each_row(part)]
         if not isinstance(judge, CaseJudge):

@@ -274,3 +274,25 @@ def test_a_killed_run_goes_on_at_the_same_message(tmp_path: Path, session: str) 
             assert first_difference(conversation, again[name]) is None
         assert len(set(sent)) == unbroken
         assert len(sent) <= unbroken + KILLS * 16  # what was under way at a kill, at most
+
+
+def test_topics_of_a_simulated_conversation_are_judged(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(
+        "import json\n\ndef ask(prompt):\n"
+        "    topics = 'topic_change' in prompt\n"
+        "    material = prompt.split('The material:')[-1]\n"
+        "    is_new = 'yes' in material.rsplit('field=\"response\"', 1)[-1].casefold()\n"
+        "    option = ('New topic' if is_new else 'Same topic') if topics else 'Resolved'\n"
+        "    return json.dumps({'explanation': 'message 3', 'selected_option': option})\n"
+    )
+    with serving(Bot()) as url:
+        path = write_eval(tmp_path, f"{url}/chat", count=1)
+        judge = "  - {kind: direct, per: topic, models: model.py:ask, criteria: [topic_resolved]}\n"
+        path.write_text(path.read_text() + judge)
+        run_eval(path, tmp_path / "run")
+    found = [one for one in records_of(tmp_path / "run") if one.criterion == "topic_resolved"]
+    named = [str(one.id) for one in found if one.status == "scored"]
+    assert named == [f"s0 topic {number}" for number in range(1, len(named) + 1)]
+    assert len(named) > 1
+    first, second = (str(one.fields["response"]) for one in found[:2])
+    assert first.startswith("[1] user") and "yes" in second.splitlines()[0].casefold()

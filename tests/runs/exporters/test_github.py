@@ -432,8 +432,8 @@ def test_skipped_rows_are_named_as_in_other_reports_and_are_no_judgments(
     step_outputs(tmp_path, monkeypatch)
     adjudge("report", "runs/eval", "--to", "md", "-o", "other.md", cwd=tmp_path)
     skipped = (
-        f"dates: {10 - okay} rows were not judged: their checks do not pass, or they lack the "
-        "field of rows\\_with."
+        f"dates: {10 - okay} rows were not judged: their checks do not pass, they lack the "
+        "field of rows\\_with, or their conversations have fewer parts."
     )
     for name in ("page.md", "other.md"):
         page = (tmp_path / name).read_text(encoding="utf-8")

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from adjudge.core.data.ids import ID_ALIASES
 from adjudge.core.data.rendering import (
+    SpokenMessage,
     chat,
     chat_call,
     chat_parts,
@@ -22,6 +23,7 @@ from adjudge.core.data.rendering import (
     parse_nested,
     render_nested,
     rendered_calls,
+    spoken_messages,
 )
 from adjudge.core.data.sources.row import Cells, is_blank
 from adjudge.core.domain.instance import Instance
@@ -493,6 +495,11 @@ def call_fields(value: object, column: str) -> dict[str, str]:
 def chat_turns_in(value: object, column: str) -> list[dict[str, str]]:
     """Return the fields of every answered question, in order. ValueError if there is none."""
     return _read_chat(value, column, chat_turns)
+
+
+def spoken_messages_in(value: object, column: str) -> list[SpokenMessage]:
+    """Return the messages of a chat with their speakers. ValueError if there is none."""
+    return _read_chat(value, column, spoken_messages)
 
 
 def _read_chat(value: object, column: str, read: Callable[[object], T]) -> T:

@@ -12,13 +12,16 @@ from adjudge.core.data.columns import (
     chat_turns_in,
     column_in,
     holds_chat,
+    spoken_messages_in,
     whole_chat,
 )
+from adjudge.core.data.rendering import SpokenMessage
 from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.repetition import TRIAL, TURN
 from adjudge.errors import SetupError
 
-Per = Literal["row", "turn", "conversation", "trajectory", "step", "point"]
+Per = Literal["row", "turn", "topic", "conversation", "trajectory", "step", "point"]
 PER: tuple[Per, ...] = get_args(Per)
 
 
@@ -29,6 +32,88 @@ def parts_of(instance: Instance, per: Per) -> list[Instance]:
     if per == "trajectory":
         return [steps_of(instance)]
     return turns_of(instance) if per == "turn" else [conversation_of(instance)]
+
+
+@light_dataclass(frozen=True)
+class Topic:
+    """Messages of a conversation that belong together."""
+
+    first: int
+    """Number of its first message, from 1."""
+    last: int | None
+    """Number of its last message; None: to the end."""
+    opened_by: int | None
+    """Number of the message that opens it; None for the whole conversation."""
+    problem: str = ""
+    """The reason why its bounds are unknown."""
+
+
+def topic_questions(instance: Instance) -> list[Instance]:
+    """Return one instance per message of the user that may open a new topic: all but the first.
+
+    The message is ``response``, and everything before ``history``, with numbers. Its number is in
+    the metadata as ``message``.
+    """
+    messages = _messages(instance)
+    asked = [number for number, message in enumerate(messages, 1) if message.is_question]
+    name = instance.id or "row"
+    return [
+        replace(
+            instance,
+            fields={
+                "response": messages[number - 1].text,
+                "history": _transcript(messages[: number - 1], 1),
+            },
+            id=f"{name} message {number}",
+            metadata={"message": number},
+        )
+        for number in asked[1:]
+    ]
+
+
+def topic_of(instance: Instance, topic: Topic, number: int) -> Instance:
+    """Return the instance of one topic: its messages, numbered as in the conversation, are
+    ``response``, those before it ``history``, and its first question ``user_input``.
+    """
+    messages = _messages(instance)
+    last = topic.last or len(messages)
+    inside = messages[topic.first - 1 : last]
+    question = next((message.text for message in inside if message.is_question), "")
+    row = instance.metadata.get("row")
+    trial = row if isinstance(row, Mapping) and TRIAL in row else None
+    before = _transcript(messages[: topic.first - 1], 1)
+    whole = topic.opened_by is None
+    return replace(
+        instance,
+        fields={
+            **_beside(instance),
+            **({"user_input": question} if question else {}),
+            "history": before or "–",
+            "response": _transcript(messages if whole else inside, topic.first),
+        },
+        id=f"{instance.id or 'row'} topic {number}",
+        metadata={
+            **instance.metadata,
+            "messages": f"{topic.first}–{last}",
+            **({"row": {**trial, TURN: number}} if trial else {}),
+        },
+    )
+
+
+def _messages(instance: Instance) -> list[SpokenMessage]:
+    column, chat = _chat(instance)
+    try:
+        return spoken_messages_in(chat, column)
+    except ValueError as error:
+        raise SetupError(str(error)) from None
+
+
+def _transcript(messages: Sequence[SpokenMessage], first: int) -> str:
+    """Return messages with their speakers and numbers."""
+    return "\n".join(
+        f"[{number}] {message.role}: {message.text}"
+        for number, message in enumerate(messages, first)
+    )
 
 
 def steps_of(instance: Instance) -> Instance:

@@ -6,6 +6,7 @@ import ast
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from adjudge.errors import WrongData
 
@@ -135,6 +136,28 @@ def chat_turns(value: object) -> list[dict[str, str]]:
     if not ends:
         raise WrongData("the conversation has no assistant message with text")
     return [chat_parts(messages[: end + 1]) for end in ends]
+
+
+class SpokenMessage(NamedTuple):
+    """A message of a chat with its speaker."""
+
+    role: str
+    text: str
+    is_question: bool
+    """True if the user says something in words."""
+
+
+def spoken_messages(value: object) -> list[SpokenMessage]:
+    """Return the messages of a chat. WrongData if there is none."""
+    messages = []
+    for message in value if isinstance(value, list | tuple) else [value]:
+        if (turn := _message(message)) is not None:
+            role, text = turn
+            is_question = role.casefold() in _USER and _in_words(message)
+            messages.append(SpokenMessage(role, text, is_question))
+    if not messages:
+        raise WrongData("the conversation has no message")
+    return messages
 
 
 def _calls_of(message: object) -> list[object]:

@@ -164,7 +164,7 @@ def _compares_systems(file: EvalFile) -> bool:
 
 
 def _make(file: EvalFile, entry: AgentEntry, models: Models) -> list[ReadyJudge]:
-    if entry.per == "conversation":
+    if entry.per in ("conversation", "topic"):
         raise SetupError("an agent is judged per trajectory, per turn or per step")
     if entry.compare and BETTER in entry.measures:
         other_measures = measures_with_rules(

@@ -130,8 +130,9 @@ class SimulatedJudge(JudgeAround[TalkItem]):
 
     def _width(self, talk: Talk) -> int:
         """Return the largest number of results that a conversation can have."""
-        turns = talk.max_turns + len(talk.scenario.start) if self.ready.per == "turn" else 1
-        return turns * (len(self.ready.criteria) or 1)
+        several = self.ready.per in ("turn", "topic")
+        parts = talk.max_turns + len(talk.scenario.start) if several else 1
+        return parts * (len(self.ready.criteria) or 1)
 
     def check(self, item: TalkItem) -> None:
         """Raise a SetupError if the scenario lacks a column that its target needs."""
@@ -183,7 +184,7 @@ class SimulatedJudge(JudgeAround[TalkItem]):
         inner = self._inner(item, conversation)
         if inner is not None:
             result: Result = self.judge.pool(inner, judge_votes)
-            return replace(result, made_by=paid)
+            return replace(result, made_by=(*paid, *result.made_by))
         return replace(self._skip_judging(item, conversation, messages), made_by=paid)
 
     def _inner(self, item: TalkItem, conversation: Conversation) -> Any:
@@ -321,7 +322,8 @@ class SimulatedJudge(JudgeAround[TalkItem]):
 
     def ballots_of_result(self, ballots: Sequence[Ballot]) -> Sequence[Ballot]:
         """Return only the judge's ballots, because messages are not votes."""
-        return [ballot for ballot in ballots if not asks_target(ballot)]
+        own = [ballot for ballot in ballots if not asks_target(ballot)]
+        return self.judge.ballots_of_result(own)
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
         """Return the judge's configuration, plus the targets and the simulated user."""

@@ -58,6 +58,8 @@ class RubricEntry(JudgeEntry):
         )
 
     def check_per(self) -> None:
+        if self.per == "topic":
+            raise SetupError("per: topic is for judges of kind direct and aspect")
         if self.per in ("step", "trajectory"):
             raise SetupError("per: step and per: trajectory are for judges of kind agent")
 

@@ -435,10 +435,10 @@ class Report(HtmlRepr):
         """Remarks on rows that were not judged, and on those without a value, with reasons."""
         skipped = [
             plural(
-                "{name}: {count} row was not judged: its checks do not pass, or it lacks the "
-                "field of rows_with",
-                "{name}: {count} rows were not judged: their checks do not pass, or they lack the "
-                "field of rows_with",
+                "{name}: {count} row was not judged: its checks do not pass, it lacks the "
+                "field of rows_with, or its conversation has fewer parts",
+                "{name}: {count} rows were not judged: their checks do not pass, they lack the "
+                "field of rows_with, or their conversations have fewer parts",
                 section.summary.skipped - sum(section.summary.unmeasured.values()),
                 name=section.name,
             )

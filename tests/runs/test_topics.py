@@ -1,0 +1,128 @@
+"""``per: topic``: a model says which messages open a topic, and each topic is judged by itself."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from adjudge.errors import SetupError
+from adjudge.runs.eval_file import load_eval
+from adjudge.runs.execute import execute
+from adjudge.runs.folder import records_of
+from adjudge.runs.plan import resolve
+from support.commands import adjudge
+
+MODEL = """
+import json, re
+from pathlib import Path
+
+log = Path(__file__).with_name("log.jsonl")
+
+def ask(prompt):
+    material = prompt[max(prompt.rindex("The material:") if "The material:" in prompt else 0,
+                          prompt.rindex("Материал") if "Материал" in prompt else 0):]
+    judged = re.findall(r'field="response">\\n(.*?)\\n</data', material, re.S)[-1]
+    segments = "topic_change" in prompt
+    with log.open("a", encoding="utf-8") as file:
+        file.write(json.dumps([segments, judged], ensure_ascii=False) + "\\n")
+    if "GARBLED" in judged and segments:
+        return "who knows"
+    options = ("New topic", "Same topic") if "New topic" in prompt else ("Новая тема", "Та же тема")
+    if segments:
+        option = options[0] if "NEW" in judged else options[1]
+    else:
+        option = "Resolved" if "Resolved" in prompt else "Решено"
+    return json.dumps({"explanation": "message 4", "selected_option": option}, ensure_ascii=False)
+"""
+
+
+def chat(*asked: str) -> str:
+    return json.dumps(
+        [
+            {"role": role, "content": text}
+            for question in asked
+            for role, text in (("user", question), ("assistant", "Done."))
+        ],
+        ensure_ascii=False,
+    )
+
+
+def write(folder: Path, *chats: str, language: str = "en", per: str = "topic") -> Path:
+    folder.mkdir(exist_ok=True)
+    rows = (f'{{"id": "r{n}", "messages": {text}}}\n' for n, text in enumerate(chats))
+    (folder / "rows.jsonl").write_text("".join(rows), encoding="utf-8")
+    (folder / "model.py").write_text(MODEL, encoding="utf-8")
+    path = folder / "eval.yaml"
+    path.write_text(
+        f"data: rows.jsonl\nlanguage: {language}\nmodels: model.py:ask\n"
+        f"judges:\n  - {{kind: direct, per: {per}, criteria: [topic_resolved]}}\n",
+        encoding="utf-8",
+    )
+    return path
+
+
+def judged(path: Path) -> dict[str, tuple[str, str | None, str]]:
+    folder = path.parent / "run"
+    with execute(resolve(load_eval(path), folder=folder)) as events:
+        for _ in events:
+            pass
+    return {
+        str(one.id): (one.status, one.verdict, str(one.fields.get("response")))
+        for one in records_of(folder)
+        if one.status != "skipped"
+    }
+
+
+def asked(path: Path) -> Counter[tuple[bool, str]]:
+    lines = path.with_name("log.jsonl").read_text(encoding="utf-8").splitlines()
+    return Counter(tuple(json.loads(line)) for line in lines)
+
+
+@pytest.mark.parametrize(("language", "option"), [("en", "Resolved"), ("ru", "Решено")])
+def test_topics_are_judged_apart_with_the_numbers_of_messages(
+    tmp_path: Path, language: str, option: str
+) -> None:
+    text = chat("Cancel it.", "Why?", "NEW address?", "", "thanks")
+    path = write(tmp_path, text, chat("Hi."), language=language)
+    found = judged(path)
+    names = ("r0 topic 1", "r0 topic 2", "r1 topic 1")
+    assert {name: one[:2] for name, one in found.items()} == dict.fromkeys(
+        names, ("scored", option)
+    )
+    assert found["r0 topic 1"][2].splitlines()[-1] == "[4] assistant: Done."
+    assert found["r0 topic 2"][2].startswith("[5] user: NEW address?\n[6] assistant")
+    questions = [text for (segments, text) in asked(path) if segments]
+    assert questions == ["Why?", "NEW address?", "thanks"]  # the empty message opens nothing
+    before = asked(path)
+    assert set(before.values()) == {1}  # each message is asked about once, for all topics
+    judged(path)
+    assert asked(path) == before
+
+
+def test_a_lost_answer_about_a_bound_is_no_verdict(tmp_path: Path) -> None:
+    path = write(tmp_path, chat("Cancel it.", "GARBLED", "NEW address?", "thanks"))
+    found = judged(path)
+    assert found["r0 topic 1"][:2] == ("failed", None)
+    assert found["r0 topic 2"][:2] == ("scored", "Resolved")
+    (reason,) = [one.reason for one in records_of(tmp_path / "run") if one.status == "failed"]
+    assert reason is not None and "message 3 opens a new topic" in reason
+    done = adjudge("run", "eval.yaml", "--trust", "--run", "run", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "1 without a score" in done.stdout
+
+
+def test_topics_need_conversations_and_judges_of_one_text(tmp_path: Path) -> None:
+    path = write(tmp_path, chat("Hi."))
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("topic_resolved", "topic_change"), encoding="utf-8")
+    with pytest.raises(SetupError, match="finds the topics"):
+        resolve(load_eval(path), folder=tmp_path / "run")
+    path.write_text(
+        re.sub(r"kind: direct(.*), criteria: .*]", r"kind: rubric\1", text), encoding="utf-8"
+    )
+    with pytest.raises(SetupError, match="kind direct and aspect"):
+        resolve(load_eval(path), folder=tmp_path / "run")
