@@ -63,19 +63,23 @@ def test_a_ticked_run_stays_ticked_when_its_line_comes_late(
     with served(tmp_path) as own:
         opened = browser.new_context().new_page()
         held: list[Route] = []
+        is_ticked = False
 
         def hold(route: Route) -> None:
-            held.append(route)
+            if is_ticked:
+                route.continue_()
+            else:
+                held.append(route)
 
         opened.route("**/line", hold)
         opened.goto(own.access.url)
         opened.wait_for_selector("tbody[hx-get]")
         for box in opened.locator("input[name=runs]").all():
             box.check()
-        while held:
-            held.pop().continue_()
-            opened.wait_for_timeout(200)
-        opened.wait_for_function("!document.querySelector('tbody[hx-get]')")
+        is_ticked = True
+        for route in held:
+            route.continue_()
+        opened.locator("tbody[hx-get]").first.wait_for(state="detached")
         assert opened.locator("input[name=runs]:checked").count() == 2
         opened.context.close()
 
@@ -111,3 +115,26 @@ def test_a_select_acts_at_once(browser: Browser, page: Page) -> None:
     opened.select_option("[name=sort]", "row")
     opened.wait_for_url("**sort=row**")
     context.close()
+
+
+def test_few_stops_of_the_tab_key_lead_to_the_button_that_starts_a_run(
+    browser: Browser, tmp_path: Path
+) -> None:
+    (tmp_path / "rows.csv").write_text("id,answer\nr1,yes\n")
+    models = ["openai/gpt-4o-mini", "openai/gpt-4o", "local/smollm2-135m"]
+    with served(tmp_path, home=tmp_path, models=models) as own:
+        opened = browser.new_context().new_page()
+        opened.goto(own.access.url)
+        opened.goto(own.address("/start?data=rows.csv"), wait_until="load")
+        stops: list[str] = []
+        while "main" not in stops and len(stops) <= 25:  # the question has the focus
+            opened.keyboard.press("Tab")
+            stops.append(opened.evaluate("document.activeElement.className"))
+        assert len(stops) <= 25
+        boxes = opened.locator("#ready input")
+        assert boxes.count() > 25
+        boxes.first.focus()
+        opened.keyboard.press("ArrowDown")
+        opened.keyboard.press("Space")
+        assert [box.is_checked() for box in boxes.all()[:3]] == [False, True, False]
+        opened.context.close()

@@ -201,6 +201,7 @@ def by_column(library: Library, run_a: RunPlace, run_b: RunPlace, by: str) -> li
                     )
                 ],
                 "notes": list(comparison.slicing),
+                "axis": axis_share(drawn_difference(part, judges) for part in comparison.slices),
             }
             for comparison in comparisons
         ]

@@ -135,7 +135,29 @@ document.addEventListener("input", (event) => {
   for (const one of all) one.hidden = !words.every((word) => one.textContent.toLowerCase().includes(word));
   const count = field.closest("p").querySelector("[data-found]");
   if (count) count.textContent = words.length ? `${all.filter((one) => !one.hidden).length} / ${all.length}` : "";
+  for (const group of document.querySelectorAll("[data-roving]")) rove(group);
 });
+
+// A list of boxes to tick is one stop of the Tab key; arrows go from box to box. Without scripts each box is a stop.
+const boxesOf = (group) => [...group.querySelectorAll("input:not(:disabled)")].filter((box) => box.offsetParent);
+
+function rove(group, chosen) {
+  const boxes = boxesOf(group), stop = chosen ?? boxes.find((box) => box.checked) ?? boxes[0];
+  for (const box of group.querySelectorAll("input")) box.tabIndex = box === stop ? 0 : -1;
+}
+
+for (const group of document.querySelectorAll("[data-roving]")) {
+  group.removeAttribute("tabindex"); // the box inside is the stop
+  rove(group);
+  group.addEventListener("focusin", (event) => { if (event.target.matches("input")) rove(group, event.target); });
+  group.addEventListener("keydown", (event) => {
+    const boxes = boxesOf(group), at = boxes.indexOf(event.target);
+    const next = { ArrowDown: at + 1, ArrowRight: at + 1, ArrowUp: at - 1, ArrowLeft: at - 1, Home: 0, End: boxes.length - 1 }[event.key];
+    if (at < 0 || next === undefined) return;
+    event.preventDefault();
+    boxes[Math.min(Math.max(next, 0), boxes.length - 1)].focus();
+  });
+}
 
 // Beside a list the arrows of the row follow the list, and say where in it the row is.
 function followList() {
