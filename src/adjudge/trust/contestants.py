@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from adjudge.core.domain.record import JudgmentRecord, place_names
+from adjudge.core.domain.record import JudgmentRecord, place_name, place_names
 from adjudge.messages import Message
 from adjudge.stats.refusal import Refusal
 
@@ -93,4 +93,4 @@ def systems_of(record: JudgmentRecord) -> tuple[str, ...]:
 
 def system_at(systems: Sequence[str], place: int) -> str:
     """Return the name of the response at this position."""
-    return systems[place] if place < len(systems) else place_names(place + 1)[place]
+    return systems[place] if place < len(systems) else place_name(place)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from array import array
 from bisect import bisect_right
 from collections import Counter, defaultdict
@@ -453,7 +454,10 @@ class Rows:
         """Replace a winner's position by its system, since systems may swap places between rows."""
         if not self.scale.compares:
             return verdict
-        return system_at(self._systems(record), int(verdict)) if verdict.isdecimal() else verdict
+        # A damaged ledger may hold a position of thousands of digits, which int refuses.
+        if not verdict.isdecimal() or len(verdict) > len(str(sys.maxsize)):
+            return verdict
+        return system_at(self._systems(record), int(verdict))
 
     def _systems(self, record: JudgmentRecord) -> Sequence[str]:
         return self.contestants.own(record) if self.scale.compares else ()

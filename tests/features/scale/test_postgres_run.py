@@ -20,8 +20,10 @@ from adjudge.features.scale.stores.store import RowRange
 from adjudge.runs.folder import run_info
 from support.asking import wait_until
 from support.fake_provider import KEY, FakeProvider, busiest_rate
+from support.lost_replies import LONGEST, MODEL, LostReplies
 from support.partitions import exported, marked_file, on_one_machine
 from support.stores import opened, postgres_server
+from support.wire import WireServer
 
 ROWS = int(os.environ.get("ADJUDGE_SCALE_ROWS", "600"))
 CODE = """
@@ -259,6 +261,27 @@ def test_one_budget_holds_for_all_processes_and_a_resume_spends_the_rest(
     )  # rows that show the same are asked about in each range
     assert exported(tmp_path / "a") == exported(tmp_path / "b")
     assert not (tmp_path / "a" / "partitions").exists()
+
+
+@pytest.mark.parametrize("kills", [0, 1])
+def test_processes_keep_to_one_dollar_limit_if_replies_are_lost(tmp_path: Path, kills: int) -> None:
+    url = f"{postgres_server()}#money-{kills}"
+    bill, limit = LostReplies(), 60 * LONGEST
+    judge = "judges: [{kind: aspect, criteria: The mark must end in Y.}]\n"
+    with WireServer(bill.send, bill.body, latency=0.02) as server:
+        models = f"[{{model: {MODEL}, base_url: {server.url}, max_concurrency: 4}}]"
+        marked_file(tmp_path, rows=600, models=models, judges=judge)
+        workers = [
+            started(tmp_path / "eval.yaml", url, tmp_path / name, "--max-usd", str(limit))
+            for name in "abc"
+        ]
+        if kills:
+            wait_until(lambda: server.replies > 12)
+            workers[0].send_signal(signal.SIGKILL)
+        ends = [worker.communicate()[1].decode() for worker in workers]
+    assert all("replies that did not arrive count for" in end for end in ends[kills:])
+    # A killed process may have had one request under way on each of its four connections.
+    assert limit / 3 <= bill.usd <= limit + (1 + 4 * kills) * LONGEST
 
 
 def test_three_processes_keep_to_one_rate(tmp_path: Path, provider: FakeProvider) -> None:

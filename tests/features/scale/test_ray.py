@@ -31,7 +31,9 @@ from adjudge.runs.execute import execute
 from adjudge.runs.folder import RunInfo, run_info
 from adjudge.runs.plan import Plan, resolve
 from support.fake_provider import KEY, FakeProvider, Status, busiest_rate
+from support.lost_replies import LONGEST, MODEL, LostReplies
 from support.partitions import JUDGES, exported, marked_file, on_one_machine
+from support.wire import WireServer
 
 ray = pytest.importorskip("ray", reason="needs Ray: make test-scale")
 pytestmark = [
@@ -203,6 +205,18 @@ def test_one_budget_holds_for_all_workers_and_a_resume_spends_the_rest(
     spread_over(made, 8, Budget(max_calls=1000))
     assert len(provider.requests) == 99 * 5
     assert exported(tmp_path / "run") == exported(on_one_machine(file, tmp_path / "one"))
+
+
+def test_workers_keep_to_one_dollar_limit_if_replies_are_lost(tmp_path: Path) -> None:
+    bill, limit = LostReplies(), 60 * LONGEST
+    judge = "judges: [{kind: aspect, criteria: The mark must end in Y.}]\n"
+    with WireServer(bill.send, bill.body, latency=0.02) as server:
+        models = f"[{{model: {MODEL}, base_url: {server.url}, max_concurrency: 4}}]"
+        file = marked_file(tmp_path, rows=600, models=models, judges=judge)
+        made = resolve(file, cache=False, folder=tmp_path / "run")
+        with pytest.raises(BudgetSpent, match="replies that did not arrive count for"):
+            spread_over(made, 3, Budget(max_usd=limit))
+    assert limit / 3 <= bill.usd <= limit + LONGEST
 
 
 def test_eight_workers_keep_to_one_rate(tmp_path: Path, provider: FakeProvider) -> None:

@@ -844,7 +844,12 @@ def spare_models(replaced: Mapping[str, str], excluded: Collection[str]) -> froz
 
 def place_names(count: int) -> tuple[str, ...]:
     """Return names by position for responses without a name."""
-    return tuple(f"response {place}" for place in range(1, count + 1))
+    return tuple(map(place_name, range(count)))
+
+
+def place_name(place: int) -> str:
+    """Return the name of the response at this position (from 0) if it has none of its own."""
+    return f"response {place + 1}"
 
 
 def column_of(fields: GivenFields, row: JsonObject, column: str) -> object:
