@@ -5,6 +5,7 @@ python benchmarks/learning.py CLONES --states FOLDER
 CLONES holds the repositories of ``learning_sets.py``, each as OWNER+NAME. States of the embedded
 model are read once and kept in FOLDER (about 30 CPU minutes).
 """
+# ruff: noqa: E402
 
 from __future__ import annotations
 
@@ -16,6 +17,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from adjudge.features.local.libraries import import_numpy
+
+import_numpy()  # with one thread, as commands do: more threads cost processor time
 
 import numpy as np
 from learning_sets import SOURCES, Row, Source

@@ -80,6 +80,17 @@ def test_is_worth_it_only_beyond_chance(learned: LearnedJudge) -> None:
     assert not found.figures.is_worth_it
 
 
+def test_many_rows_are_cut_to_as_many_as_teach(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adjudge.features.learning.examples.MOST_EXAMPLES", 60)
+    texts, labels = rows_of(120)
+    found = LearnedJudge.fit([*texts, texts[0]], CRITERIA, [*labels, labels[0]], settings=WORDS)
+    assert len(found.file.rows) == 60
+    assert [str(note) for note in found.notes] == [
+        "1 repeated row is left out",
+        "60 further rows are left out: the others are enough to teach the judge",
+    ]
+
+
 def test_same_labels_make_the_same_bytes_in_any_order(learned: LearnedJudge) -> None:
     texts, labels = rows_of(120)
     again = LearnedJudge.fit(texts[::-1], CRITERIA, labels[::-1], settings=WORDS)

@@ -100,6 +100,22 @@ def examples_of(
     return examples
 
 
+def at_most(rows: Sequence[Example]) -> tuple[Sequence[Example], Message]:
+    """Return at most ``MOST_EXAMPLES`` rows, and a note on the others.
+
+    They are drawn by a hash, so the same rows stay whatever their order.
+    """
+    kept_rows = rows
+    if len(rows) > MOST_EXAMPLES:
+        kept_rows = sorted(rows, key=lambda row: text_hash(row.identity))[:MOST_EXAMPLES]
+    note = plural(
+        "{count} further row is left out: the others are enough to teach the judge",
+        "{count} further rows are left out: the others are enough to teach the judge",
+        len(rows) - len(kept_rows),
+    )
+    return kept_rows, note
+
+
 @dataclass
 class _Reading:
     """One pass over a run's judgments."""
@@ -139,12 +155,7 @@ class _Reading:
             for example in rows
         ]
         rows = _weigh(rows, verdicts, judge.labels)
-        kept_rows = rows
-        # By a hash, so the same rows stay whatever the order of the run.
-        if len(rows) > MOST_EXAMPLES:
-            kept_rows = sorted(rows, key=lambda example: text_hash(example.identity))[
-                :MOST_EXAMPLES
-            ]
+        kept_rows, left_out = at_most(rows)
         own_model = self.model or _only_model(configuration)
         by_people = sum(example.identity in labels for example in kept_rows)
         notes = [
@@ -154,11 +165,7 @@ class _Reading:
                     "{count} rows have annotators that are evenly split, and are left out",
                     sum(row.truth is None for row in run_rows.labelled),
                 ),
-                plural(
-                    "{count} further row is left out: the others are enough to teach the judge",
-                    "{count} further rows are left out: the others are enough to teach the judge",
-                    len(rows) - len(kept_rows),
-                ),
+                left_out,
                 plural(
                     "{count} row without a value in the column {column} is a separate group",
                     "{count} rows without a value in the column {column} are separate groups",

@@ -27,7 +27,7 @@ from adjudge.features.learning.acceptance import (
     AcceptanceShape,
     acceptance,
 )
-from adjudge.features.learning.examples import Example, Examples
+from adjudge.features.learning.examples import Example, Examples, at_most
 from adjudge.features.learning.figures import (
     IntervalEstimate,
     LearnedFigureShape,
@@ -39,6 +39,7 @@ from adjudge.features.learning.judge_file import ROW_HASH, JudgeFile
 from adjudge.features.learning.prompt_form import OtherPrompt, PromptForm
 from adjudge.features.learning.states import LAYERS, Inside, StateReader
 from adjudge.messages import Message, plural
+from adjudge.trust.usable_labels import nonzero
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -202,15 +203,18 @@ class LearnedJudge:
             )
             group = groups[number] if groups else instance.identity
             rows.append(Example(instance.identity, str(number + 1), ballot, label, group))
-        notes = [
-            plural(
-                "{count} repeated row is left out",
-                "{count} repeated rows are left out",
-                len(labels) - len(rows),
-            )
-        ]
+        kept_rows, left_out = at_most(rows)
+        repeated = plural(
+            "{count} repeated row is left out",
+            "{count} repeated rows are left out",
+            len(labels) - len(rows),
+        )
         examples = Examples(
-            criteria, rows, "", {"labels": len(rows)}, notes if len(rows) < len(labels) else ()
+            criteria,
+            kept_rows,
+            "",
+            {"labels": len(kept_rows)},
+            list(nonzero(repeated, left_out)),
         )
         return await cls.afrom_examples(examples, settings or LearnSettings())
 
