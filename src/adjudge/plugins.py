@@ -71,7 +71,11 @@ OURS: Mapping[str, Mapping[str, str]] = {
         together="TOGETHER",
         groq="GROQ",
         litellm="LITELLM",
-        **{"openai-decisions": "OPENAI_DECISIONS", "google-decisions": "GOOGLE_DECISIONS"},
+        **{
+            "litellm-decisions": "LITELLM_DECISIONS",
+            "openai-decisions": "OPENAI_DECISIONS",
+            "google-decisions": "GOOGLE_DECISIONS",
+        },
         typesafe="TYPESAFE",
         systemone="SYSTEMONE",
         decisions="DECISIONS",

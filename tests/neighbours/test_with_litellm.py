@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
 from adjudge import AspectCritic, open_model
 from adjudge.core.gateway.layers.budget import Budget, OpenBudget, calling
 from adjudge.errors import BudgetSpent
+from support.decision_server import DecisionServer, serving
 from support.fake_provider import KEY, EchoesKey, FakeProvider, Status, always
 
 pytest.importorskip("litellm", reason="litellm is not installed: make test-neighbours tries it")
@@ -66,3 +68,50 @@ def test_it_is_loaded_only_when_it_is_named() -> None:
     code = "import sys, adjudge\nadjudge.open_model('scripted')\nprint('litellm' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def decisions(server: DecisionServer) -> AspectCritic:
+    model = open_model("litellm-decisions/typesafe/fake-1", api_key=KEY, base_url=server.url)
+    return AspectCritic("It is kind.", model)
+
+
+def test_its_decision_models_give_the_same_probabilities_as_the_server() -> None:
+    with serving() as server:
+        direct = AspectCritic("It is kind.", open_model(f"systemone:{server.url}#fake-1"))
+        expected = direct.evaluate(["one", "two"])
+        results = decisions(server).evaluate(["one", "two"])
+    for result, other in zip(results, expected, strict=True):
+        assert result.verdict == other.verdict
+        assert result.votes[0].distribution == pytest.approx(other.votes[0].distribution)
+    assert results[0].votes[0].answered_by == "fake-1"
+    assert results[0].usage.calls == 1
+    assert results[0].usage.prompt_tokens > 0
+
+
+def test_a_broken_answer_of_its_decision_models_is_no_number() -> None:
+    def without(body: Any) -> Any:
+        return {**body, "answers": {}}
+
+    def text(body: Any) -> Any:
+        answers = {name: {"type": "noul", "noul": "high"} for name in body["answers"]}
+        return {**body, "answers": answers}
+
+    def large(body: Any) -> Any:
+        answers = {name: {"type": "noul", "noul": 1.5} for name in body["answers"]}
+        return {**body, "answers": answers}
+
+    for change in (without, text, large):
+        with serving() as server:
+            server.change = change
+            result = decisions(server).evaluate("one")
+        assert (result.verdict, result.score) == (None, None)
+        assert result.votes[0].distribution is None
+        assert result.votes[0].reason
+
+
+def test_its_decision_models_are_asked_once_and_show_no_key() -> None:
+    with serving() as server:
+        server.fault = lambda number, request: (401, {"detail": {"message": KEY}}, {})
+        result = decisions(server).evaluate("one")
+    assert result.status == "failed" and KEY not in str(result.to_dict())
+    assert len(server.requests) == 1

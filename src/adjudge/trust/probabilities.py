@@ -193,7 +193,8 @@ def _report(judge: LabelledJudge, settings: CascadeSettings) -> ProbabilityRepor
         for record in records(ledger, judge=judge.judge, votes=True):
             rows.add(record)
     drawn, notes = drawn_rows(rows)
-    stated = [pair for row in drawn if (pair := _mean_probabilities(row)) is not None]
+    pairs = [(row, pair) for row in drawn if (pair := _mean_probabilities(row)) is not None]
+    stated = [pair for _, pair in pairs]
     without = len(drawn) - len(stated)
     if drawn and not stated:
         raise SetupError(
@@ -202,9 +203,10 @@ def _report(judge: LabelledJudge, settings: CascadeSettings) -> ProbabilityRepor
             model=model,
             name=judge.scale.name,
         )
+    # the confidence by which a cascade accepts: the probability of the verdict, not the greatest
     accepted_from = threshold(
-        [max(shares.values()) for shares, _ in stated],
-        [max(shares, key=shares.__getitem__) == label for shares, label in stated],
+        [shares.get(row.verdict or "", 0.0) for row, (shares, _) in pairs],
+        [row.verdict == label for row, (_, label) in pairs],
         risk=settings.risk,
         doubt=settings.delta,
     )
@@ -251,11 +253,13 @@ def _step_identity(judge: LabelledJudge) -> str:
 
 
 def _mean_probabilities(row: LabelledRow) -> tuple[Shares, str] | None:
-    """Return the mean probabilities over a row's votes, and the label; None if either is
-    missing.
+    """Return the mean probabilities over the row's votes with a verdict, and the label; None if
+    either is missing, or if such a vote has none.
     """
-    shares: Sequence[Shares] = [vote.distribution for vote in row.votes if vote.distribution]
-    if not shares or row.verdict is None or not isinstance(row.truth, str):
+    valid = [vote for vote in row.votes if vote.option is not None]
+    shares: Sequence[Shares] = [vote.distribution for vote in valid if vote.distribution]
+    is_whole = bool(shares) and len(shares) == len(valid)
+    if not is_whole or row.verdict is None or not isinstance(row.truth, str):
         return None
     mean = {
         name: sum(vote_shares.get(name, 0.0) for vote_shares in shares) / len(shares)

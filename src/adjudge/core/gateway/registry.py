@@ -192,6 +192,11 @@ GROQ = ProviderSpec(
 LITELLM = ProviderSpec(
     "litellm", "adjudge.core.gateway.providers.litellm:open_litellm", example="openai/gpt-4o-mini"
 )
+LITELLM_DECISIONS = ProviderSpec(
+    "litellm-decisions",
+    "adjudge.core.gateway.providers.litellm:open_litellm_decisions",
+    example="typesafe/jev-1.14.0",
+)
 _DECISIONS = "adjudge.core.gateway.providers.decisions:"
 OPENAI_DECISIONS = ProviderSpec(
     "openai-decisions",
@@ -242,6 +247,7 @@ KEY_ALIASES = {"GEMINI_API_KEY": ("GOOGLE_API_KEY",), "WATSONX_API_KEY": ("WATSO
 EMBEDDED = "local/smollm2-135m"
 EMBEDDED_TEXT_FIRST = f"{EMBEDDED}-text-first"
 """The same weights with the adapter for prompts that show the text first."""
+THROUGH_LITELLM = (LITELLM.name, LITELLM_DECISIONS.name)
 WITHOUT_SERVER = ("local", "learned", "replay", "scripted")
 
 
@@ -257,8 +263,10 @@ def server_of(model_id: str) -> str:
     if is_url(model_id):
         return model_id.strip().partition("#")[0]
     head = model_id.partition("/")[0]
-    if head in (*WITHOUT_SERVER, "litellm"):
-        return head if head == "litellm" else ""
+    if head in THROUGH_LITELLM:
+        return head
+    if head in WITHOUT_SERVER:
+        return ""
     return find(model_id)[0].name
 
 

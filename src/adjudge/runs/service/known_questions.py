@@ -6,24 +6,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import fmean
 from typing import Any
 
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.decision import DecisionAnswer, DecisionQuestion
 from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.message import Usage
 from adjudge.core.domain.options import yes_and_no
 from adjudge.core.domain.results import Result, Status
 from adjudge.core.domain.vote import Vote
+from adjudge.core.engine.identity import step_identities
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.judges.aspect import AspectCritic
 from adjudge.core.judges.cascade import Cascade
 from adjudge.core.judges.direct import DirectJudge
 from adjudge.core.judges.judge import Judge
+from adjudge.core.judges.learnt_settings import Learnt
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.runs.builder import OpenEntry, look_up_criteria, make_judges
 from adjudge.runs.eval_file import EvalFile
+from adjudge.stats.temperature import at_temperature
 
 _FIELD = "response"
 _UNSURE = Message("the judges are not sure enough")
@@ -35,6 +41,18 @@ class KnownQuestion:
 
     criteria: Criteria
     judge: Judge[Any, Any]
+
+    @cached_property
+    def temperatures(self) -> Mapping[str, float]:
+        """Step of a cascade → temperature that its calibration has for it, and for no other
+        judge.
+        """
+        judge = self.judge
+        if not isinstance(judge, Cascade) or not isinstance(judge.calibration, Learnt):
+            return {}
+        configuration = JudgeConfiguration.of(judge.configuration([self.criteria]))
+        identities = step_identities(configuration, self.criteria.name)
+        return judge.calibration.step_temperatures(self.criteria.name, identities)
 
     def places(self, question: DecisionQuestion) -> list[str] | None:
         """Return the criterion's options in the question's order; None if the question is a
@@ -95,7 +113,7 @@ class KnownQuestions:
         (result,) = await judge.aevaluate([row], *criteria)
         options = known.places(question) or []
         usage = sum((vote.usage for vote in result.votes), Usage())
-        return _answer(result, options), usage
+        return _answer(result, options, known.temperatures), usage
 
 
 def known_questions(file: EvalFile, opened: OpenEntry, prices: PriceTable) -> KnownQuestions:
@@ -119,11 +137,18 @@ def known_questions(file: EvalFile, opened: OpenEntry, prices: PriceTable) -> Kn
     return KnownQuestions(tuple(questions), tuple(names))
 
 
-def _answer(result: Result, options: Sequence[str]) -> DecisionAnswer:
-    """Return the answer with the probabilities from the step that was asked last."""
+def _answer(
+    result: Result, options: Sequence[str], temperatures: Mapping[str, float]
+) -> DecisionAnswer:
+    """Return the answer with the probabilities from the step that was asked last, calibrated if a
+    temperature was learnt for it.
+
+    The verdict and its acceptance were decided before, on the scale of the threshold.
+    """
     steps = getattr(result, "steps", ())
     last_votes = [vote for vote in result.votes if not steps or vote.model == steps[-1].step]
-    shares = _shares([vote for vote in last_votes if vote.valid], options)
+    temperature = temperatures.get(steps[-1].step) if steps else None
+    shares = _shares([vote for vote in last_votes if vote.valid], options, temperature)
     accepted = result.status is Status.SCORED
     if shares is None:
         reasons = [vote.reason for vote in last_votes if vote.reason]
@@ -132,13 +157,18 @@ def _answer(result: Result, options: Sequence[str]) -> DecisionAnswer:
     return answer if accepted else replace(answer, accepted=False, reason=_UNSURE)
 
 
-def _shares(votes: Sequence[Vote], options: Sequence[str]) -> tuple[float, ...] | None:
+def _shares(
+    votes: Sequence[Vote], options: Sequence[str], temperature: float | None
+) -> tuple[float, ...] | None:
     if not votes:
         return None
     if all(vote.distribution for vote in votes):
-        counts = [
-            sum((vote.distribution or {}).get(name, 0.0) for vote in votes) for name in options
-        ]
+        means = {
+            name: fmean((vote.distribution or {}).get(name, 0.0) for vote in votes)
+            for name in options
+        }
+        calibrated = means if temperature is None else at_temperature(means, temperature)
+        counts = [calibrated[name] for name in options]
     else:
         choices = [vote.verdict.option for vote in votes if vote.verdict]
         counts = [float(choices.count(name)) for name in options]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,6 +23,8 @@ MOST_LEVELS = 10
 _COARSEST_HALF_STEP = 0.005
 _SUM_TOLERANCE = 0.05
 _EXACT = 1e-9
+# Minimum length of a state, in characters, at which a low token count proves that it was cut.
+_LONG = 2000
 # Fields that say that the server has not read all of the request.
 _CUT = ("truncated", "state_tokens_dropped", "truncated_questions")
 
@@ -69,6 +72,31 @@ class DecisionFormat(Protocol):
         breaks the format has a reason and no probabilities.
         """
         ...
+
+
+def read_decision(
+    form: DecisionFormat, request: DecisionRequest, body: JsonObject
+) -> DecisionReply:
+    """Read a server's answers; all of them fail if it has not read the whole request.
+
+    Raises KeyError, TypeError or ValueError if the body is not a reply at all.
+    """
+    reply = form.decode_reply(request, body)
+    if not _is_cut(request, reply.usage.prompt_tokens):
+        return reply
+    reason = Message(
+        "the server counted {tokens} tokens, fewer than the texts have: it has not read all of "
+        "them",
+        tokens=reply.usage.prompt_tokens,
+    )
+    return replace(reply, answers=fail_all(request, failed_answer(reason)))
+
+
+def _is_cut(request: DecisionRequest, counted: int) -> bool:
+    """Return True if the server counted far fewer tokens than the state must have."""
+    state = request.state
+    text = state if isinstance(state, str) else json.dumps(state, ensure_ascii=False)
+    return len(text) > _LONG and 0 < counted < len(text) // 20
 
 
 NO_ANSWER = DecisionAnswer(reason=Message("no answer to this question"))

@@ -4,7 +4,6 @@ decisions. They answer typed questions with probabilities and write no text.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from time import perf_counter
@@ -15,7 +14,12 @@ from adjudge.core.domain.decision import MAPPING_VERSION, DecisionReply, Decisio
 from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.json_types import JsonDict, JsonObject, objects_at, objects_in
 from adjudge.core.domain.message import Capabilities, DecisionLimits, Reply, Request
-from adjudge.core.gateway.decisions.format import DecisionFormat, fail_all, failed_answer
+from adjudge.core.gateway.decisions.format import (
+    DecisionFormat,
+    fail_all,
+    failed_answer,
+    read_decision,
+)
 from adjudge.core.gateway.decisions.gemini import GeminiDecisions
 from adjudge.core.gateway.decisions.openai import OpenAIDecisions
 from adjudge.core.gateway.decisions.systemone import SystemOne
@@ -25,8 +29,6 @@ from adjudge.core.gateway.providers.base import Connection, HttpProvider, shown_
 from adjudge.errors import ModelError, SetupError, Unavailable
 from adjudge.messages import Message
 
-# Minimum length of a state, in characters, at which a low token count proves that it was cut.
-_LONG = 2000
 _CAPABLE = Capabilities(decisions=DecisionLimits())
 
 
@@ -65,7 +67,7 @@ class DecisionProvider(HttpProvider):
 
     def _read_decision(self, request: DecisionRequest, data: JsonObject) -> DecisionReply:
         try:
-            reply = self.format.decode_reply(request, data)
+            reply = read_decision(self.format, request, data)
         except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
             message = Message(
                 "the server's answer contains no reply ({kind}: {error})",
@@ -75,15 +77,6 @@ class DecisionProvider(HttpProvider):
             raise self.endpoint.lost_reply(Unavailable, message) from None
         if repeats_keys(data):
             answer = failed_answer(Message("the server's answer contains a key twice"))
-            return replace(reply, answers=fail_all(request, answer))
-        if _is_cut(request, reply.usage.prompt_tokens):
-            answer = failed_answer(
-                Message(
-                    "the server counted {tokens} tokens, fewer than the texts have: it has not "
-                    "read all of them",
-                    tokens=reply.usage.prompt_tokens,
-                )
-            )
             return replace(reply, answers=fail_all(request, answer))
         return reply
 
@@ -213,10 +206,3 @@ def _path_below(base_url: str, path: str) -> str:
     """Return ``path``, or an empty text if the address already is the decisions endpoint."""
     last = urlsplit(base_url).path.rstrip("/").rpartition("/")[2]
     return "" if last in ("systemone", "decisions") else path
-
-
-def _is_cut(request: DecisionRequest, counted: int) -> bool:
-    """Return True if the server counted far fewer tokens than the state must have."""
-    state = request.state
-    text = state if isinstance(state, str) else json.dumps(state, ensure_ascii=False)
-    return len(text) > _LONG and 0 < counted < len(text) // 20
