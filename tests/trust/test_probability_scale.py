@@ -47,7 +47,7 @@ def test_a_cascade_accepts_on_the_scale_of_its_threshold_and_serves_at_its_tempe
     with serving() as server:
         critic = AspectCritic(IS_KIND, open_model(f"systemone:{server.url}#fake-1"), name="kind")
         rows = [Instance({"response": f"text {number}"}) for number in range(ROWS)]
-        results = critic.evaluate(rows, run=tmp_path / "run")
+        results: list[Any] = critic.evaluate(rows, run=tmp_path / "run")
         (report,) = calibrate_probabilities(
             tmp_path / "run",
             labels_of(rows, results),
