@@ -17,12 +17,14 @@ import pytest
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.ledger.file import FILE, connect
 from adjudge.core.ledger.records import records, votes_of
-from adjudge.core.ledger.rows import insert, select, with_checksum
+from adjudge.core.ledger.rows import COLUMNS, insert, select, with_checksum
 from adjudge.errors import RunError
 from adjudge.runs.diff import run_diff
 from adjudge.runs.exporters.table import write_csv
 from adjudge.runs.folder import reading, records_of, run_facts, run_info
+from adjudge.runs.results.report import ReportTally
 from adjudge.runs.results.run_report import report_of_run
+from adjudge.runs.results.setup import Setup
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks import large_runs
@@ -46,6 +48,34 @@ def test_work_grows_no_faster_than_the_rows_and_memory_does_not(
     few, many = (large_runs.measure(folder, large_runs.COMMANDS[name]) for folder in folders)
     assert many.seconds <= few.seconds * SIZES[1] / SIZES[0]
     assert many.memory < few.memory + 20
+
+
+def test_rows_that_are_alike_count_as_their_records_do(folders: list[Path]) -> None:
+    """Most rows of a run are counted without records; every number and every listed row is the
+    same.
+    """
+    folder = folders[1] / "runs" / "a"
+    tally = ReportTally(Setup.of_run(run_info(folder)))
+    for record in records_of(folder, votes=True):
+        tally.add(record)
+    one_by_one, quick = tally.report(), report_of_run(folder)
+    assert quick.sections == one_by_one.sections
+    assert quick.entries == one_by_one.entries
+    assert quick.notes == one_by_one.notes
+    assert (quick.total, quick.reused) == (one_by_one.total, one_by_one.reused)
+
+
+@pytest.mark.parametrize(("column", "value"), [("instance", b"{}"), ("result", '{"id": 1}')])
+def test_a_row_that_adjudge_did_not_write_is_named(
+    folders: list[Path], tmp_path: Path, column: str, value: object
+) -> None:
+    (tmp_path / FILE).write_bytes((folders[0] / "runs" / "a" / FILE).read_bytes())
+    with closing(sqlite3.connect(tmp_path / FILE)) as ledger, ledger:
+        (row,) = ledger.execute(f"{select('judgments')} WHERE number = 400")
+        values = dict(zip(COLUMNS["judgments"], row[:-1], strict=True)) | {column: value}
+        ledger.execute(insert("judgments"), with_checksum(*values.values()))
+    with pytest.raises(RunError, match="damaged"):
+        report_of_run(tmp_path)
 
 
 def test_the_setup_of_a_run_is_read_without_its_rows(folders: list[Path], tmp_path: Path) -> None:

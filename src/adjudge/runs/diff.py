@@ -45,6 +45,8 @@ _ANSWER = "response"
 _QUESTION = "user_input"
 _AT_ONCE = 256
 """Rows that are read before they are written: reading and writing in turn takes a fifth longer."""
+_MOST_OUTCOMES = 4096
+"""Different outcomes of pairs that are remembered: scores may be any number."""
 _SHORT = 60
 """Characters of a question that is kept instead of a digest."""
 _TABLE = (
@@ -144,6 +146,14 @@ class OutcomeCount(NamedTuple):
     other_texts: int
     """Pairs among them with different content in the two runs."""
     times: int
+
+
+@dataclass(frozen=True, eq=False)
+class PairOutcome:
+    """The outcomes of a pair in both runs: rows without place, id and lost votes."""
+
+    before: JudgedRow
+    after: JudgedRow
 
 
 class AlignedOutcome(NamedTuple):
@@ -304,6 +314,34 @@ class RunDiff:
                 numbers,
             )
 
+    def outcomes_in_order(
+        self, *, identities: bool = False
+    ) -> Iterator[tuple[PairOutcome, int, tuple[str, str]]]:
+        """Yield the outcome of each pair, which is the same object for all equal ones, its place
+        for ``pair_at``, and its identities if they are asked for, in the order of the first run.
+
+        It takes a fraction of the time of ``pairs``.
+        """
+        columns = [f"{run}.{name}" for run in "ab" for name in _PAIR_OUTCOME]
+        asked = "a.identity, b.identity" if identities else "'', ''"
+        query = f"SELECT a.place, {asked}, {', '.join(columns)} {_PAIRED} ORDER BY a.place"
+        outcomes: dict[tuple[object, ...], PairOutcome] = {}
+        half = len(_PAIR_OUTCOME)
+        for place, old_identity, new_identity, *values in self._table.execute(query):
+            key = tuple(values)
+            outcome = outcomes.get(key)
+            if outcome is None:
+                if len(outcomes) >= _MOST_OUTCOMES:
+                    outcomes.clear()
+                both = values[:half], values[half:]
+                outcome = outcomes[key] = PairOutcome(*(_outcome_row(*side) for side in both))
+            yield outcome, place, (old_identity, new_identity)
+
+    def pair_at(self, place: int) -> tuple[JudgedRow, JudgedRow]:
+        """Return a pair by its place; see ``outcomes_in_order``."""
+        query = f"SELECT {_BOTH} {_PAIRED} AND a.place = ?"
+        return _two(self._table.execute(query, (place,)).fetchone())
+
     def aligned(
         self,
     ) -> Iterator[tuple[str, AlignedOutcome | None, AlignedOutcome | None]]:
@@ -419,6 +457,7 @@ _COLUMNS = (
     *("judge", "criteria", "row", "name", "status", "score", "chosen", "systems"),
     *("least", "most", "left_out"),
 )
+_PAIR_OUTCOME = ("judge", "criteria", "status", "score", "chosen", "systems")
 _BOTH = ", ".join(f"{run}.{column}" for run in ("a", "b") for column in _COLUMNS)
 _PAIRED = "FROM judged a JOIN judged b ON b.place = a.partner WHERE a.side = 0"
 _CHANGED = (
@@ -922,6 +961,12 @@ def _join(table: sqlite3.Connection, way: Way, keys: str, which: str, count: str
 def _two(values: list[Any]) -> tuple[JudgedRow, JudgedRow]:
     half = len(_COLUMNS)
     return _judged_row(*values[:half]), _judged_row(*values[half:])
+
+
+def _outcome_row(
+    judge: str, criteria: str, status: str, score: float | None, chosen: str, systems: str
+) -> JudgedRow:
+    return _judged_row(judge, criteria, 0, "", status, score, chosen, systems, *_NOTHING_LOST)
 
 
 def _judged_row(

@@ -25,6 +25,7 @@ from adjudge.core.engine.identity import judge_identity
 from adjudge.core.gateway.layers.account import Account, Spent
 from adjudge.core.gateway.layers.budget import OpenBudget
 from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.ledger.alike import AlikeRow
 from adjudge.core.ledger.codec import ANSWERS, StoredOutcome
 from adjudge.core.ledger.file import (
     FILE,
@@ -47,7 +48,7 @@ from adjudge.core.ledger.file import (
     used_in,
 )
 from adjudge.core.ledger.pending import BATCHES, Batch, batches_in, collectable
-from adjudge.core.ledger.records import VotesSeen, outcomes, records
+from adjudge.core.ledger.records import VotesSeen, outcomes, records, rows_or_records
 from adjudge.core.ledger.rows import COLUMNS, KEY_BYTES
 from adjudge.errors import RunError, SetupError
 from adjudge.messages import Message
@@ -526,12 +527,12 @@ def outcomes_of(
         yield from outcomes(connection, is_enough)
 
 
-def checked_records(folder: str | Path) -> Iterator[JudgmentRecord]:
-    """Yield every judgment of a run with its votes. In small runs, also check the votes that no
-    judgment uses.
+def checked_rows(folder: str | Path) -> Iterator[list[JudgmentRecord | AlikeRow]]:
+    """Yield every judgment of a run with its votes, some at a time. In small runs, also check the
+    votes that no judgment uses.
     """
     with reading(folder) as connection:
         seen_votes = VotesSeen(connection)
-        yield from records(connection, votes=True, seen=seen_votes)
+        yield from rows_or_records(connection, seen_votes)
         if is_small(Path(folder) / FILE):
             seen_votes.check_rest()

@@ -570,6 +570,12 @@ class _StoredVotes:
         self._values_of = attrgetter(*self._names)
         self._absent = {name: missing[name] for name in self._names}
 
+    def extras(self, text: object) -> Any | None:
+        """Return what is stored of a vote besides its columns; None if it must be read value by
+        value.
+        """
+        return self._decoder.decode(text)
+
     def record(self, row: Sequence[Any]) -> VoteRecord | None:
         """Return the record of a row; None if it must be read value by value."""
         _, _, model, sample, outcome, option, explanation, reason, text, *further_columns = row
@@ -583,7 +589,7 @@ class _StoredVotes:
             return None
         if more is None:
             values, usage = self._absent, _usage(calls, tokens_in, tokens_out, cached)
-        elif (decoded := self._decoder.decode(more)) is not None:
+        elif (decoded := self.extras(more)) is not None:
             values = dict(zip(self._names, self._values_of(decoded), strict=True))
             batch = decoded.in_batch or (0, 0)
             usage = _usage(
@@ -625,6 +631,11 @@ _usage = lru_cache(maxsize=1024)(Usage)
 @cache
 def _stored_votes() -> _StoredVotes:
     return _StoredVotes()
+
+
+def vote_extras(text: str) -> Any | None:
+    """Return the extras of a vote as attributes; None if its record must be read value by value."""
+    return _stored_votes().extras(text)
 
 
 def _vote(stored: JsonObject) -> VoteRecord:

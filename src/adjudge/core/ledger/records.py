@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, cast
 
 from adjudge.core.domain.record import JudgmentRecord, VoteRecord
+from adjudge.core.ledger.alike import AlikeRow, AlikeRows, are_usual
 from adjudge.core.ledger.codec import (
     StoredOutcome,
     StoredVerdict,
@@ -65,6 +66,31 @@ def records(
         for row, keys in zip(some, ballots, strict=True):
             row_votes = tuple(vote_of(newest[key]) for key in keys if key in newest)
             yield _record(ledger, row, row_votes, trajectory)
+
+
+def rows_or_records(
+    ledger: sqlite3.Connection, seen: VotesSeen
+) -> Iterator[list[JudgmentRecord | AlikeRow]]:
+    """Yield every judgment with its votes, by judge and row, some at a time: as its record, or
+    without one if it is like another row.
+
+    ``seen``: notes which votes were read.
+    """
+    alike, in_order = AlikeRows(), _VotesInOrder(ledger)
+    rows = judgment_rows(ledger)
+    while some := list(islice(rows, _AT_ONCE)):
+        ballots = [_ballots(row[4]) for row in some]
+        newest = in_order.newest([key for keys in ballots for key in keys])
+        seen.add(cast(int, row[0]) for row in newest.values())
+        usual_votes = are_usual(newest.values())
+        judgments: list[JudgmentRecord | AlikeRow] = []
+        for row, keys in zip(some, ballots, strict=True):
+            votes = [newest[key] for key in keys if key in newest]
+            judgment = alike.find(row, votes, usual_votes=usual_votes)
+            judgments.append(
+                judgment or _record(ledger, row, tuple(map(vote_of, votes)), trajectory=True)
+            )
+        yield judgments
 
 
 def verdicts(
@@ -182,6 +208,8 @@ def _ballots(column: object) -> list[bytes]:
     """Return the keys of a judgment's ballots; raise SQLite's error if they are damaged."""
     if not isinstance(column, bytes):
         raise sqlite3.DatabaseError(Message("a judgment does not name its ballots"))
+    if len(column) == KEY_BYTES:
+        return [column]
     return [column[place : place + KEY_BYTES] for place in range(0, len(column), KEY_BYTES)]
 
 
@@ -216,8 +244,12 @@ class _VotesInOrder:
         if self._are_several or len(self._ahead) > _MOST_AHEAD:
             return _newest_votes(self._ledger, keys)
         rows = self._ledger.execute(_IN_ORDER, (self._place, len(keys))).fetchall()
-        self._ahead.update((row[1], row) for row in map(verifier("votes"), rows))
+        verified = list(map(verifier("votes"), rows))
         self._place = rows[-1][0] if rows else self._place
+        of_ballots = {row[1]: row for row in verified}
+        if not self._ahead and [*of_ballots] == keys:  # the usual case
+            return of_ballots
+        self._ahead.update(of_ballots)
         votes = {key: vote for key in keys if (vote := self._ahead.pop(key, None)) is not None}
         if missing := [key for key in dict.fromkeys(keys) if key not in votes]:
             votes |= _newest_votes(self._ledger, missing)

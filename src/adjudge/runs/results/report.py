@@ -28,6 +28,7 @@ from adjudge.core.domain.repetition import TRIAL
 from adjudge.core.domain.results import Result
 from adjudge.core.domain.vote import PAID_WITH
 from adjudge.core.gateway.prices import TARGET
+from adjudge.core.ledger.alike import AlikeRow, VoteFormat, add_votes, formats_of
 from adjudge.errors import NOT_ASKED
 from adjudge.messages import Message, abridge, join, plural
 from adjudge.runs.counts import rows_without_group
@@ -607,6 +608,10 @@ _MOST_COUNTED = 20_000
 """Votes whose format is looked at, so that a long run takes no more memory."""
 
 
+_MOST_LISTED = 10_000
+"""Different records of which the listed rows are counted."""
+
+
 class _SectionTally:
     def __init__(self, key: SectionKey, first: JudgmentRecord, setup: Setup) -> None:
         self.judge, self.criteria, self.system = key
@@ -650,6 +655,18 @@ class _SectionTally:
         for part in parts:
             part.add(record)
 
+    @property
+    def only_counts(self) -> bool:
+        """Return True if so far nothing but the counts of ``Tally`` is needed from each row."""
+        return not (self._parts or self._repeats or self._contests or self._cascade)
+
+    def add_alike(self, records: Sequence[JudgmentRecord], usage: Iterable[Usage]) -> None:
+        """Add the records of rows that are alike; see ``Tally.add_alike``."""
+        self._tally.add_alike(records, usage)
+        if self._option_order:
+            for record in records:
+                self._option_order.add(record)
+
     def _begin(self, sections: Collection[str]) -> list[SectionTally]:
         for name in sections:
             if name not in self._parts and (kind := section_kind(name)):
@@ -690,7 +707,9 @@ class ReportTally:
         self._systems: SystemsTally | None = None
         self._first_rows: dict[SectionKey, int] = {}
         """The first row of each section: it sorts systems as in the file, not as they answered."""
-        self._worst: list[JudgmentRecord] = []
+        self._worst: list[JudgmentRecord | AlikeRow] = []
+        self._listed: dict[int, tuple[JudgmentRecord, int]] = {}
+        """Record that alike rows share, by its identity → how many of them were among the worst."""
         self._notes: dict[str, None] = {}
         self._reasons: Counter[str] = Counter()
         self._first: list[str] = []
@@ -754,6 +773,61 @@ class ReportTally:
             # sorting at twice the size keeps both memory and time small
             self._worst = self._worst_first()
 
+    def add_stored(self, judgments: Sequence[JudgmentRecord | AlikeRow]) -> None:
+        """Count judgments of a run folder, in their order."""
+        waiting: list[AlikeRow] = []
+        for judgment in judgments:
+            if isinstance(judgment, AlikeRow) and self._may_wait(judgment, waiting):
+                waiting.append(judgment)
+                continue
+            self._add_alike(waiting)
+            waiting = []
+            self.add(judgment.record if isinstance(judgment, AlikeRow) else judgment)
+        self._add_alike(waiting)
+
+    def _may_wait(self, row: AlikeRow, waiting: Sequence[AlikeRow]) -> bool:
+        """Return True if a row can be counted together with those that wait."""
+        like = row.like
+        if waiting:
+            first = waiting[0].like
+            return like is first or (like.judge, like.criterion) == (first.judge, first.criterion)
+        section = self._sections.get((like.judge, like.criterion, ""))
+        return section is not None and section.only_counts and not self.setup.cluster
+
+    def _add_alike(self, rows: Sequence[AlikeRow]) -> None:
+        """Count rows of one section as ``add`` would."""
+        if not rows:
+            return
+        records = [row.like for row in rows]
+        judge, criterion = records[0].judge, records[0].criterion
+        votes = add_votes(rows)
+        self._sections[judge, criterion, ""].add_alike(records, votes.usage.values())
+        self.total += len(rows)
+        self._named.update(votes.named)
+        for model, usage in votes.usage.items():
+            self._used[model].add(usage)
+        self._reused += votes.reused
+        if len(self._counted_votes) < _MOST_COUNTED:
+            for vote in formats_of(rows):
+                self._count_stored_format(vote)
+        self._list(rows)
+        if len(self._worst) > 2 * self.shown:
+            self._worst = self._worst_first()
+
+    def _list(self, rows: Sequence[AlikeRow]) -> None:
+        """Add rows to the worst ones. Of rows that are alike, the first ones are worse."""
+        if len(self._listed) > _MOST_LISTED:
+            self._listed.clear()  # then some more are sorted
+        listed = {id(row.like): self._listed.get(id(row.like), (None, 0))[1] for row in rows}
+        if min(listed.values()) >= self.shown:
+            return
+        for row in rows:
+            key = id(row.like)
+            if listed[key] < self.shown:
+                listed[key] += 1
+                self._listed[key] = row.like, listed[key]
+                self._worst.append(row)
+
     def _add_votes(
         self, record: JudgmentRecord, votes: Sequence[VoteRecord], *, is_stored: bool
     ) -> None:
@@ -773,10 +847,18 @@ class ReportTally:
             return
         key = hash((vote.model, vote.sample, vote.prompt, vote.at))
         if not is_stored or vote.at is None or key not in self._counted_votes:
-            self._counted_votes.add(key)
-            repeated, votes = self._missed_formats.get(vote.model, (0, 0))
             is_missed = vote.repairs > 0 or vote.outcome == "unreadable"
-            self._missed_formats[vote.model] = repeated + is_missed, votes + 1
+            self._add_format(key, vote.model, is_missed=is_missed)
+
+    def _count_stored_format(self, vote: VoteFormat) -> None:
+        key = hash(vote.key)
+        if len(self._counted_votes) < _MOST_COUNTED and key not in self._counted_votes:
+            self._add_format(key, vote.model, is_missed=vote.is_mended)
+
+    def _add_format(self, key: int, model: str, *, is_missed: bool) -> None:
+        self._counted_votes.add(key)
+        repeated, votes = self._missed_formats.get(model, (0, 0))
+        self._missed_formats[model] = repeated + is_missed, votes + 1
 
     def _add_system(self, record: JudgmentRecord) -> None:
         if self._systems is None:
@@ -820,7 +902,10 @@ class ReportTally:
                 *_order_notes(sections),
                 *opinion_notes(self._opinions),
             ),
-            entries=tuple(self._worst_first()),
+            entries=tuple(
+                entry.record if isinstance(entry, AlikeRow) else entry
+                for entry in self._worst_first()
+            ),
             total=self.total,
             used={model: usage_sum.usage for model, usage_sum in self._used.items()},
             failed_calls=self.failed_calls,
@@ -866,11 +951,16 @@ class ReportTally:
             ),
         )
 
-    def _worst_first(self) -> list[JudgmentRecord]:
+    def _worst_first(self) -> list[JudgmentRecord | AlikeRow]:
         ends = {key: tally.ends for key, tally in self._sections.items()}
 
-        def rank(record: JudgmentRecord) -> tuple[int, float, int]:
-            return badness(record, *ends[record.judge, record.criterion, record.answered_by])
+        def rank(entry: JudgmentRecord | AlikeRow) -> tuple[int, float, int]:
+            if isinstance(entry, AlikeRow):
+                record = entry.like
+                parts, best, largest = ends[record.judge, record.criterion, ""]
+                place, score, _ = badness(entry.record if parts else record, parts, best, largest)
+                return place, score, entry.place + 1
+            return badness(entry, *ends[entry.judge, entry.criterion, entry.answered_by])
 
         return sorted(self._worst, key=rank)[: self.shown]
 

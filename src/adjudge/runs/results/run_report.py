@@ -15,7 +15,7 @@ from adjudge.runs.counts import (
     count_retries,
     count_votes,
 )
-from adjudge.runs.folder import RunInfo, checked_records, reading, records_of, run_info
+from adjudge.runs.folder import RunInfo, checked_rows, reading, records_of, run_info
 from adjudge.runs.results.notes import lost_in, lost_reply_notes, payment_notes, reader_notes
 from adjudge.runs.results.paired_gate import compared_with_baseline, paired_gates
 from adjudge.runs.results.report import ENTRIES, Report, ReportTally, Skipped
@@ -47,9 +47,11 @@ def report_of_run(
     tally = ReportTally(setup, shown)
     stored = info.facts.get(KEPT)
     tally.kept = Skipped.of(stored.get("skipped") if isinstance(stored, Mapping) else None)
-    for record in checked_records(run):
-        tally.add(record)
-    report, calibrations = tally.report(), calibrations_of(run, by)
+    with reading(run):  # a listed row is decoded here, and may hold what adjudge did not write
+        for judgments in checked_rows(run):
+            tally.add_stored(judgments)
+        report = tally.report()
+    calibrations = calibrations_of(run, by)
     report = replace(
         report,
         notes=(

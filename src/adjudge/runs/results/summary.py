@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, NamedTuple, NotRequired, TypedDict
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Annotated, NamedTuple, NotRequired, TypedDict, cast
 
 from adjudge.core.domain.json_document import Count, fill
 from adjudge.core.domain.json_types import JsonDict
@@ -368,6 +370,52 @@ class Tally:
             self.largest = max(self.largest, score)
             self._is_count |= detail.is_count
             self._units.append(unit)
+
+    def add_alike(self, records: Sequence[JudgmentRecord], usage: Iterable[Usage]) -> None:
+        """Add the records of ``AlikeRow``, many of which are the same object, in their order.
+
+        ``usage``: that of their votes, added up. It is as if each were given to ``add``, but takes
+        a tenth of the time. The rows must be in no group.
+        """
+        for amounts in usage:
+            self._usage.add(amounts)
+        keys = list(map(id, records))
+        counts = Counter(keys)  # in the order of their first rows, as is ``distinct``
+        distinct = dict(zip(keys, records, strict=True))
+        passes: dict[int, bool] = {}
+        for key, record in distinct.items():
+            count, verdict = counts[key], record.detail.chosen
+            self._counts[record.status] += count
+            self._tied += count * record.tie
+            self._is_count |= record.detail.is_count
+            if verdict is not None:
+                self._options[verdict] += count
+                self._points.setdefault(verdict)  # keeps the order of the first rows
+                if record.detail.kind == "aspect":
+                    passes[key] = verdict == "PASS"
+        latest = {key: distinct[key] for key in reversed(keys)}
+        for record in reversed(latest.values()):
+            if (verdict := record.detail.chosen) is not None:
+                self._points[verdict] = record.score
+        self._add_alike_models({key: record.model_scores for key, record in distinct.items()}, keys)
+        score_of = {key: cast(float, record.score) for key, record in distinct.items()}
+        self._scores.extend([score_of[key] for key in keys])
+        self.largest = max(self.largest, *score_of.values())
+        self._units.extend([()] * len(keys))
+        passed = [passes[key] for key in keys if key in passes]
+        self._passes.extend(passed)
+        self._pass_units.extend([()] * len(passed))
+
+    def _add_alike_models(
+        self, scores_of: Mapping[int, Mapping[str, float]], keys: Sequence[int]
+    ) -> None:
+        for model in dict.fromkeys(model for scores in scores_of.values() for model in scores):
+            score_of = {key: scores[model] for key, scores in scores_of.items() if model in scores}
+            scores = [score_of[key] for key in keys if key in score_of]
+            sum_and_rows = self._models.setdefault(model, [0.0, 0.0])
+            # one by one, as rows are added: sums of real numbers depend on their order
+            sum_and_rows[0] = reduce(add, scores, sum_and_rows[0])
+            sum_and_rows[1] += len(scores)
 
     def _add_models(self, scores: Mapping[str, float]) -> None:
         for model, score in scores.items():

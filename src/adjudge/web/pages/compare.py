@@ -23,7 +23,7 @@ from adjudge.core.judges.settings import one_of
 from adjudge.core.ledger.file import read_judge
 from adjudge.core.ledger.records import records
 from adjudge.errors import SetupError
-from adjudge.runs.diff import JudgedRow, Pair, RunDiff, run_diff
+from adjudge.runs.diff import JudgedRow, PairOutcome, RunDiff, run_diff
 from adjudge.runs.folder import reading
 from adjudge.runs.results.comparison_words import comparison_lines
 from adjudge.runs.results.score_slices import slice_columns
@@ -66,6 +66,8 @@ _MOST_MOVES = 30
 """The most frequent moves that are listed per criterion; the others are counted together."""
 _MOST_SCORES = 20_000
 """Different pairs of scores that are counted; of more there is no picture."""
+_MOST_KINDS = 4096
+"""Different outcomes of pairs that are remembered: scores may be any number."""
 _MOST_POINTS = 60
 _TENTHS = 10
 """With more points than that, scores are rounded to this many parts of their scale."""
@@ -537,15 +539,22 @@ class _Tabs:
 
     def fill(self, diff: RunDiff) -> None:
         judges = diff.judges()
-        for pair in diff.pairs():
-            name = line_name(judges, pair.before.judge, pair.before.criteria)
-            outcomes = [outcome_in(judged) for judged in (pair.before, pair.after)]
-            self._moves[name, outcomes[0], outcomes[1]] += 1
-            for judged, outcome in zip((pair.before, pair.after), outcomes, strict=True):
-                self._score(name, outcome, judged.summary.score)
-            self._score_both(name, pair)
-            for tab in self._tabs_of(pair):
-                self._add(tab, pair.before, pair.after)
+        kinds: dict[PairOutcome, _KindOfPair] = {}
+        for outcome, place, identities in diff.outcomes_in_order(identities=bool(self._labels)):
+            kind = kinds.get(outcome)
+            if kind is None:
+                if len(kinds) >= _MOST_KINDS:
+                    kinds.clear()
+                kind = kinds[outcome] = _KindOfPair.of(outcome, judges)
+            self._moves[kind.move] += 1
+            for name, said, score in kind.scores:
+                self._score(name, said, score)
+            self._score_both(kind.move[0], outcome)
+            tabs = kind.tabs
+            if self._labels and (tab := self._right_tab(outcome, identities)):
+                tabs = (*tabs, tab)
+            for tab in tabs:
+                self._add_pair(tab, kind.change, diff, place)
         for row in diff.only_in(0):
             self._add("only_a", row, None)
         for row in diff.only_in(1):
@@ -568,7 +577,7 @@ class _Tabs:
                 rare[name] += count
         return frequent, dict(rare)
 
-    def _score_both(self, name: str, pair: Pair) -> None:
+    def _score_both(self, name: str, pair: PairOutcome) -> None:
         scores = pair.before.summary.score, pair.after.summary.score
         if scores[0] is not None and scores[1] is not None:
             counts = self._both.setdefault(name, Counter())
@@ -592,34 +601,23 @@ class _Tabs:
                 means.setdefault(criteria, {})[verdict] = total / count
         return means
 
-    def _tabs_of(self, pair: Pair) -> Iterator[str]:
-        summary_a, summary_b = pair.before.summary, pair.after.summary
-        if summary_a.status != "scored" and summary_b.status != "scored":
-            yield "both_failed"
-        if (summary_a.status, summary_a.chosen, summary_a.score) != (
-            summary_b.status,
-            summary_b.chosen,
-            summary_b.score,
-        ):
-            yield "changed"
-        number_a, number_b = _number(pair.before), _number(pair.after)
-        if number_a is not None and number_b is not None and number_a != number_b:
-            yield "higher" if number_b > number_a else "lower"
+    def _right_tab(self, pair: PairOutcome, identities: tuple[str, str]) -> str | None:
+        """Return the tab of the run that alone is right by its labels, if one is."""
+        if not all((pair.before.criteria, identity) in self._labels for identity in identities):
+            return None
         right = [
-            self._labels.get((pair.before.criteria, identity)) == outcome_in(row).text
-            for identity, row in zip(pair.identities, (pair.before, pair.after), strict=True)
+            self._labels[pair.before.criteria, identity] == outcome_in(row).text
+            for identity, row in zip(identities, (pair.before, pair.after), strict=True)
         ]
-        if (
-            all((pair.before.criteria, identity) in self._labels for identity in pair.identities)
-            and right[0] != right[1]
-        ):
-            if self._is_learned(pair):
-                self.learned += 1
-            else:
-                yield "only_a_right" if right[0] else "only_b_right"
+        if right[0] == right[1]:
+            return None
+        if self._is_learned(pair, identities):
+            self.learned += 1
+            return None
+        return "only_a_right" if right[0] else "only_b_right"
 
-    def _is_learned(self, pair: Pair) -> bool:
-        sides = zip(self._judges, (pair.before, pair.after), pair.identities, strict=True)
+    def _is_learned(self, pair: PairOutcome, identities: tuple[str, str]) -> bool:
+        sides = zip(self._judges, (pair.before, pair.after), identities, strict=True)
         return any(
             row.judge in judges and identity in judges[row.judge].learned_rows
             for judges, row, identity in sides
@@ -633,19 +631,65 @@ class _Tabs:
         }
 
     def _add(self, tab: str, row_a: JudgedRow | None, row_b: JudgedRow | None) -> None:
-        self.counts[tab] += 1
-        if self.counts[tab] > self._first.get(tab, 0) and len(self.rows[tab]) < self._most:
+        if self._is_listed(tab):
             both = (None if row is None else compared_row(row) for row in (row_a, row_b))
             self.rows[tab].append(_Rows(*both))
-        if tab in self._largest and row_a and row_b:
-            rows = _Rows(compared_row(row_a), compared_row(row_b))
-            size, heap = abs(_change(rows) or 0.0), self._largest[tab]
+
+    def _add_pair(self, tab: str, change: float, diff: RunDiff, place: int) -> None:
+        """Count a pair, and read it if it is among the first or the largest of its tab."""
+        is_listed, heap = self._is_listed(tab), self._largest.get(tab)
+        # of equal changes the first ones stay
+        is_large = heap is not None and (len(heap) < _HELD or change > heap[0][0])
+        if not is_listed and not is_large:
+            return
+        rows = _Rows(*map(compared_row, diff.pair_at(place)))
+        if is_listed:
+            self.rows[tab].append(rows)
+        if heap is not None and is_large:
             # counted down, so that no two entries are equal and rows are never compared
-            entry = (size, -self.counts[tab], rows)
+            entry = (change, -self.counts[tab], rows)
             if len(heap) < _HELD:
                 heappush(heap, entry)
-            elif entry > heap[0]:
+            else:
                 heapreplace(heap, entry)
+
+    def _is_listed(self, tab: str) -> bool:
+        """Count a row, and return True if it is one of those that are listed."""
+        self.counts[tab] += 1
+        return self.counts[tab] > self._first.get(tab, 0) and len(self.rows[tab]) < self._most
+
+
+class _KindOfPair(NamedTuple):
+    """What all pairs with the same outcomes have in common."""
+
+    move: tuple[str, _Outcome, _Outcome]
+    scores: tuple[tuple[str, _Outcome, float | None], ...]
+    tabs: tuple[str, ...]
+    change: float
+
+    @classmethod
+    def of(cls, pair: PairOutcome, judges: Collection[str]) -> _KindOfPair:
+        name = line_name(judges, pair.before.judge, pair.before.criteria)
+        a, b = outcome_in(pair.before), outcome_in(pair.after)
+        scores = (name, a, pair.before.summary.score), (name, b, pair.after.summary.score)
+        rows = _Rows(compared_row(pair.before), compared_row(pair.after))
+        return cls((name, a, b), scores, tuple(_tabs_of(pair)), abs(_change(rows) or 0.0))
+
+
+def _tabs_of(pair: PairOutcome) -> Iterator[str]:
+    """Yield the tabs of a pair, apart from those by labels."""
+    summary_a, summary_b = pair.before.summary, pair.after.summary
+    if summary_a.status != "scored" and summary_b.status != "scored":
+        yield "both_failed"
+    if (summary_a.status, summary_a.chosen, summary_a.score) != (
+        summary_b.status,
+        summary_b.chosen,
+        summary_b.score,
+    ):
+        yield "changed"
+    number_a, number_b = _number(pair.before), _number(pair.after)
+    if number_a is not None and number_b is not None and number_a != number_b:
+        yield "higher" if number_b > number_a else "lower"
 
 
 def labels_in(*places: RunPlace) -> Labels:

@@ -1,0 +1,213 @@
+"""Rows whose records differ only in their places and texts, which are counted without records.
+
+To make a record takes longer than to read and check its row, and most rows of a run are alike:
+of one criterion, one verdict and one score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from adjudge.core.domain.instance import STEPS
+from adjudge.core.domain.message import Usage
+from adjudge.core.domain.record import KIND, AspectDetail, DirectDetail, Fields, JudgmentRecord
+from adjudge.core.domain.repetition import ROW, TRIAL
+from adjudge.core.domain.vote import PAID_WITH
+from adjudge.core.ledger.codec import judgment_of, vote_extras, vote_of
+from adjudge.core.ledger.rows import COLUMNS, INPUT
+from adjudge.core.reading.json_decoder import text_decoder
+
+_MOST_LIKES = 4096
+"""Different rows that are remembered: scores may be any number, and advice any text."""
+_VERDICT_GIVEN = frozenset({"ok", "repaired"})
+_PLACES = {name: place for place, name in enumerate(COLUMNS["votes"])}
+_MODEL, _SAMPLE, _OUTCOME, _TEXT = (
+    _PLACES[name] for name in ("model", "sample", "outcome", "text")
+)
+_PROMPT, _CALLS, _AT, _MORE = (_PLACES[name] for name in ("prompt", "calls", "at", "more"))
+_COUNTS = slice(_CALLS, _PLACES["latency"])
+"""Calls and tokens, in the order of ``Usage``."""
+
+
+class AlikeRow(NamedTuple):
+    """A scored judgment with its votes, both as they are stored and verified."""
+
+    like: JudgmentRecord
+    """The record of the first row like it: equal but for the place, the row's content, the texts
+    and the votes. Of all alike rows it is the same object.
+    """
+    place: int
+    """Its place among the judge's judgments, from 0."""
+    row: Sequence[Any]
+    votes: Sequence[Sequence[Any]]
+
+    @property
+    def record(self) -> JudgmentRecord:
+        """Its own record, with its votes."""
+        return judgment_of(self.row, tuple(map(vote_of, self.votes)))
+
+
+class AlikeRows:
+    """Finds rows that are alike."""
+
+    def __init__(self) -> None:
+        self._likes: dict[tuple[str, str, str], JudgmentRecord | None] = {}
+        self._missed = 0
+        self._fields_in = text_decoder(Fields)
+
+    def find(
+        self, row: Sequence[Any], votes: Sequence[Sequence[Any]], *, usual_votes: bool = False
+    ) -> AlikeRow | None:
+        """Return the row if it is a usual one: as adjudge writes it, with a score, by votes that
+        all count, and independent of others.
+
+        None means that its record must be made. The id and the explanation of an alike row are
+        not decoded: they are in no sum. What else is in no text of its own was decoded in the first
+        row like it. ``usual_votes``: True if ``are_usual`` says so of its votes.
+        """
+        judge, index, _, instance, *_, result = row
+        if type(result) is not str or type(index) is not int or type(instance) is not str:
+            return None
+        # No text in JSON holds a bare quotation mark, so a name between two of them begins a
+        # member; and adjudge writes them in this order.
+        beginning, _, rest = result.partition(_EXPLANATION)
+        explanation, _, rest = rest.partition(_REASON)
+        end, _, columns = rest.partition(_INPUT)
+        id, _, start = beginning.partition(_AFTER_ID)
+        if not (id.startswith(_IDS) and explanation.startswith(_TEXT_OR_NULL)):
+            return None
+        if _TRIAL in columns or _ROW in columns or _REPEAT in columns:
+            return None
+        if _STEPS in instance or self._fields_in(instance) is None:
+            return None
+        key = (judge, start, end)
+        like = self._likes.get(key)
+        if like is None and key not in self._likes:
+            like = self._remember(key, row)
+        if like is None or not (usual_votes or are_usual(votes)):
+            return None
+        return AlikeRow(like, index, row, votes)
+
+    def _remember(self, key: tuple[str, str, str], row: Sequence[Any]) -> JudgmentRecord | None:
+        self._missed += 1
+        if self._missed > _MOST_LIKES:  # no two rows are alike, as those with advice in them
+            return None
+        like = judgment_of(row) if _is_in_order(key) else None
+        self._likes[key] = like = like if like and _is_plain(like) else None
+        return like
+
+
+_STEPS = f'"{STEPS}"'
+_AFTER_ID, _EXPLANATION, _REASON = ', "criteria": ', ', "explanation": ', ', "reason": '
+_INPUT = f', "{INPUT}": '
+_TEXT_OR_NULL = ('"', "null")
+_IDS = tuple(f'{{"id": {beginning}' for beginning in _TEXT_OR_NULL)
+_TAGS = tuple(f'"{KIND}": "{kind.kind}"' for kind in (AspectDetail, DirectDetail))
+"""Kinds of one text and one verdict."""
+_TRIAL, _ROW, _REPEAT = (f'"{column}"' for column in (TRIAL, ROW, "repeat"))
+"""Columns of rows that belong together."""
+
+
+def _is_in_order(key: tuple[str, str, str]) -> bool:
+    """Return True if the parts of a judgment between its texts were found."""
+    _, start, end = key
+    return bool(start) and end.removesuffix("}").endswith(_TAGS)
+
+
+def _is_plain(record: JudgmentRecord) -> bool:
+    """Return True if sums can take the record of another row like it."""
+    return (
+        record.status == "scored"
+        and type(record.score) is float
+        and not (record.reason or record.notes or record.fallback)
+        and not (record.excluded_models or record.replaced_models or record.steps)
+    )
+
+
+class SharedVotes(NamedTuple):
+    """What reports count of the votes of alike rows."""
+
+    usage: Mapping[str, Usage]
+    """Model → its usage."""
+    named: Sequence[tuple[str, str]]
+    """The model that was asked and the one that the reply names, of each vote that has both."""
+    reused: int
+    """Answers that cost nothing."""
+
+
+def add_votes(rows: Iterable[AlikeRow]) -> SharedVotes:
+    """Add up the votes of alike rows."""
+    votes_by_model: dict[str, list[Sequence[Any]]] = {}
+    named: list[tuple[str, str]] = []
+    reused = 0
+    for row in rows:
+        for vote in row.votes:
+            model = vote[_MODEL]
+            if model in votes_by_model:
+                votes_by_model[model].append(vote)
+            else:
+                votes_by_model[model] = [vote]
+            extras = _extras_in(vote[_MORE])
+            if extras is not None and extras.answered_by:
+                named.append((model, extras.answered_by))
+            if not vote[_CALLS] and vote[_TEXT] is not None:
+                reused += not (extras and extras.metadata.get(PAID_WITH))
+    usage = {
+        model: Usage(*map(sum, zip(*(vote[_COUNTS] for vote in votes), strict=True)))
+        for model, votes in votes_by_model.items()
+    }
+    return SharedVotes(usage, named, reused)
+
+
+class VoteFormat(NamedTuple):
+    """What tells a vote apart from the votes of other rows, and if its reply had to be mended."""
+
+    model: str
+    key: tuple[object, ...]
+    is_mended: bool
+
+
+def formats_of(rows: Iterable[AlikeRow]) -> Iterator[VoteFormat]:
+    """Yield the format of each vote that has a text."""
+    for row in rows:
+        for vote in row.votes:
+            if vote[_TEXT] is not None:
+                extras = _extras_in(vote[_MORE])
+                key = (vote[_MODEL], vote[_SAMPLE], vote[_PROMPT], vote[_AT])
+                yield VoteFormat(vote[_MODEL], key, bool(extras and extras.repairs > 0))
+
+
+def are_usual(votes: Collection[Sequence[Any]]) -> bool:
+    """Return True if all votes counted, and would give records with their values as stored."""
+    for name, values in zip(_TYPES, zip(*votes, strict=True), strict=False):
+        if not _TYPES[name].issuperset(map(type, values)):
+            return False
+        if name == "outcome" and not _VERDICT_GIVEN.issuperset(values):
+            return False
+        if name == "more" and any(more and _extras_in(more) is None for more in values):
+            return False
+    return True
+
+
+_TYPES: Mapping[str, frozenset[type]] = {
+    **dict.fromkeys(COLUMNS["votes"], frozenset({str, type(None)})),
+    **dict.fromkeys(("number", "sample", "calls"), frozenset({int})),
+    **dict.fromkeys(("prompt_tokens", "completion_tokens", "cached_tokens"), frozenset({int})),
+    **dict.fromkeys(("latency", "at"), frozenset({float})),
+    **dict.fromkeys(("model", "outcome"), frozenset({str})),
+    "ballot": frozenset({bytes}),
+}
+"""Column of a vote → its usual types."""
+
+
+@lru_cache(maxsize=1024)
+def _extras_in(text: str | None) -> Any | None:
+    """Return the extras of a vote; None if there are none, or its record must be made, as for
+    tokens that went through a batch.
+    """
+    decoded = None if text is None else vote_extras(text)
+    if decoded is None or decoded.in_batch or decoded.cache_writes or decoded.estimated:
+        return None
+    return decoded
