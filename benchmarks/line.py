@@ -24,6 +24,7 @@ import pyreqwest.client
 from server import running
 
 from adjudge import AspectCritic, Instance, open_model
+from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.question import Choice
 from adjudge.core.gateway import http
 from adjudge.core.gateway import redaction as redact
@@ -190,11 +191,16 @@ _client: list[pyreqwest.client.Client] = []
 
 
 async def _exchange_pyreqwest(
-    method: str, endpoint: http.Endpoint, body: Callable[[], str] | None
-) -> dict[str, object]:
+    method: str,
+    endpoint: http.Endpoint,
+    body: Callable[[], str | bytes] | None,
+    *,
+    reuses: bool = False,
+) -> JsonDict:
     if not _client:
         _client.append(pyreqwest.client.ClientBuilder().build())
-    data = body().encode() if body else b""
+    content = body() if body else b""
+    data = content.encode() if isinstance(content, str) else content
     request = (
         _client[0]
         .request(method, endpoint.url)
@@ -206,7 +212,7 @@ async def _exchange_pyreqwest(
     raw = redact.strike_out(bytes(await response.bytes()), endpoint.secrets)
     if response.status != 200:
         raise http.error_for(endpoint, response.status, None, raw)
-    return http._object(endpoint, raw, of_error=False)
+    return http._object(endpoint, raw)
 
 
 if __name__ == "__main__":
