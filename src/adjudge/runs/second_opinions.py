@@ -52,7 +52,7 @@ def check_writer(model: Model) -> None:
         )
 
 
-class Chosen(NamedTuple):
+class ChosenJudgments(NamedTuple):
     """A judgment that another model is asked about."""
 
     record: JudgmentRecord
@@ -72,7 +72,7 @@ Temperatures = Mapping[str, float]
 
 
 @dataclass
-class Selection:
+class OpinionSelection:
     """Chooses the judgments to ask about, and counts the others."""
 
     judge: DirectJudge
@@ -90,7 +90,7 @@ class Selection:
     @classmethod
     def of_run(
         cls, judge: DirectJudge, run: Path, below: float, learnt: Learnt | None, writer: str = ""
-    ) -> Selection:
+    ) -> OpinionSelection:
         """Return the selection for a run's judges, but those that asked ``writer``."""
         with reading(run) as ledger:
             judges = read_judges(ledger)
@@ -103,7 +103,7 @@ class Selection:
             {name for name, asked in judges.items() if writer in models_of(asked)},
         )
 
-    def choose(self, record: JudgmentRecord) -> Chosen | None:
+    def choose(self, record: JudgmentRecord) -> ChosenJudgments | None:
         """Return the judgment with the reason to ask about it; None if it is not asked about."""
         key = record.judge, record.criterion
         scale = self.scales.get(key)
@@ -118,7 +118,7 @@ class Selection:
         if because is None:
             self.good += 1
             return None
-        chosen = Chosen(record, scale.criteria, because, probability, is_calibrated)
+        chosen = ChosenJudgments(record, scale.criteria, because, probability, is_calibrated)
         if not _fits(self.judge, chosen.case):
             self.left_out += 1
             return None
@@ -225,7 +225,7 @@ def _probability(record: JudgmentRecord, temperatures: Temperatures) -> tuple[fl
     return at_temperature(mean, temperature).get(verdict), True
 
 
-def opinion_of(chosen: Chosen, model: str, result: Result) -> SecondOpinionRecord:
+def opinion_of(chosen: ChosenJudgments, model: str, result: Result) -> SecondOpinionRecord:
     """Return the other model's answer about a judgment."""
     scored = result.status is Status.SCORED
     return SecondOpinionRecord(
@@ -293,8 +293,8 @@ class Explaining:
         """
         await run.ledger.flush()
         judge = self.judge
-        selection = Selection.of_run(judge, folder, self.below, self.learnt, self.model.name)
-        pending: dict[int, Chosen] = {}
+        selection = OpinionSelection.of_run(judge, folder, self.below, self.learnt, self.model.name)
+        pending: dict[int, ChosenJudgments] = {}
         has_begun = False
         keys: list[bytes] = []
 

@@ -13,7 +13,7 @@ from adjudge.core.prompts.criteria_writing import DisputedRow
 from adjudge.errors import SetupError
 from adjudge.features.bench.benchmark import RowKey, compare_rows
 from adjudge.features.bench.candidates import (
-    Candidate,
+    CriteriaCandidate,
     place_of_best,
     result_of,
     rule_candidates,
@@ -21,11 +21,11 @@ from adjudge.features.bench.candidates import (
 from adjudge.features.bench.improvement import split
 from adjudge.features.bench.labelled_rows import LabelledSet, MarkedRow
 from adjudge.features.bench.proposal import Proposal
-from adjudge.features.bench.tries import Account, Part, level_of
+from adjudge.features.bench.tries import Part, TriesAccount, level_of
 from adjudge.stats.difference import ComparisonOutcome
 
 CRITERIA = Criteria("good", "Is it good?", [CriteriaOption("Yes", 1.0), CriteriaOption("No", 0.0)])
-CANDIDATE = Candidate("order", Proposal(CRITERIA, ""))
+CANDIDATE = CriteriaCandidate("order", Proposal(CRITERIA, ""))
 CHOOSING = [RowKey(f"c{number}") for number in range(80)]
 HELD_OUT = [RowKey(f"h{number}") for number in range(80)]
 Scores = dict[RowKey, float]
@@ -109,7 +109,7 @@ def rows(count: int) -> LabelledSet:
 
 
 def test_rows_that_chose_never_measure_later(tmp_path: Path) -> None:
-    account = Account.beside(tmp_path / "rows.csv", "good")
+    account = TriesAccount.beside(tmp_path / "rows.csv", "good")
     first = split(rows(40), 0.5, 0).identities
     account.keep_parts(first)
     again = split(rows(60), 0.5, 7, account.parts()).identities
@@ -124,19 +124,19 @@ def test_rows_that_chose_never_measure_later(tmp_path: Path) -> None:
         "choosing": [],
         "held_out": [],
     }
-    other = Account.beside(tmp_path / "rows.csv", "other")
+    other = TriesAccount.beside(tmp_path / "rows.csv", "other")
     other.keep_parts(everything)
     with pytest.raises(SetupError, match="used to choose before"):
         split(rows(30), 0.5, 0, other.parts())
 
 
 def test_measurements_are_counted_once_each_and_per_criterion(tmp_path: Path) -> None:
-    account = Account.beside(tmp_path / "rows.csv", "good")
+    account = TriesAccount.beside(tmp_path / "rows.csv", "good")
     assert account.keep_measured("a", ["r1", "r2"]) == 1
     assert account.keep_measured("b", ["r2", "r3"]) == 2
     assert account.keep_measured("a", ["r2", "r1"]) == 1  # resumed
     assert account.keep_measured("c", ["r9"]) == 1  # other rows
-    assert Account.beside(tmp_path / "rows.csv", "other").keep_measured("b", ["r1"]) == 1
+    assert TriesAccount.beside(tmp_path / "rows.csv", "other").keep_measured("b", ["r1"]) == 1
     account.keep_tried(["x", "y"])
     account.keep_tried(["y", "z"])
     assert account.tried_before(["z"]) == 2
@@ -147,7 +147,7 @@ def test_measurements_are_counted_once_each_and_per_criterion(tmp_path: Path) ->
     "text", ["", "{}\n", '{"format": "adjudge tries 1"}\n{"stage": "rows"}\n', "[" * 9999]
 )
 def test_a_damaged_account_is_refused(tmp_path: Path, text: str) -> None:
-    account = Account.beside(tmp_path / "rows.csv", "good")
+    account = TriesAccount.beside(tmp_path / "rows.csv", "good")
     account.path.write_text(text)
     with pytest.raises(SetupError, match="how often these labels were used"):
         account.parts()

@@ -19,7 +19,7 @@ from adjudge.features.conversations.cassette import (
 )
 from adjudge.features.conversations.conversation import Conversation
 from adjudge.features.conversations.record import ConversationDetail
-from adjudge.features.conversations.run_rows import conversations_of_run
+from adjudge.features.conversations.rows import conversations_of_run
 from adjudge.runs.folder import records_of
 from adjudge.runs.results.repeats import RepeatTally
 from features.conversations import bot_script

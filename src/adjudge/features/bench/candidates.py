@@ -32,7 +32,7 @@ _MOST_DRAWN = 4
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CriteriaCandidate:
     """Criteria to try."""
 
     source: Source
@@ -53,10 +53,10 @@ class TriedShape(TypedDict):
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedCandidate:
     """A candidate, and its results on the rows to choose by."""
 
-    candidate: Candidate
+    candidate: CriteriaCandidate
     round: int
     rows: int
     """Rows that the judge decided with the criteria before the change."""
@@ -82,7 +82,7 @@ def rule_candidates(
     change: Change,
     *,
     compares: bool,
-) -> Iterator[Candidate]:
+) -> Iterator[CriteriaCandidate]:
     """Yield changes that need no model; none for comparisons.
 
     ``cases``: disagreements that may become examples; ``answered``: all rows that may.
@@ -125,7 +125,9 @@ def answered_rows(
     return sorted(decided, key=lambda row: lot(0, row.instance.identity))
 
 
-def distinct(candidates: Sequence[Candidate], known: Sequence[Criteria]) -> list[Candidate]:
+def distinct(
+    candidates: Sequence[CriteriaCandidate], known: Sequence[Criteria]
+) -> list[CriteriaCandidate]:
     """Return the candidates that differ from each other and from the known criteria."""
     seen = {criteria.identity for criteria in known}
     kept = []
@@ -138,17 +140,17 @@ def distinct(candidates: Sequence[Candidate], known: Sequence[Criteria]) -> list
 
 
 def result_of(
-    candidate: Candidate,
+    candidate: CriteriaCandidate,
     round_number: int,
     before: Mapping[RowKey, float],
     after: Mapping[RowKey, float],
-) -> Tried:
+) -> TriedCandidate:
     """Compare a candidate with the criteria before the change on the rows to choose by.
 
     A row that it no longer decides counts as wrong, so a failure never helps it.
     """
     rows = len(before)
-    return Tried(
+    return TriedCandidate(
         candidate,
         round_number,
         rows,
@@ -158,7 +160,7 @@ def result_of(
     )
 
 
-def place_of_best(results: Sequence[Tried]) -> int | None:
+def place_of_best(results: Sequence[TriedCandidate]) -> int | None:
     """Return the place of the candidate that agrees most with people; None if none is better.
 
     The first of equal ones wins.
@@ -171,8 +173,8 @@ def place_of_best(results: Sequence[Tried]) -> int | None:
     return place
 
 
-def _by_rule(source: Source, criteria: Criteria) -> Candidate:
-    return Candidate(source, Proposal(criteria, ""))
+def _by_rule(source: Source, criteria: Criteria) -> CriteriaCandidate:
+    return CriteriaCandidate(source, Proposal(criteria, ""))
 
 
 def _examples(criteria: Criteria, rows: Sequence[DisputedRow], most: int) -> list[CriteriaExample]:

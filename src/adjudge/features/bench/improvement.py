@@ -25,7 +25,7 @@ from adjudge.core.ledger.file import holds_run
 from adjudge.core.prompts.criteria_writing import DisputedRow
 from adjudge.errors import RunError, SetupError
 from adjudge.features.bench.benchmark import BenchedJudge, RowKey, compare_rows
-from adjudge.features.bench.candidates import Tried
+from adjudge.features.bench.candidates import TriedCandidate
 from adjudge.features.bench.labelled_rows import LabelledSet, lot
 from adjudge.features.bench.proposal import Proposal
 from adjudge.features.bench.tries import PARTS, Part, level_of, short_identity
@@ -208,7 +208,7 @@ class CriterionImprovement:
         )
 
     def to_dict(
-        self, search: Search, cases: Sequence[DisputedRow], written: Path | None
+        self, search: CriteriaSearch, cases: Sequence[DisputedRow], written: Path | None
     ) -> JsonDict:
         estimate, parts = self.gain.estimate, search.parts
         return {
@@ -249,11 +249,11 @@ class CriterionImprovement:
 
 
 @dataclass
-class Search:
+class CriteriaSearch:
     """The candidates that were tried, and why no more are."""
 
     parts: Split
-    results: list[Tried] = field(default_factory=list)
+    results: list[TriedCandidate] = field(default_factory=list)
     reason: str = ""
     tried_before: int = 0
     """Candidates that earlier calls tried on the same labels."""

@@ -28,8 +28,8 @@ from adjudge.features.bench.benchmark import (
     benchmark_of,
 )
 from adjudge.features.bench.candidates import (
-    Candidate,
-    Tried,
+    CriteriaCandidate,
+    TriedCandidate,
     answered_rows,
     distinct,
     place_of_best,
@@ -38,8 +38,8 @@ from adjudge.features.bench.candidates import (
 )
 from adjudge.features.bench.command import BadRows, Labelled, execute_with_labels
 from adjudge.features.bench.improvement import (
+    CriteriaSearch,
     CriterionImprovement,
-    Search,
     Split,
     budget_left,
     cases_of,
@@ -55,7 +55,7 @@ from adjudge.features.bench.improvement_terminal import show_improvement, show_n
 from adjudge.features.bench.judges import Matrix, bench_file, needed_fields
 from adjudge.features.bench.labelled_rows import LabelledSet, labelled_set
 from adjudge.features.bench.proposal import CHANGES, SPARE_REQUESTS, Change, Proposal, Writer
-from adjudge.features.bench.tries import Account
+from adjudge.features.bench.tries import TriesAccount
 from adjudge.messages import Message, plural
 from adjudge.runs.builder import open_entry
 from adjudge.runs.cli.declared_options import RenamedOption
@@ -202,7 +202,7 @@ def improve(options: ImproveOptions) -> int:
     rows = _rows(options, entry.criteria, compares=entry.kind == "pairwise")
     if options.writer is None and (rows.compares or options.change == "wording"):
         raise SetupError("only a model can propose another wording: name one with --writer")
-    account = Account.beside(options.labels, entry.criteria.name)
+    account = TriesAccount.beside(options.labels, entry.criteria.name)
     parts = split(rows, options.held_out, options.seed, account.parts())
     if options.dry_run:
         return _show_estimate(options, rows, parts, entry.criteria, language)
@@ -234,9 +234,9 @@ class _Searching:
     """A search in a run folder: each round improves the best criteria so far."""
 
     def __init__(
-        self, options: ImproveOptions, parts: Split, account: Account, language: str
+        self, options: ImproveOptions, parts: Split, account: TriesAccount, language: str
     ) -> None:
-        self.search = Search(parts)
+        self.search = CriteriaSearch(parts)
         self._options, self._account, self._language = options, account, language
 
     def key(self, criteria: Criteria) -> str:
@@ -265,7 +265,7 @@ class _Searching:
         if not before:
             raise RunError("the judge decided none of the rows to choose by: see its errors")
         shown: list[DisputedRow] = []
-        best: Candidate | None = None
+        best: CriteriaCandidate | None = None
         tried = [criteria]
         for number in range(1, options.rounds + 1):
             if all(before.values()):
@@ -309,7 +309,7 @@ class _Searching:
 
     def _candidates(
         self, base: Criteria, cases: Sequence[DisputedRow], number: int
-    ) -> list[Candidate]:
+    ) -> list[CriteriaCandidate]:
         options, shown = self._options, self.search.parts.shown
         labels = Answers(options.meanings).labels(shown, base)
         candidates = list(
@@ -324,7 +324,7 @@ class _Searching:
         if options.writer is not None and cases and options.change != "order":
             writer = Writer(_model(options), options.change, self._language, shown.compares)
             proposals = self._ask(writer, base, cases, number)
-            candidates += [Candidate("writer", proposal) for proposal in proposals]
+            candidates += [CriteriaCandidate("writer", proposal) for proposal in proposals]
         return candidates
 
     def _ask(
@@ -339,8 +339,8 @@ class _Searching:
             return writer.propose(base, cases, options.candidates, run, budget, prices)
 
     def _try(
-        self, candidates: Sequence[Candidate], number: int, before: Mapping[RowKey, float]
-    ) -> tuple[list[Tried], list[BenchedJudge]]:
+        self, candidates: Sequence[CriteriaCandidate], number: int, before: Mapping[RowKey, float]
+    ) -> tuple[list[TriedCandidate], list[BenchedJudge]]:
         self._account.keep_tried(self.key(one.proposal.criteria) for one in candidates)
         judges = [
             self.judge(
@@ -480,7 +480,7 @@ def _model(options: ImproveOptions) -> OpenModel:
     return open_entry(entry, cache=not options.no_cache, prices=price_table(options.prices))
 
 
-def _report_nothing(options: ImproveOptions, search: Search) -> int:
+def _report_nothing(options: ImproveOptions, search: CriteriaSearch) -> int:
     if options.as_json:
         counts = {"proposals": 0, "candidates": len(search.results)}
         print_results("improvement", counts, [])
@@ -491,7 +491,7 @@ def _report_nothing(options: ImproveOptions, search: Search) -> int:
 
 def _report(
     improvement: CriterionImprovement,
-    search: Search,
+    search: CriteriaSearch,
     cases: Sequence[DisputedRow],
     options: ImproveOptions,
 ) -> int:

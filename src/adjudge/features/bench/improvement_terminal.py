@@ -7,7 +7,7 @@ from pathlib import Path
 
 from adjudge.core.prompts.criteria_writing import DisputedRow
 from adjudge.features.bench.candidates import NAMES
-from adjudge.features.bench.improvement import CriterionImprovement, Search
+from adjudge.features.bench.improvement import CriteriaSearch, CriterionImprovement
 from adjudge.messages import Message, join, plural
 from adjudge.runs.view.terminal import Screen
 from adjudge.stats.difference import ComparisonOutcome
@@ -20,7 +20,7 @@ _STYLES = {
 }
 
 
-def show_nothing(search: Search, screen: Screen) -> None:
+def show_nothing(search: CriteriaSearch, screen: Screen) -> None:
     """Say why no candidate was measured on the held-out rows."""
     _show_search(search, screen)
     screen.say(
@@ -34,7 +34,7 @@ def show_nothing(search: Search, screen: Screen) -> None:
 
 def show_improvement(
     improvement: CriterionImprovement,
-    search: Search,
+    search: CriteriaSearch,
     cases: Sequence[DisputedRow],
     file: Path | None,
     writer: str | None,
@@ -92,7 +92,7 @@ def show_improvement(
     )
 
 
-def _show_search(search: Search, screen: Screen) -> None:
+def _show_search(search: CriteriaSearch, screen: Screen) -> None:
     """Show the split and each candidate's agreement on the rows to choose by."""
     counts = {part: len(rows) for part, rows in search.parts.identities.items()}
     screen.say(

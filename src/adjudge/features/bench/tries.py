@@ -29,14 +29,14 @@ _LARGEST = 64_000_000
 
 
 @dataclass(frozen=True)
-class Account:
+class TriesAccount:
     """The account of one criterion's labels."""
 
     path: Path
     criterion: str
 
     @classmethod
-    def beside(cls, labels: Path, criterion: str) -> Account:
+    def beside(cls, labels: Path, criterion: str) -> TriesAccount:
         """Return the account of labels in a run folder or a file."""
         path = labels / _NAME if holds_run(labels) else labels.with_name(f"{labels.name}.{_NAME}")
         return cls(path, criterion)

@@ -14,8 +14,8 @@ from adjudge.errors import NothingToJudge, SetupError
 from adjudge.features.conversations.cassette import holds_cassettes, read_cassettes
 from adjudge.features.conversations.conversation import Conversation
 from adjudge.features.conversations.judge import SAID_OUTCOME
+from adjudge.features.conversations.record import outcome_detail
 from adjudge.features.conversations.recorded import holds_conversations, read_conversations
-from adjudge.features.conversations.run_rows import conversations_of_run
 from adjudge.features.conversations.scenario import Scenario, read_scenarios
 from adjudge.features.conversations.simulation import (
     CONVERSATION,
@@ -26,6 +26,7 @@ from adjudge.features.conversations.simulation import (
 from adjudge.features.conversations.stored_conversation import StoredConversation
 from adjudge.features.conversations.talk import with_start
 from adjudge.messages import Message
+from adjudge.runs.folder import records_of
 
 if TYPE_CHECKING:
     from adjudge.features.conversations.kind import ConversationEntry
@@ -145,3 +146,18 @@ def _stored_rows(
         yield replace(instance, metadata={**instance.metadata, **recorded_outcome})
     if not count:
         raise NothingToJudge("{path} contains no readable conversation", path=source)
+
+
+def conversations_of_run(folder: Path) -> Iterator[StoredConversation]:
+    """Yield the conversations stored in a run, with their scenarios."""
+    for record in records_of(folder):
+        detail = outcome_detail(record)
+        if detail is None or detail.conversation is None or detail.scenario is None:
+            continue
+        trial = record.input.get("trial")
+        yield StoredConversation(
+            Scenario.of(detail.scenario, str(record.id)),
+            detail.conversation,
+            trial if isinstance(trial, int) else 1,
+            record.answered_by,
+        )

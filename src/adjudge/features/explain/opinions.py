@@ -25,7 +25,7 @@ from adjudge.core.judges.learnt_settings import Learnt
 from adjudge.errors import SetupError
 from adjudge.runs.folder import records_of
 from adjudge.runs.project import DEFAULT_BELOW
-from adjudge.runs.second_opinions import Chosen, Selection, check_writer, opinion_of
+from adjudge.runs.second_opinions import ChosenJudgments, OpinionSelection, check_writer, opinion_of
 from adjudge.runs.trusted_folders import own_folder
 
 FACT = "second_opinion_of"
@@ -160,7 +160,7 @@ def explain_run(
     writer = open_model(model) if isinstance(model, str) else model
     check_writer(writer)
     judge = DirectJudge(writer, language=language)
-    selection = Selection.of_run(judge, run, below, learnt)
+    selection = OpinionSelection.of_run(judge, run, below, learnt)
     chosen_rows = [
         chosen for record in records_of(run, votes=True) if (chosen := selection.choose(record))
     ]
@@ -187,7 +187,7 @@ def explain_run(
 
 
 def _ask(
-    chosen_rows: Sequence[Chosen],
+    chosen_rows: Sequence[ChosenJudgments],
     judge: DirectJudge,
     folder: Path,
     budget: Budget | None,

@@ -7,9 +7,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from adjudge.core.domain.json_types import JsonValue
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.messages import Message, plural, render
 
 ROWS = "data/rows.jsonl"
@@ -44,12 +44,12 @@ class Conversion:
     source: str
     """The name of the converted file."""
     rows: list[dict[str, JsonValue]] = field(default_factory=list)
-    data: dict[str, Any] = field(default_factory=dict)
+    data: JsonDict = field(default_factory=dict)
     """More keys of ``data``; with ``path``, the rows are in a file that exists already."""
-    keys: dict[str, Any] = field(default_factory=dict)
+    keys: JsonDict = field(default_factory=dict)
     """Keys of the eval file, except data, judges and checks."""
-    judges: list[dict[str, Any]] = field(default_factory=list)
-    checks: list[dict[str, Any]] = field(default_factory=list)
+    judges: list[JsonDict] = field(default_factory=list)
+    checks: list[JsonDict] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     """Further files: criteria, prompts, schemas."""
     unmapped: list[Remark] = field(default_factory=list)
@@ -101,7 +101,7 @@ class Conversion:
             self.files[path] = _yaml({**criterion, "name": final_name})
         return path, final_name
 
-    def add_judge(self, judge: dict[str, Any], what: str, rows: Collection[int]) -> None:
+    def add_judge(self, judge: JsonObject, what: str, rows: Collection[int]) -> None:
         """Add a judge of these rows. If the same question is asked already, extend its rows.
 
         ``what`` names the column that marks the rows, unless all rows are judged.
@@ -112,9 +112,9 @@ class Conversion:
         if same is None:
             if len({*rows}) < len(self.rows):
                 judge = {**judge, "rows_with": self.mark(what, rows)}
-            self.judges.append(judge)
+            self.judges.append({**judge})
         elif "rows_with" in same:
-            column = same["rows_with"]
+            column = str(same["rows_with"])
             for place in rows:
                 self.rows[place][column] = "yes"
             if all(row[column] for row in self.rows):
@@ -191,7 +191,7 @@ class Conversion:
     def written(self, language: str) -> list[tuple[PurePosixPath, bytes]]:
         """Return (path, content) of all files to write."""
         files = dict(self.files)
-        data: dict[str, Any] = {"path": ROWS, "id": "id", **self.data}
+        data: JsonDict = {"path": ROWS, "id": "id", **self.data}
         if "path" not in self.data:
             files[ROWS] = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in self.rows)
         if "path" in self.data and "id" not in self.data:
@@ -225,7 +225,7 @@ def slug(text: str) -> str:
     return name[:_LONGEST_NAME] or "criterion"
 
 
-def _without_rows(judge: Mapping[str, Any]) -> dict[str, Any]:
+def _without_rows(judge: JsonObject) -> JsonDict:
     return {name: value for name, value in judge.items() if name != "rows_with"}
 
 

@@ -7,10 +7,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from adjudge.core.checks.words import short
-from adjudge.core.domain.json_types import JsonValue
+from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.features.migration.conversion import Conversion, slug
 from adjudge.features.migration.providers import model_of_bare_name
 from adjudge.features.migration.python_source import (
@@ -45,7 +44,7 @@ _CLAIMS = Message(
     "DeepEval counts claims and compares the share with a threshold; groundedness has the options "
     "Supported, Mixed and Baseless"
 )
-_METRICS: Mapping[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
+_METRICS: Mapping[str, tuple[JsonDict, tuple[str, ...], str]] = {
     "AnswerRelevancyMetric": (
         {"kind": "direct", "criteria": "answer_relevance"},
         ("user_input", "response"),
@@ -249,7 +248,7 @@ class _Reader:
             self.made.add_judge(judge, name, use.rows)
             self.made.mapped += 1
 
-    def _judge(self, use: _Use, name: str) -> dict[str, Any] | None:
+    def _judge(self, use: _Use, name: str) -> JsonDict | None:
         line = use.call.lineno
         if name == _GRADED:
             return self._geval(use)
@@ -282,7 +281,7 @@ class _Reader:
                 return False
         return True
 
-    def _hallucination(self, use: _Use) -> dict[str, Any] | None:
+    def _hallucination(self, use: _Use) -> JsonDict | None:
         if not self._have(use, called(use.call), ("ground_context",)):
             return None
         path, name = self.made.add_criterion(
@@ -294,7 +293,7 @@ class _Reader:
         self.made.note(use.call.lineno, called(use.call), reason)
         return {"kind": "direct", "name": name, "criteria": path}
 
-    def _geval(self, use: _Use) -> dict[str, Any] | None:
+    def _geval(self, use: _Use) -> JsonDict | None:
         call, scope = use.call, use.scope
         title = self._literal(scope, argument(call, "name", 0))
         criteria = self._literal(scope, argument(call, "criteria"))

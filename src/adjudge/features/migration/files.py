@@ -26,7 +26,7 @@ def convert(source: Path, folder: Path = Path()) -> Conversion:
     except RecursionError as error:
         raise SetupError("{path}: is nested too deep", path=source) from error
     path = conversion.data.get("path")
-    if path:
+    if isinstance(path, str) and path:
         conversion.data["path"] = Path(os.path.relpath(path, folder.absolute())).as_posix()
     if not conversion.judges and not conversion.checks:
         lines = [str(remark.message) for remark in conversion.unmapped[:5]]

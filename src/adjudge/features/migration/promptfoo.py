@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.core.data.columns import ALIASES, column_for, fold_name
-from adjudge.core.domain.json_types import JsonValue
+from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.core.reading.values import (
     Items,
     Place,
@@ -420,12 +420,12 @@ class _Reader:
             end = match.end()
         return "".join([*parts, _braces(text[end:])]) + "\n"
 
-    def _read_providers(self, config: YamlMapping) -> list[dict[str, Any]]:
+    def _read_providers(self, config: YamlMapping) -> list[JsonDict]:
         name = "providers" if "providers" in config else "targets"
         providers = config.get(name)
         line = config.lines.get(name, 1)
         items = [(line, providers)] if isinstance(providers, str) else _items(providers, line)
-        targets: list[dict[str, Any]] = []
+        targets: list[JsonDict] = []
         for at, provider in items:
             settings: Mapping[str, JsonValue] = {}
             label, title = "", provider
@@ -447,7 +447,7 @@ class _Reader:
                 )
                 self.made.leave(at, f"provider {title}", reason)
                 continue
-            target: dict[str, Any] = {"model": model}
+            target: JsonDict = {"model": model}
             if label:
                 target["name"] = label
             temperature = _number(settings.get("temperature"))
@@ -462,7 +462,7 @@ class _Reader:
         return targets
 
     def _add_targets(
-        self, config: YamlMapping, prompts: list[str], targets: list[dict[str, Any]]
+        self, config: YamlMapping, prompts: list[str], targets: list[JsonDict]
     ) -> None:
         if not targets or not prompts:
             reason = Message(
@@ -524,8 +524,8 @@ class _Reader:
             self.made.leave(one.line, one.what, reason)
         return one.negated
 
-    def _append_check(self, one: _Assert, check: dict[str, Any], rows_with: str) -> None:
-        entry: dict[str, Any] = {"not": check} if one.negated else dict(check)
+    def _append_check(self, one: _Assert, check: JsonDict, rows_with: str) -> None:
+        entry: JsonDict = {"not": check} if one.negated else dict(check)
         if one.metric:
             entry["name"] = str(one.metric)
         if one.weight not in (None, 1.0):
@@ -572,11 +572,11 @@ class _Reader:
             self.made.leave(one.line, one.what, problem)
             return False
         name = one.kind.replace("icontains", "contains").replace("-", "_")
-        case: dict[str, Any] = {"case": True} if one.kind == "contains" else {}
+        case: JsonDict = {"case": True} if one.kind == "contains" else {}
         if one.kind in ("equals", "starts-with"):
             self.made.note(one.line, one.what, Message("adjudge ignores space around the answer"))
         if fixed and (everywhere or one.kind == "starts-with"):
-            check: dict[str, Any] = {name: {"text": text, **case}} if case else {name: text}
+            check: JsonDict = {name: {"text": text, **case}} if case else {name: text}
             self._append_check(one, check, "" if everywhere else self.made.mark(one.kind, numbers))
             return True
         texts = self._texts(one, text, numbers)
@@ -610,7 +610,7 @@ class _Reader:
             return Message("starts_with cannot compare with a column")
         return ""
 
-    def _check(self, one: _Assert) -> dict[str, Any] | None:
+    def _check(self, one: _Assert) -> JsonDict | None:
         """Return the check for an assert whose value is not a single text.
 
         If it has no counterpart or its value has variables, report that and return None.
@@ -625,8 +625,8 @@ class _Reader:
         self.made.leave(one.line, one.what, Message("has no counterpart"))
         return None
 
-    def _several(self, one: _Assert) -> dict[str, Any] | None:
-        case: dict[str, Any] = {} if one.kind.startswith("i") else {"case": True}
+    def _several(self, one: _Assert) -> JsonDict | None:
+        case: JsonDict = {} if one.kind.startswith("i") else {"case": True}
         texts = [str(each) for _, each in _items(one.value, 1)] or [
             part.strip() for part in str(one.value or "").split(",") if part.strip()
         ]
@@ -635,7 +635,7 @@ class _Reader:
             return None
         return {"contains": {one.kind.rpartition("-")[2]: texts, **case}}
 
-    def _most(self, one: _Assert) -> dict[str, Any] | None:
+    def _most(self, one: _Assert) -> JsonDict | None:
         """Return the limit of cost, or of latency converted from milliseconds.
 
         Return None if there is no threshold.
@@ -645,7 +645,7 @@ class _Reader:
             return None
         return {one.kind: one.threshold / 1000 if one.kind == "latency" else one.threshold}
 
-    def _regex(self, one: _Assert) -> dict[str, Any] | None:
+    def _regex(self, one: _Assert) -> JsonDict | None:
         pattern = str(one.value or "")
         try:
             re.compile(pattern)
@@ -661,7 +661,7 @@ class _Reader:
             self.made.note(one.line, one.what, reason)
         return {"regex": pattern}
 
-    def _is_json(self, one: _Assert) -> dict[str, Any] | None:
+    def _is_json(self, one: _Assert) -> JsonDict | None:
         schema = one.value
         if isinstance(schema, str) and str(schema).startswith(_FILE):
             target = self._beside(str(schema))
@@ -683,7 +683,7 @@ class _Reader:
         self.made.note(one.line, one.what, Message("a schema needs pip install 'adjudge[schema]'"))
         return {"json": {"schema": path, "fenced": False}}
 
-    def _word_count(self, one: _Assert) -> dict[str, Any] | None:
+    def _word_count(self, one: _Assert) -> JsonDict | None:
         exact = _number(one.value)
         if exact is not None:
             limits = {"least": int(exact), "most": int(exact)}
@@ -697,7 +697,7 @@ class _Reader:
             return None
         return {"words": limits}
 
-    def _python(self, one: _Assert) -> dict[str, Any] | None:
+    def _python(self, one: _Assert) -> JsonDict | None:
         expression = _boolean_expression(str(one.value))
         if expression is None or one.threshold is not None:
             reason = Message(
@@ -884,13 +884,13 @@ class _Reader:
         count: dict[str, int] = defaultdict(int)
         for check in self.made.checks:
             name = check.get("name")
-            if name:
+            if isinstance(name, str) and name:
                 count[name] += 1
                 if count[name] > 1:
                     check["name"] = f"{name} {count[name]}"
 
 
-_READERS: Mapping[str, Callable[[_Reader, _Assert], dict[str, Any] | None]] = {
+_READERS: Mapping[str, Callable[[_Reader, _Assert], JsonDict | None]] = {
     "contains-any": _Reader._several,
     "contains-all": _Reader._several,
     "regex": _Reader._regex,

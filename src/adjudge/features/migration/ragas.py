@@ -7,9 +7,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from adjudge.core.domain.json_types import JsonValue
+from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.features.migration.conversion import Conversion, slug
 from adjudge.features.migration.python_source import (
     NotLiteralError,
@@ -269,7 +268,7 @@ class _Reader:
             else:
                 self.made.leave(metric.lineno, name or "metric", Message("has no counterpart"))
         if any(rag.values()):
-            judge: dict[str, Any] = {"kind": "rag", "name": "rag"}
+            judge: JsonDict = {"kind": "rag", "name": "rag"}
             judge["dimensions"] = rag["dimensions"] or "none"
             if rag["measures"]:
                 judge["measures"] = rag["measures"]

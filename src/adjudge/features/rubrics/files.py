@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from adjudge.core.domain.frozen_mapping import FrozenDict, content_hash
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.core.reading.values import Place, load_yaml, text_in, unique_keys
 from adjudge.errors import SetupError
 from adjudge.features.rubrics.layouts import parse_rubric
@@ -101,7 +102,7 @@ def _of_document(value: object) -> RubricBook:
     return RubricBook(parse_rubric(value))
 
 
-def _of_rows(value: Mapping[str, object]) -> RubricBook:
+def _of_rows(value: JsonObject) -> RubricBook:
     rows = value["rows"]
     if not isinstance(rows, Mapping) or not rows:
         raise SetupError("'rows' must contain a rubric per row id")
@@ -123,8 +124,8 @@ def _of_row(row: str, value: object) -> Rubric:
 
 def _of_lines(text: str) -> RubricBook:
     """Read lines with a row and its rubric, or with a point each."""
-    rubrics: dict[str, object] = {}
-    points: dict[str, list[object]] = {}
+    rubrics: JsonDict = {}
+    points: dict[str, list[JsonValue]] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
@@ -143,10 +144,10 @@ def _of_lines(text: str) -> RubricBook:
             rubrics[row] = record[key]
     if twice := next((row for row in points if row in rubrics), None):
         raise SetupError("row {row} has a rubric and single points: join them", row=twice or "–")
-    return _book(rubrics | points)
+    return _book({**rubrics, **points})
 
 
-def _book(rubrics: Mapping[str, object]) -> RubricBook:
+def _book(rubrics: JsonObject) -> RubricBook:
     if not rubrics:
         raise SetupError("the file contains no points")
     by_row = {row: _of_row(row or "–", value) for row, value in rubrics.items()}
@@ -167,8 +168,8 @@ def _of_table(text: str) -> RubricBook:
         raise SetupError(
             "unknown column {name!r}; known: {known}", name=unknown, known=", ".join(_CELLS)
         )
-    rows: dict[str, list[object]] = {}
-    groups: dict[tuple[str, str], dict[str, object]] = {}
+    rows: dict[str, list[JsonValue]] = {}
+    groups: dict[tuple[str, str], JsonDict] = {}
     for number, line in enumerate(reader, 2):
         where = Message("line {number}", number=number)
         # DictReader puts surplus cells under the key None, and None in place of missing ones
@@ -177,7 +178,7 @@ def _of_table(text: str) -> RubricBook:
         cells = {name.strip(): cell.strip() for name, cell in line.items() if cell.strip()}
         row, group = cells.pop("row", ""), cells.pop("group", "")
         worth = cells.pop("group_points", None)
-        point: dict[str, object] = dict(cells)
+        point: JsonDict = dict(cells)
         for name in ("levels", "tags"):
             if name in cells:
                 point[name] = [part.strip() for part in cells[name].split(_BETWEEN)]
@@ -194,7 +195,7 @@ def _of_table(text: str) -> RubricBook:
                     where=where,
                     rules=", ".join(_GROUP_RULES),
                 )
-            group_data: dict[str, object] = {"id": group, _GROUP_RULES[rule]: []}
+            group_data: JsonDict = {"id": group, _GROUP_RULES[rule]: []}
             groups[row, group] = group_data | ({"points": worth} if worth else {})
             listed.append(groups[row, group])
         parts = next(value for value in groups[row, group].values() if isinstance(value, list))

@@ -11,6 +11,7 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
 
+from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.reading.values import Place, load_yaml, nearest, unique_keys
 from adjudge.errors import SetupError
 from adjudge.features.rubrics.rubric import (
@@ -95,7 +96,7 @@ def _parse_data(value: object) -> Rubric:
     return Rubric(Group(id="rubric", parts=_parts(value, ""), combine="points"))
 
 
-def _of_mapping(value: Mapping[str, object]) -> Rubric:
+def _of_mapping(value: JsonObject) -> Rubric:
     if "requirements" in value:
         root = _paperbench(value, "root")
         if isinstance(root, Point):
@@ -143,7 +144,7 @@ def _node(value: object, number: str) -> Node:
     return _point(value, number, where) if group is None else _group(value, group, number, where)
 
 
-def _point(value: Mapping[str, object], number: str, where: Message) -> Point:
+def _point(value: JsonObject, number: str, where: Message) -> Point:
     _refuse_unknown(value, _POINT, where)
     kind = str(value.get("kind") or ("graded" if value.get("levels") else "met"))
     if kind not in KINDS:
@@ -168,7 +169,7 @@ def _point(value: Mapping[str, object], number: str, where: Message) -> Point:
     )
 
 
-def _group(value: Mapping[str, object], name: str, number: str, where: Message) -> Group:
+def _group(value: JsonObject, name: str, number: str, where: Message) -> Group:
     _refuse_unknown(value, _GROUP, where)
     if more := [group_key for group_key in _GROUPS if group_key in value and group_key != name]:
         raise SetupError(
@@ -198,7 +199,7 @@ def _group(value: Mapping[str, object], name: str, number: str, where: Message) 
     )
 
 
-def _refuse_unknown(value: Mapping[str, object], known: Sequence[str], where: Message) -> None:
+def _refuse_unknown(value: JsonObject, known: Sequence[str], where: Message) -> None:
     for name in value:
         if name not in known:
             raise SetupError(
@@ -210,7 +211,7 @@ def _refuse_unknown(value: Mapping[str, object], known: Sequence[str], where: Me
             )
 
 
-def _id(value: Mapping[str, object], number: str, where: Message) -> str:
+def _id(value: JsonObject, number: str, where: Message) -> str:
     id_value = value.get("id")
     if id_value is None:
         return number
@@ -223,7 +224,7 @@ def _id(value: Mapping[str, object], number: str, where: Message) -> str:
     return str(id_value).strip()
 
 
-def _points(value: Mapping[str, object], where: Message) -> Fraction:
+def _points(value: JsonObject, where: Message) -> Fraction:
     if "points" in value and "weight" in value:
         raise SetupError("{where}: 'points' and 'weight' are two names for one thing", where=where)
     number = value.get("points", value.get("weight", 1))
@@ -274,7 +275,7 @@ def _flag(value: object, name: str, where: Message) -> bool:
     return word in ("true", "yes")
 
 
-def _tags(value: Mapping[str, object], where: Message) -> tuple[str, ...]:
+def _tags(value: JsonObject, where: Message) -> tuple[str, ...]:
     tags = (
         *_texts(value.get("category") or None, "category", where),
         *_texts(value.get("tags") or None, "tags", where),
@@ -351,7 +352,7 @@ def _paperbench(value: object, number: str) -> Node:
     return Group(id=id, parts=parts, combine="mean", points=weight, text=text, tags=tags)
 
 
-def _biggen(value: Mapping[str, object]) -> Group:
+def _biggen(value: JsonObject) -> Group:
     """Read ``{criteria, score1_description … score5_description}``: one point graded 1 to 5."""
     where = Message("the rubric")
     levels = tuple(_text(value.get(name), name, where) for name in BIGGEN_LEVELS)
@@ -363,17 +364,17 @@ def _biggen(value: Mapping[str, object]) -> Group:
 # -- back to data ----------------------------------------------------------------------
 
 
-def rubric_data(rubric: Rubric) -> dict[str, object]:
+def rubric_data(rubric: Rubric) -> JsonDict:
     """Return a rubric in adjudge's own form; ``parse_rubric`` reads it back."""
-    data: dict[str, object] = {"points": [_node_data(part) for part in rubric.root.parts]}
+    data: JsonDict = {"points": [_node_data(part) for part in rubric.root.parts]}
     if rubric.root.combine != "points":
         data["combine"] = rubric.root.combine
     return data | ({"layout": rubric.layout} if rubric.layout != "adjudge" else {})
 
 
-def _node_data(node: Node) -> dict[str, object]:
+def _node_data(node: Node) -> JsonDict:
     number = node.points
-    data: dict[str, object] = {"id": node.id}
+    data: JsonDict = {"id": node.id}
     if isinstance(node, Point):
         data |= {"text": node.text}
         data |= {"kind": node.kind} if node.kind != "met" else {}

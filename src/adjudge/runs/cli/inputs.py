@@ -18,7 +18,6 @@ from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.instance import Instance
 from adjudge.errors import SetupError
 from adjudge.messages import Message, reason_of
-from adjudge.trust.labels.scales import label_scale
 
 _OPTIONS = {"user_input": "--user-input", "reference": "--reference", "contexts": "--context"}
 
@@ -34,6 +33,10 @@ def as_usage_error() -> Iterator[None]:
 
 def check_criteria(run: Path, criteria: str | None) -> None:
     """Raise a usage error if the run has no criteria of this name. None is accepted."""
+    from adjudge.trust.labels.scales import (
+        label_scale,  # not loaded by those who have no labels
+    )
+
     if criteria is not None:
         with as_usage_error():
             label_scale(run, criteria)

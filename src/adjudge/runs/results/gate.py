@@ -20,12 +20,10 @@ from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.pairing import pairing_message
 from adjudge.runs.results.summary import Summary
 from adjudge.stats import FEWEST
-from adjudge.stats.intervals import Interval
 from adjudge.stats.rounding import above, equal
-from adjudge.stats.rows_to_decide import rows_to_decide
 
 if TYPE_CHECKING:
-    pass
+    from adjudge.stats.intervals import Interval
 
 Measure = Literal["mean", "composite", "win rate", "missing", "difference", "most"]
 Verdict = Literal["holds", "failed", "inconclusive"]
@@ -681,6 +679,8 @@ class GateResult:
         """
         if not self.sure or self.missing or self.one_order or self.open_votes or not self.margin:
             return None
+        from adjudge.stats.intervals import Interval  # not loaded for gates that are decided
+        from adjudge.stats.rows_to_decide import rows_to_decide
 
         limits = Interval(self.lower, self.upper, self.confidence or 0.0)
         return rows_to_decide(

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 from adjudge.core.ledger.file import holds_run
 from adjudge.errors import RunError, SetupError
 from adjudge.messages import Message
-from adjudge.runs.diff import run_diff
-from adjudge.runs.folder import run_facts
 from adjudge.runs.results.gate import GateResult
 from adjudge.runs.results.setup import Setup
 from adjudge.stats.rounding import equal
@@ -66,6 +64,8 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
     """
     if not setup.against or not holds_run(folder):
         return
+    from adjudge.runs.diff import run_diff
+    from adjudge.runs.folder import run_facts
     from adjudge.trust.comparison import ComparisonSettings, compare_runs, upper_limits
 
     other_folder, level = setup.against_folder, setup.confidence or CONFIDENCE
@@ -123,6 +123,7 @@ def compared_with_baseline(
     place = Path(setup.baseline.place)
     if not setup.baseline.place or not holds_run(place) or not holds_run(folder):
         return ()
+    from adjudge.runs.diff import run_diff
     from adjudge.trust.comparison import ComparisonSettings, compare_runs
 
     with run_diff(place, folder, setup.cluster or None, setup.id or None, by) as diff:

@@ -11,13 +11,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from adjudge.core.domain.json_types import JsonObject, object_in
-from adjudge.core.ledger.codec import judgment_of
 from adjudge.core.ledger.file import holds_run, read_meta
-from adjudge.core.ledger.records import judgment_rows
 from adjudge.core.ledger.rows import storable
 from adjudge.messages import Message, plural
-from adjudge.runs.diff import is_named, is_place
-from adjudge.runs.folder import reading
 from adjudge.runs.results.setup import KEPT
 
 if TYPE_CHECKING:
@@ -46,6 +42,9 @@ class LeftRows:
         self._line: tuple[str, str] | None = None
         if plan.folder is None or not holds_run(plan.folder):
             return
+        from adjudge.core.ledger.codec import judgment_of  # loaded only if a run is continued
+        from adjudge.core.ledger.records import judgment_rows
+        from adjudge.runs.folder import reading
 
         with reading(plan.folder) as ledger:
             for key, name, count in _read_kept(object_in(read_meta(ledger, KEPT).get(KEPT))):
@@ -83,11 +82,15 @@ class LeftRows:
         return [[key, self._names[key], rows_left[key]] for key in keys]
 
     def _key(self, record: JudgmentRecord) -> str:
+        from adjudge.runs.diff import is_named
+
         by_id = self._key_of_id(record.id)
         return by_id or (f"id {record.id}" if is_named(record) else record.identity)
 
     def _key_of_id(self, id: object) -> str | None:
         """Return a row's key based on its id; None without an id, or if it is only a position."""
+        from adjudge.runs.diff import is_place
+
         # the text of a row that a target answers may change while the row stays
         if not isinstance(id, str) or not id or (is_place(id) and not self._is_answered):
             return None

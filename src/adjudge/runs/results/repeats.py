@@ -24,7 +24,6 @@ from adjudge.runs.results.summary import (
     interval_of,
 )
 from adjudge.stats import FEWEST
-from adjudge.stats.intervals import interval_of_bounds
 
 if TYPE_CHECKING:
     from adjudge.stats.intervals import Interval
@@ -326,6 +325,8 @@ def pass_all(rows: Sequence[TrialCounts], k: int) -> PassAll:
         low, high = zip(*(ends for task in counted for ends in task.each_trial()), strict=True)
     interval = None
     if len(counted) >= FEWEST:
+        from adjudge.stats.intervals import interval_of_bounds  # not loaded with too few tasks
+
         interval = interval_of_bounds(lambda values: interval_of(values, clusters), low, high)
     return PassAll(
         k,

@@ -40,13 +40,12 @@ from adjudge.runs.results.option_order import OptionOrder, OptionOrderTally
 from adjudge.runs.results.repeats import REPEAT, Repeats, RepeatTally
 from adjudge.runs.results.setup import FigureChange, NamedFigure, ReportedJudge, Setup
 from adjudge.runs.results.summary import GateConfidence, Summary, Tally
-from adjudge.runs.results.systems import SystemsTally
 from adjudge.runs.sections import SectionPart, SectionTally, section_kind
 
 if TYPE_CHECKING:
     from adjudge.runs.results.contests import ContestSummary, ContestTally, SystemSummary
     from adjudge.runs.results.score_slices import ScoreSlices
-    from adjudge.runs.results.systems import SystemDifference
+    from adjudge.runs.results.systems import SystemDifference, SystemsTally
     from adjudge.stats.intervals import Interval
     from adjudge.trust.calibration import Calibration
     from adjudge.trust.comparison import RunComparison
@@ -862,6 +861,8 @@ class ReportTally:
 
     def _add_system(self, record: JudgmentRecord) -> None:
         if self._systems is None:
+            from adjudge.runs.results.systems import SystemsTally  # not loaded for one system
+
             self._systems = SystemsTally()
         self._systems.add(record)
 

@@ -20,8 +20,6 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.repetition import Unit, clusters_of, unit_of
 from adjudge.messages import abridge
 from adjudge.stats import FEWEST
-from adjudge.stats.intervals import count_units, interval_of_bounds, rows_interval, scaled_interval
-from adjudge.stats.sequence import sequential_mean
 
 if TYPE_CHECKING:
     from adjudge.stats.intervals import Interval
@@ -281,6 +279,8 @@ class GateConfidence:
         low, high = scale
         if self.confidence is None or not all(low <= value <= high for value in values):
             return None
+        from adjudge.stats.intervals import count_units, interval_of_bounds, rows_interval
+        from adjudge.stats.sequence import sequential_mean
 
         fewest = 1 if self.sequential else FEWEST
         if count_units(values, self.clusters(units)) < fewest:
@@ -528,5 +528,6 @@ def interval_of(
     """
     if len(values) < FEWEST:
         return None
+    from adjudge.stats.intervals import scaled_interval
 
     return scaled_interval(values, scale, clusters=clusters)

@@ -29,7 +29,6 @@ from adjudge.runs.results.cost import cost_message
 from adjudge.runs.view.terminal import Screen
 from adjudge.runs.view.terminal_report import excluded_lines, reason_lines, show_figures
 from adjudge.runs.view.terminal_rows import few_rows, rows_table, show_single, worst_rows
-from adjudge.trust.labels.scales import label_command
 
 if TYPE_CHECKING:
     from adjudge.runs.results.report import Report
@@ -263,4 +262,8 @@ def _next_commands(ending: RunEnding) -> Iterator[str]:
         yield resume_command(ending.folder, ending.limit)
     yield page_command(ending.folder)
     if not ending.report.calibrations:
+        from adjudge.trust.labels.scales import (
+            label_command,  # loaded only if a run is kept
+        )
+
         yield from filter(None, [label_command(ending.folder)])
