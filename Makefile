@@ -259,6 +259,7 @@ docs: $(VENV)/ready
 	$(BIN)/python tools/settings.py
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(CURDIR) $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python tools/check_site.py build/site
+	ADJUDGE_TWINS=all $(BIN)/python -m pytest -q tests/test_docs.py -k commands_run
 
 gallery: $(VENV)/ready
 	$(BIN)/adjudge models pull smollm2-135m

@@ -53,6 +53,14 @@ HOSTILE = (
 COUNTS = (0, 1, 2, 5, 11, 21)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _trees_go() -> Iterator[None]:
+    """The package as syntax trees holds hundreds of megabytes."""
+    yield
+    tool.parsed.cache_clear()
+    templates.cache_clear()
+
+
 @cache
 def templates() -> tuple[tool.Found, ...]:
     return tuple(sorted(set(tool.templates(tool.PACKAGE))))

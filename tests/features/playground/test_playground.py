@@ -290,7 +290,19 @@ def test_what_is_typed_is_text_whatever_it_holds(play: Page) -> None:
 # --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", catalog.all_names("en"))
+def _one_of_each_shape() -> list[str]:
+    """Names of the catalogue: a form differs by options, fields and scale, and not by the words."""
+    shapes: dict[object, str] = {}
+    for name in catalog.all_names("en"):
+        entry = catalog.entry(name, "en")
+        criteria = entry.criteria
+        scores = tuple(option.score for option in criteria.options)
+        fields = criteria.to_evaluate_field, criteria.context_fields
+        shapes.setdefault((entry.kind, scores, fields, len(criteria.examples)), name)
+    return [*shapes.values()]
+
+
+@pytest.mark.parametrize("name", _one_of_each_shape())
 def test_a_form_says_what_its_test_case_says(name: str) -> None:
     entry = catalog.entry(name, "en")
     draft = Draft.of_case(TestCase(entry=entry))

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,7 @@ def as_nobody(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
     return subprocess.run(arguments, capture_output=True, text=True, check=False, **who)
 
 
+@cache
 def a_python(folder: Path) -> str:
     """The first of this version that the user may start, and that may read this project."""
     same = (
