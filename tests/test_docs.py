@@ -1,6 +1,6 @@
 """What the documents show runs as it stands, and what they point to is there.
 
-With ``ADJUDGE_TWINS`` (``make docs``) the commands of a Russian page run also where its English twin
+With ``ADJUDGE_TWINS`` (``make docs``) the commands of a Russian page run also if its English twin
 shows the same ones.
 """
 
