@@ -238,11 +238,9 @@ class _Server:
         """Hand each message to the request that waits for it, until the server ends."""
         if process.stdout is None:
             raise RuntimeError("the process has no pipes")
-        try:
+        with suppress(ValueError, ModelError):  # a message without end, or no reader of our reply
             while line := await process.stdout.readline():
                 await self._take(line)
-        except (ValueError, ModelError):  # a message without end, or nobody reads our reply
-            pass
         with suppress(asyncio.TimeoutError):
             # its last words come by another pipe
             await asyncio.wait_for(process.wait(), 1.0)
