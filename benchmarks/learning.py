@@ -34,7 +34,13 @@ from adjudge.features.learning.acceptance import DELTA, RISK
 from adjudge.features.learning.examples import Example
 from adjudge.features.learning.figures import Sample
 from adjudge.features.learning.head import Fit, HeadRows, folds_of
-from adjudge.features.learning.learner import Data, LearnSettings, Study, promise
+from adjudge.features.learning.learner import (
+    FEWEST_GROUPS,
+    Data,
+    LearnSettings,
+    Study,
+    promise,
+)
 from adjudge.features.learning.prompt_form import PromptForm
 from adjudge.features.learning.states import Inside, StateReader
 
@@ -185,13 +191,16 @@ def shuffled(sets: Sequence[Set], draws: int) -> None:
         one = sets[draw % len(sets)]
         generator, order = list(one.splits(1 + draw // len(sets)))[-1]
         own = one.data.part(order[: (60, 100, 200)[draw % 3]])
+        count += 1
+        if len({*own.groups}) < FEWEST_GROUPS:
+            refused += 1
+            continue
         own = replace(own, answers=generator.permutation(own.answers))
         rows = [
             replace(row, answer=("Yes" if answer > 0 else "No"))
             for row, answer in zip(own.rows, own.answers, strict=True)
         ]
         figures = Study(replace(own, rows=rows)).figures(SETTINGS, "", curve=False)
-        count += 1
         never = figures.saving is None or figures.saving.confidence is None
         refused += not figures.is_worth_it or never
     print(f"\nshuffled labels: refused in {refused} of {count} draws ({refused / count:.1%})")

@@ -133,6 +133,11 @@ class TestRefused:
         with pytest.raises(SetupError, match="4 of them of the rarer"):
             LearnedJudge.fit(texts, CRITERIA, ["Yes"] * 4 + ["No"] * 36, settings=WORDS)
 
+    def test_rows_of_one_group(self) -> None:
+        texts, labels = rows_of(40)
+        with pytest.raises(SetupError, match="in 1 independent groups"):
+            LearnedJudge.fit(texts, CRITERIA, labels, groups=["one"] * 40, settings=WORDS)
+
     def test_three_options(self) -> None:
         criteria = Criteria("x", "How?", [CriteriaOption(one) for one in "abc"])
         with pytest.raises(SetupError, match="two options"):

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 FEWEST = 30
 FEWEST_OF_RARER = 5
+FEWEST_GROUPS = 5
+"""Groups that stay together in cross-validation; fewer cannot be left out in turn."""
 # Shares of the labels of which the curve of quality is told, besides all of them.
 _CURVE = (0.25, 0.5)
 
@@ -271,6 +273,7 @@ async def _learn(
     notes += dropped
     _check_enough(rows, examples.criteria)
     data = Data.of(rows, form, inside)
+    _check_groups(data)
     everything = Study(data)
     figures = everything.figures(settings, examples.reference)
     learned, threshold = everything, None
@@ -279,6 +282,7 @@ async def _learn(
     elif settings.cascade:
         learning_half, threshold_half = data.halves()
         _check_enough(learning_half.rows, examples.criteria, half=True)
+        _check_groups(learning_half)
         learned = Study(learning_half)
         threshold = promise(threshold_half, learned, settings, examples.reference)
     if settings.cascade and threshold is None:
@@ -354,6 +358,17 @@ async def _read(
     ]
     counts = (other_fields, too_long)
     return readable, inside, [note for note, count in zip(notes, counts, strict=True) if count]
+
+
+def _check_groups(data: Data) -> None:
+    count = len({*data.groups})
+    if count < FEWEST_GROUPS:
+        raise SetupError(
+            "the rows to learn from are in {count} independent groups; a judge needs {fewest} to "
+            "be measured: label rows of other groups",
+            count=count,
+            fewest=FEWEST_GROUPS,
+        )
 
 
 def _check_enough(rows: Sequence[Example], criteria: Criteria, *, half: bool = False) -> None:
