@@ -4,6 +4,8 @@ questions about one text cost with it.
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from adjudge import AspectCritic, Request, SetupError, open_model
@@ -43,6 +45,13 @@ ASKED = (
 )
 
 
+@pytest.fixture
+def short_prior(request: pytest.FixtureRequest) -> None:
+    """The prior of one text; of all eight under ``make test-embedded``."""
+    if "ADJUDGE_LOCAL_JUDGMENTS" not in os.environ:
+        request.getfixturevalue("one_neutral_text")
+
+
 def _read(
     text: str, criteria: tuple[str, ...], model: str = EMBEDDED_TEXT_FIRST, language: str = "en"
 ) -> DecisionReply:
@@ -67,7 +76,7 @@ def test_it_is_another_model_on_the_same_weights() -> None:
     assert first._adapter is not None and first._adapter.stat().st_size < 10_000_000
 
 
-@pytest.mark.usefixtures("one_neutral_text")
+@pytest.mark.usefixtures("short_prior")
 @pytest.mark.parametrize("language", PLAIN)
 def test_plain_texts_are_read_right(language: str) -> None:
     for criterion, (met, unmet) in PLAIN[language].items():
@@ -75,7 +84,7 @@ def test_plain_texts_are_read_right(language: str) -> None:
         assert _chance(_read(unmet, (criterion,), language=language)) < 0.5, criterion
 
 
-@pytest.mark.usefixtures("one_neutral_text")
+@pytest.mark.usefixtures("short_prior")
 def test_the_margin_is_wider_than_with_the_adapter_for_criteria_first() -> None:
     (criterion, (met, unmet)), *_ = PLAIN["en"].items()
     chances = {
@@ -86,7 +95,7 @@ def test_the_margin_is_wider_than_with_the_adapter_for_criteria_first() -> None:
     assert margins[EMBEDDED_TEXT_FIRST] > margins[EMBEDDED] + 0.2
 
 
-@pytest.mark.usefixtures("one_neutral_text")
+@pytest.mark.usefixtures("short_prior")
 def test_questions_about_one_text_share_it() -> None:
     criteria = tuple(f"The text names {one}." for one in ASKED)
     together = _read(LONG.format(day="July 1"), criteria).usage.prompt_tokens
