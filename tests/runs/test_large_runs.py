@@ -9,12 +9,16 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from types import FrameType
 
 import pytest
 
 from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.domain.record import DirectDetail, SecondOpinionRecord
+from adjudge.core.ledger.codec import with_opinion
 from adjudge.core.ledger.file import FILE, connect
 from adjudge.core.ledger.records import records, votes_of
 from adjudge.core.ledger.rows import COLUMNS, insert, select, with_checksum
@@ -63,6 +67,38 @@ def test_rows_that_are_alike_count_as_their_records_do(folders: list[Path]) -> N
     assert quick.entries == one_by_one.entries
     assert quick.notes == one_by_one.notes
     assert (quick.total, quick.reused) == (one_by_one.total, one_by_one.reused)
+
+
+def test_second_opinions_that_are_alike_are_counted(folders: list[Path], tmp_path: Path) -> None:
+    """A model that gives no reasons says the same of many rows."""
+    (tmp_path / FILE).write_bytes((folders[0] / "runs" / "a" / FILE).read_bytes())
+    opinion = SecondOpinionRecord(
+        model="other",
+        because="not the best verdict",
+        verdict="PASS",
+        explanation=None,
+        reason=None,
+        probability=None,
+    )
+    with closing(sqlite3.connect(tmp_path / FILE)) as ledger, ledger:
+        rows = ledger.execute(f"{select('judgments')} WHERE verdict = 'FAIL'").fetchall()
+        ledger.executemany(insert("judgments"), (with_opinion(row[:-1], opinion) for row in rows))
+    assert any(
+        f"0 agree, {len(rows)} differ" in str(note) for note in report_of_run(tmp_path).notes
+    )
+
+
+def test_rows_that_better_ones_show_to_be_bad_are_among_the_worst(folders: list[Path]) -> None:
+    """The best verdict so far may be the worst one once better ones come."""
+    (first,) = islice(records_of(folders[0] / "runs" / "a", votes=True), 1)
+    tally = ReportTally(Setup(), shown=2)
+    for index, score in enumerate([1.0, *[None] * 10, 5.0, 1.0]):
+        detail = DirectDetail(
+            option=score and str(score), mean_score=score, feedback=None, positional_bias=None
+        )
+        status = "failed" if score is None else "scored"
+        tally.add(replace(first, index=index, score=score, status=status, detail=detail))
+    assert [record.score for record in tally.report().entries] == [1.0, 1.0]
 
 
 @pytest.mark.parametrize(("column", "value"), [("instance", b"{}"), ("result", '{"id": 1}')])

@@ -5,7 +5,7 @@ missing scores, and the worst rows.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from functools import cached_property
@@ -620,6 +620,7 @@ class _SectionTally:
         self._cascade = CascadeTally(setup.prices) if self._steps else None
         judge = setup.judges.get(first.judge)
         scale = judge.score_range(first.criterion) if judge else (0.0, 1.0)
+        self._may_be_better = judge is None or scale[1] > 1.0
         self._tally = Tally(sureness, scale)
         self._setup = setup
         self._parts: dict[str, SectionTally] = {}
@@ -673,6 +674,13 @@ class _SectionTally:
         return [self._parts[name] for name in sections if name in self._parts]
 
     @property
+    def may_turn(self) -> bool:
+        """Return True if rows that are best so far may be bad ones once better ones come, or if
+        counts may be a smaller share of the largest one.
+        """
+        return self._may_be_better or self._tally.is_count
+
+    @property
     def ends(self) -> tuple[Collection[SectionTally], float, float]:
         """The arguments of ``badness`` except the judgment."""
         return self._parts.values(), self._tally.best_score, self._tally.largest
@@ -707,6 +715,8 @@ class ReportTally:
         self._first_rows: dict[SectionKey, int] = {}
         """The first row of each section: it sorts systems as in the file, not as they answered."""
         self._worst: list[JudgmentRecord | AlikeRow] = []
+        self._kept = shown
+        """How many of them stayed when the rest was last dropped."""
         self._listed: dict[int, tuple[JudgmentRecord, int]] = {}
         """Record that alike rows share, by its identity → how many of them were among the worst."""
         self._notes: dict[str, None] = {}
@@ -768,9 +778,7 @@ class ReportTally:
             self._notes.update(dict.fromkeys(record.notes))
         if record.status != "skipped":
             self._worst.append(record)
-        if len(self._worst) > 2 * self.shown:
-            # sorting at twice the size keeps both memory and time small
-            self._worst = self._worst_first()
+        self._drop_best()
 
     def add_stored(self, judgments: Sequence[JudgmentRecord | AlikeRow]) -> None:
         """Count judgments of a run folder, in their order."""
@@ -810,8 +818,7 @@ class ReportTally:
             for vote in formats_of(rows):
                 self._count_stored_format(vote)
         self._list(rows)
-        if len(self._worst) > 2 * self.shown:
-            self._worst = self._worst_first()
+        self._drop_best()
 
     def _list(self, rows: Sequence[AlikeRow]) -> None:
         """Add rows to the worst ones. Of rows that are alike, the first ones are worse."""
@@ -953,6 +960,25 @@ class ReportTally:
         )
 
     def _worst_first(self) -> list[JudgmentRecord | AlikeRow]:
+        return sorted(self._worst, key=self._ranking())[: self.shown]
+
+    def _drop_best(self) -> None:
+        """Drop rows that cannot be among the worst ones, whichever rows come."""
+        if len(self._worst) <= 2 * self._kept:
+            return  # sorting at twice the size keeps both memory and time small
+        rank, waiting = self._ranking(), Counter[SectionKey]()
+        ranked = sorted(self._worst, key=rank)
+        self._worst = ranked[: self.shown]
+        for entry in ranked[self.shown :]:
+            record = entry.like if isinstance(entry, AlikeRow) else entry
+            key = record.judge, record.criterion, "" if entry is not record else record.answered_by
+            if rank(entry)[0] == _BEST and self._sections[key].may_turn:
+                waiting[key] += 1
+                if waiting[key] <= self.shown:
+                    self._worst.append(entry)
+        self._kept = max(self.shown, len(self._worst))
+
+    def _ranking(self) -> Callable[[JudgmentRecord | AlikeRow], tuple[int, float, int]]:
         ends = {key: tally.ends for key, tally in self._sections.items()}
 
         def rank(entry: JudgmentRecord | AlikeRow) -> tuple[int, float, int]:
@@ -963,7 +989,11 @@ class ReportTally:
                 return place, score, entry.place + 1
             return badness(entry, *ends[entry.judge, entry.criterion, entry.answered_by])
 
-        return sorted(self._worst, key=rank)[: self.shown]
+        return rank
+
+
+_BEST = 2
+"""Place of the best rows and of counts in the order of ``badness``."""
 
 
 def badness(

@@ -430,6 +430,11 @@ class Tally:
         _count_reason(self._reasons, record)
 
     @property
+    def is_count(self) -> bool:
+        """Return True if a score so far was a count."""
+        return self._is_count
+
+    @property
     def best_score(self) -> float:
         """Like ``Summary.best_score``, so far."""
         return _best(self._points)
