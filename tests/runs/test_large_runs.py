@@ -92,12 +92,11 @@ def test_rows_that_better_ones_show_to_be_bad_are_among_the_worst(folders: list[
     """The best verdict so far may be the worst one once better ones come."""
     (first,) = islice(records_of(folders[0] / "runs" / "a", votes=True), 1)
     tally = ReportTally(Setup(), shown=2)
-    for index, score in enumerate([1.0, *[None] * 10, 5.0, 1.0]):
-        detail = DirectDetail(
-            option=score and str(score), mean_score=score, feedback=None, positional_bias=None
-        )
-        status = "failed" if score is None else "scored"
-        tally.add(replace(first, index=index, score=score, status=status, detail=detail))
+    scores = [1.0, *[None] * 10, 5.0, 1.0]
+    for index, score in enumerate(scores):
+        detail = DirectDetail(option="A", mean_score=score, feedback=None, positional_bias=None)
+        failed = replace(first, index=index, status="failed", score=None, detail=detail)
+        tally.add(failed if score is None else replace(failed, status="scored", score=score))
     assert [record.score for record in tally.report().entries] == [1.0, 1.0]
 
 
