@@ -94,7 +94,8 @@ def test_rows_that_better_ones_show_to_be_bad_are_among_the_worst(folders: list[
     tally = ReportTally(Setup(), shown=2)
     scores = [1.0, *[None] * 10, 5.0, 1.0]
     for index, score in enumerate(scores):
-        detail = DirectDetail(option="A", mean_score=score, feedback=None, positional_bias=None)
+        option = f"{score}"  # the option of failed rows is ignored
+        detail = DirectDetail(option=option, mean_score=score, feedback=None, positional_bias=None)
         failed = replace(first, index=index, status="failed", score=None, detail=detail)
         tally.add(failed if score is None else replace(failed, status="scored", score=score))
     assert [record.score for record in tally.report().entries] == [1.0, 1.0]
