@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,10 @@ from adjudge.features.bench.candidates import (
     rule_candidates,
 )
 from adjudge.features.bench.improvement import split
-from adjudge.features.bench.labelled_rows import LabelledSet, MarkedRow
+from adjudge.features.bench.labelled_rows import LabelledSet, MarkedRow, without_copies
 from adjudge.features.bench.proposal import Proposal
 from adjudge.features.bench.tries import Part, TriesAccount, level_of
+from adjudge.features.importers.record import Mark
 from adjudge.stats.difference import ComparisonOutcome
 
 CRITERIA = Criteria("good", "Is it good?", [CriteriaOption("Yes", 1.0), CriteriaOption("No", 0.0)])
@@ -172,3 +174,29 @@ def test_rules_make_candidates_without_a_model() -> None:
     shown = CriteriaExample({"response": "x" * 3000}, "Yes")
     long = [DisputedRow(Instance(shown.fields), "", "Yes")]
     assert not list(rule_candidates(CRITERIA, long, long, "examples", compares=False))
+
+
+def test_copies_of_what_the_judge_sees_are_on_one_side() -> None:
+    """A copy of an example would be easy to judge: it would measure nothing."""
+    texts = [f"{'Row' if number % 2 else 'row  '} {number % 30}" for number in range(60)]
+    labelled = LabelledSet(
+        "rows.csv",
+        tuple(
+            MarkedRow(
+                Instance({"user_input": f"ask {number}", "response": text}),
+                (Mark(answer="Yes" if number != 40 else "No", annotator="ann", design="random"),),
+            )
+            for number, text in enumerate(texts)
+        ),
+    )
+    merged = without_copies(labelled, replace(CRITERIA, context_fields=[]))
+    assert {str(row.instance.value("response")).split()[-1] for row in merged.rows} == {
+        str(number) for number in range(30) if number != 10
+    }
+    assert all([*row.instance.fields] == ["response"] for row in merged.rows)
+    assert [len(row.marks) for row in merged.rows] == [1] * 29
+    assert [str(note) for note in merged.notes] == [
+        "30 rows show the judge the same as others, and count with them",
+        "1 row has copies with different labels by one person, and is left out",
+    ]
+    assert without_copies(labelled, CRITERIA) == labelled  # the question is shown, too

@@ -53,7 +53,7 @@ from adjudge.features.bench.improvement import (
 )
 from adjudge.features.bench.improvement_terminal import show_improvement, show_nothing
 from adjudge.features.bench.judges import Matrix, bench_file, needed_fields
-from adjudge.features.bench.labelled_rows import LabelledSet, labelled_set
+from adjudge.features.bench.labelled_rows import LabelledSet, labelled_set, without_copies
 from adjudge.features.bench.proposal import CHANGES, SPARE_REQUESTS, Change, Proposal, Writer
 from adjudge.features.bench.tries import TriesAccount
 from adjudge.messages import Message, plural
@@ -418,7 +418,7 @@ def _rows(options: ImproveOptions, criteria: Criteria, *, compares: bool) -> Lab
             file=options.file,
             labels=options.labels,
         )
-    rows = rows.with_fields(needed)
+    rows = without_copies(rows.with_fields(needed), criteria)
     return without_split_rows(rows, Answers(options.meanings).labels(rows, criteria))
 
 

@@ -14,9 +14,10 @@ from adjudge.core.data.columns import ALIASES, column_for, column_in, text_of
 from adjudge.core.data.dataset import BadRow, read_comparisons, read_instances
 from adjudge.core.data.sources.row import Cells
 from adjudge.core.domain.criteria import Criteria
-from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.instance import Instance, identity_of
 from adjudge.core.domain.label import Label
 from adjudge.core.ledger.file import holds_run
+from adjudge.core.prompts.renderer import shown_fields
 from adjudge.errors import RunError, SetupError
 from adjudge.features.importers.importing import ImportOptions, read_foreign
 from adjudge.features.importers.labelled_records import RECORDS
@@ -174,6 +175,69 @@ class _RowCollection:
         return LabelledSet(
             str(source.path), rows, question, len(marks_by_row) - len(rows), tuple(messages)
         )
+
+
+def without_copies(labelled: LabelledSet, criteria: Criteria) -> LabelledSet:
+    """Leave each row only what the criteria show of it, and merge rows that then have the same
+    texts, with a note.
+
+    Spaces and capitals make no difference. A copy of a row that taught or chose something would
+    measure nothing.
+    """
+    groups: dict[str, list[MarkedRow]] = {}
+    for row in labelled.rows:
+        shown = replace(row, instance=_as_shown(row.instance, criteria))
+        groups.setdefault(_folded(shown.instance), []).append(shown)
+    merged = [
+        # the same one of the copies, however the rows are ordered
+        MarkedRow(
+            min((copy.instance for copy in copies), key=lambda instance: instance.identity),
+            _consistent([mark for copy in copies for mark in copy.marks]),
+        )
+        for copies in groups.values()
+    ]
+    rows = tuple(row for row in merged if row.marks)
+    notes = list(labelled.notes)
+    if copies_count := len(labelled.rows) - len(groups):
+        notes.append(
+            plural(
+                "{count} row shows the judge the same as another, and counts with it",
+                "{count} rows show the judge the same as others, and count with them",
+                copies_count,
+            )
+        )
+    if disputed := len(merged) - len(rows):
+        notes.append(
+            plural(
+                "{count} row has copies with different labels by one person, and is left out",
+                "{count} rows have copies with different labels by one person, and are left out",
+                disputed,
+            )
+        )
+    return replace(labelled, rows=rows, notes=tuple(notes))
+
+
+def _as_shown(instance: Instance, criteria: Criteria) -> Instance:
+    try:
+        names = shown_fields(criteria, instance)
+    except SetupError:
+        return instance  # the judge says which field it lacks
+    fields = {name: value for name, value in instance.fields.items() if name in names}
+    return instance if len(fields) == len(instance.fields) else replace(instance, fields=fields)
+
+
+def _folded(instance: Instance) -> str:
+    """Return a key that texts share which differ only in spaces and capitals."""
+    return identity_of(
+        {
+            name: _fold(value) if isinstance(value, str) else tuple(map(_fold, value))
+            for name, value in instance.fields.items()
+        }
+    )
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.split()).casefold()
 
 
 def _consistent(marks: Sequence[AnyMark]) -> tuple[AnyMark, ...]:
