@@ -215,6 +215,12 @@ def test_judges_of_one_run_are_compared_and_corrected_apart(tmp_path: Path) -> N
     assert correction.unmatched == 1
     judges = [(rate.judge, rate.judged) for rate in correction.rates if rate.kind == "all"]
     assert judges == [(kind[0].judge, 1.0), ("harsh", 0.0)]
+    audited = audit([*kind, *harsh])
+    assert audited.rows == len(kind)
+    assert {(point.judge, point.rows, point.met) for point in audited.points} == {
+        (kind[0].judge, len(kind), 1.0),
+        ("harsh", len(kind), 0.0),
+    }
 
 
 def test_labels_are_read_and_ties_left_out(tmp_path: Path) -> None:

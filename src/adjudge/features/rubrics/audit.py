@@ -13,6 +13,7 @@ from typing import Annotated, TypedDict
 from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.json_document import Count, fill
 from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.judge_criterion import of_system
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.rubrics.labels import PointLabels
 from adjudge.features.rubrics.record import RubricDetail, RubricPointRecord, rubric_detail
@@ -30,15 +31,16 @@ _MOST_PAIRED = 300
 
 
 class PointFiguresShape(TypedDict):
-    """One point over all rows of a run."""
+    """One point over all rows that one judge judged."""
 
+    judge: Annotated[str, "with the target if there are several"]
     id: str
     text: str
     points: float
     tags: Sequence[str]
     rows: int
     with_verdict: int
-    met: float
+    met: Annotated[float | None, "null without a verdict"]
     undecided: Annotated[int, "rows in which the answer does not decide it"]
     failed: Annotated[int, "rows without a verdict"]
     quoted: Annotated[int, "verdicts with a quote that is in the answer"]
@@ -51,6 +53,7 @@ class PointFiguresShape(TypedDict):
 class RemarkShape(TypedDict):
     """Something about a point that deserves a look."""
 
+    judge: str
     point: str
     text: str
     message: str
@@ -68,8 +71,12 @@ class AuditShape(TypedDict):
 
 @dataclass
 class PointFigures:
-    """One point in all rows that have it. Points with the same text are one."""
+    """One judge's verdicts on one point in all rows that have it.
 
+    Points with the same text are one.
+    """
+
+    judge: str
     id: str
     text: str
     points: float
@@ -135,6 +142,7 @@ class PointFigures:
 class PointRemark:
     """Something about a point that deserves a look."""
 
+    judge: str
     point: str
     text: str
     message: str
@@ -155,6 +163,11 @@ class Audit:
     unpaired: int = 0
     """Points whose pairs were not compared: there are too many."""
 
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The judges of the run, with the target if there are several."""
+        return tuple(dict.fromkeys(point.judge for point in self.points))
+
     def to_dict(self) -> JsonDict:
         return fill(
             AuditShape,
@@ -167,30 +180,37 @@ class Audit:
 
 
 def audit(records: Iterable[JudgmentRecord], labels: PointLabels | None = None) -> Audit:
-    """Return the figures of every point, and remarks on suspicious ones."""
-    figures: dict[str, PointFigures] = {}
-    rows = 0
+    """Return the figures of every point of each judge, and remarks on suspicious ones."""
+    figures: dict[str, dict[str, PointFigures]] = {}
+    rows: set[int] = set()
     for number, record in enumerate(records):
         detail = rubric_detail(record)
         if detail is None:
             continue
-        rows += 1
-        _add(figures, detail, number, labels.of_row(record.id) if labels else FrozenDict())
-    points = tuple(figures.values())
-    frequent = [point for point in points if len(point.verdicts) >= FEWEST_ROWS]
-    paired = sorted(frequent, key=lambda point: -len(point.verdicts))[:_MOST_PAIRED]
-    remarks = [
-        *(remark for point in points for remark in _alone(point)),
-        *_wrong_signs(frequent),
-        *_pairs(paired),
-    ]
-    return Audit(
-        points, tuple(remarks), rows, len(points) - len(frequent), len(frequent) - len(paired)
-    )
+        rows.add(record.index)
+        judge = of_system(record.judge, record.answered_by)
+        of_row = labels.of_row(record.id) if labels else FrozenDict()
+        _add(figures.setdefault(judge, {}), judge, detail, number, of_row)
+    remarks: list[PointRemark] = []
+    single = unpaired = 0
+    for of_judge in figures.values():
+        points = of_judge.values()
+        frequent = [point for point in points if len(point.verdicts) >= FEWEST_ROWS]
+        paired = sorted(frequent, key=lambda point: -len(point.verdicts))[:_MOST_PAIRED]
+        single += len(points) - len(frequent)
+        unpaired += len(frequent) - len(paired)
+        remarks += [
+            *(remark for point in points for remark in _alone(point)),
+            *_wrong_signs(frequent),
+            *_pairs(paired),
+        ]
+    every_point = tuple(point for of_judge in figures.values() for point in of_judge.values())
+    return Audit(every_point, tuple(remarks), len(rows), single, unpaired)
 
 
 def _add(
     figures: dict[str, PointFigures],
+    judge: str,
     detail: RubricDetail,
     row: int,
     labels: Mapping[str, str],
@@ -203,7 +223,7 @@ def _add(
     for point in detail.points:
         point_figures = figures.setdefault(
             point.text,
-            PointFigures(point.id, point.text, point.points, point.tags, point.invert),
+            PointFigures(judge, point.id, point.text, point.points, point.tags, point.invert),
         )
         point_figures.rows += 1
         point_figures.undecided += point.undecided
@@ -233,7 +253,7 @@ def _variance(point: RubricPointRecord) -> float | None:
 
 def _alone(point: PointFigures) -> Iterable[PointRemark]:
     def remark(message: Message) -> PointRemark:
-        return PointRemark(point.id, point.text, message)
+        return PointRemark(point.judge, point.id, point.text, message)
 
     if point.rows >= FEWEST_ROWS and point.undecided / point.rows > _UNDECIDED:
         yield remark(
@@ -301,7 +321,7 @@ def _wrong_signs(points: Sequence[PointFigures]) -> list[PointRemark]:
             "wording right?",
             value=signed,
         )
-        remarks.append(PointRemark(point.id, point.text, message))
+        remarks.append(PointRemark(point.judge, point.id, point.text, message))
     return remarks
 
 
@@ -333,6 +353,7 @@ def _pairs(points: Sequence[PointFigures]) -> Iterable[PointRemark]:
             and both >= _SURE * len(rows_b)
         ):
             yield PointRemark(
+                point_b.judge,
                 point_b.id,
                 point_b.text,
                 Message(
@@ -346,6 +367,7 @@ def _pairs(points: Sequence[PointFigures]) -> Iterable[PointRemark]:
         expected = len(rows_a) * len(rows_b) / len(shared)
         if not both and expected >= 5 and point_a.points > 0 and point_b.points > 0:
             yield PointRemark(
+                point_b.judge,
                 point_b.id,
                 point_b.text,
                 Message(

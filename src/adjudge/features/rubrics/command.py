@@ -263,7 +263,7 @@ def _show_audit(figures: Audit) -> None:
             headings,
             (
                 (
-                    f"{point.id} {point.text[:50]}",
+                    _with_judge(figures, point.judge, f"{point.id} {point.text[:50]}"),
                     str(point.rows),
                     figure(point.met),
                     str(point.undecided),
@@ -282,7 +282,7 @@ def _show_audit(figures: Audit) -> None:
         screen.say(
             Message(
                 "point {id} ({text}): {message}",
-                id=remark.point,
+                id=_with_judge(figures, remark.judge, remark.point),
                 text=remark.text[:50],
                 message=remark.message,
             )
@@ -297,6 +297,11 @@ def _show_audit(figures: Audit) -> None:
         )
     if not figures.remarks:
         screen.say(Message("No point stands out."))
+
+
+def _with_judge(figures: Audit, judge: str, name: str) -> str:
+    """Put the judge before a point's name if there are several."""
+    return name if len(figures.judges) < 2 else f"{judge}: {name}"
 
 
 # -- compare -----------------------------------------------------------------------------

@@ -145,6 +145,7 @@ def _points(
                 "points": len(points),
                 "findings": len(figures.remarks),
                 "in_few_rows": figures.single,
+                "judges": len(figures.judges),
             },
         }
 
