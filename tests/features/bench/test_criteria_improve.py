@@ -222,3 +222,23 @@ def test_a_judge_that_is_always_right_leaves_nothing_to_improve(
     done = asked(provider, folder, *IMPROVE, *ONE, "-q")
     assert "Nothing left to gain: the judge agrees with people on every row" in done.stdout
     assert not [one for one in provider.bodies if one["model"] == "writer"]
+
+
+def test_rows_that_the_proposal_leaves_undecided_prove_no_gain(
+    judges: Judges, provider: FakeProvider, folder: Path
+) -> None:
+    """Without these rows, those that are left would show a gain."""
+
+    def judge(body: Mapping[str, Any]) -> str:
+        if "strictly" in bench.prompt_of(body) and bench.row_of(body) % 4 == 1:
+            return "I cannot say."
+        return _judge(body)
+
+    judges.more["judge"] = judge
+    words = (*IMPROVE, *ONE, "--json")
+    done = asked(provider, folder, *words)
+    (found,) = json.loads(done.stdout)["results"]
+    assert done.returncode == 3
+    assert (found["outcome"], found["agreement_after"]) == ("cannot tell", 1.0)
+    assert found["failed"] > 3
+    assert found["gain"]["lower"] < 0

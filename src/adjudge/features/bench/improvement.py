@@ -24,14 +24,14 @@ from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.ledger.file import holds_run
 from adjudge.core.prompts.criteria_writing import DisputedRow
 from adjudge.errors import RunError, SetupError
-from adjudge.features.bench.benchmark import BenchedJudge, RowKey, compare_rows
+from adjudge.features.bench.benchmark import BenchedJudge, RowKey
 from adjudge.features.bench.candidates import TriedCandidate
 from adjudge.features.bench.labelled_rows import LabelledSet, lot
 from adjudge.features.bench.proposal import Proposal
 from adjudge.features.bench.tries import PARTS, Part, level_of, short_identity
 from adjudge.messages import Message, plural
 from adjudge.runs.folder import spent_in
-from adjudge.stats.difference import ComparisonOutcome, Difference
+from adjudge.stats.difference import ComparisonOutcome, Difference, PairedScores
 from adjudge.trust.rows import Answer, majority
 
 FEWEST = 20
@@ -171,7 +171,7 @@ class CriterionImprovement:
     agreed_before: float
     agreed_after: float
     failed: int
-    """Held-out rows without a verdict before or after: they are in no figure."""
+    """Held-out rows without a verdict before or after: the limits hold for any verdict of them."""
     measurement: int = 1
     """Which measurement on these held-out rows it is; the interval allows for the earlier ones."""
 
@@ -268,7 +268,8 @@ def improvement_of(
     level: float,
     measurement: int = 1,
 ) -> CriterionImprovement:
-    """Compare old and new criteria on the held-out rows that the judge decided both times.
+    """Compare old and new criteria on the held-out rows that the judge decided both times; the
+    limits hold whatever it would have said of the others.
 
     ``level`` is that of a first measurement on these rows; later ones get a wider interval.
     """
@@ -276,15 +277,22 @@ def improvement_of(
     if not shared:
         raise RunError("the judge decided none of the held-out rows: there is nothing to compare")
     new_scores, old_scores = list(shared.values()), [old.scores[row] for row in shared]
-    gain = compare_rows(shared, old.scores, level=level_of(measurement, level))
-    count = len(shared)
+    count, paired, units = len(shared), PairedScores(), dict[str, list[tuple[float, float]]]()
+    for row, score in shared.items():
+        units.setdefault(row.unit, []).append((score, old.scores[row]))
+    for unit in units.values():
+        paired.add(unit)
+    failed = len(rows.rows) - count
+    if failed > 0:
+        paired.add_units(None, failed)
+    gain = paired.compared(level=level_of(measurement, level))
     return CriterionImprovement(
         old_criteria,
         proposal,
         gain,
         sum(old_scores) / count,
         sum(new_scores) / count,
-        len(rows.rows) - count,
+        failed,
         measurement,
     )
 

@@ -79,8 +79,8 @@ def show_improvement(
     if improvement.failed:
         screen.say(
             plural(
-                "{count} held-out row has no verdict before or after: it is left out.",
-                "{count} held-out rows have no verdict before or after: they are left out.",
+                "{count} held-out row has no verdict before or after: the limits hold for any.",
+                "{count} held-out rows have no verdict before or after: the limits hold for any.",
                 improvement.failed,
             ),
             "yellow",
