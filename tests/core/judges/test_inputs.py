@@ -402,7 +402,8 @@ def test_the_name_of_a_file_is_refused_with_the_way_to_its_rows(
     judge: Callable[[Any], Any], given: Callable[[str], Any], data_file: str
 ) -> None:
     with pytest.raises(
-        SetupError, match=r"'answers.csv' is a file.*read_\w+\('answers.csv'\).*--file answers.csv"
+        SetupError,
+        match=r"'answers.csv' is a file.*adjudge.run with an eval file.*--file answers.csv",
     ):
         judge(given(data_file))
 

@@ -732,7 +732,7 @@ def test_what_an_older_version_sent_is_not_asked_again_in_other_words(
     monkeypatch.setattr(
         ask,
         "render",
-        lambda ballot: render(ballot).followed_by(ChatMessage("user", "Other words.")),
+        lambda ballot, *_: render(ballot).followed_by(ChatMessage("user", "Other words.")),
     )
     monkeypatch.setattr(backend, "__version__", "of tomorrow")
     judged(eval_run(tmp_path, batches))
