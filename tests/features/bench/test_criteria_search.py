@@ -132,6 +132,29 @@ def test_rows_that_chose_never_measure_later(tmp_path: Path) -> None:
         split(rows(30), 0.5, 0, other.parts())
 
 
+def test_rows_with_another_column_keep_their_part(tmp_path: Path) -> None:
+    """A new column changes what a row is, but not that its text chose before."""
+    account = TriesAccount.beside(tmp_path / "rows.csv", "good")
+    first = split(rows(40), 0.5, 0)
+    account.keep_parts(first.keys)
+    assert account.keep_measured("a", first.keys["held_out"]) == 1
+    longer = replace(
+        rows(40),
+        rows=tuple(
+            MarkedRow(Instance({**row.instance.fields, "context": "new"}), ())
+            for row in rows(40).rows
+        ),
+    )
+    again = split(longer, 0.5, 7, account.parts())
+    texts = [
+        {str(row.instance.value("response")) for row in parts.held_out.rows}
+        for parts in (first, again)
+    ]
+    assert texts[0] == texts[1]
+    assert not {*first.identities["held_out"]} & {*again.identities["held_out"]}
+    assert account.keep_measured("b", again.keys["held_out"]) == 2
+
+
 def test_measurements_are_counted_once_each_and_per_criterion(tmp_path: Path) -> None:
     account = TriesAccount.beside(tmp_path / "rows.csv", "good")
     assert account.keep_measured("a", ["r1", "r2"]) == 1

@@ -17,6 +17,7 @@ from adjudge.core.catalog.criteria_file import as_file, read_entries
 from adjudge.core.catalog.entry import CatalogEntry
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.frozen_mapping import plain, some_of
+from adjudge.core.domain.instance import identity_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.label import Label
 from adjudge.core.gateway.layers.account import Spent
@@ -26,7 +27,7 @@ from adjudge.core.prompts.criteria_writing import DisputedRow
 from adjudge.errors import RunError, SetupError
 from adjudge.features.bench.benchmark import BenchedJudge, RowKey
 from adjudge.features.bench.candidates import TriedCandidate
-from adjudge.features.bench.labelled_rows import LabelledSet, lot
+from adjudge.features.bench.labelled_rows import LabelledSet, MarkedRow, lot
 from adjudge.features.bench.proposal import Proposal
 from adjudge.features.bench.tries import PARTS, Part, level_of, short_identity
 from adjudge.messages import Message, plural
@@ -49,6 +50,8 @@ class Split:
     held_out: LabelledSet
     """Rows that measure the chosen candidate and nothing else."""
     seed: int
+    judged: str = "response"
+    """The field that is judged."""
 
     @property
     def identities(self) -> dict[Part, list[str]]:
@@ -59,9 +62,45 @@ class Split:
             "held_out": _identities(self.held_out),
         }
 
+    @property
+    def keys(self) -> dict[Part, list[str]]:
+        """Names of the rows of each part for the account: their identities, and their texts, by
+        which they are known after a change of their other fields.
+        """
+        parts: dict[Part, LabelledSet] = {
+            "shown": self.shown,
+            "choosing": self.choosing,
+            "held_out": self.held_out,
+        }
+        everything = [row for part in parts.values() for row in part.rows]
+        texts = _keys_of_texts(everything, self.judged)
+        return {
+            part: [
+                key
+                for identity in _identities(rows)
+                for key in (identity, texts.get(identity))
+                if key is not None
+            ]
+            for part, rows in parts.items()
+        }
+
+
+def _keys_of_texts(rows: Iterable[MarkedRow], judged: str) -> dict[str, str]:
+    """Return identity → key of the judged text, for texts that only one row has."""
+    keys = {
+        row.instance.identity: f"t{identity_of({judged: row.instance.fields.get(judged, '')})}"
+        for row in rows
+    }
+    counts = Counter(keys.values())
+    return {identity: key for identity, key in keys.items() if counts[key] == 1}
+
 
 def split(
-    rows: LabelledSet, share: float, seed: int, earlier: Mapping[str, Part] | None = None
+    rows: LabelledSet,
+    share: float,
+    seed: int,
+    earlier: Mapping[str, Part] | None = None,
+    judged: str = "response",
 ) -> Split:
     """Split the rows pseudo-randomly by their content; ``share`` of them is held out.
 
@@ -77,11 +116,14 @@ def split(
         )
     # by lot of the content: the split stays the same if rows are reordered
     ordered = sorted(rows.rows, key=lambda row: lot(seed, row.instance.identity))
-    part_of = {
-        identity: part
-        for row in ordered
-        if (part := (earlier or {}).get(short_identity(identity := row.instance.identity)))
-    }
+    texts, known = _keys_of_texts(ordered, judged), earlier or {}
+    part_of: dict[str, Part] = {}
+    for identity in (row.instance.identity for row in ordered):
+        part = known.get(short_identity(identity)) or known.get(
+            short_identity(texts.get(identity, ""))
+        )
+        if part is not None:
+            part_of[identity] = part
     free = [row.instance.identity for row in ordered if row.instance.identity not in part_of]
     held_out = max(1, round(share * len(ordered)))
     targets: dict[Part, int] = {
@@ -110,7 +152,7 @@ def split(
         raise SetupError(
             "too few rows are left to choose by: hold out a smaller part of the rows, or label more"
         )
-    return Split(parts["shown"], parts["choosing"], parts["held_out"], seed)
+    return Split(parts["shown"], parts["choosing"], parts["held_out"], seed, judged)
 
 
 def _identities(rows: LabelledSet) -> list[str]:

@@ -203,10 +203,12 @@ def improve(options: ImproveOptions) -> int:
     if options.writer is None and (rows.compares or options.change == "wording"):
         raise SetupError("only a model can propose another wording: name one with --writer")
     account = TriesAccount.beside(options.labels, entry.criteria.name)
-    parts = split(rows, options.held_out, options.seed, account.parts())
+    judged = entry.criteria.to_evaluate_field
+    parts = split(rows, options.held_out, options.seed, account.parts(), judged)
     if options.dry_run:
         return _show_estimate(options, rows, parts, entry.criteria, language)
-    parts = split(rows, options.held_out, options.seed, account.keep_parts(parts.identities))
+    known = account.keep_parts(parts.keys)
+    parts = split(rows, options.held_out, options.seed, known, judged)
     searching = _Searching(options, parts, account, language)
     old = searching.judge(rows, entry.criteria, options.run)
     proposal, cases = searching.best(entry.criteria, old)
@@ -214,9 +216,7 @@ def improve(options: ImproveOptions) -> int:
     if proposal is None:
         return _report_nothing(options, search)
     held_out = parts.held_out
-    measurement = account.keep_measured(
-        searching.key(proposal.criteria), parts.identities["held_out"]
-    )
+    measurement = account.keep_measured(searching.key(proposal.criteria), parts.keys["held_out"])
     new = searching.judge(held_out, proposal.criteria, options.run / AFTER)
     improvement = improvement_of(
         entry.criteria, proposal, old, new, held_out, options.confidence, measurement
