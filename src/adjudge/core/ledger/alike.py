@@ -127,7 +127,7 @@ def _is_plain(record: JudgmentRecord) -> bool:
     )
 
 
-class SharedVotes(NamedTuple):
+class VoteTotals(NamedTuple):
     """What reports count of the votes of alike rows."""
 
     usage: Mapping[str, Usage]
@@ -138,7 +138,7 @@ class SharedVotes(NamedTuple):
     """Answers that cost nothing."""
 
 
-def add_votes(rows: Iterable[AlikeRow]) -> SharedVotes:
+def add_votes(rows: Iterable[AlikeRow]) -> VoteTotals:
     """Add up the votes of alike rows."""
     votes_by_model: dict[str, list[Sequence[Any]]] = {}
     named: list[tuple[str, str]] = []
@@ -159,7 +159,7 @@ def add_votes(rows: Iterable[AlikeRow]) -> SharedVotes:
         model: Usage(*map(sum, zip(*(vote[_COUNTS] for vote in votes), strict=True)))
         for model, votes in votes_by_model.items()
     }
-    return SharedVotes(usage, named, reused)
+    return VoteTotals(usage, named, reused)
 
 
 class VoteFormat(NamedTuple):
