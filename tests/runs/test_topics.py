@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from adjudge.core.domain.repetition import unit_of
 from adjudge.errors import SetupError
 from adjudge.runs.eval_file import load_eval
-from adjudge.runs.execute import execute
+from adjudge.runs.execute import estimate, execute
 from adjudge.runs.folder import records_of
 from adjudge.runs.plan import resolve
 from support.commands import adjudge
@@ -106,13 +107,28 @@ def test_topics_are_judged_apart_with_the_numbers_of_messages(
 def test_a_lost_answer_about_a_bound_is_no_verdict(tmp_path: Path) -> None:
     path = write(tmp_path, chat("Cancel it.", "GARBLED", "NEW address?", "thanks"))
     found = judged(path)
-    assert found["r0 topic 1"][:2] == ("failed", None)
-    assert found["r0 topic 2"][:2] == ("scored", "Resolved")
-    (reason,) = [one.reason for one in records_of(tmp_path / "run") if one.status == "failed"]
-    assert reason is not None and "message 3 opens a new topic" in reason
+    # there may be a topic more than it looks: both parts are without a verdict
+    assert found["r0 topic 1"][:2] == found["r0 topic 2"][:2] == ("failed", None)
+    assert found["r0 topic 3"][:2] == ("scored", "Resolved")
+    reasons = [one.reason for one in records_of(tmp_path / "run") if one.status == "failed"]
+    assert all(reason and "message 3 opens a new topic" in reason for reason in reasons)
     done = adjudge("run", "eval.yaml", "--trust", "--run", "run", cwd=tmp_path)
     assert done.returncode == 3
-    assert "1 without a score" in done.stdout
+    assert "2 without a score" in done.stdout
+
+
+def test_the_estimate_counts_every_topic(tmp_path: Path) -> None:
+    path = write(tmp_path, chat("Cancel it.", "NEW address?", "NEW price?", "NEW size?"))
+    most = estimate(resolve(load_eval(path), folder=tmp_path / "run")).calls[1]
+    judged(path)
+    assert most >= asked(path).total() == 7
+
+
+def test_topics_of_a_conversation_are_one_unit(tmp_path: Path) -> None:
+    path = write(tmp_path, chat("Hi.", "NEW address?"), chat("Hi.", "NEW price?"))
+    judged(path)
+    units = Counter(unit_of(one) for one in records_of(tmp_path / "run"))
+    assert units == {("part_of=r0",): 2, ("part_of=r1",): 2}
 
 
 def test_topics_need_conversations_and_judges_of_one_text(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.pairing import WAYS, Pairing, Way
 from adjudge.core.domain.record import Fields, JudgmentRecord, StatusName
-from adjudge.core.domain.repetition import ROW, TRIAL, JoinedUnits, Unit, unit_of
+from adjudge.core.domain.repetition import PART_OF, ROW, TRIAL, JoinedUnits, Unit, unit_of
 from adjudge.core.domain.slices import value_in
 from adjudge.core.ledger.changes import change_lines, differences, renamed_judges
 from adjudge.core.ledger.codec import StoredOutcome
@@ -648,7 +648,7 @@ def _is_plain(row: StoredOutcome) -> bool:
     """Return True if a row is independent of others and its id is not a position in a file."""
     id = row.id or ""
     may_be_place = ":" in id or id.startswith("row ")
-    return not may_be_place and TRIAL not in row.input and ROW not in row.input
+    return not may_be_place and not any(name in row.input for name in (TRIAL, ROW, PART_OF))
 
 
 def _plain_values(side: int, row: StoredOutcome, line: _PlainLine) -> tuple[object, ...]:

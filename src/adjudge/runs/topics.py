@@ -1,6 +1,6 @@
 """Judge each topic of a conversation: a model first says which messages open a new one.
 
-If that cannot be decided for a message, the topic around it has no known bounds, and no verdict.
+If that cannot be decided for a message, the parts before and after it have no verdict.
 """
 
 from __future__ import annotations
@@ -93,9 +93,14 @@ class TopicJudge(JudgeAround[TopicItem]):
         return [ballot for case in self._cases(item) for ballot in self.segmenter.plan(case, ())]
 
     def plan_all(self, item: TopicItem) -> Sequence[Ballot]:
-        """Return the ballots for an estimate: as many topics as the user has messages."""
+        """Return the ballots for an estimate: as many topics as the user has messages, each to the
+        end of the conversation.
+        """
         shared = self._topic_ballots(item) if item.place == 0 else []
-        return [*shared, *self.judge.plan_if_allowed(self._inner(item, Topic(1, 1, None)))]
+        starts = [1, *(case.instance.metadata["message"] for case in self._cases(item))]
+        start = starts[item.place // self._width]
+        assert isinstance(start, int)
+        return [*shared, *self.judge.plan_if_allowed(self._inner(item, Topic(start, None, start)))]
 
     def pool(self, item: TopicItem, votes: Sequence[Vote]) -> Result:
         about_topics, judge_votes = self._split(votes)
@@ -111,7 +116,8 @@ class TopicJudge(JudgeAround[TopicItem]):
         if number >= len(topics):
             result = without_verdict(result, Status.SKIPPED)
             explanation = Message("the conversation has no such topic")
-            return replace(result, instance=item.instance, explanation=explanation, made_by=paid)
+            bare = replace(item.instance, id=result.instance.id)
+            return replace(result, instance=bare, explanation=explanation, made_by=paid)
         result = without_verdict(result, Status.FAILED)
         lost = [
             replace(vote, verdict=None, outcome=Outcome.UNREADABLE, reason=topic.problem)
@@ -125,23 +131,18 @@ class TopicJudge(JudgeAround[TopicItem]):
         return replace(self.ready, per="row").items(part)[item.place % self._width]
 
     def _topics(self, item: TopicItem, votes: Sequence[Vote]) -> list[Topic]:
-        """Return the topics. One that contains a message of which nobody can tell whether it opens
-        a topic has a problem instead of a verdict.
+        """Return the topics. If nobody can tell whether a message opens a topic, the parts before
+        and after it have a problem instead of a verdict: they count as two, so that bounds hold
+        however many topics there are.
         """
         bounds = [self._bound(case, votes) for case in self._cases(item)]
-        starts = [1, *(bound.message for bound in bounds if bound.opens)]
-        ends = [*(start - 1 for start in starts[1:]), None]
+        parts = [None, *(bound for bound in bounds if bound.opens is not False)]
         topics = []
-        for start, end in zip(starts, ends, strict=True):
+        for part, following in zip(parts, [*parts[1:], None], strict=True):
+            start = part.message if part else 1
+            end = following.message - 1 if following else None
             unknown = next(
-                (
-                    bound
-                    for bound in bounds
-                    if bound.opens is None
-                    and bound.message > start
-                    and (end is None or bound.message <= end)
-                ),
-                None,
+                (bound for bound in (part, following) if bound and not bound.opens), None
             )
             problem = unknown and Message(
                 "it cannot be told whether message {number} opens a new topic: {reason}",

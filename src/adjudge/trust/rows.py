@@ -16,7 +16,7 @@ from typing import Literal
 from adjudge.core.domain.instance import names_only
 from adjudge.core.domain.label import Label, LabelScale
 from adjudge.core.domain.record import CascadeStepRecord, JudgmentRecord, VoteRecord
-from adjudge.core.domain.repetition import ROW, TRIAL, Unit, clusters_of, unit_of
+from adjudge.core.domain.repetition import PART_OF, ROW, TRIAL, Unit, clusters_of, unit_of
 from adjudge.core.domain.slices import Slicing, slice_rows, value_in
 from adjudge.core.domain.verdict import TIE
 from adjudge.core.ledger.codec import StoredVerdict
@@ -27,7 +27,7 @@ from adjudge.trust.labels.queue import FAILED, verdict_of
 from adjudge.trust.labels.weighting import Weighting
 from adjudge.trust.measure import Measure, measure_of
 
-SPECIAL_COLUMNS = frozenset({TRIAL, ROW, COLUMN})
+SPECIAL_COLUMNS = frozenset({TRIAL, ROW, PART_OF, COLUMN})
 """Columns that say how a row was drawn, or with which others it belongs together."""
 Answer = str | float
 Votes = Sequence[VoteRecord]

@@ -2,7 +2,7 @@
 
 It writes each message that it gets to FOLDER/log.jsonl. At the user's third message FAULT happens
 once: ``die``, ``hang``, ``refuse``, or ``noise`` (a print and a request of its own before the
-answer).
+answer). With ``optional`` its tool needs no argument.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ def main() -> None:
                     "serverInfo": {"name": "bot", "version": "1"},
                 }
             case "tools/list":
-                result = {"tools": [CHAT]}
+                schema = CHAT["inputSchema"] | ({"required": []} if fault == "optional" else {})
+                result = {"tools": [{**CHAT, "inputSchema": schema}]}
             case "tools/call":
                 result = answer(bot, log, fault, request["params"]["arguments"])
             case _:

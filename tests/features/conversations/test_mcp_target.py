@@ -93,6 +93,20 @@ def test_wrong_tools_and_arguments_are_named(tmp_path: Path) -> None:
     assert "cannot be started" in one.conversation.detail
 
 
+def test_a_tool_that_gets_nothing_of_the_row_is_refused(tmp_path: Path) -> None:
+    """Else one answer would stand for all rows."""
+    (tmp_path / "rows.csv").write_text("user_input\nHow much?\nWhen?\n", encoding="utf-8")
+    command = json.dumps([sys.executable, str(BOT), str(tmp_path), "optional"])
+    path = tmp_path / "eval.yaml"
+    path.write_text(
+        f"data: rows.csv\ntarget: {{name: bot, mcp: {command}}}\n"
+        "judges: [{kind: check, checks: [{contains: order}]}]\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(SetupError, match="takes no field of the row"):
+        run_eval(path, tmp_path / "run")
+
+
 @pytest.mark.usefixtures("untrusting")
 def test_an_untrusted_folder_starts_no_server(tmp_path: Path) -> None:
     mcp_eval(tmp_path, count=1)

@@ -18,7 +18,7 @@ from adjudge.core.data.columns import (
 from adjudge.core.data.rendering import SpokenMessage
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.light_dataclass import light_dataclass
-from adjudge.core.domain.repetition import TRIAL, TURN
+from adjudge.core.domain.repetition import PART_OF, TRIAL, TURN
 from adjudge.errors import SetupError
 
 Per = Literal["row", "turn", "topic", "conversation", "trajectory", "step", "point"]
@@ -79,8 +79,6 @@ def topic_of(instance: Instance, topic: Topic, number: int) -> Instance:
     last = topic.last or len(messages)
     inside = messages[topic.first - 1 : last]
     question = next((message.text for message in inside if message.is_question), "")
-    row = instance.metadata.get("row")
-    trial = row if isinstance(row, Mapping) and TRIAL in row else None
     before = _transcript(messages[: topic.first - 1], 1)
     whole = topic.opened_by is None
     return replace(
@@ -95,7 +93,7 @@ def topic_of(instance: Instance, topic: Topic, number: int) -> Instance:
         metadata={
             **instance.metadata,
             "messages": f"{topic.first}–{last}",
-            **({"row": {**trial, TURN: number}} if trial else {}),
+            "row": _row_of_part(instance, number),
         },
     )
 
@@ -140,8 +138,6 @@ def turns_of(instance: Instance) -> list[Instance]:
     except ValueError as error:
         raise SetupError(str(error)) from None
     name, other_fields = instance.id or "row", _beside(instance)
-    row = instance.metadata.get("row")
-    trial = row if isinstance(row, Mapping) and TRIAL in row else None
     return [
         replace(
             instance,
@@ -150,11 +146,21 @@ def turns_of(instance: Instance) -> list[Instance]:
             metadata={
                 **instance.metadata,
                 "turn": number,
-                **({"row": {**trial, TURN: number}} if trial else {}),
+                "row": _row_of_part(instance, number),
             },
         )
         for number, fields in enumerate(turns, 1)
     ]
+
+
+def _row_of_part(instance: Instance, number: int) -> dict[str, object]:
+    """Return the row of a turn or topic: intervals treat the parts of a conversation as one unit,
+    and those of a trial are no trials.
+    """
+    row = instance.metadata.get("row")
+    columns = dict(row) if isinstance(row, Mapping) else {}
+    part = {PART_OF: instance.id} if instance.id else {}
+    return {**columns, **part, **({TURN: number} if TRIAL in columns else {})}
 
 
 def conversation_of(instance: Instance) -> Instance:

@@ -1,5 +1,5 @@
-"""Find rows that are not independent: trials of one task, answers to one row, rows with the same
-value in a column.
+"""Find rows that are not independent: trials of one task, answers to one row, turns and topics of
+one conversation, rows with the same value in a column.
 
 Every interval groups them by these rules.
 """
@@ -16,6 +16,8 @@ TRIAL, TASK = "trial", "task_id"
 """Columns of agent runs: the number of the trial, and the task."""
 TURN = "turn"
 """Column of a part of a trial: the question of its conversation. Turns are not trials."""
+PART_OF = "part_of"
+"""The column of a turn or topic that names the row with its conversation."""
 Unit = tuple[str, ...]
 """The values that a row shares with its related rows, such as ``("task_id=7",)``; empty if the row
 is independent of all others.
@@ -39,16 +41,19 @@ def task_of(one: JudgmentRecord) -> str | None:
 
 
 def unit_of(one: JudgmentRecord, column: str = "") -> Unit:
-    """Return the unit of a row: its value in ``column``, its task and the row that it answers;
-    empty if there are none.
+    """Return the unit of a row: its value in ``column``, its task, the row that it answers and the
+    row that it is part of; empty if there are none.
     """
-    if not column and TRIAL not in one.input and ROW not in one.input:
+    columns = one.input
+    if not column and TRIAL not in columns and ROW not in columns and PART_OF not in columns:
         return ()
+    whole = columns.get(PART_OF)
     # The task is added even to a column, so that a column does not separate trials of one task.
     shared = (
         (column, one.group(column) if column else None),
         (TASK, task_of(one)),
         (ROW, asked_row(one)),
+        (PART_OF, None if whole is None else str(whole)),
     )
     # a column that is the task itself gives the same text, which is kept once
     return tuple(dict.fromkeys(f"{name}={value}" for name, value in shared if value is not None))

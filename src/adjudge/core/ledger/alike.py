@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from adjudge.core.domain.instance import STEPS
 from adjudge.core.domain.message import Usage
 from adjudge.core.domain.record import KIND, AspectDetail, DirectDetail, Fields, JudgmentRecord
-from adjudge.core.domain.repetition import ROW, TRIAL
+from adjudge.core.domain.repetition import PART_OF, ROW, TRIAL
 from adjudge.core.domain.vote import PAID_WITH
 from adjudge.core.ledger.codec import judgment_of, vote_extras, vote_of
 from adjudge.core.ledger.rows import COLUMNS, INPUT
@@ -78,7 +78,7 @@ class AlikeRows:
         id, _, start = beginning.partition(_AFTER_ID)
         if not (id.startswith(_IDS) and explanation.startswith(_TEXT_OR_NULL)):
             return None
-        if _TRIAL in columns or _ROW in columns or _REPEAT in columns:
+        if any(column in columns for column in _RELATED):
             return None
         if _STEPS in instance or self._fields_in(instance) is None:
             return None
@@ -106,7 +106,7 @@ _TEXT_OR_NULL = ('"', "null")
 _IDS = tuple(f'{{"id": {beginning}' for beginning in _TEXT_OR_NULL)
 _TAGS = tuple(f'"{KIND}": "{kind.kind}"' for kind in (AspectDetail, DirectDetail))
 """Kinds of one text and one verdict."""
-_TRIAL, _ROW, _REPEAT = (f'"{column}"' for column in (TRIAL, ROW, "repeat"))
+_RELATED = tuple(f'"{column}"' for column in (TRIAL, ROW, PART_OF, "repeat"))
 """Columns of rows that belong together."""
 
 

@@ -106,6 +106,12 @@ class McpTarget(Target):
                 tool=tool,
                 missing=", ".join(missing),
             )
+        if not arguments:
+            raise SetupError(
+                "the tool {tool} takes no field of the row: write into the target's body what it "
+                "gets, with fields of the row in braces",
+                tool=tool,
+            )
         return arguments
 
     async def _close(self) -> None:
