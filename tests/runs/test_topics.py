@@ -142,3 +142,12 @@ def test_topics_need_conversations_and_judges_of_one_text(tmp_path: Path) -> Non
     )
     with pytest.raises(SetupError, match="kind direct and aspect"):
         resolve(load_eval(path), folder=tmp_path / "run")
+
+
+def test_a_conversation_may_begin_with_the_assistant(tmp_path: Path) -> None:
+    text = json.dumps([{"role": "assistant", "content": "Hello!"}, *json.loads(chat("Hi."))])
+    path = write(tmp_path, text)
+    read = path.read_text(encoding="utf-8")
+    path.write_text(read.replace("topic_resolved", "answer_relevance"), encoding="utf-8")
+    (name,) = judged(path)  # the criterion reads the user's first message
+    assert name == "r0 topic 1"

@@ -65,7 +65,7 @@ class TopicJudge(JudgeAround[TopicItem]):
         return [TopicItem(instance, place) for place in range(most * self._width)]
 
     def check(self, item: TopicItem) -> None:
-        self.judge.check(self._inner(item, Topic(1, 1, None)))
+        self.judge.check(self._inner(item, Topic(1, None, None)))
 
     @cached_property
     def _width(self) -> int:
@@ -111,7 +111,7 @@ class TopicJudge(JudgeAround[TopicItem]):
         if number < len(topics) and not topics[number].problem:
             result: Result = self.judge.pool(self._inner(item, topics[number]), judge_votes)
             return replace(result, made_by=(*paid, *result.made_by))
-        topic = topics[number] if number < len(topics) else Topic(1, 1, None)
+        topic = topics[number] if number < len(topics) else Topic(1, None, None)
         result = self.judge.pool(self._inner(item, topic), ())
         if number >= len(topics):
             result = without_verdict(result, Status.SKIPPED)

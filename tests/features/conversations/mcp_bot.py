@@ -18,20 +18,17 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from features.conversations.bot_script import Bot
 
 TEXT = {"type": "string"}
-CHAT = {
-    "name": "chat",
-    "description": "Answers a customer.",
-    "inputSchema": {
-        "type": "object",
-        "properties": {
-            "message": TEXT,
-            "messages": {"type": "array"},
-            **dict.fromkeys(("session", "turn_key"), TEXT),
-            "turn": {"type": "integer"},
-        },
-        "required": ["message", "messages"],
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "message": TEXT,
+        "messages": {"type": "array"},
+        **dict.fromkeys(("session", "turn_key"), TEXT),
+        "turn": {"type": "integer"},
     },
+    "required": ["message", "messages"],
 }
+CHAT = {"name": "chat", "description": "Answers a customer.", "inputSchema": SCHEMA}
 
 
 def say(message: dict[str, Any]) -> None:
@@ -78,8 +75,9 @@ def main() -> None:
                     "serverInfo": {"name": "bot", "version": "1"},
                 }
             case "tools/list":
-                schema = CHAT["inputSchema"] | ({"required": []} if fault == "optional" else {})
-                result = {"tools": [{**CHAT, "inputSchema": schema}]}
+                if fault == "optional":
+                    SCHEMA["required"] = []
+                result = {"tools": [CHAT]}
             case "tools/call":
                 result = answer(bot, log, fault, request["params"]["arguments"])
             case _:
