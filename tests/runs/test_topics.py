@@ -151,3 +151,14 @@ def test_a_conversation_may_begin_with_the_assistant(tmp_path: Path) -> None:
     path.write_text(read.replace("topic_resolved", "answer_relevance"), encoding="utf-8")
     (name,) = judged(path)  # the criterion reads the user's first message
     assert name == "r0 topic 1"
+
+
+def test_tied_votes_about_a_bound_are_no_answer(tmp_path: Path) -> None:
+    path = write(tmp_path, chat("Hi.", "NEW address?"))
+    with (tmp_path / "model.py").open("a", encoding="utf-8") as file:
+        file.write("def other(prompt):\n    return ask(prompt.replace('NEW', 'OLD'))\n")
+    read = path.read_text(encoding="utf-8")
+    path.write_text(read.replace("model.py:ask", "[model.py:ask, model.py:other]"))
+    assert [one[0] for one in judged(path).values()] == ["failed", "failed"]
+    reasons = {one.reason for one in records_of(tmp_path / "run")}
+    assert any("the votes are tied" in str(reason) for reason in reasons)

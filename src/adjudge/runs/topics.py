@@ -157,7 +157,7 @@ class TopicJudge(JudgeAround[TopicItem]):
         assert isinstance(number, int)
         ids = {ballot.id for ballot in self.segmenter.plan(case, ())}
         result = self.segmenter.pool(case, [vote for vote in votes if vote.ballot.id in ids])
-        if result.option is None:
+        if result.option is None or result.tie:
             return _Bound(number, None, result.reason or Message("the votes are tied"))
         return _Bound(number, result.option == self.question.options[0].name)
 

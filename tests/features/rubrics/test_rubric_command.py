@@ -14,6 +14,7 @@ from adjudge import RubricJudge
 from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.rubrics.audit import audit
+from adjudge.features.rubrics.comparison import compare
 from adjudge.features.rubrics.corrected import correct, score_by_people
 from adjudge.features.rubrics.files import read_rubrics
 from adjudge.features.rubrics.labels import PointLabels, read_labels
@@ -23,6 +24,7 @@ from adjudge.features.rubrics.pool import PointVerdict
 from adjudge.features.rubrics.report import RubricSummary, RubricTally
 from adjudge.features.rubrics.result import RubricResult
 from adjudge.features.rubrics.rubric import MET, NOT_MET
+from adjudge.features.rubrics.run_records import rubric_records
 from adjudge.runs.folder import records_of
 from features.rubrics.test_judge import entry, labels_in, reply
 from support.commands import adjudge
@@ -296,6 +298,20 @@ def test_commands(tmp_path: Path) -> None:
     changes = {(one["kind"], one["name"]): one for one in json.loads(compared.stdout)["results"]}
     assert changes["point", TEXTS[0]]["worse"] == 15
     assert changes["point", TEXTS[3]]["better"] == 15  # a penalty that is not met
+
+
+def test_a_row_with_another_rubric_counts_once_for_all_judges(tmp_path: Path) -> None:
+    for name, points in (("one", 1), ("two", 2)):
+        rubric = [{"text": "Says how many.", "points": points}, {"text": "Is kind."}]
+        row = json.dumps({"id": "a", "response": "Two.", "rubric": rubric})
+        (tmp_path / f"{name}.jsonl").write_text(f"{row}\n", encoding="utf-8")
+        (tmp_path / f"{name}.yaml").write_text(
+            f"data: {name}.jsonl\nmodels: [scripted]\n"
+            "judges: [{kind: rubric, name: first}, {kind: rubric, name: second}]\n"
+        )
+        adjudge("run", f"{name}.yaml", "-q", "--run", name, cwd=tmp_path)
+    paths = tmp_path / "one", tmp_path / "two"
+    assert compare(*paths, *map(rubric_records, paths)).other_rubrics == 1
 
 
 def test_a_row_without_a_rubric_is_skipped_and_counts_nowhere(tmp_path: Path) -> None:

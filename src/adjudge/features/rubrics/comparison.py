@@ -99,7 +99,7 @@ def compare(
     """
     old_details, new_details = _details(old_records), _details(new_records)
     changes: list[PairedFigure] = []
-    paired = other_rubrics = 0
+    paired, other_rubrics = 0, set[int]()
     with run_diff(before, now) as diff:
         for line in diff.lines():
             judge, _, system = json.loads(line)
@@ -110,7 +110,8 @@ def compare(
                 if old is None or new is None:
                     continue
                 paired += 1
-                other_rubrics += old.identity != new.identity
+                if old.identity != new.identity:
+                    other_rubrics.add(pair.after.row)  # once, however many judges judged it
                 earlier, later = _figures(old), _figures(new)
                 for key in dict.fromkeys((*earlier, *later)):
                     figures.setdefault(key, []).append((earlier.get(key), later.get(key)))
@@ -123,7 +124,7 @@ def compare(
             )
         settings = len(diff.settings)
     alone = len(old_details) + len(new_details) - 2 * paired
-    return RubricComparison(tuple(changes), alone, other_rubrics, settings)
+    return RubricComparison(tuple(changes), alone, len(other_rubrics), settings)
 
 
 def _details(records: Sequence[JudgmentRecord]) -> Details:
