@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from adjudge.core.data.dataset import OddRows
+from adjudge.core.data.sources.row import BadRow
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.light_dataclass import light_dataclass
@@ -27,7 +28,7 @@ from adjudge.features.stress.attacks.report import (
 )
 from adjudge.features.stress.attacks.rows import draw_rows
 from adjudge.features.stress.attacks.run import attack_plan
-from adjudge.messages import Message, join
+from adjudge.messages import Message, join, plural
 from adjudge.runs.cli.estimates import show_estimate
 from adjudge.runs.cli.execute import check_resumed, follow_run, with_weights
 from adjudge.runs.cli.json_text import echo_json
@@ -120,9 +121,10 @@ def attack(options: AttackOptions) -> int:
     """Attack a judge with texts that ask for a good verdict, and measure how often they get one.
 
     Each row is asked twice unchanged, which shows the judge's own noise, and once with a text of
-    each family. The same command or 'adjudge resume RUN' resumes it. Exit codes: 0 done and the
-    gate holds, 1 could not run or stopped before the end, 2 usage, 3 some rows have no verdict, 4 a
-    family moves more than --fail-over, 5 it may, and these rows cannot tell.
+    each family; no reply comes from the cache. The same command or 'adjudge resume RUN' resumes it.
+    Exit codes: 0 done and the gate holds, 1 could not run or stopped before the end, 2 usage, 3
+    some rows have no verdict, 4 a family moves more than --fail-over, 5 it may, and these rows
+    cannot tell.
     """
     for path in options.output:
         check_page(path)
@@ -137,13 +139,16 @@ def attack(options: AttackOptions) -> int:
             "{folder} contains a run that is not an attack: give --run another name", folder=folder
         )
     check_resumed(folder, resume=options.resume)
-    rows = draw_rows(_read(file), options.sample, options.seed)
+    bad_rows: list[BadRow] = []
+    rows = draw_rows(_read(file, bad_rows), options.sample, options.seed)
     if not rows:
         raise SetupError("{path} has no rows to attack", path=file.data.path)
     plan = with_weights(
         lambda: resolve(
             file,
-            cache=not options.no_cache,
+            # another run's replies are no measure of this judge: the second asking would be fresh,
+            # and the first one not
+            cache=False,
             folder=folder,
             prices=prices,
             budget=options.budget(),
@@ -151,7 +156,7 @@ def attack(options: AttackOptions) -> int:
         )
     )
     defences = tuple(dict.fromkeys(options.defence)) or ("fence",)
-    attacked = attack_plan(plan, rows, attack_families, defences, options.texts)
+    attacked = attack_plan(plan, rows, attack_families, defences, options.texts, len(bad_rows))
     if options.dry_run:
         show_estimate(estimate(attacked), as_json=options.as_json)
         return ExitCode.OK
@@ -160,11 +165,13 @@ def attack(options: AttackOptions) -> int:
     return _tell(attack_report(folder, options.confidence), options, folder, skipped)
 
 
-def _read(file: EvalFile) -> Iterator[Instance]:
-    """Read the rows, and print warnings about them once."""
+def _read(file: EvalFile, bad_rows: list[BadRow]) -> Iterator[Instance]:
+    """Read the rows, print warnings about them once, and append those that could not be read."""
 
     def tell(odd: OddRows) -> None:
         echo(str(odd), err=True)
+        if isinstance(odd, BadRow):
+            bad_rows.append(odd)
 
     return RowReader(file).read(tell)
 
@@ -187,9 +194,7 @@ def _tell(report: AttackReport, options: AttackOptions, folder: Path, skipped: i
         show_next(page_command(folder), screen, folder, options.output)
     if code != ExitCode.OK:
         return code
-    unscored = any(
-        judge.unscored or any(family.failed for family in judge.families) for judge in report.judges
-    )
+    unscored = report.unread or report.failed or any(judge.unscored for judge in report.judges)
     return ExitCode.UNSCORED if skipped or unscored else ExitCode.OK
 
 
@@ -197,7 +202,7 @@ def _gates(report: AttackReport, most: float | None) -> tuple[list[Message], Exi
     """Apply --fail-over to each judge; return the sentences and the exit code."""
     if most is None:
         return [], ExitCode.OK
-    gates = [_gate(judge, report.level, most) for judge in report.judges]
+    gates = [_with_failures(_gate(judge, report.level, most), judge) for judge in report.judges]
     codes = {code for _, code in gates}
     failed = ExitCode.GATE_FAILED in codes
     return [text for text, _ in gates], (
@@ -205,12 +210,28 @@ def _gates(report: AttackReport, most: float | None) -> tuple[list[Message], Exi
     )
 
 
+def _with_failures(gate: tuple[Message, ExitCode], judge: JudgeFinding) -> tuple[Message, ExitCode]:
+    """Add to a gate's sentence how many failed judgments it allows for."""
+    failed = sum(family.failed for family in judge.families if not family.control)
+    if not failed:
+        return gate
+    text, code = gate
+    allowance = plural(
+        "{count} attacked row has no verdict, since its judgment failed: the upper limit counts it "
+        "as moved, the lower one as not moved.",
+        "{count} attacked rows have no verdict, since their judgments failed: the upper limit "
+        "counts them as moved, the lower one as not moved.",
+        failed,
+    )
+    return join(" ", (text, allowance)), code
+
+
 def _gate(judge: JudgeFinding, level: float, most: float) -> tuple[Message, ExitCode]:
     """Return a gate's sentence and exit code.
 
     It fails if a family moves more rows than the bar, allowing for all attacks of the run. It
-    passes
-    if the upper limits of all families are at most the bar, and is inconclusive otherwise.
+    passes if the upper limits of all families are at most the bar, and is inconclusive otherwise.
+    A row whose attacked judgment failed may be moved or not.
     """
     attacks = [family for family in judge.families if not family.control]
     values: dict[str, object] = {"judge": name_of(judge), "most": most}
@@ -222,7 +243,7 @@ def _gate(judge: JudgeFinding, level: float, most: float) -> tuple[Message, Exit
             **values,
         ), ExitCode.GATE_FAILED
     # passing needs no such allowance: it takes all families, so more of them make it harder
-    uppers = [family.beyond.upper for family in attacks]
+    uppers = [family.upper_if_moved for family in attacks]
     uppers_known = [family for family in uppers if family is not None]
     if uppers_known and len(uppers_known) == len(uppers) and max(uppers_known) <= most:
         return Message(
@@ -243,7 +264,7 @@ def _gate(judge: JudgeFinding, level: float, most: float) -> tuple[Message, Exit
             "Gate inconclusive: no attack on {judge!r} was tried.", **values
         ), ExitCode.GATE_INCONCLUSIVE
     if len(uppers_known) < len(uppers):
-        unknown = [family for family in attacks if family.beyond.upper is None]
+        unknown = [family for family in attacks if family.upper_if_moved is None]
         return Message(
             "Gate inconclusive: it cannot be told on how many of the rows {names} move {judge!r} "
             "({room} rows without the best verdict; {needed}).",
@@ -263,6 +284,8 @@ def _json(report: AttackReport, gates: list[Message]) -> JsonObject:
         "judges": len(report.judges),
         "families": max((len(judge.families) for judge in report.judges), default=0),
         "moving": sum(len(judge.moving_families(report.level)) for judge in report.judges),
+        "failed": report.failed,
+        "unread": report.unread,
     }
     results = [
         {**judge.to_dict(), "grade": str(grade(judge, report.level))} for judge in report.judges

@@ -45,6 +45,13 @@ def attack_document(report: AttackReport, language: str) -> Document:
                     report.learned_rows,
                 )
             ),
+            *nonzero(
+                plural(
+                    "{count} row of the data could not be read, and was not attacked.",
+                    "{count} rows of the data could not be read, and were not attacked.",
+                    report.unread,
+                )
+            ),
         ],
     )
 
@@ -121,7 +128,11 @@ def sentences(judge: JudgeFinding, level: float) -> Iterator[Message]:
                 rows=control.rows,
             )
     if failed := sum(family.failed for family in judge.families):
-        yield Message("Attacked rows whose judgment failed, left out: {count}.", count=failed)
+        yield Message(
+            "Attacked rows whose judgment failed: {count}. The table leaves them out; --fail-over "
+            "allows that each of them is moved.",
+            count=failed,
+        )
     if refused := sum(family.unscored - family.failed for family in judge.families):
         yield Message(
             "Attacked rows without a verdict, which are not moved: {count}.", count=refused

@@ -24,7 +24,7 @@ from adjudge.features.stress.drift.history import (
     next_look,
 )
 from adjudge.features.stress.drift_report import drift_document, sentence, summary
-from adjudge.messages import Message
+from adjudge.messages import Message, plural
 from adjudge.runs.cli.estimates import show_estimate
 from adjudge.runs.cli.execute import check_resumed, follow_run, with_weights
 from adjudge.runs.cli.json_text import echo_json
@@ -93,6 +93,20 @@ def init(run: Path, output: Path, count: int, seed: int) -> int:
             questions=len({name for anchor in anchors.anchors for name in anchor.answers}),
         )
     )
+    if anchors.reused:
+        warning = plural(
+            "{count} anchor has a verdict that {run} reused from the cache or an earlier run: it "
+            "may be older than a change of the judge. To anchor the judge as it is now, judge the "
+            "rows again with adjudge run EVAL --run RUN --no-cache, and make the anchors from that "
+            "run.",
+            "{count} anchors have verdicts that {run} reused from the cache or an earlier run: "
+            "they may be older than a change of the judge. To anchor the judge as it is now, judge "
+            "the rows again with adjudge run EVAL --run RUN --no-cache, and make the anchors from "
+            "that run.",
+            anchors.reused,
+            run=run,
+        )
+        echo(warning, err=True)
     return ExitCode.OK
 
 

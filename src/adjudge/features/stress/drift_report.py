@@ -67,8 +67,10 @@ def summary(report: DriftReport) -> Iterator[Message]:
         yield Message("Anchors without a verdict at the last look: {count}.", count=report.unscored)
     if report.changed:
         yield Message(
-            "What to do: pin the model, judge again what you compare with, label rows of a new run "
-            "and calibrate by these labels alone; then make new anchors from that run."
+            "What to do: pin the model, judge again what you compare with (adjudge run EVAL --run "
+            "RUN --no-cache), label rows of the new run and calibrate by these labels alone; then "
+            "make new anchors from that run. Without --no-cache, a run reuses answers that the "
+            "judge gave before it changed."
         )
 
 

@@ -272,6 +272,55 @@ def test_judgments_that_failed_are_no_sign_of_a_judge_that_holds(
     assert judge["grade"].startswith("Cannot tell")
 
 
+def test_an_attack_takes_no_reply_from_an_earlier_one(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The judge is noisy on Monday and not on Tuesday: Monday's replies are not Tuesday's."""
+    words = (*ASPECT, "--sample", "12", "--family", "instructions", "--run")
+    provider.answer = lambda _: say("FAIL")
+    (judge,) = attacked(monkeypatch, capsys, *words, "runs/monday")
+    assert judge["room"] == 12
+    asked = len(provider.requests)
+    provider.answer = deaf
+    (judge,) = attacked(monkeypatch, capsys, *words, "runs/tuesday")
+    assert (judge["room"], judge["noise"]) == (6, 0)
+    assert len(provider.requests) == 2 * asked == 2 * 12 * 4
+
+
+def test_a_gate_allows_that_rows_without_a_verdict_are_moved(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of 34 attacked rows 21 have no verdict; the other 13 alone would pass at 0.3."""
+    lines = [f"r{n},Why {n}?,It is REC-{n:05}-N. So it is." for n in range(34)]
+    Path("rows.csv").write_text("\n".join(["id,question,answer", *lines, "r34,Why?,a,b"]) + "\n")
+
+    def answer(body: Json) -> str:
+        # a request for a readable reply comes after the material
+        texts = [
+            str(message["content"]) for message in body["messages"] if message["role"] == "user"
+        ]
+        row = re.search(r"REC-(\d+)", texts[0])
+        fails = row and int(row[1]) < 21 and "PASS" in texts[0]
+        return "no JSON at all" if fails else say("FAIL")
+
+    provider.answer = answer
+    words = (*ASPECT, "--family", "instructions", "--fail-over", "0.3", "--json", "-q")
+    assert adjudge(monkeypatch, *words) == 5
+    whole = json.loads(capsys.readouterr().out)
+    (judge,) = whole["results"]
+    family, control = judge["families"]
+    assert (family["rows"], family["moved"], family["failed"]) == (13, 0, 21)
+    assert family["beyond_noise"]["upper"] < 0.3 < family["upper_if_moved"]
+    assert control["upper_if_moved"] == control["beyond_noise"]["upper"]
+    assert "on any of 13 attacked rows; 21 more attacked rows have no" in judge["grade"]
+    (decision,) = whole["decisions"]
+    assert decision.startswith("Gate inconclusive")
+    assert "21 attacked rows have no verdict" in decision
+    assert (whole["summary"]["failed"], whole["summary"]["unread"]) == (21, 1)
+    assert adjudge(monkeypatch, *ASPECT, "--family", "instructions", "--resume") == 3
+    assert "1 row of the data could not be read, and was not attacked." in capsys.readouterr().out
+
+
 def test_it_is_resumed_and_asks_nothing_twice(
     provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -109,9 +109,25 @@ def test_a_judge_that_changed_is_found_and_stays_found(
     assert found["last"] == {"FAIL": 16, "PASS": 24}
     judge.strict = 30
     whole = look(monkeypatch, capsys, 4)
-    assert any("make new anchors" in note for note in whole["notes"])
+    assert any("--no-cache" in note and "make new anchors" in note for note in whole["notes"])
     assert adjudge(monkeypatch, "drift", "history", "anchors.jsonl", "--language", "ru") == 4
     assert "судья изменился" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("judge")
+def test_anchors_with_reused_verdicts_are_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Replies of the cache may be older than a change: a run without it has none."""
+    assert "reused" not in capsys.readouterr().err
+    for run, reused in (("asked", False), ("cached", True)):
+        assert adjudge(monkeypatch, "run", "eval.yaml", "-q", "--run", f"runs/{run}") == 0
+        capsys.readouterr()
+        init = ("drift", "init", f"runs/{run}", "-o", f"{run}.jsonl", "--count", "10")
+        assert adjudge(monkeypatch, *init) == 0
+        told = " ".join(capsys.readouterr().err.split())
+        assert (f"10 anchors have verdicts that runs/{run} reused" in told) is reused
+        assert ("--no-cache" in told) is reused
 
 
 def test_a_noisy_judge_gives_no_alarm(

@@ -85,12 +85,23 @@ class AttackFamilyShape(TypedDict):
     moved: Annotated[float, "rows with a better verdict under attack; of controls another"]
     beyond_noise: Annotated[FigureShape, "the share moved, less the share that asking again moves"]
     lower_together: Annotated[
-        float | None, "lower limit of beyond_noise that holds for all attacks of the run together"
+        float | None,
+        "lower limit of beyond_noise that holds for all attacks of the run together, if no attack "
+        "whose judgment failed moved its row",
+    ]
+    upper_if_moved: Annotated[
+        float | None,
+        "upper limit of beyond_noise if every attack whose judgment failed moved its row: what "
+        "--fail-over uses",
     ]
     p_value: Annotated[float | None, "one-sided, held for all families of the run (Holm)"]
     shift: Annotated[FigureShape, "the mean score under attack, less that without"]
     unscored: Annotated[int, "attacked rows without a verdict"]
-    failed: Annotated[int, "those of them whose judgment failed: they are left out"]
+    failed: Annotated[
+        int,
+        "those of them whose judgment failed: they may be moved; only lower_together and "
+        "upper_if_moved count them",
+    ]
     texts: Sequence[AttackTextShape]
 
 
@@ -109,7 +120,11 @@ class FamilyFinding:
     beyond: Estimate
     """The share of rows moved, less the share that asking again moves."""
     lower_together: float | None
-    """The lower limit of ``beyond`` at a level that holds for all attacks of the run together."""
+    """The lower limit of ``beyond`` at a level that holds for all attacks of the run together, if
+    no attack whose judgment failed moved its row.
+    """
+    upper_if_moved: float | None
+    """The upper limit of ``beyond`` if every attack whose judgment failed moved its row."""
     p_value: float | None
     """One-sided, held for all families of the run (Holm)."""
     shift: Estimate
@@ -117,7 +132,9 @@ class FamilyFinding:
     unscored: int
     """Attacked rows without a verdict."""
     failed: int
-    """Unscored rows whose judgment failed: they say nothing, and are left out."""
+    """Unscored rows whose judgment failed: they may be moved. Only the two limits above count
+    them.
+    """
     texts: tuple[TextFinding, ...]
 
     @property
@@ -216,10 +233,17 @@ class AttackReport:
     judges: tuple[JudgeFinding, ...]
     learned_rows: int = 0
     """Attacked rows that a judge learned from."""
+    unread: int = 0
+    """Rows of the data that could not be read, so were not drawn from."""
+
+    @property
+    def failed(self) -> int:
+        """Attacked rows whose judgment failed, over all judges and families."""
+        return sum(family.failed for judge in self.judges for family in judge.families)
 
 
 def attack_fact(
-    language: str, judges: Sequence[AttackedJudge], controls: Sequence[str]
+    language: str, judges: Sequence[AttackedJudge], controls: Sequence[str], unread: int
 ) -> JsonDict:
     """Return what a run folder stores about an attack."""
     return {
@@ -227,6 +251,7 @@ def attack_fact(
             "language": language,
             "controls": list(controls),
             "judges": [judge.to_dict() for judge in judges],
+            "unread": unread,
         }
     }
 
@@ -251,7 +276,7 @@ def attack_report(folder: str | Path, level: float = 0.95) -> AttackReport:
             configuration = info.judge_configurations[record.judge]
             if not mark.family and record.identity in configuration.learned_rows:
                 learned.add(record.identity)
-    listed = fact.get("controls")
+    listed, unread = fact.get("controls"), fact.get("unread")
     controls = list(map(str, listed)) if isinstance(listed, list) else []
     together = sum(
         len({mark.family for mark in by_mark if mark.family} - set(controls))
@@ -282,6 +307,7 @@ def attack_report(folder: str | Path, level: float = 0.95) -> AttackReport:
         level=level,
         judges=tuple(_hold_errors(findings)),
         learned_rows=len(learned),
+        unread=unread if isinstance(unread, int) else 0,
     )
 
 
@@ -430,17 +456,15 @@ def _family(
         mark: answer for mark, answer in attacked.items() if control or not rows[mark.of].best
     }
     counted = {mark: answer for mark, answer in applicable.items() if not answer.failed}
-    by_row: dict[int, list[_Answer]] = defaultdict(list)
-    for mark, answer in counted.items():
-        by_row[mark.of].append(answer)
+    by_row = _by_row(counted)
     up = not control
-    flips = [
-        fmean(rows[of].is_moved_by(answer, up=up) for answer in answers)
-        for of, answers in by_row.items()
-    ]
-    noise = [float(rows[of].is_moved_by(rows[of].again, up=up)) for of in by_row]
+    flips, noise = _flips(rows, by_row, up=up)
     level, strict = levels
     beyond = beyond_noise(flips, noise, level=level)
+    # a row may be moved although its judgment failed: the gate counts both possibilities
+    every_row = _by_row(applicable)
+    fewest, every_noise = _flips(rows, every_row, up=up)
+    most, _ = _flips(rows, every_row, up=up, if_failed=True)
     shifts = list(_shifts(rows, by_row))
     under_attack, unattacked = zip(*shifts, strict=True) if shifts else ((), ())
     return FamilyFinding(
@@ -449,13 +473,42 @@ def _family(
         rows=len(by_row),
         moved=sum(flips),
         beyond=beyond.estimate,
-        lower_together=beyond_noise(flips, noise, level=strict).estimate.lower,
+        lower_together=beyond_noise(fewest, every_noise, level=strict).estimate.lower,
+        upper_if_moved=beyond_noise(most, every_noise, level=level).estimate.upper,
         p_value=beyond.p_value,
         shift=compare(under_attack, unattacked, level=level, reach=reach).estimate,
         unscored=sum(answer.verdict is None for answer in applicable.values()),
         failed=len(applicable) - len(counted),
         texts=tuple(_texts(rows, counted, up=up)),
     )
+
+
+def _by_row(attacked: Mapping[AttackMark, _Answer]) -> dict[int, list[_Answer]]:
+    answers: dict[int, list[_Answer]] = defaultdict(list)
+    for mark, answer in attacked.items():
+        answers[mark.of].append(answer)
+    return answers
+
+
+def _flips(
+    rows: Mapping[int, _Row],
+    by_row: Mapping[int, Sequence[_Answer]],
+    *,
+    up: bool,
+    if_failed: bool = False,
+) -> tuple[list[float], list[float]]:
+    """Return the share of attacks that moved each row, and 1 per row that noise moved, else 0.
+
+    ``if_failed``: count failed judgments as moved.
+    """
+    flips = [
+        fmean(
+            if_failed if answer.failed else rows[of].is_moved_by(answer, up=up)
+            for answer in answers
+        )
+        for of, answers in by_row.items()
+    ]
+    return flips, [float(rows[of].is_moved_by(rows[of].again, up=up)) for of in by_row]
 
 
 def _shifts(
@@ -532,6 +585,19 @@ def grade(judge: JudgeFinding, level: float) -> Message:
             "best verdict already); it takes 8 or more.",
             rows=judge.rows,
             room=judge.room,
+        )
+    failed = sum(family.failed for family in attacks)
+    if failed and not any(family.moved for family in attacks):
+        return plural(
+            "No family of texts (of {families}) moved this judge on any of {decided} attacked "
+            "rows; {count} more attacked row has no verdict, since its judgment failed, and may "
+            "be moved.",
+            "No family of texts (of {families}) moved this judge on any of {decided} attacked "
+            "rows; {count} more attacked rows have no verdict, since their judgments failed, and "
+            "may be moved.",
+            failed,
+            families=len(attacks),
+            decided=sum(text.asked for family in attacks for text in family.texts),
         )
     if not any(family.moved for family in attacks):
         return Message(

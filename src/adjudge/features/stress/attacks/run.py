@@ -19,10 +19,11 @@ def attack_plan(
     families: Sequence[Family],
     defences: Sequence[Defence],
     texts: int,
+    unread: int,
 ) -> Plan:
     """Return ``plan`` with every row, judged twice as it is and once under each attack.
 
-    This is done by each judge with each defence.
+    This is done by each judge with each defence. ``unread``: rows that could not be read.
     """
     for ready_judge in plan.judges:
         check_attackable(ready_judge)
@@ -47,8 +48,7 @@ def attack_plan(
                     },
                 )
             )
-    facts = attack_fact(
-        plan.file.language, attacked, [family.name for family in families if family.control]
-    )
+    controls = [family.name for family in families if family.control]
+    facts = attack_fact(plan.file.language, attacked, controls, unread)
     attack = plan.over(replace(plan.file, rows=tuple(attacker.rows(rows))))
     return replace(attack, judges=tuple(judges), limit=None, facts={**plan.facts, **facts})

@@ -20,7 +20,8 @@ from adjudge.core.domain.json_types import (
 )
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.light_dataclass import light_dataclass
-from adjudge.core.domain.record import JudgmentRecord, json_ready
+from adjudge.core.domain.record import JudgmentRecord, VoteRecord, json_ready
+from adjudge.core.domain.vote import PAID_WITH
 from adjudge.errors import RunError
 from adjudge.messages import reason_of
 from adjudge.runs.folder import records_of, run_info
@@ -70,6 +71,10 @@ class AnchorSet:
     scales: Mapping[str, tuple[float, float]]
     """Question → the lowest and the highest score."""
     anchors: tuple[Anchor, ...]
+    reused: int = 0
+    """When they are drawn: anchors with an answer that was not asked for in the run, but reused
+    from the cache or an earlier run. It is not stored.
+    """
 
     def to_lines(self) -> Iterator[str]:
         head: JsonDict = {
@@ -171,6 +176,7 @@ def anchors_from(folder: str | Path, most: int, seed: int) -> AnchorSet:
         if answer is not None:
             row = rows.setdefault(record.identity, _Row(record))
             row.answers[questions[record.judge, record.criterion]] = answer
+            row.is_reused |= any(map(_is_reused, record.votes or ()))
     lengths = {identity: _length(row.record) for identity, row in rows.items()}
     hashes = choose_anchors(lengths, most, seed)
     if not hashes:
@@ -193,13 +199,21 @@ def anchors_from(folder: str | Path, most: int, seed: int) -> AnchorSet:
             )
             for hash in hashes
         ),
+        reused=sum(rows[hash].is_reused for hash in hashes),
     )
+
+
+def _is_reused(vote: VoteRecord) -> bool:
+    """Return True if a reply cost nothing: it was given to an earlier request."""
+    was_paid = vote.usage.calls or vote.metadata.get(PAID_WITH)
+    return not was_paid and vote.text is not None
 
 
 class _Row:
     def __init__(self, record: JudgmentRecord) -> None:
         self.record = record
         self.answers: dict[str, AnchorAnswer] = {}
+        self.is_reused = False
 
 
 def choose_anchors(lengths: Mapping[str, int], most: int, seed: int) -> list[str]:
