@@ -478,7 +478,7 @@ _PLAIN_KEYS = {
     "window reasoning_effort prompt_caching",
     StepEntry: "votes",
     ExplainEntry: "below",
-    TargetEntry: "name method body answer contexts tool_calls state temperature max_concurrency "
+    TargetEntry: "name method body tool answer contexts tool_calls state temperature max_concurrency "
     "requests_per_minute timeout max_retries",
     Project: "language max_concurrency",
 }
@@ -501,7 +501,7 @@ _CHECKED_KEYS = {
     PythonEntry: "judge criteria",
     ModelEntry: "model base_url api_key_env headers parameters",
     ExplainEntry: "calibration",
-    TargetEntry: "model command url function prompts base_url api_key_env headers",
+    TargetEntry: "model command url function mcp prompts base_url api_key_env headers",
     Project: "model base_url api_key_env headers prices",
 }
 """Keys that ``needs_of_eval`` and ``needs_of_project`` look at."""

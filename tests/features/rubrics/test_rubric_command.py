@@ -225,6 +225,13 @@ def test_judges_of_one_run_are_compared_and_corrected_apart(tmp_path: Path) -> N
     }
 
 
+def test_points_without_a_verdict_are_counted_beside_the_rate(tmp_path: Path) -> None:
+    judged = records(24, lambda row, point: "met" if row else "perhaps", tmp_path / "run")
+    rates = {rate.kind: rate for rate in correct(judged, labelled(judged, 0.0)).rates}
+    assert (rates["all"].rows, rates["all"].without_verdict, rates["all"].judged) == (96, 4, 1.0)
+    assert (rates["score"].rows, rates["score"].without_verdict) == (24, 1)
+
+
 def test_labels_are_read_and_ties_left_out(tmp_path: Path) -> None:
     path = tmp_path / "labels.csv"
     path.write_text(

@@ -409,6 +409,7 @@ def _show_rates(correction: RubricCorrection) -> None:
     headings = (
         Message("figure"),
         Message("verdicts"),
+        Message("failed"),
         Message("labels"),
         Message("judge"),
         Message("corrected"),
@@ -425,7 +426,8 @@ def _show_rates(correction: RubricCorrection) -> None:
 def _rate_cells(rate: CorrectedRate) -> Sequence[object]:
     return (
         rate_title(rate),
-        str(rate.rows),
+        str(rate.rows - rate.without_verdict),
+        str(rate.without_verdict),
         str(rate.labels),
         figure(rate.judged, 3),
         corrected_text(rate),

@@ -38,7 +38,8 @@ class CorrectedRateShape(TypedDict):
     judge: Annotated[str, "with the target if there are several"]
     kind: Annotated[str, "all, category, point or score"]
     name: Annotated[str, "the category, or the text of the point"]
-    rows: Annotated[int, "verdicts, or rows"]
+    rows: Annotated[int, "points judged, or rows"]
+    without_verdict: Annotated[int, "of them; the judge's own rate leaves them out"]
     labels: int
     judged: Annotated[float | None, "the judge's own rate"]
     corrected: float | None
@@ -57,7 +58,9 @@ class CorrectedRate:
     name: str
     """The category, or the text of the point."""
     rows: int
-    """Verdicts, or rows."""
+    """Points judged, or rows."""
+    without_verdict: int
+    """Those of them that have none: the judge's own rate leaves them out."""
     labels: int
     judged: float | None
     """The judge's own rate."""
@@ -176,10 +179,13 @@ def _rate(
     known_answers = [answer for answer in answers if answer is not None]
     labels = [verdict.label for verdict in verdicts]
     count = sum(label is not None for label in labels)
+    missing = len(answers) - len(known_answers)
     judge_rate = known_answers.count(MET) / len(known_answers) if known_answers else None
     if count < FEWEST_LABELS:
         refusal = Message("{count} labels; {needed} are needed", count=count, needed=FEWEST_LABELS)
-        return CorrectedRate(judge, kind, name, len(verdicts), count, judge_rate, refusal=refusal)
+        return CorrectedRate(
+            judge, kind, name, len(verdicts), missing, count, judge_rate, refusal=refusal
+        )
     clusters = [verdict.cluster for verdict in verdicts]
     estimate = corrected_mean(answers, labels, (MET, NOT_MET), clusters=clusters, level=level)
     return CorrectedRate(
@@ -187,6 +193,7 @@ def _rate(
         kind,
         name,
         len(verdicts),
+        missing,
         count,
         judge_rate,
         estimate.value,
@@ -202,7 +209,7 @@ def _corrected_score(judge: str, rows: Sequence[_Row], level: float) -> Correcte
     rows.
     """
     judge_scores = [row.detail.lower for row in rows if row.detail.lower == row.detail.upper]
-    judge_mean = clipped_mean(judge_scores)
+    judge_mean, missing = clipped_mean(judge_scores), len(rows) - len(judge_scores)
     scores = [score_by_people(row.detail, row.labels) for row in rows]
     count = sum(score is not None for score in scores)
     if count < FEWEST_LABELS:
@@ -211,7 +218,9 @@ def _corrected_score(judge: str, rows: Sequence[_Row], level: float) -> Correcte
             count=count,
             needed=FEWEST_LABELS,
         )
-        return CorrectedRate(judge, "score", "", len(rows), count, judge_mean, refusal=refusal)
+        return CorrectedRate(
+            judge, "score", "", len(rows), missing, count, judge_mean, refusal=refusal
+        )
     lows = [row.detail.lower for row in rows]
     highs = [row.detail.upper for row in rows]
     clusters = [row.cluster for row in rows]
@@ -222,6 +231,7 @@ def _corrected_score(judge: str, rows: Sequence[_Row], level: float) -> Correcte
         "score",
         "",
         len(rows),
+        missing,
         count,
         judge_mean,
         _clipped(low) if low == high else None,
