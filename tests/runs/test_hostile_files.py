@@ -478,8 +478,8 @@ _PLAIN_KEYS = {
     "window reasoning_effort prompt_caching",
     StepEntry: "votes",
     ExplainEntry: "below",
-    TargetEntry: "name method body tool answer contexts tool_calls state temperature max_concurrency "
-    "requests_per_minute timeout max_retries",
+    TargetEntry: "name method body tool answer contexts tool_calls state temperature "
+    "max_concurrency requests_per_minute timeout max_retries",
     Project: "language max_concurrency",
 }
 """Keys that can neither read, run, send nor write."""
