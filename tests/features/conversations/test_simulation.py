@@ -19,7 +19,9 @@ from adjudge.features.conversations.cassette import (
 )
 from adjudge.features.conversations.conversation import Conversation
 from adjudge.features.conversations.record import ConversationDetail
+from adjudge.features.conversations.report import ConversationTally
 from adjudge.features.conversations.rows import conversations_of_run
+from adjudge.runs.cli.main import main
 from adjudge.runs.folder import records_of
 from adjudge.runs.results.repeats import RepeatTally
 from features.conversations import bot_script
@@ -60,6 +62,17 @@ def test_conversations_are_held_and_judged_once(tmp_path: Path) -> None:
     assert first.conversation.state == {"status": "cancelled"}
     others = details(tmp_path / "run", "attribution")
     assert {one.option for one in others.values()} == {"nobody"}
+    repeats, talks = RepeatTally(), ConversationTally()
+    for record in records_of(tmp_path / "run"):
+        if record.criterion == "outcome":
+            repeats.add(record)
+            talks.add(record)
+    (every,) = repeats.summary()
+    assert "(pass^2), one time 100%; as it stands" in every.sentence("outcome")
+    part = talks.summary()
+    assert part is not None
+    titles = [str(row.title) for row in part.figures_shown]
+    assert "all of 2 trials pass with a faultless user (pass^2)" in titles
 
 
 def test_sessions_of_two_runs_differ(tmp_path: Path) -> None:
@@ -224,6 +237,32 @@ def test_a_target_is_needed(tmp_path: Path) -> None:
     text = path.read_text()
     path.write_text("\n".join(line for line in text.splitlines() if "target" not in line))
     with pytest.raises(SetupError, match="an application to talk to"):
+        run_eval(path, tmp_path / "run")
+
+
+def test_a_scenario_without_a_script_is_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_eval(tmp_path, "http://127.0.0.1:9/chat", count=2)
+    scenarios = tmp_path / "scenarios.yaml"
+    scenarios.write_text(
+        scenarios.read_text().replace("  unknown:", "  script: [Hi]\n  unknown:", 1)
+    )
+    path.write_text(path.read_text().replace("user: rules", "user: script"))
+    with pytest.raises(SetupError, match=r"scenarios.yaml, scenario 2: s1 has no script"):
+        run_eval(path, tmp_path / "run")
+    monkeypatch.setattr("sys.argv", ["adjudge", "conversations", "check", str(scenarios)])
+    with pytest.raises(SystemExit):
+        main()
+    shown = capsys.readouterr().out
+    assert "scenario 2: s1 has no script" in shown
+    assert "no problems" not in shown
+
+
+def test_scenarios_are_not_replayed(tmp_path: Path) -> None:
+    path = write_eval(tmp_path, "http://127.0.0.1:9/chat", count=1)
+    path.write_text(path.read_text().replace("user: rules", "user: replay"))
+    with pytest.raises(SetupError, match="scenarios, not conversations"):
         run_eval(path, tmp_path / "run")
 
 

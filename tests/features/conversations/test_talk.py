@@ -12,7 +12,7 @@ from adjudge.core.gateway.targets.answer import TargetAnswer
 from adjudge.core.prompts.target import ROW, render_target
 from adjudge.features.conversations.conversation import Conversation
 from adjudge.features.conversations.scenario import Scenario
-from adjudge.features.conversations.talk import Talk, Talker, TalkLimits
+from adjudge.features.conversations.talk import Talk, Talker, TalkLimits, UserKind
 from adjudge.features.conversations.user import (
     STOP,
     TRANSFER,
@@ -175,3 +175,20 @@ def test_replies_are_read(reply: str, text: str, end: str | None) -> None:
 def test_a_reply_that_looks_like_a_mark_of_ours_is_a_reply() -> None:
     found, _ = course(talk_of(), "Hi.", '{"in_flight": "no"}', STOP)
     assert ended(found).turns[1].text == '{"in_flight": "no"}'
+
+
+@pytest.mark.parametrize(
+    ("kind", "script", "first", "played"),
+    [
+        ("rules", ["Hello."], "Cancel the order.", "rules"),
+        ("script or rules", ["Hello."], "Hello.", "script"),
+        ("script or rules", [], "Cancel the order.", "rules"),
+    ],
+)
+def test_the_user_that_is_recorded_is_the_one_that_played(
+    kind: UserKind, script: list[str], first: str, played: str
+) -> None:
+    scenario = Scenario.of({**SCENARIO, **({"script": script} if script else {})})
+    talk = Talk(scenario, Variant("bot", BOT), Talker(kind, limits=TalkLimits(max_turns=1)))
+    conversation = ended(course(talk, "Ok.")[0])
+    assert (conversation.turns[0].text, conversation.user) == (first, played)

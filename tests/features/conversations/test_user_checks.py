@@ -109,3 +109,30 @@ def test_a_lost_conversation_is_the_environments_fault() -> None:
 def test_huge_and_odd_messages_are_read() -> None:
     said = talk("1 " * 20_000, "\ud83d", "(" * 5_000 + "?", "x" * 50_000)
     assert isinstance(kinds(said), list)
+
+
+def test_a_value_that_only_the_goal_has_leaves_the_fault_open() -> None:
+    """The agent was blamed for an order number that the user never told."""
+    ask = "What is your order number?"
+    said = talk("Hello there", ask, "Please do it", ask, ended="script ended")
+    faults = UserChecks(SCENARIO, said, False).faults()
+    assert [(one.kind, one.severity) for one in faults] == [("withheld", "minor")]
+    assert attribute(said, False, faults).fault == "cannot tell"
+    assert kinds(talk("Cancel 4711.", ask, "Please do it", ask, ended="script ended")) == []
+    assert kinds(talk("Hello there", "Do you like it here?", "Yes.", "Bye.")) == []
+
+
+def test_a_quoted_name_of_the_goal_is_asked_for_too() -> None:
+    scenario = Scenario.of({"id": "x", "goal": "Return the book “Dead Souls”."})
+    ask = "Which book is it?"
+    assert kinds(talk("Hello there", ask, "A good one", ask), scenario) == ["withheld"]
+    assert kinds(talk("Hello there", ask, "Dead Souls", "No."), scenario) == []
+
+
+def test_a_script_may_tell_more_than_the_facts_and_nothing_else() -> None:
+    texts = ("Cancel 4711.", "What is your email?", "It is wrong@example.com.", "No.")
+    script = Scenario.of({**SCENARIO.to_dict(), "script": [texts[0], texts[2]]})
+    assert kinds(talk(*texts), script) == ["contradiction"]
+    more = ("Cancel 4711.", "Your email and phone?", "ann@example.com, +1 555 123 4567", "No.")
+    script = Scenario.of({**SCENARIO.to_dict(), "script": [more[0], more[2]]})
+    assert kinds(talk(*more), script) == []

@@ -94,7 +94,28 @@ def check(file: Path) -> int:
             )
         )
     count = len(scenarios)
-    echo(plural("{count} scenario, no problems.", "{count} scenarios, no problems.", count))
+    without_script = [
+        (number, scenario) for number, scenario in enumerate(scenarios, 1) if not scenario.script
+    ]
+    # a file without any script is not meant to be played by scripts
+    warnings = without_script if len(without_script) < count else []
+    for number, scenario in warnings:
+        echo(
+            Message(
+                "{file}, scenario {number}: {id} has no script, so user: script refuses this file",
+                file=file,
+                number=number,
+                id=scenario.id,
+            )
+        )
+    if warnings:
+        echo(
+            Message(
+                "scenarios: {count}, warnings: {warnings}.", count=count, warnings=len(warnings)
+            )
+        )
+    else:
+        echo(plural("{count} scenario, no problems.", "{count} scenarios, no problems.", count))
     return ExitCode.OK
 
 

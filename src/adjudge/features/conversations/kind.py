@@ -53,7 +53,8 @@ class ConversationEntry(JudgeEntry):
     user: ModelEntry | None = key(
         Record(ModelEntry, short="model"),
         "Who simulates the users: a model; rules, which tell facts when asked; script, the "
-        "messages of each scenario; replay, the user's messages of a run or a cassette.",
+        "messages of each scenario; replay, the user's messages of a run or a cassette. Without "
+        "it: the script of a scenario that has one, else rules.",
         None,
     )
     session: Session = key(
@@ -88,9 +89,11 @@ class ConversationEntry(JudgeEntry):
 
     @property
     def talker_kind(self) -> UserKind:
-        """The kind of simulated user; ``rules`` by default."""
+        """The kind of simulated user; by default the script of a scenario that has one, else
+        rules.
+        """
         if self.user is None:
-            return "rules"
+            return "script or rules"
         return WITHOUT_MODEL.get(self.user.model, "model")
 
     @property

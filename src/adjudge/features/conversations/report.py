@@ -191,7 +191,7 @@ class ConversationPart(SectionPart):
                 else ""
             )
             yield FigureRow(
-                Message("all of {k} trials pass (pass^{k})", k=share.k),
+                Message("all of {k} trials pass with a faultless user (pass^{k})", k=share.k),
                 _between(RateBounds(share.low, share.high)),
                 fewer,
             )

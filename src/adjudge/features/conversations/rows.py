@@ -10,6 +10,7 @@ from adjudge.core.data.dataset import OddRows
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.ledger.file import holds_run
+from adjudge.core.reading.values import Place
 from adjudge.errors import NothingToJudge, SetupError
 from adjudge.features.conversations.cassette import holds_cassettes, read_cassettes
 from adjudge.features.conversations.conversation import Conversation
@@ -43,7 +44,7 @@ def conversation_rows(
     source = file.local_source
     stored = stored_conversations(source, tell, file.data.as_)
     if file.target and stored is not None and (entry.from_turn or entry.talker_kind == "replay"):
-        yield from _again(stored, entry)
+        yield from _again(stored, entry, source)
     elif file.target:
         if stored is not None:
             raise SetupError(
@@ -52,7 +53,18 @@ def conversation_rows(
                 "continue them",
                 source=source,
             )
-        for scenario in read_scenarios(source):
+        if entry.talker_kind == "replay":
+            raise SetupError(
+                "{source} contains scenarios, not conversations: user: replay sends the messages "
+                "of a run or of recordings; name one as data, or set user: rules",
+                source=source,
+            )
+        scenarios = read_scenarios(source)
+        if entry.talker_kind == "script":
+            for number, scenario in enumerate(scenarios, 1):
+                entry_name = Message("scenario {number}", number=number)
+                _check_script(scenario, Place(str(source), entry_name))
+        for scenario in scenarios:
             if scenario.proposed:
                 raise SetupError(
                     "{path}: {id} was proposed by a model: review it with adjudge conversations "
@@ -68,6 +80,16 @@ def conversation_rows(
         )
     else:
         yield from _stored_rows(stored, source, entry)
+
+
+def _check_script(scenario: Scenario, place: Place) -> None:
+    """Raise a SetupError if a scenario has no script to be played by."""
+    if not scenario.script:
+        raise place.wrong(
+            "{id} has no script, and user: script plays nothing else: add script, or leave user "
+            "out, which plays scenarios without a script by rules",
+            id=scenario.id,
+        )
 
 
 def scenario_instance(scenario: Scenario, stored: Conversation | None = None) -> Instance:
@@ -93,7 +115,9 @@ def stored_conversations(
     return None
 
 
-def _again(stored: Iterator[StoredConversation], entry: ConversationEntry) -> Iterator[Instance]:
+def _again(
+    stored: Iterator[StoredConversation], entry: ConversationEntry, source: Path
+) -> Iterator[Instance]:
     """Yield one row for each stored scenario to replay, or to continue from ``from_turn``.
 
     Only the first trial of a scenario is used. Conversations that are too short to be continued are
@@ -104,11 +128,18 @@ def _again(stored: Iterator[StoredConversation], entry: ConversationEntry) -> It
             "from_turn needs session: stateless, because the other application never saw the "
             "earlier messages"
         )
+    if entry.from_turn and entry.talker_kind == "replay":
+        raise SetupError(
+            "from_turn holds the rest of a conversation anew, and user: replay repeats it: leave "
+            "one of them out"
+        )
     scenario_ids: set[str] = set()
     for stored_conversation in stored:
         if stored_conversation.scenario.id in scenario_ids:
             continue  # trials are repeated with repeat
         scenario_ids.add(stored_conversation.scenario.id)
+        if entry.talker_kind == "script":
+            _check_script(stored_conversation.scenario, Place(str(source)))
         user_turns = stored_conversation.conversation.spoken_by("user")
         if entry.from_turn is None:
             yield scenario_instance(stored_conversation.scenario, stored_conversation.conversation)

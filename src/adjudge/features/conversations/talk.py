@@ -43,7 +43,8 @@ from adjudge.runs.targets import Variant
 
 Session = Literal["stateless", "idempotent", "reset", "stateful"]
 SESSIONS: tuple[Session, ...] = get_args(Session)
-UserKind = Literal["model", "script", "rules", "replay"]
+UserKind = Literal["model", "script", "rules", "script or rules", "replay"]
+"""``script or rules``: the script of a scenario that has one, else rules."""
 SIMULATED_USER = Criteria("simulated user", "The next message of a simulated user.")
 IN_FLIGHT = "in_flight"
 """The key of a stored reply that stands for a message that may have been received or not."""
@@ -210,6 +211,18 @@ class Talk:
     def max_turns(self) -> int:
         return self.scenario.max_turns or self.talker.limits.max_turns
 
+    @cached_property
+    def user_kind(self) -> UserKind:
+        """The kind of user that plays this scenario."""
+        if self.talker.kind == "script or rules":
+            return "script" if self.scenario.script else "rules"
+        return self.talker.kind
+
+    @property
+    def user_title(self) -> str:
+        """The name of the user that plays this scenario."""
+        return self.talker.title if self.talker.model else self.user_kind
+
 
 class _Course:
     """Replays a talk's votes once to find its next step."""
@@ -274,14 +287,16 @@ class _Course:
 
     def _user_message(self) -> UserMessage | Ballot | Conversation:
         talk, scenario, count = self._talk, self._talk.scenario, self._said
-        if talk.talker.kind == "replay" and talk.stored is not None:
+        if talk.user_kind == "replay":
+            if talk.stored is None:
+                raise RuntimeError("there is no conversation to replay")
             mine = [turn.text for turn in talk.stored.spoken_by("user")]
             return _next_of(mine, count, talk.stored.ended)
-        if scenario.script and talk.talker.kind in ("script", "rules"):
+        if talk.user_kind == "script":
             message = _next_of(scenario.script, count, "script ended")
             last_message = read_message(message.text)
             return last_message if last_message.end else message
-        if talk.talker.kind != "model":
+        if talk.user_kind == "rules":
             return rule_message(scenario, self._turns)
         if count == 0 and scenario.opening:
             return UserMessage(scenario.opening)
@@ -368,7 +383,7 @@ class _Course:
             parting=parting,
             session=self._talk.session(self._restarts),
             restarts=self._restarts,
-            user=self._talk.talker.title,
+            user=self._talk.user_title,
         )
 
 
@@ -431,4 +446,5 @@ def with_start(scenario: Scenario, conversation: Conversation, turn: int) -> Sce
         for earlier_turn in conversation.turns
         if earlier_turn.number < begin.number
     )
-    return replace(scenario, start=start, opening=begin.text)
+    script = (begin.text, *scenario.script[turn:]) if scenario.script else ()
+    return replace(scenario, start=start, opening=begin.text, script=script)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal, NamedTuple, get_args
 
 from adjudge.core.checks.language import language_of
 from adjudge.core.domain.light_dataclass import light_dataclass
@@ -28,6 +28,7 @@ from adjudge.features.conversations.phrases import (
     WEAK_SERVICE,
 )
 from adjudge.features.conversations.scenario import Fact, Scenario
+from adjudge.features.conversations.values import Kind as ValueKind
 from adjudge.features.conversations.values import (
     Sources,
     Value,
@@ -99,6 +100,50 @@ _SENTENCE = re.compile(r"[^.!?\n]*[.!?\n]+|[^.!?\n]+$")
 _QUOTED = re.compile(r"[\"“„«][^\"”»]*[\"”»]")
 
 
+_WORD = re.compile(r"[^\W_]+")
+_NAME_WORDS = ("name", "title", "which", "what", "имя", "имен", "назван", "как", "что")
+_KIND_WORDS: dict[ValueKind, tuple[str, ...]] = {
+    "number": ("number", "id", "code", "reference", "номер", "код", "артикул"),
+    "id": ("number", "id", "code", "reference", "номер", "код", "артикул"),
+    "e-mail address": ("email", "mail", "address", "почт", "адрес"),
+    "date": ("date", "day", "when", "дат", "день", "числ", "когда"),
+    "time": ("time", "hour", "when", "врем", "час", "когда"),
+}
+"""Beginnings of the words with which an agent asks for a value of a kind."""
+
+
+class _Clue(NamedTuple):
+    """A value or a quoted name in the goal."""
+
+    text: str
+    name: str
+    """The word before it that says what it is: "order" in "the order 4711"."""
+    kind_words: tuple[str, ...]
+
+
+def _clues_in(goal: str) -> Iterator[_Clue]:
+    folded = fold(goal)
+    for value in values_in(goal):
+        before = folded.partition(value.text)[0]
+        words = _KIND_WORDS[value.kind]
+        yield _Clue(value.text, _name_before(before, words), words)
+    for match in _QUOTED.finditer(goal):
+        name = _name_before(fold(goal[: match.start()]), _NAME_WORDS)
+        yield _Clue(match[0].strip('"“„«”»'), name, _NAME_WORDS)
+
+
+def _name_before(text: str, kind_words: tuple[str, ...]) -> str:
+    """Return the last content word of a text that is more than a word for the kind of value."""
+    return next(
+        (
+            word
+            for word in reversed(_WORD.findall(text))
+            if stems(word) and not word.startswith(kind_words)
+        ),
+        "",
+    )
+
+
 @light_dataclass(frozen=True, kw_only=True)
 class UserFault:
     """A mistake of the simulated user that a rule found."""
@@ -149,6 +194,7 @@ class UserChecks:
             self._leaks,
             self._goal_at_once,
             self._withheld,
+            self._withheld_from_goal,
             self._stop,
             self._went_on,
             self._repetition,
@@ -185,11 +231,15 @@ class UserChecks:
     def _scenario_values(self) -> Sources:
         scenario = self.scenario
         texts = [scenario.goal, *scenario.parts, scenario.persona or "", scenario.opening or ""]
-        texts += [scenario.stop or "", scenario.today or "", *scenario.script]
+        texts += [scenario.stop or "", scenario.today or ""]
         texts += [message.content for message in scenario.start]
         texts += [form for fact in scenario.known_facts for form in fact.forms]
         texts += [str(value) for _, value in scenario.context]
         return Sources(texts)
+
+    @cached_property
+    def _script_values(self) -> Sources:
+        return Sources(self.scenario.script)
 
     # -- facts ------------------------------------------------------------------------
 
@@ -212,8 +262,15 @@ class UserChecks:
                 ):
                     continue
                 told_values[value.form] = value.text
-                if not (self._follows(turn, value, heard) or self._is_corrected(turn, value)):
-                    yield self._describe_invention(turn, value, heard)
+                if self._follows(turn, value, heard) or self._is_corrected(turn, value):
+                    continue
+                invention = self._describe_invention(turn, value, heard)
+                if not self._script_values.hold(value):
+                    yield invention
+                elif invention.kind != "invented fact" and not self._tells_asked(turn):
+                    # a script may tell more than the facts say, but nothing else than they say
+                    is_certain = invention.kind == "contradiction"
+                    yield invention if is_certain else replace(invention, severity="minor")
 
     def _is_corrected(self, turn: Turn, value: Value) -> bool:
         """Return True if the user corrects a value in the same message or in the next one."""
@@ -280,6 +337,14 @@ class UserChecks:
 
     def _is_about(self, fact: Fact, question: str) -> bool:
         return _asks_for(question, fact.question_words, ())
+
+    def _tells_asked(self, turn: Turn) -> bool:
+        """Return True if a message tells a fact that the agent had just asked for."""
+        question = self._question_before(turn)
+        return any(
+            self._is_about(fact, question) and tells(turn.text, fact)
+            for fact in self.scenario.known_facts
+        )
 
     def _leaks(self) -> Iterator[UserFault]:
         for fact in self.scenario.known_facts:
@@ -349,6 +414,53 @@ class UserChecks:
                 severity: Severity = "minor" if later else "critical"
                 yield UserFault.of("withheld", turn.number, reason, turn.text, severity)
                 break
+
+    def _withheld_from_goal(self) -> Iterator[UserFault]:
+        """Yield a doubt if the agent seems to have asked for a value that only the goal has, and
+        the user never told it.
+        """
+        scenario = self.scenario
+        if scenario.open_facts:
+            return
+        told_texts = [turn.text for turn in self.conversation.spoken_by("user")]
+        for clue in dict.fromkeys(
+            clue for text in (scenario.goal, *scenario.parts) for clue in _clues_in(text)
+        ):
+            if any(says(form, clue.text) for fact in scenario.known_facts for form in fact.forms):
+                continue  # checked as a fact
+            if any(says(text, clue.text) for text in told_texts):
+                continue
+            for turn in self._user:
+                if any(says(agent.text, clue.text) for agent in self._before(turn, "agent")):
+                    break  # both know it
+                if not self._may_ask_for(self._question_before(turn), clue):
+                    continue
+                reason = Message(
+                    "the agent may have asked for {value}, which only the goal says; name it "
+                    "under facts to be sure",
+                    value=clue.text,
+                )
+                yield UserFault.of("withheld", turn.number, reason, turn.text, "minor")
+                break
+
+    def _may_ask_for(self, text: str, clue: _Clue) -> bool:
+        """Return True if a sentence asks for something by the words before a value in the goal, or
+        by the usual words for such a value if it asks for no other fact.
+        """
+        unknown = [Fact(name, "") for name in self.scenario.unknown]
+        for sentence in _sentences(text):
+            folded = fold(sentence)
+            if not ("?" in sentence or ASKS.search(folded)) or ANYTHING_ELSE.search(folded):
+                continue
+            words = set(_WORD.findall(folded))
+            if stems(clue.name) & stems(sentence):
+                return True
+            names_kind = any(word.startswith(clue.kind_words) for word in words)
+            if names_kind and not any(
+                asks_for(sentence, fact) for fact in (*self.scenario.known_facts, *unknown)
+            ):
+                return True
+        return False
 
     # -- the end ----------------------------------------------------------------------
 

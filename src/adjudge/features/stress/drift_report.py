@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from markupsafe import Markup
 
@@ -15,7 +15,7 @@ from adjudge.features.stress.drift.history import (
     DriftReport,
     QuestionDrift,
 )
-from adjudge.messages import Message, render
+from adjudge.messages import Message, join, render
 from adjudge.runs.numbers import figure
 from adjudge.runs.view.document import Document, DocumentPart
 from adjudge.runs.view.plots import Range
@@ -85,19 +85,8 @@ def sentence(drift: QuestionDrift, looks: int) -> Message:
         "bar": drift.bar,
     }
     values |= {"most": drift.most, "since": drift.since}
-    if drift.only_first_changed:
-        return Message(
-            "{name}: the judge that the anchors are from changed (evidence {most:.3g}, the bar is "
-            "{bar:g}, first reached at look {since}). The last look is at another judge; anchors "
-            "that differ now: {differ} of {compared}.",
-            **values,
-        )
     if drift.outcome is DriftOutcome.CHANGED:
-        return Message(
-            "{name}: the judge changed (evidence {most:.3g}, the bar is {bar:g}, first reached at "
-            "look {since}); anchors that differ now: {differ} of {compared}.",
-            **values,
-        )
+        return _change_sentence(drift, values)
     if drift.outcome is DriftOutcome.CANNOT_TELL and drift.compared >= FEWEST:
         return Message(
             "{name}: cannot tell; this judge is not the one that the anchors are from, and was not "
@@ -120,6 +109,42 @@ def sentence(drift: QuestionDrift, looks: int) -> Message:
     return Message(
         "{name}: no change (looks: {looks}); all anchors have the verdict that they had: "
         "{compared}.",
+        **values,
+    )
+
+
+def _change_sentence(drift: QuestionDrift, values: Mapping[str, object]) -> Message:
+    """State that a judge changed, and which one."""
+    if drift.only_first_changed:
+        return Message(
+            "{name}: the judge that the anchors are from changed (evidence {most:.3g}, the bar is "
+            "{bar:g}, first reached at look {since}). The last look is at another judge; anchors "
+            "that differ now: {differ} of {compared}.",
+            **values,
+        )
+    if drift.reconfigured:
+        other = Message(
+            "{name}: the last look is at another judge than the anchors are from, and its verdicts "
+            "differ (evidence of its own looks {most:.3g}, the bar is {bar:g}, first reached at "
+            "look {since}); anchors that differ now: {differ} of {compared}.",
+            **values,
+        )
+        if drift.itself is None:
+            return other
+        first = Message(
+            "The judge that the anchors are from changed, too: at look {look}.", look=drift.itself
+        )
+        return join(" ", (other, first))
+    if drift.other_judge:
+        return Message(
+            "{name}: the judge that the anchors are from changed (evidence of its own looks "
+            "{most:.3g}, the bar is {bar:g}, first reached at look {since}); anchors that differ "
+            "now: {differ} of {compared}.",
+            **values,
+        )
+    return Message(
+        "{name}: the judge changed (evidence {most:.3g}, the bar is {bar:g}, first reached at "
+        "look {since}); anchors that differ now: {differ} of {compared}.",
         **values,
     )
 

@@ -116,6 +116,8 @@ class Repeats:
     """pass^1, pass^2, … up to the most answers that any row has."""
     of_tasks: bool = False
     """True if these are tasks of agents, and each answer is a trial."""
+    of_talks: bool = False
+    """True if these are conversations with simulated users, who make mistakes."""
 
     def sentence(self, name: str) -> Message:
         """Return a line on how often all answers of a row pass."""
@@ -144,6 +146,8 @@ class Repeats:
                     once=once.shown(),
                 )
             ]
+        if self.of_talks:
+            parts.append(Message("as it stands, with the user's mistakes"))
         parts += self._left_out(every)
         return join("; ", parts)
 
@@ -246,6 +250,7 @@ class RepeatTally:
         """(system, row) → its trials."""
         self._is_binary = True
         self._of_tasks = False
+        self._of_talks = False
 
     def add(self, record: JudgmentRecord) -> None:
         if TURN in record.input:
@@ -263,6 +268,7 @@ class RepeatTally:
             counts.skipped += 1
             return
         kind = record.detail.kind
+        self._of_talks |= kind == "conversation"
         if record.scored and kind in ("aspect", "check"):
             counts.add(passed=record.verdict == "PASS")
             return
@@ -293,6 +299,7 @@ class RepeatTally:
                 _usual_times(rows),
                 tuple(pass_all(rows, k) for k in range(1, most + 1)),
                 self._of_tasks,
+                self._of_talks,
             )
 
 

@@ -339,7 +339,10 @@ def test_another_judge_looked_at_in_between_is_no_change_of_this_one(
     judge.strict = 20
     look(monkeypatch, capsys, 4)
     path.write_text(was.replace("It is right.", "It is quite right."))
-    look(monkeypatch, capsys, 4)
+    (found,) = look(monkeypatch, capsys, 4)["results"]
+    assert found["since"] == 1
+    assert "evidence of its own looks" in found["sentence"]
+    assert "The judge that the anchors are from changed, too: at look 3." in found["sentence"]
     Path("runs/judge-changes.json").unlink()
     run = ("calibrate", "runs/first", "--json", "--drift", "anchors.jsonl")
     assert adjudge(monkeypatch, *run) == 5
