@@ -88,3 +88,11 @@ def exclusion(model: str, lost: int, rows: int) -> Message:
         model=model,
         lost=lost,
     )
+
+
+def count_unread(count: int) -> Message:
+    return plural(
+        "{count:,} row of the data could not be read",
+        "{count:,} rows of the data could not be read",
+        count,
+    )

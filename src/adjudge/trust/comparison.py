@@ -186,6 +186,8 @@ class RunComparison(JudgeCriterion, HtmlRepr):
     other_texts: int = 0
     """Rows whose text differs between the runs."""
     same_judge: bool = True
+    judge_changes: tuple[str, ...] = ()
+    """The part of the ``notes`` that say that the judge changed between the starts of the runs."""
     noise: VoteNoise | None = None
     level: float = 0.95
     margin: float = 0.0
@@ -491,7 +493,7 @@ class _Line:
             *([uncorrected] if uncorrected else []),
             *(_correction_notes(series) if corrected else ()),
             *self._older,
-            *self._changed_between(series.judges),
+            *(changes := tuple(self._changed_between(series.judges))),
         ]
         noise = (
             noise_of_difference(
@@ -520,6 +522,7 @@ class _Line:
             changed=series.changed,
             other_texts=series.other_texts,
             same_judge=locks[0] == locks[1],
+            judge_changes=changes,
             noise=noise,
             level=level,
             margin=settings.margin,

@@ -34,6 +34,7 @@ from adjudge.core.ledger.record_browser import judges_in
 from adjudge.errors import AdjudgeError, RunError
 from adjudge.runs.folder import NoSuchRun, is_inside, last_written, reading, runs_inside, spent_in
 from adjudge.runs.judge_changes import FILE as CHANGES
+from adjudge.runs.results.report import unread_rows
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
@@ -86,11 +87,13 @@ class RunAbout:
     state: str = ""
     imported: bool = False
     usd: float | None = None
+    unread: int = 0
+    """Rows of the data that could not be read; no judgment shows them."""
     error: str | None = None
     """The reason if it cannot be read; the other facts are then unknown."""
 
     def to_dict(self) -> JsonDict:
-        fields = ("models", "started", "state", "imported", "usd")
+        fields = ("models", "started", "state", "imported", "usd", "unread")
         return some_of(self, "id", "name", "written", *(("error",) if self.error else fields))
 
 
@@ -323,6 +326,7 @@ def _about(place: RunPlace) -> RunAbout:
         state=str(facts.get("ended") or _UNFINISHED),
         imported="imported" in facts,
         usd=_dollars(place, facts),
+        unread=unread_rows(facts),
     )
 
 

@@ -31,7 +31,7 @@ from adjudge.core.domain.json_types import JsonObject, JsonValue
 from adjudge.core.gateway.opener import default_model
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.messages import Message, plural, render, term
-from adjudge.runs.counts import count_labels, count_rows, grouped
+from adjudge.runs.counts import count_labels, count_rows, count_unread, grouped
 from adjudge.runs.numbers import figure, percent
 from adjudge.runs.project import Project, find_project
 from adjudge.runs.terms import field_title, rule_title
@@ -332,6 +332,7 @@ def templates(language: str) -> jinja2.Environment:
         comparison_parts=comparison_parts(),
         count_labels=count_labels,
         count_rows=count_rows,
+        count_unread=count_unread,
         counted_rows=counted_rows,
         field_title=field_title,
         keys=tuple(key for page in pages() for key in page.keys),

@@ -72,3 +72,22 @@ def test_so_many_rows_may_be_without_a_score(
 @pytest.mark.parametrize(("upper", "needed"), [(0.7, 10), (0.705, 10), (0.8, 0), (0.9, 0)])
 def test_as_many_rows_would_have_to_turn(upper: float, needed: int) -> None:
     assert gate(upper=upper, lower=0.5).needed == needed
+
+
+@pytest.mark.parametrize(
+    ("measure", "values", "unread", "verdict"),
+    [
+        ("mean", {}, 10, "holds"),
+        ("mean", {}, 50, "inconclusive"),
+        ("mean", {"value": 0.3, "lower": 0.3, "upper": 0.3}, 10, "failed"),
+        ("missing", {"bar": 0.05, "lower": 0.0, "upper": 1.0}, 10, "failed"),
+        ("most", {"value": 2.0, "lower": 2.0, "upper": 2.0, "bar": 3.0}, 1, "inconclusive"),
+        ("most", {"value": 4.0, "lower": 4.0, "upper": 4.0, "bar": 3.0}, 1, "failed"),
+    ],
+)
+def test_rows_that_could_not_be_read_may_be_anything(
+    measure: str, values: dict[str, Any], unread: int, verdict: str
+) -> None:
+    counted = gate(measure, **values).with_unread(unread)
+    assert (counted.verdict, counted.rows, counted.missing) == (verdict, 100 + unread, unread)
+    assert "of the data could not be read" in counted.sentence()

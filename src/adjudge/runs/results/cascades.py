@@ -34,7 +34,7 @@ class CascadeShape(TypedDict):
     steps: Sequence[StepDecidedShape]
     undecided: int
     calls_saved: Annotated[
-        int | None, "calls of the last step that were not needed, by what it took elsewhere"
+        int | None, "calls of the last step that were not needed, without repeats: one per vote"
     ]
     cost_usd: Annotated[float | None, "null where a price is not known"]
     cost_of_last_step_alone_usd: float | None
@@ -53,6 +53,11 @@ class CascadeSummary:
     """Step → rows that it was asked about."""
     usage: Mapping[str, Usage]
     prices: PriceTable
+    calls_per_row: int | None = None
+    """The calls that the last step takes for a row without repeats; None if it was never called.
+
+    The rows that reach it are hard ones, whose replies are often asked for again.
+    """
 
     @property
     def undecided(self) -> int:
@@ -66,14 +71,10 @@ class CascadeSummary:
 
     @property
     def calls_saved(self) -> int | None:
-        """Estimated number of calls to the last step that were saved; None if it was never
-        asked.
+        """Estimated number of calls to the last step that were saved, without repeats; None if it
+        was never called.
         """
-        last, last_asked = (
-            self.usage.get(self.steps[-1], Usage()),
-            self.asked.get(self.steps[-1], 0),
-        )
-        return round(last.calls / last_asked * self.spared) if last_asked else None
+        return None if self.calls_per_row is None else self.calls_per_row * self.spared
 
     @property
     def costs(self) -> tuple[float, float] | None:
@@ -86,10 +87,11 @@ class CascadeSummary:
         if (
             last not in cost_by_step
             or len(known_costs) < len(cost_by_step)
-            or not self.asked.get(last)
+            or self.calls_per_row is None
         ):
             return None
-        return sum(known_costs), (cost_by_step[last] or 0.0) / self.asked[last] * self.rows
+        per_call = (cost_by_step[last] or 0.0) / self.usage[last].calls
+        return sum(known_costs), per_call * self.calls_per_row * self.rows
 
     def sentence(self, name: str) -> Message:
         shares: list[str] = [f"{step} {self.decided.get(step, 0)}" for step in self.steps]
@@ -144,28 +146,53 @@ class CascadeTally:
         self._decided: Counter[str] = Counter()
         self._asked: Counter[str] = Counter()
         self._usage: dict[str, Usage] = {}
+        self._fewest_calls: dict[str, int] = {}
+        """Step → its calls on the row where it took the fewest."""
+        self._fewest_votes: dict[tuple[str, ...], int] = {}
+        """Steps that were asked → the votes on the row where they cast the fewest."""
 
     def add(self, record: JudgmentRecord) -> None:
         """Count a judgment. Judgments without steps are ignored."""
-        self._rows += bool(record.steps)
+        if not record.steps:
+            return
+        self._rows += 1
+        asked = tuple(step.step for step in record.steps)
+        votes = record.votes_requested
+        self._fewest_votes[asked] = min(votes, self._fewest_votes.get(asked, votes))
         for step in record.steps:
             self._asked[step.step] += 1
             self._decided[step.step] += step.accepted
             used = Usage(step.calls, step.prompt_tokens, step.completion_tokens)
             self._usage[step.step] = self._usage.get(step.step, Usage()) + used
+            if step.calls:
+                fewest = self._fewest_calls.get(step.step, step.calls)
+                self._fewest_calls[step.step] = min(fewest, step.calls)
 
     def summary(self, steps: tuple[str, ...]) -> CascadeSummary | None:
         """Return the summary so far; None if no judgment had steps."""
         if not self._rows:
             return None
+        steps = steps or tuple(self._asked)
         return CascadeSummary(
-            steps or tuple(self._asked),
+            steps,
             self._rows,
             self._decided,
             self._asked,
             self._usage,
             self._prices,
+            self._calls_per_row(steps),
         )
+
+    def _calls_per_row(self, steps: tuple[str, ...]) -> int | None:
+        """Return how many calls the last step takes for a row without repeats.
+
+        That is one call per vote. Rows that did not reach it tell how many votes are its own.
+        """
+        calls = self._fewest_calls.get(steps[-1])
+        votes, earlier_votes = map(self._fewest_votes.get, (steps, steps[:-1]))
+        if calls is None or votes is None or earlier_votes is None or votes <= earlier_votes:
+            return calls
+        return min(calls, votes - earlier_votes)
 
 
 def learnt_by(name: str, configuration: JudgeConfiguration) -> Iterator[Message]:

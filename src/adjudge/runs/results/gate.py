@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
 
 from adjudge.core.domain.criteria import Criteria
@@ -59,6 +60,9 @@ class GateShape(TypedDict):
     verdict: Literal["holds", "failed", "inconclusive"]
     rows: int
     missing: Annotated[int, "rows without a score; of two runs also those without a counterpart"]
+    unread: NotRequired[
+        Annotated[int, "rows of the data that could not be read; they are among the missing"]
+    ]
     confidence: Annotated[float | None, "None: the value itself is held against the bar"]
     against: NotRequired[Annotated[str, "the run that must not be better"]]
     cluster: NotRequired[Annotated[str, "the column whose equal values belong together"]]
@@ -128,6 +132,8 @@ class GateResult:
     """The column whose equal values form groups, if rows are not independent."""
     same_judge: bool = True
     """For a comparison of runs: True if both have exactly the same judge."""
+    judge_changes: tuple[str, ...] = ()
+    """For a comparison of runs: notes on changes of the judge that were found between them."""
     pairing: Pairing | None = None
     """For a comparison of runs: the pairing of rows. Rows without a counterpart are among the
     ``missing``.
@@ -180,10 +186,37 @@ class GateResult:
     """Criteria of this run that the other one does not have, if two runs are compared."""
     ignores_confidence: bool = False
     """True if a confidence was asked for that counts have no limits for."""
+    unread: int = 0
+    """Rows of the data that could not be read. They are among the ``missing``."""
     largest_change: float = 0.0
     """If counts of two runs are compared: the change of a row that ``lower`` and ``upper`` reckon
     with, since counts have no most. 0: none.
     """
+
+    def with_unread(self, count: int, scale: tuple[float, float] = (0.0, 1.0)) -> GateResult:
+        """Count rows that could not be read as rows without a score, which may be anything.
+
+        Limits of a mean at a confidence must already allow for them. ``scale``: the least and the
+        most that a row can score or, for a comparison of runs, change.
+        """
+        if not count:
+            return self
+        rows, missing = self.rows + count, self.missing + count
+        gate = replace(
+            self, rows=rows, missing=missing, unread=count, unchanged=False, rows_to_decide=None
+        )
+        if self.measure == "missing":
+            return replace(gate, value=missing / rows)
+        if self.sure and self.measure != "difference":
+            return gate
+        low, high = scale
+        return replace(
+            gate,
+            lower=(self.lower * self.rows + low * count) / rows,
+            upper=math.inf
+            if self.measure == "most"
+            else (self.upper * self.rows + high * count) / rows,
+        )
 
     @property
     def verdict(self) -> Verdict:
@@ -246,6 +279,15 @@ class GateResult:
             )
         if self.missing and self.sure and not self.stopped:
             sentences.append(self._lost_rows())
+        if self.unread:
+            sentences.append(
+                plural(
+                    "{count} row of the data could not be read and counts as a row without a "
+                    "score.",
+                    "{count} rows of the data could not be read and count as rows without a score.",
+                    self.unread,
+                )
+            )
         sentences += self._labels_used()
         if self.unjudged:
             sentences.append(
@@ -262,6 +304,7 @@ class GateResult:
                     "difference may be the judges'."
                 )
             )
+        sentences += [Message("{note}.", note=capitalize(note)) for note in self.judge_changes]
         sentences += [
             Message(
                 "{name}: not compared, since {against} does not have it.",

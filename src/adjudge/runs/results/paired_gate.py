@@ -66,6 +66,7 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
         return
     from adjudge.runs.diff import run_diff
     from adjudge.runs.folder import run_facts
+    from adjudge.runs.results.report import unread_rows
     from adjudge.trust.comparison import ComparisonSettings, compare_runs, upper_limits
 
     other_folder, level = setup.against_folder, setup.confidence or CONFIDENCE
@@ -81,7 +82,9 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
             ComparisonSettings(level=level, sequential=setup.sequential, noise=False),
         )
         gone, added = diff.gone(), diff.added()
-    is_cut = not run_facts(other_folder).has_ended
+    old_run, new_run = run_facts(other_folder), run_facts(folder)
+    is_cut = not old_run.has_ended
+    unread = unread_rows(old_run.facts), unread_rows(new_run.facts)
     limits = (
         [comparison.shown.upper for comparison in compared]
         if setup.sequential
@@ -97,7 +100,7 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
         )
     )
     for comparison, upper in zip(compared, limits, strict=True):
-        gate = _gate(comparison, setup.against, setup.margin, upper, len(compared))
+        gate = _gate(comparison, setup.against, setup.margin, upper, len(compared), unread)
         yield replace(
             gate,
             cluster=setup.cluster,
@@ -132,12 +135,17 @@ def compared_with_baseline(
 
 
 def _gate(
-    comparison: RunComparison, against: str, margin: float, joint_upper: float | None, among: int
+    comparison: RunComparison,
+    against: str,
+    margin: float,
+    joint_upper: float | None,
+    among: int,
+    unread: tuple[int, int],
 ) -> GateResult:
     """Return the gate of one comparison.
 
     ``joint_upper``: the upper limit that holds for all ``among`` criteria together, so that none
-    fails by chance.
+    fails by chance. ``unread``: how many rows of each run's data could not be read.
     """
     estimate, scored, unchanged = comparison.shown, comparison.rows, comparison.is_unchanged
     rows = scored + comparison.without
@@ -163,6 +171,7 @@ def _gate(
         against=against,
         among=among,
         same_judge=comparison.same_judge,
+        judge_changes=comparison.judge_changes,
         pairing=comparison.pairing,
         system=comparison.system or comparison.answered_by,
         of_wins=bool(comparison.system),
@@ -174,7 +183,13 @@ def _gate(
         reason=comparison.difference.estimate.reason or Message("no row has a number in both runs"),
         largest_change=0.0 if unchanged else comparison.largest_count_change,
     )
-    if gate.verdict != "inconclusive":
+    pairing = comparison.pairing
+    if pairing.paired:
+        # a row that one run could not read may be one that only the other run has
+        old_alone, new_alone = (rows - pairing.paired for rows in pairing.rows)
+        uncounted = max(unread[0] - new_alone, unread[1] - old_alone, 0)
+        gate = gate.with_unread(uncounted, (-comparison.reach, comparison.reach))
+    if gate.verdict != "inconclusive" or gate.unread:
         return gate
     return replace(gate, rows_to_decide=_rows_to_decide(comparison, -margin, among))
 

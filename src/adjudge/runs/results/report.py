@@ -18,7 +18,7 @@ from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.frozen_mapping import FrozenDict, nonempty, some_of
 from adjudge.core.domain.html_repr import HtmlRepr
 from adjudge.core.domain.instance import STEPS
-from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.core.domain.judge_configuration import OptionScores, criteria_from_json
 from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.core.domain.light_dataclass import light_dataclass
@@ -38,8 +38,8 @@ from adjudge.runs.results.gate import Bar, GateResult, Measure, limits_or, mean_
 from adjudge.runs.results.notes import answering_notes, format_notes, opinion_notes
 from adjudge.runs.results.option_order import OptionOrder, OptionOrderTally
 from adjudge.runs.results.repeats import REPEAT, Repeats, RepeatTally
-from adjudge.runs.results.setup import FigureChange, NamedFigure, ReportedJudge, Setup
-from adjudge.runs.results.summary import GateConfidence, Summary, Tally
+from adjudge.runs.results.setup import KEPT, FigureChange, NamedFigure, ReportedJudge, Setup
+from adjudge.runs.results.summary import GateConfidence, Summary, Tally, UnreadRows
 from adjudge.runs.sections import SectionPart, SectionTally, section_kind
 
 if TYPE_CHECKING:
@@ -181,6 +181,16 @@ class Skipped:
             }:
                 return cls(rows, dict(_read_reasons(why)), tuple(map(str, first)), blank, at)
         return cls()
+
+
+def skipped_rows(facts: JsonObject) -> Skipped:
+    """Read a run's skipped rows from its facts."""
+    return Skipped.of(object_in(facts.get(KEPT)).get("skipped"))
+
+
+def unread_rows(facts: JsonObject) -> int:
+    """Return how many rows of a run's data could not be read, according to its facts."""
+    return skipped_rows(facts).rows
 
 
 def _read_reasons(kept: Iterable[object]) -> Iterator[tuple[str, int]]:
@@ -612,9 +622,11 @@ _MOST_LISTED = 10_000
 
 
 class _SectionTally:
-    def __init__(self, key: SectionKey, first: JudgmentRecord, setup: Setup) -> None:
+    def __init__(
+        self, key: SectionKey, first: JudgmentRecord, setup: Setup, unread: UnreadRows
+    ) -> None:
         self.judge, self.criteria, self.system = key
-        sureness = GateConfidence(setup.confidence, setup.cluster, setup.sequential)
+        sureness = GateConfidence(setup.confidence, setup.cluster, setup.sequential, unread)
         self._sureness = sureness
         self._steps = setup.steps.get(first.judge, ())
         self._cascade = CascadeTally(setup.prices) if self._steps else None
@@ -723,6 +735,7 @@ class ReportTally:
         self._reasons: Counter[str] = Counter()
         self._first: list[str] = []
         self._blank: BlankRows | None = None
+        self._unread = UnreadRows()
         self.total = 0
         self._named: Counter[tuple[str, str]] = Counter()
         self._without_group: set[int] = set()
@@ -754,7 +767,7 @@ class ReportTally:
         key = record.judge, record.criterion, record.answered_by
         section = self._sections.get(key)
         if section is None:
-            section = self._sections[key] = _SectionTally(key, record, self.setup)
+            section = self._sections[key] = _SectionTally(key, record, self.setup, self._unread)
             self._first_rows[key] = record.row
         section.add(record)
         self._first_rows[key] = min(record.row, self._first_rows[key])
@@ -893,12 +906,14 @@ class ReportTally:
 
     def report(self) -> Report:
         """Return the report of all judgments so far."""
-        sections, skipped = tuple(self._in_order()), self.skipped
+        skipped = self.skipped
+        self._unread.count = skipped.rows  # limits allow for them
+        sections = tuple(self._in_order())
         blank = [_blank_rows(skipped)] if skipped.blank else []
         return Report(
             setup=self.setup,
             sections=sections,
-            gates=tuple(_gates(self.setup, sections)),
+            gates=tuple(_gates(self.setup, sections, skipped.rows)),
             skipped=skipped,
             notes=(
                 *dict.fromkeys((*self.setup.notes, *self._notes)),
@@ -1036,16 +1051,16 @@ def judgments_of(judge: ReportedJudge, results: Iterable[Result]) -> list[Judgme
     return [result.record(type(judge).__name__, index) for index, result in enumerate(results)]
 
 
-def _gates(setup: Setup, sections: Sequence[Section]) -> Iterable[GateResult]:
+def _gates(setup: Setup, sections: Sequence[Section], unread: int) -> Iterable[GateResult]:
+    """Yield the gates of a report. ``unread``: the number of rows that could not be read."""
     results: list[GateResult] = []
     for bar in setup.bars:
         sections_of_judge = [item for item in sections if item.judge == bar.judge]
         empty_gate = mean_gate(
             bar.judge, bar.name, Tally().summary(), bar.least, confidence=setup.confidence
         )
-        results += (
-            _gates_of_bar(bar, sections_of_judge, setup) if sections_of_judge else [empty_gate]
-        )
+        gates = _gates_of_bar(bar, sections_of_judge, setup) if sections_of_judge else [empty_gate]
+        results += (gate.with_unread(unread, _scale_of(gate, setup)) for gate in gates)
     sequential = setup.sequential
     yield from (
         replace(item, cluster=setup.cluster, among=len(results), sequential=sequential)
@@ -1064,7 +1079,14 @@ def _gates(setup: Setup, sections: Sequence[Section]) -> Iterable[GateResult]:
             upper=1.0,
             rows=summary.attempted,
             missing=summary.unscored,
-        )
+        ).with_unread(unread)
+
+
+def _scale_of(gate: GateResult, setup: Setup) -> tuple[float, float]:
+    """Return the least and the most that a row can score; 0 and 1 for anything but a criterion."""
+    judge = setup.judges.get(gate.judge)
+    is_mean = judge is not None and gate.measure == "mean"
+    return judge.score_range(gate.name) if judge and is_mean else (0.0, 1.0)
 
 
 def _gates_of_bar(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterable[GateResult]:

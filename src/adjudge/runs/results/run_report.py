@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,8 +18,8 @@ from adjudge.runs.counts import (
 from adjudge.runs.folder import RunInfo, checked_rows, reading, records_of, run_info
 from adjudge.runs.results.notes import lost_in, lost_reply_notes, payment_notes, reader_notes
 from adjudge.runs.results.paired_gate import compared_with_baseline, paired_gates
-from adjudge.runs.results.report import ENTRIES, Report, ReportTally, Skipped
-from adjudge.runs.results.setup import KEPT, Baseline, Setup
+from adjudge.runs.results.report import ENTRIES, Report, ReportTally, skipped_rows
+from adjudge.runs.results.setup import Baseline, Setup
 from adjudge.trust.report import calibrations_of
 
 if TYPE_CHECKING:
@@ -45,8 +45,7 @@ def report_of_run(
     setup = Setup.of_run(info)
     setup = replace(setup, baseline=baseline_of(baseline)) if baseline else setup
     tally = ReportTally(setup, shown)
-    stored = info.facts.get(KEPT)
-    tally.kept = Skipped.of(stored.get("skipped") if isinstance(stored, Mapping) else None)
+    tally.kept = skipped_rows(info.facts)
     with reading(run):  # a listed row is decoded here, and may hold what adjudge did not write
         for judgments in checked_rows(run):
             tally.add_stored(judgments)

@@ -240,6 +240,13 @@ class LostRows:
         self.units.append(unit)
 
 
+@dataclass(slots=True)
+class UnreadRows:
+    """Counts the rows of the data that could not be read, so that nothing is known of them."""
+
+    count: int = 0
+
+
 @light_dataclass(frozen=True)
 class GateConfidence:
     """The confidence of gates, and how rows are grouped."""
@@ -249,6 +256,8 @@ class GateConfidence:
     """The column whose equal values belong together, if one was named."""
     sequential: bool = False
     """True if the limits hold at every look while rows are added."""
+    unread: UnreadRows = field(default_factory=UnreadRows)
+    """The rows that could not be read. They may be in any group, and count as lost rows."""
 
     def unit(self, record: JudgmentRecord) -> Unit:
         """Return the groups that a row shares with other rows."""
@@ -270,8 +279,8 @@ class GateConfidence:
         scale: tuple[float, float] = (0.0, 1.0),
         possible: Mapping[int, tuple[float, float]] | None = None,
     ) -> Interval | None:
-        """Return the limits of a mean for a gate. They hold whatever the lost rows would have
-        scored.
+        """Return the limits of a mean for a gate. They hold whatever the lost and unread rows would
+        have scored.
 
         None without a confidence, with too few ``values``, or if some are outside of their scale.
         ``possible``: position in ``values`` → the lowest and highest value that it could have.
@@ -288,11 +297,13 @@ class GateConfidence:
         least, most = [*values, *lost.lows], [*values, *lost.highs]
         for place, bounds in (possible or {}).items():
             least[place], most[place] = bounds
+        least += [low] * self.unread.count
+        most += [high] * self.unread.count
         lows, highs = (
             [(value - low) / (high - low) for value in bounds_of_rows]
             for bounds_of_rows in (least, most)
         )
-        clusters = self.clusters([*units, *lost.units])
+        clusters = self.clusters([*units, *lost.units, *([()] * self.unread.count)])
         limits = sequential_mean if self.sequential else rows_interval
         level = self.confidence
         shares = interval_of_bounds(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from adjudge.messages import Message, join, plural
-from adjudge.runs.counts import count_judgments
+from adjudge.runs.counts import count_judgments, count_unread
 from adjudge.runs.numbers import figure
 from adjudge.runs.results.gate import GateResult
 from adjudge.runs.results.report import Report, Section
@@ -42,7 +42,7 @@ def decision(report: Report) -> str:
     if report.decided_nothing or (verdict and not report.sections):
         parts.append(Message("no row was judged"))
     if report.skipped.rows:
-        parts.append(Message("skipped rows {number}", number=report.skipped.rows))
+        parts.append(count_unread(report.skipped.rows))
     sentence = join("; ", parts)
     if report.is_unfinished:
         so_far = Message(

@@ -716,6 +716,7 @@ def figures_data(library: Library, place: RunPlace, judge: str) -> JsonDict:
         and not library.is_live(place),
         "statuses": dict(figures.statuses),
         "attempted": attempted,
+        "unread": library.about(place).unread,
         "excluded": [exclusion(model, lost, attempted) for model, lost in excluded.items()],
         "mean": with_bars(of_all, gates, judge).get(""),
         "means": with_bars(

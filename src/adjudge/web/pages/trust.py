@@ -54,7 +54,8 @@ def show(request: Request) -> Response:
     if site.must_wait(request, place, "trust"):
         return site.answer_first(request, {"title": place.name, "run": place.link})
     report = site.library.get_or_compute(place, "trust", lambda: _report(place))
-    data = {"run": place.link, **report, "assigned": assigned_rows(place)}
+    unread = site.library.about(place).unread
+    data = {"run": place.link, **report, "assigned": assigned_rows(place), "unread": unread}
     return site.answer(request, "trust.html.jinja", data)
 
 

@@ -283,9 +283,13 @@ def test_labels_older_than_a_change_correct_no_difference(
     found = compared(monkeypatch, capsys, "runs/second")
     assert found["corrected"] is None
     assert any("30 labels are older" in note for note in found["notes"])
-    assert adjudge(monkeypatch, "run", "eval.yaml", "-q", "--no-cache", "--run", "runs/third") == 0
+    third = ("run", "eval.yaml", "-q", "--no-cache", "--run", "runs/third")
+    adjudge(monkeypatch, *third, "--not-worse-than", "runs/first")
     found = compared(monkeypatch, capsys, "runs/third")
     assert any("after one run and before the other" in note for note in found["notes"])
+    adjudge(monkeypatch, "runs", "show", "runs/third")
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "The judge was found to have changed on" in shown
 
 
 def compared(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], run: str) -> Json:
