@@ -58,6 +58,7 @@ ROUTES: dict[tuple[str, str], tuple[Role, bool]] = {
     ("GET", "/run/{run}/row/{row:int}/step/{step:int}"): ("read", False),
     ("GET", "/run/{run}/row/{row:int}/beside"): ("read", False),
     ("GET", "/run/{run}/learn"): ("read", False),
+    ("GET", "/run/{run}/rubric"): ("read", False),
     ("GET", "/run/{run}/trust"): ("read", False),
     ("GET", "/run/{run}/watch"): ("read", False),
     ("GET", "/run/{run}/label"): ("label", False),
