@@ -1,4 +1,4 @@
-"""Run folders as readers see them."""
+"""Open a run folder and read its records, judges and costs."""
 
 from __future__ import annotations
 

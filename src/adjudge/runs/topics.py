@@ -186,7 +186,7 @@ class TopicJudge(JudgeAround[TopicItem]):
         return key
 
     def ballots_of_result(self, ballots: Sequence[Ballot]) -> Sequence[Ballot]:
-        """Return only the judge's ballots: those about topics are no votes of a result."""
+        """Return only the judge's ballots, since those about topics do not count as votes."""
         own = [ballot for ballot in ballots if not self._is_about_topics(ballot)]
         return self.judge.ballots_of_result(own)
 

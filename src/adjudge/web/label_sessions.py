@@ -98,8 +98,8 @@ class LabelSessions:
         self._seen.setdefault((place.id, PERSON.get().user), set()).update(identities)
 
     def seen_rows(self, place: RunPlace) -> set[str]:
-        """Return the identities of rows whose verdicts were shown to the sender of the request,
-        since the server started.
+        """Return the identities of rows whose verdicts the current user has seen since the server
+        started.
         """
         return self._seen.get((place.id, PERSON.get().user), set())
 

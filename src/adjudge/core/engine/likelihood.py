@@ -1,5 +1,6 @@
-"""Vote by log-probability: the offered options are compared. Nothing is written, so nothing can be
-unreadable.
+"""Vote by log-probability: compare the probabilities of the options.
+
+The model generates no text, so no reply can be unreadable.
 """
 
 from __future__ import annotations

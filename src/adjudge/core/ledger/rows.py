@@ -195,7 +195,7 @@ def refuse_damaged_rows(
 
 
 def storable(text: str | None) -> str | None:
-    """Return the text with half surrogate pairs escaped, since UTF-8 cannot encode them."""
+    """Return the text with lone surrogates escaped, because UTF-8 cannot encode them."""
     return (
         text
         if text is None or text.isascii()

@@ -108,8 +108,8 @@ def split(
     """
     if len(rows.rows) < FEWEST:
         raise SetupError(
-            "{source} has {count} labelled rows: at least {fewest} are needed to split them in "
-            "three parts",
+            "{source} has only {count} labelled rows; splitting them into three parts takes at "
+            "least {fewest}",
             source=rows.source,
             count=len(rows.rows),
             fewest=FEWEST,

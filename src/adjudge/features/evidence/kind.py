@@ -53,8 +53,8 @@ def check_not_conversation(entry: JudgeEntry) -> None:
     """Raise a SetupError for ``per: conversation``, because users' messages have no sources."""
     if entry.per == "conversation":
         raise SetupError(
-            "sources support what the assistant says, not what users say: use per: turn for "
-            "evidence"
+            "evidence is not for whole conversations, because the users' messages have no "
+            "sources: use per: turn"
         )
 
 

@@ -106,7 +106,8 @@ def case_of_rows(
     entry = CatalogEntry(scale.scale.criteria, kind, language)
     if not entry.criteria.options and kind == "direct":
         raise SetupError(
-            "{name!r} asks for a number, but the playground is for options and comparisons",
+            "{name!r} asks for a number; the playground supports only criteria with options, and "
+            "comparisons",
             name=scale.name,
         )
     record_by_row: dict[str, JudgmentRecord] = {}

@@ -143,7 +143,11 @@ def _of_lines(text: str) -> RubricBook:
         else:
             rubrics[row] = record[key]
     if twice := next((row for row in points if row in rubrics), None):
-        raise SetupError("row {row} has a rubric and single points: join them", row=twice or "–")
+        raise SetupError(
+            "row {row} has both a complete rubric and lines with single points: put the points "
+            "into the rubric",
+            row=twice or "–",
+        )
     return _book({**rubrics, **points})
 
 

@@ -66,7 +66,7 @@ _READING_PRAGMAS = frozenset({"data_version"})
 
 
 class Trouble(Exception):
-    """A query or a database that cannot be used, with the reason as a code."""
+    """Raised if a query or a database cannot be used; carries a reason code."""
 
     def __init__(self, code: str, **values: object) -> None:
         super().__init__(code)

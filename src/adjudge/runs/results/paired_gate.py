@@ -34,8 +34,8 @@ def refuse_itself(other: Path, folder: Path) -> None:
     """Refuse to compare a run with itself: there is no difference, so every gate would pass."""
     if other.resolve() == folder.resolve():
         raise SetupError(
-            "{folder} cannot be compared with itself: name an earlier run, or another folder for "
-            "this one (--run FOLDER)",
+            "{folder} cannot be compared with itself: compare with an earlier run, or write this "
+            "run to another folder (--run FOLDER)",
             folder=folder,
         )
 

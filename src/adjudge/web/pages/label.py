@@ -214,7 +214,10 @@ def _number(request: Request, desk: _Desk, row: ShownRow) -> int:
 
 
 def _summary(work: Labelling, who: str) -> JsonDict:
-    """Count an annotator's answers, for the end of a session. Independent of any verdict."""
+    """Count an annotator's answers for the end-of-session summary.
+
+    The counts reveal no verdict.
+    """
     own_labels = list(work.labels(who))
     answers = Counter(str(label.answer) for label in own_labels if label.state == "given")
     return {
