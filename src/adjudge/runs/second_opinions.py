@@ -52,7 +52,7 @@ def check_writer(model: Model) -> None:
         )
 
 
-class ChosenJudgments(NamedTuple):
+class ChosenJudgment(NamedTuple):
     """A judgment that another model is asked about."""
 
     record: JudgmentRecord
@@ -103,7 +103,7 @@ class OpinionSelection:
             {name for name, asked in judges.items() if writer in models_of(asked)},
         )
 
-    def choose(self, record: JudgmentRecord) -> ChosenJudgments | None:
+    def choose(self, record: JudgmentRecord) -> ChosenJudgment | None:
         """Return the judgment with the reason to ask about it; None if it is not asked about."""
         key = record.judge, record.criterion
         scale = self.scales.get(key)
@@ -118,7 +118,7 @@ class OpinionSelection:
         if because is None:
             self.good += 1
             return None
-        chosen = ChosenJudgments(record, scale.criteria, because, probability, is_calibrated)
+        chosen = ChosenJudgment(record, scale.criteria, because, probability, is_calibrated)
         if not _fits(self.judge, chosen.case):
             self.left_out += 1
             return None
@@ -225,7 +225,7 @@ def _probability(record: JudgmentRecord, temperatures: Temperatures) -> tuple[fl
     return at_temperature(mean, temperature).get(verdict), True
 
 
-def opinion_of(chosen: ChosenJudgments, model: str, result: Result) -> SecondOpinionRecord:
+def opinion_of(chosen: ChosenJudgment, model: str, result: Result) -> SecondOpinionRecord:
     """Return the other model's answer about a judgment."""
     scored = result.status is Status.SCORED
     return SecondOpinionRecord(
@@ -294,7 +294,7 @@ class Explaining:
         await run.ledger.flush()
         judge = self.judge
         selection = OpinionSelection.of_run(judge, folder, self.below, self.learnt, self.model.name)
-        pending: dict[int, ChosenJudgments] = {}
+        pending: dict[int, ChosenJudgment] = {}
         has_begun = False
         keys: list[bytes] = []
 

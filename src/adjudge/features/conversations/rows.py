@@ -130,8 +130,8 @@ def _again(
         )
     if entry.from_turn and entry.talker_kind == "replay":
         raise SetupError(
-            "from_turn holds the rest of a conversation anew, and user: replay repeats it: leave "
-            "one of them out"
+            "from_turn asks the agent again from a message on, but user: replay only repeats what "
+            "was said: leave one of them out"
         )
     scenario_ids: set[str] = set()
     for stored_conversation in stored:

@@ -25,7 +25,7 @@ from adjudge.core.judges.learnt_settings import Learnt
 from adjudge.errors import SetupError
 from adjudge.runs.folder import records_of
 from adjudge.runs.project import DEFAULT_BELOW
-from adjudge.runs.second_opinions import ChosenJudgments, OpinionSelection, check_writer, opinion_of
+from adjudge.runs.second_opinions import ChosenJudgment, OpinionSelection, check_writer, opinion_of
 from adjudge.runs.trusted_folders import own_folder
 
 FACT = "second_opinion_of"
@@ -187,7 +187,7 @@ def explain_run(
 
 
 def _ask(
-    chosen_rows: Sequence[ChosenJudgments],
+    chosen_rows: Sequence[ChosenJudgment],
     judge: DirectJudge,
     folder: Path,
     budget: Budget | None,
