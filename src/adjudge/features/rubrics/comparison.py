@@ -12,10 +12,10 @@ from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_criterion import of_system
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.features.rubrics.record import RubricDetail, rubric_detail
+from adjudge.features.rubrics.record import RubricDetail, RubricPointRecord, rubric_detail
 from adjudge.runs.diff import run_diff
 
-_ORDER = ("score", "category", "theme", "point")
+_ORDER = ("score", "category", "theme", "point", "penalty")
 Details = Mapping[tuple[str, int], RubricDetail]
 """(judge, row from 1) → the points of a judgment."""
 
@@ -24,7 +24,7 @@ class RubricChangeShape(TypedDict):
     """A figure in both runs, over the rows that have it in both."""
 
     judge: Annotated[str, "as the earlier run names it, with the target if there are several"]
-    kind: Annotated[str, "score, category, theme or point"]
+    kind: Annotated[str, "score, category, theme, point or penalty (avoided)"]
     name: str
     rows: int
     before: float | None
@@ -41,7 +41,7 @@ class PairedFigure:
 
     judge: str
     kind: str
-    """score, category, theme or point."""
+    """score, category, theme, point or penalty (avoided)."""
     name: str
     rows: int
     before: float | None
@@ -59,7 +59,9 @@ class PairedFigure:
     @property
     def is_shown(self) -> bool:
         """True unless it is a point in which nothing changed."""
-        return self.kind != "point" or bool(self.better or self.worse or self.left_out)
+        return self.kind not in ("point", "penalty") or bool(
+            self.better or self.worse or self.left_out
+        )
 
     def to_dict(self) -> JsonDict:
         return fill(RubricChangeShape, self)
@@ -141,14 +143,18 @@ def _figures(detail: RubricDetail) -> dict[tuple[str, str], float | None]:
         ("score", ""): score,
         **{("category", name): category.score for name, category in detail.categories.items()},
         **{("theme", name): score for name in detail.themes},
-        # more is better: a penalty that is met counts as 0
         **{
-            ("point", point.text): point.value
+            _point_key(point): point.value
             if point.points >= 0 or point.value is None
             else 1 - point.value
             for point in detail.points
         },
     }
+
+
+def _point_key(point: RubricPointRecord) -> tuple[str, str]:
+    """Return the kind and text of a point: more is better, so what should not be met is avoided."""
+    return "penalty" if (point.points < 0) != point.invert else "point", point.text
 
 
 def _change(

@@ -30,6 +30,8 @@ def _title(kind: str, name: str) -> str:
     if kind == "theme":
         return Message("theme {name}", name=name)
     shortened = name if len(name) <= _LONGEST_POINT else name[: _LONGEST_POINT - 1] + "…"
+    if kind == "penalty":
+        return Message("penalty avoided: {text}", text=shortened)
     return Message("point: {text}", text=shortened)
 
 
