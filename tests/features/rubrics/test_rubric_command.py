@@ -304,7 +304,7 @@ def test_commands(tmp_path: Path) -> None:
     validate_output(compared.stdout)
     changes = {(one["kind"], one["name"]): one for one in json.loads(compared.stdout)["results"]}
     assert changes["point", TEXTS[0]]["worse"] == 15
-    assert changes["point", TEXTS[3]]["better"] == 15  # a penalty that is not met
+    assert changes["penalty", TEXTS[3]]["better"] == 15  # a penalty that is not met
 
 
 def test_a_row_with_another_rubric_counts_once_for_all_judges(tmp_path: Path) -> None:
