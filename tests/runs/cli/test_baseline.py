@@ -130,4 +130,4 @@ def test_what_the_baseline_does_not_have_is_not_compared(folder: Path) -> None:
 def test_a_run_is_not_compared_with_itself(folder: Path, words: tuple[str, ...]) -> None:
     done = adjudge(*words, cwd=folder)
     assert done.returncode == 1
-    assert "before cannot be compared with itself: name an earlier run" in done.stderr
+    assert "before cannot be compared with itself: compare with an earlier run" in done.stderr

@@ -265,8 +265,11 @@ def test_a_signal_ends_the_reading_of_a_workbook(
     )
 
     def has_opened() -> bool:
-        links = Path(f"/proc/{reader.pid}/fd").iterdir()
-        return any(str(link.resolve()).endswith("rows.xlsx") for link in links)
+        try:
+            links = Path(f"/proc/{reader.pid}/fd").iterdir()
+            return any(str(link.readlink()).endswith("rows.xlsx") for link in links)
+        except FileNotFoundError:  # closed while we looked
+            return False
 
     try:
         wait_until(has_opened)
