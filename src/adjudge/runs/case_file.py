@@ -75,7 +75,7 @@ class CaseSettings:
     order: Order = key(
         Word[Order](ORDERS), "Of compared responses: both, or one: as they stand alone.", "both"
     )
-    feedback: bool = key(Flag(), "Ask what would make the text better.", False)
+    feedback: bool = key(Flag(), "Ask the judge for feedback on how to improve the text.", False)
     persona: str | None = key(
         Text(), "Who the judge is told to be; 'invented': the model invents that.", None
     )

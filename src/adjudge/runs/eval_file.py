@@ -114,7 +114,7 @@ class DataEntry:
         Text(), "For files that are not UTF-8, such as cp1252, or cp1251 for Cyrillic.", None
     )
     sheet: str | None = key(
-        Text(), "Of an Excel workbook; by default the first that is shown.", None
+        Text(), "Sheet of an Excel workbook; by default the first visible one.", None
     )
     header_row: int | None = key(
         _COUNT,
@@ -191,15 +191,19 @@ class JudgeEntry:
     models: tuple[ModelEntry, ...] = key(MODELS, "Instead of those of the whole file.", ())
     votes: int = key(
         _COUNT,
-        "Votes per model; with a positional-bias check, per order too.",
+        "Votes per model and, with a positional-bias check, per order.",
         1,
         aliases=("strictness",),
     )
     temperature: float | None = key(
         Number(least=0), "By default 0 for one vote and 1 for several.", None
     )
-    seed: int | None = key(WholeNumber(), "Sample i is asked with seed + i.", None)
-    mode: Mode | None = key(Word[Mode](("generate", "likelihood")), "How models are asked.", None)
+    seed: int | None = key(WholeNumber(), "Seed; sample i uses seed + i.", None)
+    mode: Mode | None = key(
+        Word[Mode](("generate", "likelihood")),
+        "How models answer: as text, or by token probabilities.",
+        None,
+    )
     on_failure: Literal["abstain", "raise", "random"] = key(
         Word(("abstain", "raise", "random")), "What happens when there is no verdict.", "abstain"
     )
@@ -487,7 +491,7 @@ class DirectEntry(CascadeEntry):
     )
     early_stop: bool = key(Flag(), "Stop as soon as further votes cannot change the option.", False)
     check_positional_bias: bool = key(Flag(), "Ask again in reversed order.", False)
-    feedback: bool = key(Flag(), "Ask what would make the text better.", False)
+    feedback: bool = key(Flag(), "Ask the judge for feedback on how to improve the text.", False)
     persona: str | None = key(
         Text(),
         "Who the judge is told to be; 'invented': the model makes one up per criterion.",
@@ -531,7 +535,7 @@ class PairwiseEntry(PanelEntry):
     )
     order: Order = key(
         Word[Order](ORDERS),
-        "both: ask again with the responses reversed; one: as they stand.",
+        "both: ask again with the responses reversed; one: ask only in the given order.",
         "both",
     )
     check_positional_bias: bool | None = key(
@@ -539,10 +543,10 @@ class PairwiseEntry(PanelEntry):
     )
     contests: Literal["joint", "pairs"] = key(
         Word(("joint", "pairs")),
-        "joint: one call ranks all; pairs: every two are a contest.",
+        "joint: one call ranks all responses; pairs: each pair is a contest.",
         "joint",
     )
-    tie_enabled: bool = key(Flag(), "Whether a tie is allowed.", True, option="--tie/--no-tie")
+    tie_enabled: bool = key(Flag(), "Allow ties.", True, option="--tie/--no-tie")
     votes: int = key(
         _COUNT, "Votes per model and order.", 1, aliases=("strictness", "self_consistency")
     )
@@ -684,7 +688,7 @@ class Gates:
         "A run folder that no criteria may be worse than, row by row; relative to this file.",
         None,
     )
-    margin: float = key(Number(least=0), "By how much it may be worse than that run.", 0.0)
+    margin: float = key(Number(least=0), "How much worse than that run it may be.", 0.0)
     cluster: str | None = key(
         Text(),
         "A column whose equal values belong together, such as conversation: such rows are "

@@ -105,9 +105,7 @@ class ServerEntry:
     base_url: str | None = key(
         Text(), "Another address of the provider's interface, such as that of a gateway.", None
     )
-    api_key_env: str | None = key(
-        VariableType(), "The environment variable that holds the key.", None
-    )
+    api_key_env: str | None = key(VariableType(), "Environment variable with the key.", None)
     headers: tuple[tuple[str, str], ...] = key(
         HeadersType(), "Further headers; $VARIABLE in a value is that environment variable.", ()
     )

@@ -52,7 +52,7 @@ class AgreementSettings:
 
     missing: Missing = key(
         Word[Missing](get_args(Missing)),
-        "What a judgment without a verdict counts as in agreement figures: left out, a tie, or "
+        "How agreement figures count a judgment without a verdict: left out, as a tie, or as "
         "wrong.",
         "drop",
     )

@@ -83,11 +83,11 @@ class CalibrationSettings(LabelSettings):
     """Settings of a calibration."""
 
     level: float = key(LEVEL, LEVEL_HELP, 0.95, option="--confidence")
-    target_width: float = key(Number(above=0, most=1), "How narrow the interval should be.", 0.1)
+    target_width: float = key(Number(above=0, most=1), "Target width of the interval.", 0.1)
     """From its lower limit to its upper one, as a share of the scale."""
     all_estimators: bool = key(
         Flag(),
-        "PPI++ and Rogan and Gladen's estimate as well; of a panel Dawid and Skene's model.",
+        "Also show the PPI++ and Rogan-Gladen estimates and, for a panel, the Dawid-Skene model.",
         False,
     )
     agreement: AgreementSettings | None = key(
@@ -97,21 +97,21 @@ class CalibrationSettings(LabelSettings):
     )
     by: str | None = key(
         Text(),
-        "The corrected number, and agreement, apart for each value of this column; the intervals "
-        "of all of them hold together.",
+        "Also give the corrected number and agreement for each value of this column "
+        "(simultaneous intervals).",
         None,
         metavar="COLUMN",
     )
     sequential: bool = key(
         Flag(),
-        "Limits that hold however often you look while labelling, so that you may stop at any "
-        "time; they are wider.",
+        "Use limits that stay valid however often you look while labelling, so you can stop at "
+        "any time. They are wider.",
         False,
     )
     these_rows: bool = key(
         Flag(),
-        "Intervals of exactly these rows, not of rows like them: narrower, since only rows without "
-        "a label are uncertain.",
+        "Give intervals for exactly these rows, not for rows like them. They are narrower, "
+        "because only unlabelled rows are uncertain.",
         False,
     )
     looks: int = 0

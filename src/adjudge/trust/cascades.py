@@ -44,7 +44,7 @@ class CascadeSettings(LabelSettings):
         0.1,
     )
     delta: float = key(
-        _SHARE, "With --cascade and --probabilities: how often that promise may fail.", 0.05
+        _SHARE, "With --cascade and --probabilities: the probability that the promise fails.", 0.05
     )
     """Each step has an equal part of it."""
 

@@ -30,30 +30,32 @@ from adjudge.trust.calibration import LEVEL, LEVEL_HELP, CalibrationSettings, ca
 class PlanSettings:
     """Settings of a plan: the expected rate, and one of ``width``, ``difference``, ``bar``."""
 
-    rate: float = key(Number(), "The rate that you expect.")
+    rate: float = key(Number(), "Expected rate.")
     width: float | None = key(
-        Number(), "One rate: how wide its interval may be, such as 0.05.", None
+        Number(), "For one rate: the maximum width of its interval, such as 0.05.", None
     )
     difference: float | None = key(
         Number(), "A comparison: how much better the other system is.", None
     )
-    bar: float | None = key(Number(), "A gate: what must be reached.", None)
+    bar: float | None = key(Number(), "The bar of a gate, such as 0.9.", None)
     discordant: float | None = key(
         Number(least=0, most=1),
-        "Of a comparison: the share of rows that one system passes and the other fails.",
+        "For a comparison: the share of rows that one system passes and the other fails.",
         None,
     )
     rows: int | None = key(
         WholeNumber(least=1),
-        "How many rows the judge judges; by default those of the run.",
+        "Number of rows to judge; by default as many as in the run.",
         None,
     )
     power: float = key(
-        Number(above=0.5, below=1), "How often it must be decided, such as 0.8.", 0.8
+        Number(above=0.5, below=1),
+        "Power: the share of runs that must be decided, such as 0.8.",
+        0.8,
     )
     level: float = key(LEVEL, LEVEL_HELP, 0.95, option="--confidence")
-    sequential: bool = key(Flag(), "Of a gate that is looked at again and again.", False)
-    seed: int = key(WholeNumber(), "Of the draws.", 0)
+    sequential: bool = key(Flag(), "Plan for a gate that is checked repeatedly.", False)
+    seed: int = key(WholeNumber(), "Seed for the draws.", 0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,11 +35,11 @@ class LabelSettings:
         metavar="COLUMN",
     )
     labels_are_model_made: bool = key(
-        Flag(), "Correct by labels that a model made; the report says so.", False
+        Flag(), "Accept labels made by a model; the report says so.", False
     )
     labels_before_change: bool = key(
         Flag(),
-        "Count labels older than a change of the judge: the numbers are then those of the judge as "
+        "Count labels older than a change of the judge; the numbers then describe the judge as "
         "it was.",
         False,
     )

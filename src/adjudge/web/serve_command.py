@@ -58,7 +58,7 @@ _SHORTEST_KEY = 16
 class ServeOptions:
     """Options of ``adjudge serve``."""
 
-    folder: Path = positional("The folder whose runs may be looked at.", type=PATH, default=Path())
+    folder: Path = positional("Folder whose runs can be read.", type=PATH, default=Path())
     model: tuple[str, ...] = shared(models)
     at: ServerEntry = shared(server)
     max_usd: float | None = shared(max_usd)
@@ -68,30 +68,38 @@ class ServeOptions:
     no_cache: bool = shared(no_cache)
     max_concurrency: int | None = shared(at_once)
     port: int = option(
-        "--port", type=click.IntRange(0, 65535), default=8765, help="0 takes a free one."
+        "--port",
+        type=click.IntRange(0, 65535),
+        default=8765,
+        help="Port to listen on; 0 picks a free one.",
     )
     host: str = option(
         "--host",
         default="127.0.0.1",
-        help="The address to listen at; any but this machine's own needs a key of yours.",
+        help="Address to listen on; any address other than localhost needs your own key.",
     )
     name: tuple[str, ...] = option(
-        "--name", multiple=True, help="A further name under which clients reach it; repeatable."
+        "--name",
+        multiple=True,
+        help="Another host name that clients use for this server; repeatable.",
     )
     judgments_at_once: int = option(
-        "--judgments-at-once", type=FROM_ONE, default=32, help="Who asks for more is told to wait."
+        "--judgments-at-once",
+        type=FROM_ONE,
+        default=32,
+        help="Maximum concurrent judgments; further requests get 429.",
     )
     decide_by: Path | None = option(
         "--decide-by",
         type=PATH,
-        help="Answer typed questions by the judges of this eval file, cascades among them; other "
+        help="Answer typed questions with the judges (and cascades) of this eval file; other "
         "questions are answered, but not accepted.",
     )
     text_first: bool = option(
         "--text-first",
         is_flag=True,
-        help="Show typed questions behind the text, which they then share: many questions are "
-        "cheaper, and the embedded model is right a little less often.",
+        help="Put typed questions after the text, so that they share its prefix: many questions "
+        "become cheaper, but the embedded model is slightly less accurate.",
     )
     language: str = option(
         "--language",
@@ -100,7 +108,7 @@ class ServeOptions:
         help="Language of prompts, explanations and criteria.",
     )
     show_openapi: bool = option(
-        "--openapi", is_flag=True, help="Print the description of the API as OpenAPI 3.1, and stop."
+        "--openapi", is_flag=True, help="Print the OpenAPI 3.1 description of the API, then exit."
     )
 
 
@@ -110,8 +118,8 @@ def serve(options: ServeOptions) -> int:
     """Serve judging, comparing, typed questions, criteria and runs as JSON, for programs in any
     language. Ctrl-C ends it.
 
-    ADJUDGE_API_KEY holds the key; if it is not set, a key is created and printed. The limits hold
-    for all requests together.
+    The key is read from ADJUDGE_API_KEY; if that is not set, a key is created and printed. The
+    limits apply to all requests together.
     """
     if missing := [module for module in ("starlette", "uvicorn") if find_spec(module) is None]:
         raise SetupError(

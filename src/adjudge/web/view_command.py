@@ -37,10 +37,13 @@ class ViewOptions:
 
     folder: Path = positional("A run folder, or a folder of runs.", type=PATH, default=_USUAL)
     port: int = option(
-        "--port", type=click.IntRange(0, 65535), default=0, help="0 takes a free one."
+        "--port",
+        type=click.IntRange(0, 65535),
+        default=0,
+        help="Port to listen on; 0 picks a free one.",
     )
     no_open: bool = option(
-        "--no-open", is_flag=True, help="Do not open a browser; the address is printed."
+        "--no-open", is_flag=True, help="Print the address without opening a browser."
     )
     read_only: bool = option(
         "--read-only", is_flag=True, help="Write nothing: no labels, no index in old runs."
@@ -49,13 +52,13 @@ class ViewOptions:
         "-m",
         "--model",
         multiple=True,
-        help="A model that may be asked from the page; repeatable.",
+        help="A model that the page may call; repeatable.",
     )
     max_usd: float = option(
         "--max-usd",
         type=click.FloatRange(min=0),
         default=1.0,
-        help="What the page may spend while it is open.",
+        help="Maximum dollars that the page may spend while it runs.",
     )
     trust_header: str | None = option(
         "--trust-header",
@@ -95,15 +98,17 @@ class ViewOptions:
         help="Write a read-only copy that opens from disk to this new folder, and exit.",
     )
     run: tuple[str, ...] = option(
-        "--run", multiple=True, help="At --export: a run to copy, all by default; repeatable."
+        "--run", multiple=True, help="With --export: a run to copy (default: all); repeatable."
     )
     with_prompts: bool = option(
-        "--with-prompts", is_flag=True, help="At --export: with what was sent to models."
+        "--with-prompts",
+        is_flag=True,
+        help="With --export: include the prompts that were sent to models.",
     )
     most_rows: int | None = option(
         "--most-rows",
         type=click.IntRange(min=1),
-        help="At --export: rows of each judge, the worst first; 20000 by default.",
+        help="With --export: maximum rows per judge, worst first; 20000 by default.",
     )
 
 
@@ -111,8 +116,8 @@ class ViewOptions:
 @options(ViewOptions)
 @trust
 def view(options: ViewOptions) -> int:
-    """Look at runs in a browser: every row with its votes, labelling, comparison of two runs, how
-    far to trust them.
+    """Browse runs: every row with its votes, labelling, comparison of two runs, and how far to
+    trust them.
 
     The page can be reached only from this machine, with the token in its address. With
     --trust-header, a reverse proxy lets others in. Ctrl-C ends it.

@@ -51,9 +51,7 @@ from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.row_reader import RowReader
 
 _OTHER = {
-    "fail_under": gate(
-        "Exit with 4 when the mean of NAME, a measure, is below NUMBER. Repeatable."
-    ),
+    "fail_under": gate("Exit with 4 if the mean of the measure NAME is below NUMBER. Repeatable."),
 }
 
 
@@ -62,9 +60,7 @@ class AgentOptions:
     """Options of ``adjudge agent``."""
 
     file: Path = positional("A file or a folder of traces, or a run folder.", type=PATH)
-    format: str | None = option(
-        "--as", help="What the traces are written in, where their structure does not show it."
-    )
+    format: str | None = option("--as", help="Format of the traces, if it cannot be detected.")
     settings: Settings = shared(
         settings(
             AgentEntry,
@@ -89,18 +85,18 @@ class AgentOptions:
         "--at-most",
         multiple=True,
         metavar="NAME=NUMBER",
-        help="Exit with 4 when the mean of a count is above this; repeatable.",
+        help="Exit with 4 if the mean of a count is above this; repeatable.",
     )
     per: Per = option(
         "--per",
         type=click.Choice(PER),
         default="trajectory",
-        help="What is judged: all of a run, each turn, or the steps that --steps picks.",
+        help="What to judge: whole trajectories, each turn, or the steps that --steps selects.",
     )
     show: int | None = option(
         "--show",
         type=FROM_ONE,
-        help="Print this trajectory as a judge is shown it, and stop.",
+        help="Print this trajectory as a judge sees it, then exit.",
     )
     output: Path | None = shared(output)
     as_json: bool = shared(as_json)
@@ -110,8 +106,8 @@ class AgentOptions:
 @options(AgentOptions)
 @judging(_OTHER)
 def agent(options: AgentOptions, flags: Flags) -> int:
-    """Measure agents by their traces, from any tool: rules without a model, and questions that a
-    model answers with steps and quotes.
+    """Measure agents from the traces of any tool: with rules that need no model, and with
+    questions that a model answers, citing steps and quotes.
     """
     check_writable(options.output)
     entry = AgentEntry(

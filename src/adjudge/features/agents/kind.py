@@ -47,12 +47,12 @@ class ArgumentsEntry:
 
     types: Types = key(
         Word[Types](TYPES),
-        "When two arguments are the same; loose: the text 1 is the number 1.",
+        'How to compare two arguments; loose: the string "1" equals the number 1.',
         "strict",
     )
     text: Texts = key(
         Word[Texts](TEXTS),
-        "When two texts in arguments are the same; folded: case and white space are put aside.",
+        "How to compare strings in arguments; folded: ignore case and white space.",
         "exact",
     )
 
@@ -71,17 +71,18 @@ class AgentEntry(JudgeEntry):
     )
     policy: str | None = key(
         FilePath(),
-        "A file with the rules that policy judges by. Default: the system prompt.",
+        "A file with the rules for the measure policy. Default: the system prompt.",
         None,
     )
     expect: str | None = key(
         FilePath(),
-        "A file with the expected calls by task. Default: the column reference_calls.",
+        "A file with the expected calls per task. Default: the column reference_calls.",
         None,
     )
     order: Order = key(
         Word[Order](ORDERS),
-        "Of expected calls: exactly these, these with others between, in any order, or no others.",
+        "How to match the expected calls: exactly these, with others in between, in any order, "
+        "or no others.",
         "in_order",
     )
     required: JsonValue = key(
@@ -99,26 +100,30 @@ class AgentEntry(JudgeEntry):
     )
     steps_tokens: int | None = key(
         WholeNumber(least=100),
-        "How many tokens of steps a model is shown; what does not fit is shortened. Default: "
-        "what the models take.",
+        "Maximum tokens of steps shown to a model; longer traces are shortened. Default: the "
+        "models' context window.",
         None,
     )
     steps: str | None = key(
-        Text(), "With per step: which, such as errors, 'last 3' or 'calls of pay'.", None
+        Text(),
+        "With per step: the steps to judge, such as errors, 'last 3' or 'calls of pay'.",
+        None,
     )
     only: tuple[tuple[str, JsonValue], ...] = key(
         JsonNames(), "Measure: option. Judge only where it says so, as goal: Not reached.", ()
     )
     derive: bool = key(
-        Flag(), "Have a model write the checklist of a task if a row has none.", False
+        Flag(), "Have a model write the task's checklist for rows without one.", False
     )
     blame: BlameMethod = key(
-        Word[BlameMethod](BLAME_METHODS), "How blame looks for the first mistake.", "at once"
+        Word[BlameMethod](BLAME_METHODS),
+        "Method that the measure blame uses to find the first mistake.",
+        "at once",
     )
     compare: Literal["systems"] | None = key(
         Word[Literal["systems"]](("systems",)),
-        "Compare the systems that did the same tasks: by the column system_name, or a file or "
-        "folder for each. With the measure better, a model says which of two runs is better.",
+        "Compare systems that did the same tasks, named by the column system_name or by one file "
+        "or folder per system. With the measure better, a model says which of two runs is better.",
         None,
     )
     kinds: tuple[str, ...] = key(

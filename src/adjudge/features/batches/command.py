@@ -22,7 +22,7 @@ class BatchMode(BatchSettings, RunMode):
     name: ClassVar[str] = "batch"
     batch: bool = key(
         Flag(),
-        "Ask through the providers' batch APIs: about half the price, within a day.",
+        "Use the providers' batch APIs: about half the price, within a day.",
         False,
     )
 

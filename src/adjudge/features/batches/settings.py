@@ -27,48 +27,49 @@ class BatchSettings:
     """Settings for running in batches."""
 
     detach: bool = key(
-        Flag(), "With --batch: send, and end with 3; 'adjudge resume RUN' collects.", False
+        Flag(),
+        "With --batch: send the batches and exit with 3; 'adjudge resume RUN' collects them.",
+        False,
     )
-    batch_only: bool = key(
-        Flag(), "With --batch: also what has to be asked again waits for a batch.", False
-    )
+    batch_only: bool = key(Flag(), "With --batch: send retries in batches, too.", False)
     orphans: Orphans | None = key(
         Word[Orphans](get_args(Orphans)),
-        "Where a crash left open whether a batch was sent: wait for those that may be it, or send "
-        "it again.",
+        "If a crash left it unclear whether a batch was sent: wait for the batches that may be "
+        "it, or send it again.",
         None,
         option="--batch-orphans",
     )
     """Also if another key asks than sent it: take it for one of the same account, or ask again."""
     search: float = key(
         Number(least=0),
-        "Seconds for which a batch that may have been created is looked for in the provider's "
-        "list, which may be late, before it is sent again.",
+        "Seconds to look for a possibly created batch in the provider's list, which may lag "
+        "behind, before sending it again.",
         120.0,
         option="--batch-search",
     )
     api: str | None = key(
         Word(_APIS),
-        "The batch API of a server that was named by its address.",
+        "Batch API that the server speaks, if the model is given by its address.",
         None,
         option="--batch-api",
     )
     command: str | None = key(
         Text(),
-        "Answer batches on this machine: 'vllm run-batch -i {input} -o {output} --model MODEL'.",
+        "Run batches on this machine with this command, such as 'vllm run-batch -i {input} -o "
+        "{output} --model MODEL'.",
         None,
         option="--batch-command",
         metavar="COMMAND",
     )
     most_requests: int | None = key(
         WholeNumber(least=1),
-        "Requests in one batch, where that is to be less than the provider takes.",
+        "Maximum requests per batch, if less than the provider's limit.",
         None,
         option="--batch-size",
     )
     poll: float = key(
         Number(above=0),
-        "Seconds before batches are looked at again; doubled each time, up to five minutes.",
+        "Seconds before batches are checked again; doubled each time, up to five minutes.",
         15.0,
         option="--batch-poll",
     )

@@ -122,40 +122,44 @@ class Labelled(SpendingOptions):
         help="The column with people's answers; repeat for several people.",
     )
     question: str | None = option(
-        "--question", metavar="NAME", help="Of labels about several questions: which one."
+        "--question", metavar="NAME", help="Question to use, if the labels cover several."
     )
     meanings: Mapping[str, str] = option(
         "--map",
         multiple=True,
         callback=_meanings,
         metavar="LABEL=OPTION",
-        help="What a label is called among the options; LABEL= leaves such labels out. Repeatable.",
+        help="LABEL=OPTION maps a label to an option; LABEL= leaves such labels out. Repeatable.",
     )
     kind: str | None = option(
         "--as",
         type=PartChoice(FORMATS, sorted(FORMATS.ours)),
-        help="The format of a labelled set, else found out.",
+        help="Format of the labelled set; detected by default.",
     )
     column: tuple[str, ...] = option(
         "--column",
         multiple=True,
-        help="Which column is judged, or FIELD=COLUMN; for comparisons, each response.",
+        help="Column to judge, or FIELD=COLUMN; for comparisons, one per response.",
     )
     only: str | None = option(
-        "--only", metavar="PATTERN", help="Only rows whose id fits, such as 'llmbar-Natural-*'."
+        "--only",
+        metavar="PATTERN",
+        help="Only rows whose id matches this pattern, such as 'llmbar-Natural-*'.",
     )
     sample: int | None = option(
-        "--sample", type=FROM_ONE, help="Draw so many labelled rows at random, instead of all."
+        "--sample",
+        type=FROM_ONE,
+        help="Use this many labelled rows, drawn at random, instead of all.",
     )
     limit: int | None = shared(limit)
     seed: int = option(
-        "--seed", type=int, default=0, help="Of the draw of rows and of the intervals."
+        "--seed", type=int, default=0, help="Seed for drawing rows and for the intervals."
     )
     draws: int = option(
         "--draws",
         type=click.IntRange(min=100),
         default=2000,
-        help="How often rows are drawn anew for intervals.",
+        help="Bootstrap draws of rows for the intervals.",
     )
     id: str | None = shared(row_names)
     encoding: str | None = shared(encoding)
@@ -234,7 +238,7 @@ class BenchOptions(Labelled):
         "--published",
         is_flag=True,
         help=(
-            "Show how judges fared on public sets, from verdicts that were published; asks nobody."
+            "Show how judges performed on public data sets, from published verdicts; asks no model."
         ),
     )
     named: tuple[str, ...] = shared(named)
@@ -243,7 +247,7 @@ class BenchOptions(Labelled):
         "-m",
         "--model",
         multiple=True,
-        help="A model to try; repeat for several: each is a judge by itself.",
+        help="A model to try; repeatable, each model is a separate judge.",
     )
     votes: tuple[int, ...] = option(
         "--votes",
@@ -258,36 +262,35 @@ class BenchOptions(Labelled):
         "--temperature",
         type=float,
         multiple=True,
-        help="Default: 0 for one vote, 1 for several; repeat to try several.",
+        help="Temperature. Default: 0 for one vote, 1 for several; repeat to try several.",
     )
     mode: tuple[Mode, ...] = option(
         "--mode",
         type=click.Choice(get_args(Mode)),
         multiple=True,
-        help="How models are asked; repeatable.",
+        help="How models answer: as text, or by token probabilities; repeatable.",
     )
     check_positional_bias: bool | None = option(
         "--check-positional-bias/--one-order",
         default=None,
-        help="Ask again in reversed order, for the order effect. On for comparisons.",
+        help="Ask again in reversed order, to measure the order effect. On by default for "
+        "comparisons.",
     )
-    tie: bool = option(
-        "--tie/--no-tie", default=True, help="Whether a comparison may end in a tie."
-    )
+    tie: bool = option("--tie/--no-tie", default=True, help="Allow a comparison to end in a tie.")
     missing: Missing = option(
         "--missing",
         type=click.Choice(get_args(Missing)),
         default="drop",
-        help="What a judgment without a verdict counts as: left out, a tie, or wrong.",
+        help="How to count a judgment without a verdict: left out, as a tie, or as wrong.",
     )
     fail_under: float | None = option(
         "--fail-under",
         type=SHARE,
-        help="Exit with 4 if the first judge agrees less than this on rows that had no part in "
-        "choosing it, by any question.",
+        help="Exit with 4 if, on any question, the first judge's agreement is below this on rows "
+        "that were not used to choose it.",
     )
     folder: Path | None = option(
-        "--run", type=PATH, help="The run folder; by default runs/bench-NAME of the data."
+        "--run", type=PATH, help="Run folder; by default runs/bench-NAME, after the data."
     )
     language: str | None = option(
         "--language",
@@ -342,11 +345,11 @@ def bench(options: BenchOptions) -> int:
     """Rank judges (model, criteria, settings, votes) by how well they agree with people, with their
     cost, time and failures.
 
-    Each -m with each -c, --votes, --temperature and --mode is a judge. Without -m and -c, the
-    recorded judges are ranked: those of a run folder, or of a public data set that includes
-    verdicts. The same command or 'adjudge resume RUN' resumes it. Exit codes: 0 all judged, 1 could
-    not run or stopped before the end, 2 usage, 3 some judgments have no verdict, 4 the first judge
-    does not reach --fail-under, 5 cannot tell.
+    Every combination of -m, -c, --votes, --temperature and --mode is a judge. Without -m and -c,
+    the recorded judges are ranked: those of a run folder, or of a public data set that includes
+    verdicts. The same command or 'adjudge resume RUN' resumes it. Exit codes: 0 all judged, 1
+    could not run or stopped before the end, 2 usage, 3 some judgments have no verdict, 4 the
+    first judge does not reach --fail-under, 5 cannot tell.
     """
     language = choose_language(options.language)
     data = options.data

@@ -93,9 +93,7 @@ class ImproveOptions(Labelled):
         required=True,
         help="Labelled rows: a file with --human, a labelled set, or a run folder.",
     )
-    criteria: str | None = option(
-        "--criteria", help="Which criteria of the file, where it has several."
-    )
+    criteria: str | None = option("--criteria", help="Criterion to use, if the file has several.")
     model: tuple[str, ...] = option(
         "-m", "--model", multiple=True, help="The judge: one model, or a panel of several."
     )
@@ -116,15 +114,15 @@ class ImproveOptions(Labelled):
         "--candidates",
         type=FROM_ONE,
         default=3,
-        help="How many proposals the writer is asked for in each round.",
+        help="Proposals that the writer makes per round.",
     )
     rounds: int = option(
         "--rounds",
         type=FROM_ONE,
         default=2,
         help=(
-            "How often the best candidate is improved again at most; the search stops when none "
-            "is better."
+            "Maximum rounds of improving the best candidate; the search stops earlier if none is "
+            "better."
         ),
     )
     votes: int = option(
@@ -139,15 +137,18 @@ class ImproveOptions(Labelled):
         "--held-out",
         type=click.FloatRange(0.1, 0.9),
         default=0.5,
-        help="The part of the rows that only measures the chosen candidate.",
+        help="Share of the rows held out to measure the chosen candidate.",
     )
     cases: int = option(
-        "--cases", type=FROM_ONE, default=12, help="Disagreements that the writer is shown at most."
+        "--cases",
+        type=FROM_ONE,
+        default=12,
+        help="Maximum number of disagreements shown to the writer.",
     )
     folder: Path | None = option(
         "--run",
         type=PATH,
-        help="The run folder; by default runs/improve-NAME of the file of criteria.",
+        help="Run folder; by default runs/improve-NAME, after the file of criteria.",
     )
     write: str | None = option(
         "--write",

@@ -195,7 +195,7 @@ def _write_scenarios(path: Path, scenarios: Sequence[JsonDict]) -> None:
 
 
 @conversations.command()
-@argument("file", "Scenarios of which some are proposed.", type=PATH)
+@argument("file", "A file of scenarios, some of them proposed.", type=PATH)
 def review(file: Path) -> int:
     """Show each proposed scenario: accept it, drop it, or leave it for later. The file is changed
     after each answer. To change a scenario, edit the file.
@@ -249,7 +249,7 @@ def record(run: Path, to: Path) -> int:
 @conversations.command()
 @argument("folder", "A cassette, or a folder of cassettes.", type=PATH)
 def verify(folder: Path) -> int:
-    """Judge golden conversations again by the rules. Exit code 4 if a verdict has changed."""
+    """Judge recorded conversations again by the rules. Exit code 4 if a verdict has changed."""
     files, changed = cassette_files(folder), 0
     if not files:
         raise SetupError("{folder} contains no cassettes", folder=folder)
@@ -367,7 +367,7 @@ def _describe_difference(difference: AgentDifference) -> Iterator[Message]:
 
 
 @conversations.command()
-@argument("run", "A run folder with labels of outcome or attribution.", type=PATH)
+@argument("run", "A run folder with labels for outcome or attribution.", type=PATH)
 def correct(run: Path) -> int:
     """Correct a pass rate by labels of a random sample: would it have passed with a faultless user?
 

@@ -72,7 +72,7 @@ _REACHED = {
     "--model",
     multiple=True,
     help=(
-        "Model to reach; repeatable. Default: the project's, else one of each provider whose "
+        "Model to reach; repeatable. Default: the project's models, else one per provider whose "
         "key is set."
     ),
 )
@@ -83,9 +83,9 @@ def doctor(
     at: ServerEntry,
     as_json: bool,
 ) -> int:
-    """Check the installation. Nothing is paid for, and no key is printed.
+    """Check the installation. This costs nothing, and no key is printed.
 
-    Exit codes: 0 every model was reached, 1 one was not.
+    Exit codes: 0 every model was reached, 1 at least one was not.
     """
     project = find_project()
     screen = Screen(language(), quiet=as_json)

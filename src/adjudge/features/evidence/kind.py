@@ -18,10 +18,10 @@ _WITH_FLAGS_FIRST = Word[Literal[Method, "flags-first"]](
     ("each", "joint", "rules", "flags", "flags-first")
 )
 LOOK_UP = (
-    "Look every sentence up in the sources: one call for each, one for all (joint), none "
-    "(rules), or what the embedded model points at (flags)."
+    "Look up every sentence in the sources: with one call per sentence (each), one call for all "
+    "(joint), no call (rules), or only what the embedded model flags (flags)."
 )
-CLAIMS = "Have a model say first what each sentence claims."
+CLAIMS = "First have a model state what each sentence claims."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class EvidenceEntry(JudgeEntry):
 
     method: Literal[Method, "flags-first"] = key(
         _WITH_FLAGS_FIRST,
-        f"{LOOK_UP} flags-first: flags, then one call for each sentence that is not sure.",
+        f"{LOOK_UP} flags-first: flags, then one call per sentence that is still uncertain.",
         "each",
     )
     claims: bool = key(Flag(), CLAIMS, False)

@@ -50,7 +50,7 @@ class ExplainOptions:
         "--below",
         type=click.FloatRange(0, 1),
         default=DEFAULT_BELOW,
-        help="Also explain verdicts with a smaller probability than this.",
+        help="Also explain verdicts whose probability is below this.",
     )
     calibration: Path | None = option(
         "--calibration",
@@ -59,7 +59,9 @@ class ExplainOptions:
         "'adjudge calibrate RUN --probabilities -o FILE'.",
     )
     folder: Path | None = option(
-        "--run", type=PATH, help="Where they are kept; by default RUN-explained, next to the run."
+        "--run",
+        type=PATH,
+        help="Folder for the second opinions; by default RUN-explained, next to the run.",
     )
     max_usd: float | None = shared(max_usd)
     max_calls: int | None = shared(max_calls)
@@ -70,12 +72,13 @@ class ExplainOptions:
 @command("explain")
 @options(ExplainOptions)
 def explain(options: ExplainOptions) -> int:
-    """Ask a model that writes about the rows of a run that have no verdict, not the best one, or an
-    uncertain one.
+    """Ask a text-generating model about rows without a verdict, or whose verdict is uncertain
+    or not the best one.
 
-    Its answers are a second opinion, kept in a run of their own. They change no verdict, number or
-    gate. The model does not see the run's verdicts. Run it again to go on; what was answered is not
-    asked again. Exit codes: 0 done, 1 could not run, 3 a row got no second opinion.
+    The answers are second opinions, stored in a separate run. They change no verdict, number or
+    gate, and the model does not see the run's verdicts. Run the command again to continue;
+    answered rows are not asked again. Exit codes: 0 done, 1 could not run, 3 a row got no second
+    opinion.
     """
     language = choose_language(typed_language())
     (entry,) = model_entries((options.model,), options.at)

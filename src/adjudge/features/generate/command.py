@@ -68,61 +68,69 @@ from adjudge.runs.view.terminal import Screen
 class GenerateOptions:
     """Options of ``adjudge generate``."""
 
-    task: str = positional("What the code is to do.")
+    task: str = positional("The task for the code.")
     verify: tuple[str, ...] = option(
-        "--verify", multiple=True, help="What the code must meet; repeatable, all must hold."
+        "--verify", multiple=True, help="A requirement for the code; repeatable, all must be met."
     )
     cost: tuple[str, ...] = option(
         "--cost",
         multiple=True,
-        help="What to rate the code by; repeatable, the ratings are added up.",
+        help="A criterion to rate the code by; repeatable, the ratings are summed.",
     )
     candidates: int = option(
-        "-n", "--candidates", type=FROM_ONE, default=3, help="Candidates, written at once."
+        "-n",
+        "--candidates",
+        type=FROM_ONE,
+        default=3,
+        help="Number of candidates, written in parallel.",
     )
     output_schema: str = option(
         "--output-schema",
         default="any",
         help=(
-            "What the code must give: int, list[int], dict[str, float], any, or a file with a JSON "
-            "schema."
+            "Type of the code's result: int, list[int], dict[str, float], any, or a file with a "
+            "JSON schema."
         ),
     )
     model: tuple[str, ...] = option(
-        "-m", "--model", multiple=True, help="Who writes the code; several take turns."
+        "-m", "--model", multiple=True, help="Model that writes the code; several take turns."
     )
     judge: tuple[str, ...] = option(
         "--judge",
         multiple=True,
-        help="Who judges it; the first writer unless given. Repeat for a panel.",
+        help="Model that judges the code; by default the first writer. Repeat for a panel.",
     )
     at: ServerEntry = shared(server)
     samples: int = option(
-        "--samples", type=FROM_ONE, default=1, help="Samples of each criterion and judge."
+        "--samples", type=FROM_ONE, default=1, help="Samples per criterion and judge."
     )
     min_pass: int | None = option(
-        "--min-pass", type=FROM_ONE, help="Samples that must pass; more than half unless given."
+        "--min-pass",
+        type=FROM_ONE,
+        help="Number of samples that must pass; by default more than half.",
     )
     low: float = option("--min", type=float, default=0.0, help="The low end of the cost scale.")
     high: float = option("--max", type=float, default=10.0, help="The high end of the cost scale.")
     agg: str = option(
-        "--agg", default="avg", help="What the samples of a cost come to: avg, med, min or max."
+        "--agg", default="avg", help="How to combine the samples of a cost: avg, med, min or max."
     )
-    cost_is: str = option("--cost-is", default="lower", help="Which cost wins: lower or higher.")
+    cost_is: str = option(
+        "--cost-is", default="lower", help="Whether the lower or the higher cost wins."
+    )
     max_iterations: int = option(
-        "--max-iterations", type=FROM_ONE, default=3, help="Tries of each candidate."
+        "--max-iterations", type=FROM_ONE, default=3, help="Attempts per candidate."
     )
     accept_cost: float | None = option(
-        "--accept-cost", type=float, help="Take a candidate at once that costs no more."
+        "--accept-cost", type=float, help="Accept a candidate immediately if it costs at most this."
     )
     fresh_samples: int = option(
         "--fresh-samples",
         type=FROM_ZERO,
         default=0,
-        help="Cost the winner again, with so many new samples.",
+        help="Measure the winner's cost again with this many new samples.",
     )
     given: tuple[str, ...] = option(
-        "--input", multiple=True, help="NAME=JSON: a variable that the code finds; repeatable."
+        "--input", multiple=True, help="NAME=JSON: an input variable for the code; repeatable."
     )
     sandbox: str | None = option(
         "--sandbox",
@@ -135,20 +143,20 @@ class GenerateOptions:
         "--timeout",
         type=click.FloatRange(min=0.1),
         default=30.0,
-        help="Seconds that the code may take.",
+        help="Time limit for the code, in seconds.",
     )
     output: Path | None = option(
-        "-o", "--output", type=PATH, help="Also write everything to this file, as JSON."
+        "-o", "--output", type=PATH, help="Also write all results to this file as JSON."
     )
     as_json: bool = shared(as_json)
     language: str | None = shared(language)
     temperature: float | None = option(
         "--temperature",
         type=float,
-        help="Of the writers. Default: 0 for one candidate, 1 for several.",
+        help="Temperature of the writers. Default: 0 for one candidate, 1 for several.",
     )
     seed: int | None = option(
-        "--seed", type=int, help="Candidate i is written, and sample i judged, with seed + i."
+        "--seed", type=int, help="Seed; candidate i and sample i use seed + i."
     )
     max_concurrency: int | None = shared(at_once)
 

@@ -41,22 +41,22 @@ class ImportFlags:
     """Options of ``adjudge import``."""
 
     files: tuple[Path, ...] = positional(
-        "A file of another tool or a folder of such files; several where verdicts lie beside "
-        "their rows.",
+        "A file written by another tool, or a folder of such files; give several if rows and "
+        "verdicts are in separate files.",
         type=PATH,
         nargs=-1,
         required=True,
     )
-    folder: Path = option("--run", type=PATH, required=True, help="The run folder to make.")
+    folder: Path = option("--run", type=PATH, required=True, help="Run folder to create.")
     kind: str | None = option(
         "--as",
         type=PartChoice(FORMATS, sorted((*FORMATS.ours, TABLE))),
-        help="The format; by default it is found out, but for table.",
+        help="Format; detected by default, except for table.",
     )
     texts: tuple[str, ...] = option(
         "--text",
         multiple=True,
-        help="With --as table: the column that was judged; twice for two that were compared.",
+        help="With --as table: the judged column; give it twice for comparisons.",
     )
     labels: tuple[str, ...] = option(
         "--label",
@@ -68,15 +68,15 @@ class ImportFlags:
         multiple=True,
         help="With --as table: a column with a judge's verdicts; repeat for several.",
     )
-    id: str | None = option("--id", help="With --as table: the column with the rows' names.")
+    id: str | None = option("--id", help="With --as table: the column with row ids.")
     less_is_better: tuple[str, ...] = option(
         "--less-is-better",
         multiple=True,
         metavar="NAME",
-        help="A question whose scores are turned round: 1 minus what was recorded.",
+        help="A question whose scores are inverted (1 minus the recorded score); repeatable.",
     )
     encoding: str | None = option(
-        "--encoding", help="For files that are not UTF-8, such as cp1252."
+        "--encoding", help="Encoding of files that are not UTF-8, such as cp1252."
     )
     skip_bad_rows: bool = option(
         "--skip-bad-rows",
@@ -86,15 +86,15 @@ class ImportFlags:
     design: Design | None = option(
         "--design",
         type=click.Choice(DESIGNS),
-        help="How the labelled rows were chosen, where you know it.",
+        help="How the labelled rows were chosen, if you know.",
     )
     unreadable: UnreadablePolicy = option(
         "--unreadable",
         type=click.Choice(list(UNREADABLE_POLICIES)),
         default="drop",
         help=(
-            "What a comparison without a readable verdict counts as: left out, a tie, wrong, or "
-            "what the file counts."
+            "How to count a comparison without a readable verdict: left out, as a tie, as wrong, "
+            "or as in the file."
         ),
     )
     as_json: bool = shared(as_json)
@@ -103,8 +103,8 @@ class ImportFlags:
 @command("import")
 @options(ImportFlags)
 def import_run(options: ImportFlags) -> int:
-    """Make a run folder from judgments that another tool recorded. You can show, export, compare
-    and label it like any other run.
+    """Create a run folder from judgments that another tool recorded. You can show, export,
+    compare and label it like any other run.
 
     A failure there is a failed vote here, never a verdict; human annotations become labels. The
     format is recognised by the file's structure. The run folder appears only when it is complete.

@@ -26,14 +26,14 @@ from adjudge.runs.results.exit_code import ExitCode
 
 
 @command("mcp")
-@argument("folder", "The folder whose runs may be looked at.", type=PATH, default=Path())
+@argument("folder", "Folder whose runs can be read.", type=PATH, default=Path())
 @models
 @server
 @click.option(
     "--allow-spend",
     type=click.FloatRange(min=0),
     metavar="USD",
-    help="Also ask models that cost money, up to this.",
+    help="Also ask models that cost money, up to this amount.",
 )
 @prices
 @no_cache

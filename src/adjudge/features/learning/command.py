@@ -35,7 +35,9 @@ class LearnOptions:
     """Options of ``adjudge learn``."""
 
     run: Path = positional("A run folder with labels or votes.", type=PATH)
-    criterion: str | None = option("--criterion", help="Which criterion, if the run has several.")
+    criterion: str | None = option(
+        "--criterion", help="Criterion to label, if the run has several."
+    )
     source: str = option(
         "--from",
         metavar="SOURCE",
@@ -52,14 +54,13 @@ class LearnOptions:
     cascade: bool = option(
         "--cascade",
         is_flag=True,
-        help=(
-            "Also set the threshold of a cascade: half of the rows learn, the other half sets it."
-        ),
+        help=("Also set a cascade threshold: train on half of the rows, set it on the other half."),
     )
     cross: bool = option(
         "--cross",
         is_flag=True,
-        help="With --cascade: all rows learn and set the threshold, which then proves nothing.",
+        help="With --cascade: use all rows both for learning and for the threshold, which then "
+        "guarantees nothing.",
     )
     risk: float = option(
         "--risk",
@@ -71,14 +72,14 @@ class LearnOptions:
         "--delta",
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         default=0.05,
-        help="How often that promise may fail.",
+        help="Probability that the promise fails.",
     )
     output: Path = option(
         "-o",
         "--output",
         type=PATH,
         default=Path("judge.json"),
-        help="Where the judge is written; judge.json.",
+        help="File for the judge; judge.json by default.",
     )
     as_json: bool = shared(as_json)
 
@@ -88,9 +89,9 @@ class LearnOptions:
 def learn(options: LearnOptions) -> int:
     """Teach a local judge one criterion from the labels of a run, and measure how good it is.
 
-    The judge is a small file for -m learned/FILE, eval files and cascades. It needs 30 labels, 5 of
-    them of the rarer answer. Exit codes: 0 learned, 1 could not run, 5 learned, but not worth it:
-    no better than the free alternatives.
+    The judge is a small file, used as -m learned/FILE, in eval files and in cascades. It needs 30
+    labels, 5 of them with the rarer answer. Exit codes: 0 learned, 1 could not run, 5 learned,
+    but no better than the free alternatives.
     """
     import_numpy()
     from adjudge.features.learning.examples import examples_of

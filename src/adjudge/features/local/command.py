@@ -54,7 +54,7 @@ def models(context: click.Context, as_json: bool) -> int:
 
 
 @models.command()
-@argument("name", f"Which weights: {', '.join(KNOWN)}.")
+@argument("name", f"Weights to download: {', '.join(KNOWN)}.")
 def pull(name: str) -> int:
     """Download the weights of a model that runs in this process, check them, and prepare them.
 

@@ -19,19 +19,24 @@ from adjudge.runs.cli.options import FROM_ONE, argument, command
 @command()
 @argument(
     "model",
-    "local/NAME or local/PATH.gguf, with +ADAPTER.gguf behind it if you like.",
+    "local/NAME or local/PATH.gguf, optionally followed by +ADAPTER.gguf.",
     default=EMBEDDED,
 )
-@click.option("--port", type=click.IntRange(0, 65535), default=8080, help="0 takes a free one.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8080,
+    help="Port to listen on; 0 picks a free one.",
+)
 @click.option("--api-key", envvar="ADJUDGE_SERVE_KEY", help="Require this API key.")
 @click.option(
-    "--context", type=click.IntRange(min=256), default=4096, help="Tokens a prompt may have."
+    "--context", type=click.IntRange(min=256), default=4096, help="Maximum tokens per prompt."
 )
 @click.option(
     "--max-tokens",
     type=FROM_ONE,
     default=512,
-    help="Tokens an answer may have when the request sets no limit.",
+    help="Maximum tokens per answer, if the request sets no limit.",
 )
 def serve_model(model: str, port: int, api_key: str | None, context: int, max_tokens: int) -> int:
     """Serve the same weights that judge in process: /v1/chat/completions with JSON schema,

@@ -72,8 +72,8 @@ _OTHER = {
         "-q", "--quiet", is_flag=True, help="Print the paths of the reports and nothing else."
     ),
     "fail_under": gate(
-        "Exit with 4 when the mean composite is below this; NAME: the mean of that "
-        "dimension. Repeatable."
+        "Exit with 4 if the mean composite is below this; NAME: the mean of that dimension. "
+        "Repeatable."
     ),
 }
 
@@ -92,10 +92,11 @@ class RagOptions:
         help="The rows to judge: .csv, .tsv or .jsonl.",
     )
     model_provider: str | None = option(
-        "--model-provider", help="Such as mistral or ollama; with --model-name."
+        "--model-provider", help="Provider, such as mistral or ollama; requires --model-name."
     )
     model_name: str | None = option(
-        "--model-name", help="Such as mistral-medium-latest or mistral:7b; with --model-provider."
+        "--model-name",
+        help="Model name, such as mistral-medium-latest or mistral:7b; requires --model-provider.",
     )
     api_key: str | None = option(
         "--api-key",
@@ -128,7 +129,7 @@ class RagOptions:
         help="Weight in the composite, as NAME=NUMBER, of a dimension or a measure; repeatable.",
     )
     column: tuple[str, ...] = option(
-        "--column", multiple=True, help="Which column is which field, as FIELD=COLUMN; repeatable."
+        "--column", multiple=True, help="Maps a column to a field, as FIELD=COLUMN; repeatable."
     )
     output: Path = option(
         "-o", "--output", type=PATH, default=_REPORTS, help="Folder for the reports."
@@ -137,7 +138,7 @@ class RagOptions:
         "--entries",
         type=FROM_ZERO,
         default=ENTRIES,
-        help="How many answers the Markdown and HTML show, the worst first; the CSV has all.",
+        help="Number of answers in the Markdown and HTML, worst first; the CSV has all.",
     )
     as_json: bool = shared(as_json)
 

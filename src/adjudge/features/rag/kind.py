@@ -27,11 +27,11 @@ class RagEntry(JudgeEntry):
     """Settings of a judge of answers that rest on retrieved texts."""
 
     dimensions: tuple[str, ...] = key(
-        Many(Text(), commas=True), "Which to score. Default: all; none: only the measures.", ()
+        Many(Text(), commas=True), "Dimensions to score. Default: all; none: only the measures.", ()
     )
     measures: tuple[str, ...] = key(
         Many(Text(), commas=True),
-        "What else to measure of retriever and generator, such as ndcg@5 or context_recall.",
+        "Additional measures of retriever and generator, such as ndcg@5 or context_recall.",
         (),
     )
     weights: tuple[tuple[str, float], ...] = key(
@@ -39,15 +39,15 @@ class RagEntry(JudgeEntry):
     )
     checks: Checks = key(
         Word[Checks](get_args(Checks)),
-        "How measures ask: part by part, or many in one call.",
+        "Ask measures part by part, or many parts in one call.",
         "each",
     )
     rewrite_questions: bool = key(
-        Flag(), "Have follow-up questions made self-contained, for relevance.", False
+        Flag(), "Rewrite follow-up questions to be self-contained before judging relevance.", False
     )
     config: str | None = key(
         FilePath(),
-        "A YAML or JSON file with further dimensions, other weights and gates.",
+        "A YAML or JSON file with additional dimensions, weights and gates.",
         None,
         option=("-c", "--config"),
     )

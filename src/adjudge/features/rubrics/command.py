@@ -87,7 +87,7 @@ _MOST_SHOWN = 50
 
 @click.group(cls=CommandGroup)
 def rubric() -> None:
-    """Judge rows by the weighted points that come with them, and check the points themselves."""
+    """Judge rows by weighted points, with a rubric per row, and check the points themselves."""
 
 
 # -- judge -----------------------------------------------------------------------------
@@ -103,7 +103,7 @@ class RubricJudgeOptions:
         "--per",
         type=click.Choice(["row", "point"]),
         default="row",
-        help="All points of a row in one request, or a request per point.",
+        help="Send all points of a row in one request, or one request per point.",
     )
     column: tuple[str, ...] = shared(columns)
     output: Path | None = shared(output)
@@ -137,7 +137,11 @@ def judge(options: RubricJudgeOptions, flags: Flags) -> int:
 
 @rubric.command("check")
 @argument("path", "A file of rubrics, rows with a column of rubrics, or a run folder.", type=PATH)
-@click.option("--labels", type=PATH, help="What people say of points: row, point, answer.")
+@click.option(
+    "--labels",
+    type=PATH,
+    help="File of human labels of points, with the columns row, point and answer.",
+)
 @as_json
 def check(path: Path, labels: Path | None, as_json: bool) -> int:
     """Check rubrics for likely problems before they cost money; for a run, also how well each point
@@ -309,12 +313,12 @@ def _with_judge(figures: Audit, judge: str, name: str) -> str:
 
 @rubric.command("diff")
 @argument("before", "A run folder.", type=PATH)
-@argument("now", "A later run of the same rows.", type=PATH)
+@argument("now", "A later run on the same rows.", type=PATH)
 @as_json
 def diff(before: Path, now: Path, as_json: bool) -> int:
     """Compare two runs by score, category and point. Rows are joined by their id.
 
-    For an interval of the change use `adjudge runs diff`.
+    `adjudge runs diff` gives an interval for the change.
     """
     comparison = compare(before, now, rubric_records(before), rubric_records(now))
     if not comparison.changes:
@@ -382,8 +386,8 @@ def _change_cells(change: PairedFigure) -> Sequence[object]:
     "--labels",
     type=PATH,
     required=True,
-    help="A CSV or JSONL file with row, point and answer (met or not met) of rows that were drawn "
-    "at random.",
+    help="A CSV or JSONL file with the columns row, point and answer (met or not met), for rows "
+    "that were drawn at random.",
 )
 @as_json
 def calibrate(run: Path, labels: Path, as_json: bool) -> int:
@@ -439,7 +443,9 @@ def _rate_cells(rate: CorrectedRate) -> Sequence[object]:
 
 @rubric.command("probe")
 @argument("file", "Rows with a column of rubrics.", type=PATH)
-@click.option("--rows", type=click.IntRange(1), default=20, help="The most rows, from the first.")
+@click.option(
+    "--rows", type=click.IntRange(1), default=20, help="Maximum number of rows, from the first."
+)
 @models
 @server
 @max_calls
@@ -458,8 +464,8 @@ def probe(
     language: str | None,
     as_json: bool,
 ) -> int:
-    """Judge answers that deserve nothing: an empty one, a refusal, the question, and the points
-    themselves. A point that any of them meets is weak, or gives the answer away.
+    """Judge answers that deserve no points: an empty answer, a refusal, the question, and the
+    points themselves. A point that any of them meets is weak, or gives the answer away.
 
     Exit codes: 0 done, 1 could not run, 3 some points have no verdict.
     """
@@ -524,7 +530,7 @@ def probe(
 
 
 @rubric.command("propose")
-@argument("file", "Rows with a question and, best, a reference answer.", type=PATH)
+@argument("file", "Rows with a question and, ideally, a reference answer.", type=PATH)
 @click.option("-o", "--output", type=PATH, help=f"The new file, by default NAME{SUFFIX}.")
 @models
 @server

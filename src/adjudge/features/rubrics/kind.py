@@ -27,8 +27,8 @@ class RubricEntry(JudgeEntry):
     votes: int = key(WholeNumber(least=1), "Votes per point and model.", 1, aliases=("strictness",))
     rubric: str | None = key(
         FilePath(),
-        "A file with the points for all rows, or with a rubric per row. Default: a column of "
-        "the data, such as rubric or rubrics.",
+        "A file with one rubric for all rows, or one per row. Default: a column of the data, "
+        "such as rubric or rubrics.",
         None,
     )
     rubric_field: str | None = key(Text(), "The column with the rubric. Default: found.", None)

@@ -24,16 +24,16 @@ class ClusterMode(RunMode):
     is_spread: ClassVar[bool] = True
     on: str | None = key(
         Text(),
-        "Spread the rows over a Ray cluster: ray (that of RAY_ADDRESS, else workers on this "
-        "machine), or ray://HOST:PORT; or share them with other processes that are started so, by "
-        "postgresql://HOST/DATABASE#NAME.",
+        "Spread the rows over a Ray cluster: ray (the cluster of RAY_ADDRESS, else workers on "
+        "this machine) or ray://HOST:PORT. postgresql://HOST/DATABASE#NAME shares them with "
+        "other processes started with the same option.",
         None,
         metavar="CLUSTER",
     )
     workers: int | None = key(
         WholeNumber(least=1),
-        "With --on: how many; by default one per CPU of the Ray cluster. With Postgres: about how "
-        "many there are.",
+        "With --on: number of workers; by default one per CPU of the Ray cluster. With Postgres: "
+        "their approximate number.",
         None,
     )
     store: str | None = key(

@@ -72,7 +72,7 @@ _PARTS = {"github": ("chat", "github")}
 @command()
 @argument(
     "kind",
-    f"What to begin: {', '.join(_NEXT)}.",
+    f"The starter to write: {', '.join(_NEXT)}.",
     type=click.Choice(list(_NEXT)),
     required=False,
     default="chat",
@@ -87,21 +87,22 @@ _PARTS = {"github": ("chat", "github")}
 @click.option(
     "--folder",
     type=PATH,
-    help="Where to put the files: this folder by default, and .agents/skills for skills.",
+    help="Folder for the files: by default this one, and .agents/skills for skills.",
 )
 @click.option(
     "--force",
     is_flag=True,
-    help="If a file exists already, write the new one beside it, as FILE.new.",
+    help="If a file already exists, write the new one next to it as FILE.new.",
 )
 def init(kind: str, source: Path | None, folder: Path | None, force: bool) -> int:
     """Write an eval file with criteria and example rows, tests for pytest, a GitHub workflow,
     skills for a coding assistant, or the examples that the documentation names. No file is
     overwritten.
 
-    With --from, the eval file of another tool becomes an eval file here.
+    With --from, another tool's eval file is converted.
 
-    They run at once on the embedded model; put your own rows and criteria in their place.
+    The files run immediately on the embedded model; replace their rows and criteria with your
+    own.
     """
     is_ours = kind == _SKILLS and folder is None  # the folder that adjudge chooses itself
     inner, folder = _FOLDER_OF_SKILLS if is_ours else PurePosixPath(), folder or Path()

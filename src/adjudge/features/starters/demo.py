@@ -19,7 +19,7 @@ _ROWS = "rag.csv"
 
 
 @command()
-@click.option("--folder", type=PATH, default=_FOLDER, help="Where to put rows and reports.")
+@click.option("--folder", type=PATH, default=_FOLDER, help="Folder for rows and reports.")
 @click.option("-m", "--model", help="Model to ask, as provider/model. Default: the embedded model.")
 def demo(folder: Path, model: str | None) -> int:
     """Judge twelve answers of a shop's assistant on six dimensions, and show the report.

@@ -87,18 +87,21 @@ class AttackOptions(NamedJudge):
         "--defence",
         multiple=True,
         type=click.Choice(DEFENCES),
-        help="How the judge is defended; repeat to compare. Default: fence, as everywhere.",
+        help="Defence of the judge; repeat to compare several. Default: fence, as everywhere.",
     )
     texts: int = option(
         "--texts",
         type=FROM_ONE,
         default=1,
-        help="Texts of each family on each row; which ones changes from row to row.",
+        help="Texts per family and row; the choice varies from row to row.",
     )
     sample: int = option(
-        "--sample", type=FROM_ONE, default=50, help="Attack so many rows, drawn at random; 50."
+        "--sample",
+        type=FROM_ONE,
+        default=50,
+        help="Number of rows to attack, drawn at random; 50 by default.",
     )
-    seed: int = option("--seed", type=int, default=0, help="Of the draw of rows.")
+    seed: int = option("--seed", type=int, default=0, help="Seed for drawing rows.")
     fail_over: float | None = option(
         "--fail-over",
         type=SHARE,
@@ -118,7 +121,8 @@ class AttackOptions(NamedJudge):
 @command("attack")
 @options(AttackOptions)
 def attack(options: AttackOptions) -> int:
-    """Attack a judge with texts that ask for a good verdict, and measure how often they get one.
+    """Attack a judge with texts that ask for a good verdict, and measure how often it gives
+    one.
 
     Each row is asked twice unchanged, which shows the judge's own noise, and once with a text of
     each family; no reply comes from the cache. The same command or 'adjudge resume RUN' resumes it.

@@ -21,7 +21,7 @@ _ENDINGS = (".md", ".html")
 @command("card")
 @argument("run", "A run folder.", type=PATH)
 @click.option("--attack", type=PATH, help="The run of 'adjudge attack' on the same judge.")
-@click.option("--drift", type=PATH, help="The file of anchors whose history is known.")
+@click.option("--drift", type=PATH, help="A file of anchors with at least one check.")
 @click.option(
     "-o",
     "--output",

@@ -55,27 +55,27 @@ from adjudge.runs.view.terminal import Screen
 
 _ANCHORS = "The file of anchors that 'adjudge drift init' wrote."
 _looks = click.option(
-    "--looks", type=PATH, help="The folder of the looks; by default NAME-looks beside the anchors."
+    "--looks", type=PATH, help="Folder for the checks; by default NAME-looks next to the anchors."
 )
 
 
 @click.group("drift", cls=CommandGroup)
 def drift() -> None:
-    """Find out whether a judge has changed: judge the same rows again, as often as you like."""
+    """Find out whether a judge has changed, by judging the same rows again as often as you like."""
 
 
 @drift.command("init")
-@argument("run", "A run folder with the judge as it is now.", type=PATH)
+@argument("run", "A run folder of the current judge.", type=PATH)
 @click.option(
-    "-o", "--output", type=PATH, required=True, help="Where the anchors go, e.g. anchors.jsonl."
+    "-o", "--output", type=PATH, required=True, help="File for the anchors, e.g. anchors.jsonl."
 )
-@click.option("--count", type=FROM_ONE, default=100, help="How many rows become anchors; 100.")
-@click.option("--seed", type=int, default=0, help="Of the draw of rows.")
+@click.option("--count", type=FROM_ONE, default=100, help="Number of anchors; 100 by default.")
+@click.option("--seed", type=int, default=0, help="Seed for drawing rows.")
 def init(run: Path, output: Path, count: int, seed: int) -> int:
-    """Choose anchors from a run: rows of every length, with their verdicts.
+    """Choose anchors from a run: rows of all lengths, with their verdicts.
 
-    They are drawn by a hash, independently of the verdicts. Keep the file under version control: it
-    contains the rows.
+    Anchors are drawn by a hash, independently of the verdicts. The file contains the rows; keep
+    it under version control.
     """
     if output.exists():
         raise RunError("{path} already exists: give another name", path=output)
@@ -127,9 +127,9 @@ class DriftOptions(NamedJudge):
 def check(options: DriftOptions) -> int:
     """Judge the anchors again, and say whether the judge has changed.
 
-    Every look is a new run in its own folder, without the cache; the same command resumes one that
-    was stopped. Exit codes: 0 no change shown, 1 could not run, 2 usage, 3 some anchors have no
-    verdict, 4 the judge changed, 5 cannot tell.
+    Every check is a new run in its own folder, without the cache; the same command resumes a
+    check that was stopped. Exit codes: 0 no change shown, 1 could not run, 2 usage, 3 some
+    anchors have no verdict, 4 the judge changed, 5 cannot tell.
     """
     for path in options.output:
         check_page(path)
@@ -195,7 +195,7 @@ def _note_changes(anchors: Path, runs_path: str, changes: Mapping[str, float]) -
 @pages
 @as_json
 def history(anchors: Path, looks: Path | None, output: tuple[Path, ...], as_json: bool) -> int:
-    """Show all looks at anchors, without asking anything. Exit codes as for 'drift check'."""
+    """Show all checks of the anchors without asking the judge. Exit codes as for 'drift check'."""
     for path in output:
         check_page(path)
     report = drift_report(read_anchors(anchors), looks or looks_of(anchors))

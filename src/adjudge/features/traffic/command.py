@@ -103,7 +103,7 @@ class FollowOptions:
         "--since",
         type=DURATION,
         default="24h",
-        help="How far back the traces of a service begin: 30m, 24h, 7d.",
+        help="How far back to read traces from a service: 30m, 24h, 7d.",
     )
     sample: float = option(
         "--sample",
@@ -112,42 +112,42 @@ class FollowOptions:
         help="The share of events to judge, such as 0.05.",
     )
     by: str | None = option(
-        "--by", help="The column whose values are sampled by themselves.", **ONE_COLUMN
+        "--by", help="Column whose values are sampled separately (strata).", **ONE_COLUMN
     )
     at_least: int = option(
         "--at-least",
         type=FROM_ZERO,
         default=0,
-        help="Judge so many events of each value a day before any is left out.",
+        help="Judge at least this many events per value and day before sampling.",
     )
     always: tuple[str, ...] = option(
-        "--always", multiple=True, help="COLUMN=VALUE of events to judge all of; repeatable."
+        "--always", multiple=True, help="Judge every event with this COLUMN=VALUE; repeatable."
     )
-    seed: str = option("--seed", default="0", help="Another seed draws another sample.")
+    seed: str = option("--seed", default="0", help="Seed of the sample.")
     id: str | None = option(
-        "--id", help="The column that names an event; by default id, trace_id or request_id."
+        "--id", help="Column with the event id; by default id, trace_id or request_id."
     )
-    time: str | None = option("--time", help="The column that says when an event happened.")
+    time: str | None = option("--time", help="Column with the time of the event.")
     max_usd_per_day: float | None = option(
-        "--max-usd-per-day", type=click.FloatRange(min=0), help="Dollars a UTC day, at most."
+        "--max-usd-per-day", type=click.FloatRange(min=0), help="Maximum dollars per UTC day."
     )
     max_calls_per_day: int | None = option(
-        "--max-calls-per-day", type=FROM_ZERO, help="Requests a UTC day, at most."
+        "--max-calls-per-day", type=FROM_ZERO, help="Maximum requests per UTC day."
     )
     every: float = option(
         "--every",
         type=click.FloatRange(min=0.1),
         default=30.0,
-        help="Seconds between two looks at the source.",
+        help="Seconds between two reads of the source.",
     )
     quiet: float = option(
         "--quiet",
         type=click.FloatRange(min=0),
         default=180.0,
-        help="Seconds without a further span after which a trace is whole.",
+        help="Seconds without a new span after which a trace is considered complete.",
     )
     window: int = option(
-        "--window", type=FROM_ONE, default=7, help="Days over which rates are given."
+        "--window", type=FROM_ONE, default=7, help="Window in days over which rates are reported."
     )
     write_back: bool = option(
         "--write-back",
@@ -155,13 +155,13 @@ class FollowOptions:
         help="Write each verdict back to the service that the trace is from, as its score.",
     )
     once: bool = option(
-        "--once", is_flag=True, help="One round, then stop: for cron. An alarm exits with 4."
+        "--once", is_flag=True, help="Run one round, then exit (for cron). An alarm exits with 4."
     )
     webhook: str | None = option(
-        "--webhook", help="An address that every alarm is sent to once, as JSON by POST."
+        "--webhook", help="A URL that receives each alarm once, as a JSON POST."
     )
     run: Path | None = option(
-        "--run", type=PATH, help="Where the days are kept; by default runs/NAME-traffic."
+        "--run", type=PATH, help="Folder for the daily runs; by default runs/NAME-traffic."
     )
     yes: bool = shared(yes)
     prices: Path | None = shared(prices)

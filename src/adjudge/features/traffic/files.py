@@ -58,7 +58,7 @@ class GrowingFiles:
 
     pattern: str
     id: str | None = None
-    """The column that names an event; by default id, trace_id or request_id."""
+    """Column with the event id; by default id, trace_id or request_id."""
     time: str | None = None
     """The column that says when it happened."""
 

@@ -161,7 +161,7 @@ class Follower:
     quiet: float = 180.0
     """Seconds after which nothing more is expected of a trace whose root has ended."""
     window: int = 7
-    """Days over which rates are given."""
+    """Window in days over which rates are reported."""
     cache: bool = True
     write_back: WriteBack | None = None
     facts: Callable[[EvalFile], JsonObject] = lambda _: {}

@@ -56,13 +56,13 @@ class CalibrateOptions:
     file: Path | None = option(
         "--labels",
         type=PATH,
-        help="Labels of a .csv or .jsonl file, instead of those in the run folder.",
+        help="Read labels from this .csv or .jsonl file instead of the run folder.",
     )
     labels: Settings = shared(
         settings(LabelDefaults, "design", "annotators", "criteria", into="labels")
     )
     judge: str | None = option(
-        "--judge", help="Only this judge, where several of the run judge by the same criteria."
+        "--judge", help="Only this judge, if several judges of the run use the same criteria."
     )
     calibration: Settings = shared(
         settings(
@@ -77,18 +77,19 @@ class CalibrateOptions:
         "--seed",
         type=int,
         default=0,
-        help="Of the draws behind the intervals of kappa, alpha and the like.",
+        help="Seed for the bootstrap intervals of kappa, alpha and similar figures.",
     )
     drift: Path | None = option(
         "--drift",
         type=PATH,
-        help="Anchors of the judge: labels older than a change that 'drift' found do not count.",
+        help="Anchors of the judge; labels older than a change that 'adjudge drift' found are "
+        "not counted.",
     )
     cascade: bool = option(
         "--cascade",
         is_flag=True,
         help=(
-            "From which confidence on each step of a cascade may be accepted, instead of a "
+            "Find the confidence from which each step of a cascade may be accepted, instead of a "
             "corrected number."
         ),
     )
@@ -96,8 +97,9 @@ class CalibrateOptions:
         "--probabilities",
         is_flag=True,
         help=(
-            "How far a model's probabilities may be trusted, instead of a corrected number: a "
-            "temperature per criterion, and from which confidence on its verdicts are accepted."
+            "Measure how far a model's probabilities can be trusted, instead of a corrected "
+            "number: a temperature per criterion, and the confidence from which its verdicts are "
+            "accepted."
         ),
     )
     risks: Settings = shared(settings(CascadeSettings, "risk", "delta", into="risks"))
@@ -106,8 +108,8 @@ class CalibrateOptions:
         "--output",
         type=PATH,
         help=(
-            "Write what was learnt here, for 'calibration' of an eval file: thresholds with "
-            "--cascade and --probabilities, else weights of panels."
+            "Write the calibration to this file, for 'calibration' in an eval file: thresholds "
+            "with --cascade and --probabilities, otherwise panel weights."
         ),
     )
     encoding: str | None = shared(encoding)
@@ -120,10 +122,10 @@ def calibrate(options: CalibrateOptions) -> int:
     """Correct a run's numbers using human labels of some rows, and measure how well judge and
     people agree.
 
-    Only labels of rows that were drawn at random correct anything. With --cascade: find out from
-    which confidence a step of a cascade may decide, from a run that asked every step about every
-    row. Exit codes: 0 corrected, 1 could not run, 5 refused: the labels are not enough for a
-    corrected number or for any step, and the text says why and what would be.
+    Only labels of randomly drawn rows are used for corrections. With --cascade: find the
+    confidence from which a step of a cascade may decide, using a run that asked every step about
+    every row. Exit codes: 0 corrected, 1 could not run, 5 refused: there are too few labels for a
+    corrected number or for any step; the output says why and how many would be enough.
     """
     run, file, criteria = options.run, options.file, options.labels["criteria"]
     with reading(run):  # that there is a run is asked before anything else

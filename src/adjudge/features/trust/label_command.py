@@ -83,9 +83,9 @@ class LabelOptions:
         type=click.Choice(QUEUES),
         default="random",
         help=(
-            "Which rows; only those of a random queue count in a corrected rate. random-… draw "
-            "some more often, with chances that are known. learn mixes random rows with rows that "
-            "teach a judge most."
+            "Queue of rows; only rows of a random queue count in a corrected rate. random-… "
+            "queues draw some rows more often, with known chances. learn mixes random rows with "
+            "the rows that teach a judge most."
         ),
     )
     by: str | None = option(
@@ -93,49 +93,52 @@ class LabelOptions:
         metavar="COLUMN",
         **ONE_COLUMN,
         help=(
-            "With --queue random-stratified: draw the values of this column apart. With "
-            "--conflicts: in which of its values annotators differ."
+            "With --queue random-stratified: draw each value of this column separately. With "
+            "--conflicts: show for which of its values annotators differ."
         ),
     )
     count: int = option(
         "--count",
         type=FROM_ONE,
         default=FIRST,
-        help="Rows to label, and a few more where a verdict is rare.",
+        help="Number of rows to label; a few more are added if a verdict is rare.",
     )
     overlap: int | None = option(
         "--overlap",
         type=FROM_ZERO,
-        help="Rows that every annotator labels; the rest is divided among them. Default: all.",
+        help="Number of rows that every annotator labels; the rest is divided among them. "
+        "Default: all.",
     )
     seed: int | None = option(
         "--seed",
         type=click.IntRange(0, _LARGEST_SEED),
-        help="Of the random order; the first session of a run decides.",
+        help="Seed of the random order; the first session of a run decides.",
     )
     source: Path | None = option(
-        "--import", type=PATH, help="Take labels from a .csv or .jsonl file instead."
+        "--import", type=PATH, help="Import labels from a .csv or .jsonl file instead of labelling."
     )
     skip_bad_rows: bool = option(
         "--skip-bad-rows",
         is_flag=True,
-        help="At --import: leave out rows that cannot be read, say so and exit with 3.",
+        help="With --import: skip rows that cannot be read, report them and exit with 3.",
     )
     target: Path | None = option(
-        "--export", type=PATH, help="Write the labels to a .csv or .jsonl file instead."
+        "--export",
+        type=PATH,
+        help="Export the labels to a .csv or .jsonl file instead of labelling.",
     )
     wide: bool = option(
-        "--wide", is_flag=True, help="At --export: a column per annotator, answers alone."
+        "--wide", is_flag=True, help="With --export: one column per annotator, answers only."
     )
     history: bool = option(
         "--history",
         is_flag=True,
-        help="At --export: every label that was ever given, not only those that count.",
+        help="With --export: the full history of labels, not only those that count.",
     )
     conflicts: bool = option(
         "--conflicts",
         is_flag=True,
-        help="List the rows of which annotators say different things instead.",
+        help="List the rows on which annotators disagree, instead of labelling.",
     )
     assign: tuple[str, ...] = option(
         "--assign",
@@ -144,10 +147,13 @@ class LabelOptions:
         help="Assign rows to this person instead of labelling; repeatable.",
     )
     per_row: int = option(
-        "--per-row", type=FROM_ONE, default=1, help="With --assign: people who label each row."
+        "--per-row",
+        type=FROM_ONE,
+        default=1,
+        help="With --assign: the number of people who label each row.",
     )
     unassign: bool = option(
-        "--unassign", is_flag=True, help="Remove the assignment: anybody can label any row."
+        "--unassign", is_flag=True, help="Remove the assignment, so that anyone can label any row."
     )
     assigned: bool = option(
         "--assigned",
@@ -173,8 +179,8 @@ def label(options: LabelOptions) -> int:
     """Label rows of a run by hand, blind: you see the row and the question, not the verdict.
 
     Rows come in a seeded random order; after the first 50, verdicts with fewer than 15 labels get
-    some more. Each answer takes one key and is on the disk before the next row comes: stop whenever
-    you like, and continue with the same command.
+    some more. Each answer takes one key and is saved before the next row appears, so you can stop
+    at any time and continue with the same command.
     """
     with reading(options.run):
         _check_alone(options)

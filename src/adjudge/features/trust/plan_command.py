@@ -36,13 +36,17 @@ class PlanOptions(PlanSettings):
     """Options of ``adjudge plan``."""
 
     run: Path | None = option(
-        "--judge", type=PATH, help="A run with labels: its judge, and what a row of it cost."
+        "--judge", type=PATH, help="A labelled run; its judge and its cost per row are used."
     )
     sensitivity: float | None = option(
-        "--sensitivity", type=_SHARE, help="Of a judge without a run: what it passes of the good."
+        "--sensitivity",
+        type=_SHARE,
+        help="For a judge without a run: the share of good answers that it passes.",
     )
     specificity: float | None = option(
-        "--specificity", type=_SHARE, help="What it fails of the bad."
+        "--specificity",
+        type=_SHARE,
+        help="For a judge without a run: the share of bad answers that it fails.",
     )
     as_json: bool = shared(as_json)
 
@@ -52,8 +56,8 @@ class PlanOptions(PlanSettings):
 def plan_sample(options: PlanOptions) -> int:
     """Estimate how many rows, labels and dollars a desired precision or power takes.
 
-    It simulates samples with their intervals and gates; the last line says how certain the answer
-    is. Exit codes: 0 planned, 1 could not run, 2 usage, 5 out of reach.
+    The plan comes from simulated samples with their intervals and gates; the last line says how
+    certain the answer is. Exit codes: 0 planned, 1 could not run, 2 usage, 5 out of reach.
     """
     judge = _judge(options)
     with as_usage_error():

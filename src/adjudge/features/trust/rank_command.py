@@ -54,10 +54,14 @@ _PAGES = {".md": leaderboard_markdown, ".html": leaderboard_html}
     "--draws",
     type=click.IntRange(min=100),
     default=DRAWS.count,
-    help="How often prompts are drawn anew for the intervals.",
+    help="Bootstrap draws of prompts for the intervals.",
 )
-@click.option("--seed", type=int, default=DRAWS.seed, help="Of these draws.")
-@click.option("--length-control", is_flag=True, help="Also rate with length and place held still.")
+@click.option("--seed", type=int, default=DRAWS.seed, help="Seed for these draws.")
+@click.option(
+    "--length-control",
+    is_flag=True,
+    help="Also rate systems with length and position controlled for.",
+)
 @click.option(
     "-o",
     "--output",
@@ -76,10 +80,10 @@ def rank(
     outputs: tuple[Path, ...],
     as_json: bool,
 ) -> int:
-    """Rank the systems that a run compares, with the range of ranks that each may have.
+    """Rank the systems that a run compares, with a rank interval for each.
 
-    Davidson's model of wins and ties; ratings as in chess (400 points are odds of ten to one),
-    bootstrap intervals over prompts.
+    Fits Davidson's model of wins and ties. Ratings are on the Elo scale (400 points are odds of
+    ten to one); intervals are bootstrapped over prompts.
     """
     for output in outputs:
         if output.suffix.lower() not in (*_PAGES, ".json"):

@@ -71,17 +71,19 @@ class CheckOptions:
         "--aspect", help=f"A ready-made criterion: {', '.join(aspects('en'))}."
     )
     contains: tuple[str, ...] = option(
-        "--contains", multiple=True, help="No model: the text must contain this; repeatable."
+        "--contains", multiple=True, help="Without a model: the text must contain this; repeatable."
     )
     regex: tuple[str, ...] = option(
-        "--regex", multiple=True, help="No model: this must match somewhere; repeatable."
+        "--regex",
+        multiple=True,
+        help="Without a model: this regular expression must match somewhere; repeatable.",
     )
-    equals: str | None = option("--equals", help="No model: the text must be this.")
+    equals: str | None = option("--equals", help="Without a model: the text must equal this.")
     checks: tuple[str, ...] = option(
         "--check",
         multiple=True,
         help=(
-            "No model: any check, as in eval files, such as 'words: {most: 50}', json, or "
+            "Without a model: any check, as in eval files, such as 'words: {most: 50}', json, or "
             "'not: {contains: sorry}'; repeatable."
         ),
     )

@@ -60,7 +60,7 @@ class _Commands(CommandGroup):
 @click.option(
     "--kind",
     type=click.Choice(get_args(Kind)),
-    help="Only those that judge one text, or only those that compare.",
+    help="Only criteria that judge one text, or only those that compare responses.",
 )
 @_language
 @as_json
@@ -85,10 +85,10 @@ def criteria(context: click.Context, kind: Kind | None, language: str | None, as
 
 
 @criteria.command()
-@argument("name", "Which criteria; `adjudge criteria` lists them. Or a file of your own.")
+@argument("name", "Ready-made criteria (`adjudge criteria` lists them) or your own file.")
 @_language
 @click.option(
-    "--yaml", "as_yaml", is_flag=True, help="Print the file, as a starting point for your own."
+    "--yaml", "as_yaml", is_flag=True, help="Print the file as a starting point for your own."
 )
 @as_json
 def show(name: str, language: str | None, as_yaml: bool, as_json: bool) -> int:
@@ -115,7 +115,7 @@ def show(name: str, language: str | None, as_yaml: bool, as_json: bool) -> int:
 
 @criteria.command()
 @argument("file", "A YAML or JSON file with one criterion or a list of them.", type=PATH)
-@click.option("--data", type=PATH, help="Rows to be judged: do they have the fields?")
+@click.option("--data", type=PATH, help="Rows to check for the fields that the criteria need.")
 @as_json
 def check(file: Path, data: Path | None, as_json: bool) -> int:
     """Check your own criteria for likely problems.
@@ -138,7 +138,7 @@ def check(file: Path, data: Path | None, as_json: bool) -> int:
 
 @criteria.command()
 @argument("old", "A file of criteria.", type=PATH)
-@argument("new", "The same file, later.", type=PATH)
+@argument("new", "A later version of the file.", type=PATH)
 def diff(old: Path, new: Path) -> int:
     """Show how criteria changed: their wording, options, examples and golden cases. Exit code 0."""
     for line in criteria_diff(read_entries(old), read_entries(new)):
@@ -147,7 +147,7 @@ def diff(old: Path, new: Path) -> int:
 
 
 @criteria.command()
-@argument("files", "Criteria files, or names of criteria.", nargs=-1, required=True)
+@argument("files", "Files of criteria, or names of criteria.", nargs=-1, required=True)
 @click.option(
     "--lock", "path", type=PATH, default=Path("criteria.lock"), help="The file of hashes."
 )
@@ -155,7 +155,7 @@ def diff(old: Path, new: Path) -> int:
     "--check",
     "only_check",
     is_flag=True,
-    help="Write nothing; exit with 1 where something is not as it was locked.",
+    help="Write nothing; exit with 1 if anything differs from the lock.",
 )
 def lock(files: tuple[str, ...], path: Path, only_check: bool) -> int:
     """Store the version and hash of each criterion in a file, or check that they are unchanged."""
@@ -179,7 +179,7 @@ def lock(files: tuple[str, ...], path: Path, only_check: bool) -> int:
 @criteria.command()
 @argument("source", "github:OWNER/REPOSITORY@TAG/PATH.yaml.")
 @click.option(
-    "--to", "folder", type=PATH, default=Path("criteria"), help="The folder to put the file into."
+    "--to", "folder", type=PATH, default=Path("criteria"), help="Folder for the new file."
 )
 @click.option(
     "--lock", "path", type=PATH, default=Path("criteria.lock"), help="The file of hashes."

@@ -91,10 +91,10 @@ def test(
     """Have a judge decide the golden cases of criteria, and count how many it gets right, option by
     option.
 
-    If criteria have no golden cases, their examples are used, and not shown to the judge. Exit code
-    4 if one is judged otherwise, 3 if one has no verdict. Replies are kept, so the same command
-    continues where it was stopped. With --update, the chosen options become the expected ones: look
-    at the difference before you commit it.
+    If criteria have no golden cases, their examples are used, and not shown to the judge. Exit
+    code 4 if a case is judged differently than expected, 3 if one has no verdict. Replies are
+    stored, so the same command continues where it was stopped. With --update, the chosen options
+    become the expected ones: review the diff before you commit it.
     """
     if (file is None) != everything or (everything and update):
         raise UsageError(Message("give a file of criteria, or --all without a file and --update"))

@@ -91,7 +91,7 @@ class JudgeOptions(TextOptions):
         "--file",
         "--data",
         type=PATH,
-        help="A text, or rows: .csv, .jsonl, .json, …; - is rows.",
+        help="A text, or a file of rows: .csv, .jsonl, .json, …; - reads rows from standard input.",
     )
     column: tuple[str, ...] = shared(columns)
     settings: Settings = shared(
@@ -179,7 +179,7 @@ def judge(options: JudgeOptions, flags: Flags) -> int:
 @judging(
     {
         "fail_under": gate(
-            "Exit with 4 when the win rate of NAME, a column, is below NUMBER; repeatable."
+            "Exit with 4 if the win rate of the column NAME is below NUMBER; repeatable."
         )
     }
 )

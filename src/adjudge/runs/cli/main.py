@@ -37,13 +37,13 @@ _SAME_SIGNAL = 0.5
 COMMANDS: Parts[click.Command] = Parts("commands")
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Judge": {
-        "demo": "Judge example answers at once, without a key, and see a report.",
-        "init": "Write files to begin with: an eval file, tests, a workflow.",
+        "demo": "Judge example answers without a key, and show a report.",
+        "init": "Write starter files: an eval file, tests, a workflow.",
         "check": "Judge texts against one criterion: pass or fail.",
         "judge": "Judge texts by criteria with options and scores.",
         "compare": "Say which of two or more responses is better.",
         "rag": "Score a RAG assistant's answers on six dimensions.",
-        "agent": "Measure what agents did, from anybody's traces.",
+        "agent": "Measure agents from the traces of any tool.",
         "conversations": "Check, record and compare simulated conversations.",
         "rubric": "Judge rows by weighted points; check, propose, compare.",
         "generate": "Write code, keep what passes, run it in the sandbox.",
@@ -51,12 +51,12 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Run": {
         "run": "Run an eval file: data, judges, budget, gates.",
         "resume": "Resume a run that was stopped or killed.",
-        "follow": "Judge a sample of production traffic as it comes.",
-        "trust": "Trust a folder's files, or forget that.",
+        "follow": "Judge a sample of production traffic as it arrives.",
+        "trust": "Trust a folder's files, or revoke that trust.",
     },
     "Look": {
-        "view": "Look at runs, label and compare them in a browser.",
-        "runs": "Look at run folders: list, show, diff, recover, gc.",
+        "view": "Browse, label and compare runs in a browser.",
+        "runs": "Inspect run folders: list, show, diff, recover, gc.",
         "report": "Report on a run for CI and reviewers: JUnit, GitHub.",
         "export": "Write a run to CSV, JSONL, Parquet, Markdown, HTML.",
         "import": "Import another tool's judgments and labels as a run.",
@@ -65,19 +65,19 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "label": "Label rows by hand, blind; import and export labels.",
         "calibrate": "Correct a run's rates using human labels.",
         "learn": "Teach a local judge from a run's labels.",
-        "explain": "Ask a writing model about failed and uncertain rows.",
-        "plan": "Say how many rows and labels a precision takes.",
+        "explain": "Get a model's explanation of failed and uncertain rows.",
+        "plan": "Plan how many rows and labels a precision needs.",
         "rank": "Rank the systems that a run compares.",
         "bench": "Rank judges by how well they agree with people.",
         "attack": "Attack a judge with texts: how far can it be moved?",
-        "drift": "Tell whether a judge has changed, by rows judged again.",
-        "card": "Print a page about a run's judges: what, how, how well.",
+        "drift": "Detect changes of a judge by judging the same rows again.",
+        "card": "Print a judge card: what a run's judges do, how, and how well.",
     },
     "Tools": {
         "criteria": "List the ready-made criteria; check your own.",
         "models": "List the providers; pull the embedded model.",
         "doctor": "Check what is installed and which models answer.",
-        "plugins": "List what installed plugins bring, and what is broken.",
+        "plugins": "List installed plugins and report broken ones.",
         "schema": "Print the JSON schema of what --json prints.",
         "serve": "Serve judging, criteria and runs as a JSON API.",
         "mcp": "Serve judging to assistants over MCP.",
@@ -189,7 +189,7 @@ def _unknown_command(name: str) -> Message:
     context_settings={"show_default": True},
 )
 @click.version_option(
-    __version__, message="adjudge %(version)s", help="Print the version and stop."
+    __version__, message="adjudge %(version)s", help="Print the version, then exit."
 )
 @click.pass_context
 def app(context: click.Context) -> None:

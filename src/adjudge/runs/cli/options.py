@@ -279,7 +279,7 @@ trust = click.option(
     callback=use_trust,
     help="Trust the folder's files for this one command, as in CI; see 'adjudge trust'.",
 )
-yes = click.option("--yes", is_flag=True, callback=use_trust, help="Another name of --trust.")
+yes = click.option("--yes", is_flag=True, callback=use_trust, help="Alias for --trust.")
 """The older name of ``--trust`` on commands that take eval files."""
 
 
@@ -300,20 +300,21 @@ models = click.option(
 
 base_url = click.option(
     "--base-url",
-    help="Another address to ask the models at, such as a company's gateway: https://host/v1.",
+    help="Base URL for the models, such as a company's gateway: https://host/v1.",
 )
 api_key_env = click.option(
     "--api-key-env",
     type=variable,
     metavar="NAME",
-    help="The environment variable that holds the key.",
+    help="Environment variable with the key.",
 )
 header = click.option(
     "--header",
     multiple=True,
     type=header_line,
     metavar="'NAME: VALUE'",
-    help="Send this header too; $VARIABLE in its value is that environment variable. Repeatable.",
+    help="Also send this header; $VARIABLE in its value is replaced by that environment "
+    "variable. Repeatable.",
 )
 server = given_as(
     "at", _server, ("base_url", "api_key_env", "header"), base_url, api_key_env, header, trust
@@ -331,8 +332,8 @@ columns = click.option(
     "--column",
     multiple=True,
     help=(
-        "Which column is judged, or FIELD=COLUMN; a path such as input.query or "
-        "messages[-1].content looks into one. Repeatable."
+        "Column to judge, or FIELD=COLUMN; a path such as input.query or messages[-1].content "
+        "reaches into a column. Repeatable."
     ),
 )
 row_names = click.option(
@@ -340,11 +341,9 @@ row_names = click.option(
     "id",
     metavar="COLUMN",
     **ONE_COLUMN,
-    help="The column that names the rows: by it they are found again in another run.",
+    help="Column with a stable row id, used to match rows across runs.",
 )
-questions = click.option(
-    "--criterion", multiple=True, help="A question with the answers Yes and No; repeat for several."
-)
+questions = click.option("--criterion", multiple=True, help="A yes-or-no question; repeatable.")
 
 
 class _YesOrNo(click.Choice[str]):
@@ -375,9 +374,9 @@ named = click.option(
     help="Ready-made criteria ('adjudge criteria' lists them), or a YAML or JSON file; repeatable.",
 )
 user_input = click.option("--user-input", help="The question that is answered.")
-reference = click.option("--reference", help="A good answer to compare with.")
+reference = click.option("--reference", help="A reference answer to compare with.")
 contexts = click.option(
-    "--context", multiple=True, help="A source the answer should rest on; repeatable."
+    "--context", multiple=True, help="A source that should support the answer; repeatable."
 )
 accompanying = given_as(
     "given", _beside, ("user_input", "reference", "context"), user_input, reference, contexts
@@ -400,14 +399,17 @@ output = click.option(
     callback=writable,
     help="Also write the results: .csv or .jsonl, one row per judgment, or a page: .md or .html.",
 )
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 limit = click.option("--limit", type=FROM_ONE, help="Judge only the first rows.")
 temperature = click.option(
-    "--temperature", type=float, help="Default: 0 for one vote, 1 for several."
+    "--temperature", type=float, help="Temperature. Default: 0 for one vote, 1 for several."
 )
-seed = click.option("--seed", type=int, help="Sample i is asked with seed + i.")
+seed = click.option("--seed", type=int, help="Seed; sample i uses seed + i.")
 at_once = click.option(
-    "-j", "--max-concurrency", type=FROM_ONE, help="Requests at once, per model; 32 by default."
+    "-j",
+    "--max-concurrency",
+    type=FROM_ONE,
+    help="Maximum concurrent requests per model; 32 by default.",
 )
 
 
@@ -433,35 +435,35 @@ fail_under = gate(
     "Exit with 4 if a criterion's mean score is below this; NAME: only that criterion or "
     "system. Repeatable."
 )
-baseline = click.option("--baseline", type=PATH, help="A run folder: show what changed against it.")
+baseline = click.option("--baseline", type=PATH, help="A run folder to compare with.")
 confidence = click.option(
     "--confidence",
     type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
     help=(
-        "How sure a gate must be, such as 0.95; else it is undecided (exit 5). Without it, the "
-        "mean is compared."
+        "Confidence that a gate needs, such as 0.95; otherwise it is undecided (exit 5). Without "
+        "this option, the mean is compared with the bar."
     ),
 )
 gate_sequential = click.option(
     "--sequential",
     is_flag=True,
     help=(
-        "With --confidence: limits that hold however often the gates are looked at while rows are "
-        "added; they are wider."
+        "With --confidence: use limits that stay valid however often the gates are checked while "
+        "rows are added. They are wider."
     ),
 )
 not_worse_than = click.option(
     "--not-worse-than",
     metavar="RUN",
-    help="Exit with 4 if a criterion is worse than in this run folder, row by row.",
+    help="Exit with 4 if a criterion is worse than in this run, compared row by row.",
 )
 margin = click.option(
-    "--margin", type=click.FloatRange(min=0), help="By how much it may be worse than that run."
+    "--margin", type=click.FloatRange(min=0), help="How much worse than that run it may be."
 )
 run_folder = click.option(
     "--run",
     type=PATH,
-    help="Keep every answer in this folder; what it holds already is not asked again.",
+    help="Store every answer in this folder; answers already in it are reused.",
 )
 resume = click.option("--resume", is_flag=True, help="Fail if the run does not exist yet.")
 max_usd = click.option(
@@ -474,7 +476,7 @@ max_tokens = click.option(
     "--max-tokens", type=FROM_ZERO, help="Stop before more tokens than this are used."
 )
 prices = click.option(
-    "--prices", type=PATH, help="A file of your own prices, in dollars for a million tokens."
+    "--prices", type=PATH, help="A file with your own prices, in dollars per million tokens."
 )
 no_cache = click.option(
     "--no-cache", is_flag=True, help="Neither read nor keep replies in the user's cache."
@@ -488,7 +490,7 @@ encoding = click.option(
     help="Encoding of the input file, if not UTF-8, e.g. cp1252, or cp1251 for Cyrillic.",
 )
 sheet = click.option(
-    "--sheet", metavar="NAME", help="Of an Excel workbook; by default the first that is shown."
+    "--sheet", metavar="NAME", help="Sheet of an Excel workbook; by default the first visible one."
 )
 header_row = click.option(
     "--header-row",
@@ -498,9 +500,7 @@ header_row = click.option(
 )
 bad_rows = click.option(
     "--stop-at-bad-row/--skip-bad-rows",
-    help=(
-        "What to do at a row that cannot be judged: stop, or leave it out, say so and exit with 3."
-    ),
+    help=("What to do if a row cannot be judged: stop, or skip it, report it and exit with 3."),
 )
 LEVEL = click.FloatRange(0.5, 1, min_open=True, max_open=True)
 confidence_of_intervals = click.option(
@@ -523,15 +523,15 @@ slices = click.option(
     "--by",
     **ONE_COLUMN,
     metavar="COLUMN",
-    help="Also apart for each value of this column; the intervals of all of them hold together.",
+    help="Also report each value of this column separately (simultaneous intervals).",
 )
 gate_cluster = click.option(
     "--cluster",
     **ONE_COLUMN,
     metavar="COLUMN",
     help=(
-        "Of gates with --confidence or --not-worse-than: rows that share a value here belong "
-        "together, as one conversation."
+        "For gates with --confidence or --not-worse-than: treat rows with the same value in this "
+        "column as one unit, e.g. one conversation."
     ),
 )
 otel = click.option(
@@ -546,9 +546,9 @@ listener = click.option(
     "--listener",
     multiple=True,
     metavar="NAME",
-    help="Also tell this listener, which a plugin brings, of every event. Repeatable.",
+    help="Also send every event to this listener from a plugin. Repeatable.",
 )
-quiet = click.option("-q", "--quiet", is_flag=True, help="No progress.")
+quiet = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 dry_run = click.option(
     "--dry-run", is_flag=True, help="Estimate calls, tokens and cost, then exit."
 )

@@ -38,7 +38,7 @@ class PluginShape(TypedDict):
 def plugins(as_json: bool) -> int:
     """List the parts that installed packages provide. Each is loaded once, to check that it works.
 
-    Exit codes: 0 all can be used, 1 one cannot.
+    Exit codes: 0 all plugins work, 1 at least one does not.
     """
     states = {part: state_of(part) for part in installed_parts()}
     broken = sum(state != OK for state in states.values())

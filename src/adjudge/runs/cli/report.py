@@ -30,20 +30,23 @@ if TYPE_CHECKING:
 @command("report")
 @argument("folder", "A run folder.", type=PATH)
 @click.option(
-    "--to", type=click.Choice(["junit", "github", "md", "html"]), required=True, help="For whom."
+    "--to",
+    type=click.Choice(["junit", "github", "md", "html"]),
+    required=True,
+    help="The person to assign rows to.",
 )
 @click.option("--baseline", type=PATH, help="A run to compare with.")
 @click.option(
     "-o",
     "--output",
     type=PATH,
-    help="The file, - for standard output; by default beside the ledger.",
+    help="Output file, or - for standard output; by default next to the ledger.",
 )
 @click.option(
     "--max-kib",
     type=click.FloatRange(min=1),
     default=900,
-    help="Of --to github: the most that the summary takes.",
+    help="With --to github: the maximum size of the summary.",
 )
 @slices
 def report(

@@ -48,14 +48,14 @@ _LIMITS = ("max_usd", "max_calls", "max_tokens")
 
 @command()
 @argument("folder", "A run folder.", type=PATH)
-@argument("more", "Options to add, behind --.", nargs=-1)
+@argument("more", "Additional options, after --.", nargs=-1)
 @click.option(
     "--trust",
     "--yes",
     "yes",
     is_flag=True,
     callback=use_trust,
-    help="Resume also a run that was not made by you on this machine, without asking.",
+    help="Resume without asking, even if the run was not made by you on this machine.",
 )
 @click.option(
     "--wait", is_flag=True, help="Wait for the batches of a run that was detached from them."
@@ -64,14 +64,14 @@ _LIMITS = ("max_usd", "max_calls", "max_tokens")
     "--batch",
     type=click.Choice(get_args(Orphans)),
     help=(
-        "Where it cannot be told whether a batch was sent: wait for those that may be it "
-        "(adopt), or send it again (resubmit)."
+        "If it is unclear whether a batch was sent: wait for the batches that may be it (adopt), "
+        "or send it again (resubmit)."
     ),
 )
 @click.option(
     "--language",
     type=LANGUAGE,
-    help="Of errors and questions; what is judged and reported keeps the run's language.",
+    help="Language of errors and questions; prompts and reports keep the run's language.",
 )
 @click.pass_context
 def resume(
@@ -83,8 +83,8 @@ def resume(
     batch: str | None,
     language: str | None,
 ) -> int:
-    """Resume a run that was stopped or killed: run the eval file in its folder again, and ask only
-    what is missing.
+    """Resume a run that was stopped or killed: run the eval file in its folder again, asking
+    only for missing answers.
 
     The folder contains the eval file, or the options of 'check', 'judge', 'compare' or 'rag' as an
     eval file, as it was when the run began; 'generate', 'bench', 'attack', 'drift check' and

@@ -114,7 +114,7 @@ class RunOptions(RowFlags):
         "--model",
         multiple=True,
         help=(
-            "Ask this model instead of the file's; with several, every judge is asked with each, "
+            "Ask this model instead of the file's. With several, every judge uses each of them, "
             "and a cascade takes them as steps."
         ),
     )
@@ -122,41 +122,41 @@ class RunOptions(RowFlags):
         "--target",
         multiple=True,
         help=(
-            "Who answers the rows, instead of the file's target: a model, a command, an address "
+            "Target that answers the rows, instead of the file's: a model, a command, an address "
             "or file.py:function; repeatable."
         ),
     )
     temperature: float | None = option(
         "--temperature",
         type=click.FloatRange(min=0),
-        help="For every judge, whatever the file says.",
+        help="For every judge; overrides the file.",
     )
     seed: int | None = option(
         "--seed",
         type=int,
-        help="For every judge, whatever the file says; sample i is asked with seed + i.",
+        help="Seed for every judge; overrides the file. Sample i uses seed + i.",
     )
     yes: bool = shared(yes)
     stop_at_bad_row: bool | None = option(
         "--stop-at-bad-row/--skip-bad-rows",
         default=None,
         help=(
-            "What to do at a row that cannot be judged, whatever the file says: stop, or leave it "
-            "out, say so and exit with 3."
+            "What to do if a row cannot be judged (overrides the file): stop, or skip it, report "
+            "it and exit with 3."
         ),
     )
     fork: Path | None = option(
         "--fork", type=PATH, help="Reuse the answers of this other run that still apply."
     )
     retry_failed: bool = option(
-        "--retry-failed", is_flag=True, help="Ask again where an answer had no verdict."
+        "--retry-failed", is_flag=True, help="Retry answers that had no verdict."
     )
     retry_reason: str | None = option(
         "--retry-reason",
         metavar="TEXT",
         help=(
-            "Ask again only the rows that have no verdict for this reason, as a report or the page "
-            "prints it."
+            "Retry only the rows that have no verdict for this reason, as printed in a report or "
+            "on the page."
         ),
     )
     output: tuple[Path | ObjectFile, ...] = option(
@@ -172,13 +172,13 @@ class RunOptions(RowFlags):
     language: str | None = option(
         "--language",
         type=LANGUAGE,
-        help="Language of prompts, explanations, criteria and reports, whatever the file says.",
+        help="Language of prompts, explanations, criteria and reports; overrides the file.",
     )
     as_json: bool = shared(as_json)
     watch: bool = option(
         "--watch",
         is_flag=True,
-        help="Run again whenever the file, its criteria or its rows change.",
+        help="Rerun whenever the file, its criteria or its rows change.",
     )
     show_schema: bool = option(
         "--schema", is_flag=True, help="Print the JSON schema of eval files, for editors."

@@ -76,12 +76,12 @@ _HEADINGS = (
     Message("state"),
 )
 _folder = argument("folder", "A run folder.", type=PATH)
-_parent = argument("parent", "Where to look.", type=PATH, default=Path("runs"))
+_parent = argument("parent", "Folder to search.", type=PATH, default=Path("runs"))
 
 
 @click.group(cls=CommandGroup, no_args_is_help=True)
 def runs() -> None:
-    """Look at run folders: list, show, diff, recover, gc."""
+    """Inspect run folders: list, show, diff, recover, gc."""
 
 
 @runs.command("list")
@@ -116,7 +116,7 @@ def list_runs(parent: Path, as_json: bool) -> int:
 
 @runs.command("show")
 @_folder
-@click.option("--config", is_flag=True, help="Also show how its judges were set up.")
+@click.option("--config", is_flag=True, help="Also show the configuration of its judges.")
 @as_json
 def show_run(folder: Path, config: bool, as_json: bool) -> int:
     """Show the results of a run, its cost and its judges."""
@@ -233,14 +233,17 @@ def _without_hashes(configuration: JsonObject) -> JsonDict:
 @argument("two", "Another run folder.", type=PATH)
 @as_json
 @click.option(
-    "--all", "everything", is_flag=True, help="Show every row, not the first hundred of a kind."
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Show every row, not only the first hundred of each kind.",
 )
 @confidence_of_intervals
 @click.option(
     "--margin",
     type=click.FloatRange(min=0),
     default=0.0,
-    help="Only a larger difference is better or worse.",
+    help="Smallest difference that counts as better or worse.",
 )
 @cluster
 @row_names
@@ -248,8 +251,8 @@ def _without_hashes(configuration: JsonObject) -> JsonDict:
 @click.option(
     "--expect-better",
     is_flag=True,
-    help="Decide if the second run is better, by more than --margin: exit with 0 if it is by "
-    "every criterion, 4 if by one it is not, 5 if it cannot be told.",
+    help="Decide whether the second run is better by more than --margin: exit with 0 if it is on "
+    "every criterion, 4 if it is not on one of them, 5 if it cannot tell.",
 )
 def diff_runs(
     one: Path,
@@ -263,12 +266,12 @@ def diff_runs(
     by: str | None,
     expect_better: bool,
 ) -> int:
-    """Show how two runs differ, and whether the second is better, worse, or cannot be told apart
+    """Show how two runs differ, and whether the second is better, worse or indistinguishable
     from the first.
 
-    Rows are paired by their id; else by the fields that are not judged, such as the question, if
-    these identify a row; else by a text that no other row has; else by position, if both runs have
-    the same number of rows. The output names the method and the number of pairs.
+    Rows are paired by id; else by the unjudged fields, such as the question, if these identify a
+    row; else by a text that no other row has; else by position, if both runs have the same number
+    of rows. The output names the method and the number of pairs.
     """
     flags = DiffFlags(
         everything=everything,
@@ -286,7 +289,7 @@ def diff_runs(
 @runs.command("recover")
 @_folder
 def recover_run(folder: Path) -> int:
-    """Save what can be read from a damaged ledger; the damaged file is kept next to it."""
+    """Save all readable data from a damaged ledger; the damaged file is kept next to it."""
     votes, rows = recover(folder)
     echo(
         Message(
@@ -304,10 +307,10 @@ def recover_run(folder: Path) -> int:
     "--older-than",
     type=click.FloatRange(min=0),
     default=30,
-    help="Days since a run was last written.",
+    help="Delete only runs that have not been written for this many days.",
 )
-@click.option("--cache", is_flag=True, help="Empty the user's cache of replies, too.")
-@click.option("--yes", is_flag=True, help="Delete; without it, only say what would be deleted.")
+@click.option("--cache", is_flag=True, help="Also empty the user's reply cache.")
+@click.option("--yes", is_flag=True, help="Delete; without this, only list what would be deleted.")
 def collect(parent: Path, older_than: float, cache: bool, yes: bool) -> int:
     """Delete old runs, except those under way. Without --yes, only shows what it would delete.
 
@@ -341,14 +344,14 @@ def collect(parent: Path, older_than: float, cache: bool, yes: bool) -> int:
     "-o",
     "--output",
     type=LOCATION,
-    help="The file, an address (s3://…, gs://…, az://…), - for standard output; by default beside "
-    "the ledger.",
+    help="Output file or address (s3://…, gs://…, az://…), or - for standard output; by default "
+    "next to the ledger.",
 )
 def export_run(folder: Path, to: str | None, output: Path | ObjectFile | None) -> int:
     """Write a run's judgments to a file: CSV, JSONL with all votes, Parquet, Markdown, HTML, JUnit,
     or a format of another tool.
 
-    Works while the run is under way.
+    This also works while the run is under way.
     """
     with reading(folder):  # that there is a run is asked before where it would be written
         format_name = (to or "csv").lower()

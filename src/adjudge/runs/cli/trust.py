@@ -39,11 +39,12 @@ _LARGEST = 1 << 20
 
 @command()
 @argument("path", "An eval file, or a folder of them.", type=PATH, default=Path(), required=False)
-@click.option("--yes", is_flag=True, help="Trust it without asking, where there is no terminal.")
+@click.option("--yes", is_flag=True, help="Trust it without asking, for use without a terminal.")
 @click.option("--list", "is_list", is_flag=True, help="List what you trust.")
-@click.option("--forget", "is_forgotten", is_flag=True, help="Trust it no longer.")
+@click.option("--forget", "is_forgotten", is_flag=True, help="Revoke the trust.")
 def trust(path: Path, yes: bool, is_list: bool, is_forgotten: bool) -> int:
-    """Show what the files of a folder need that a restricted folder may not do, and trust them.
+    """Show what the files of a folder need beyond the limits of a restricted folder, and trust
+    them.
 
     A folder is restricted until you trust it: its eval files ask known providers at their own
     addresses, read files below the folder and spend $5 at most. Whatever goes beyond that (code,

@@ -54,26 +54,24 @@ class LabelDefaults:
 
     annotators: tuple[str, ...] = key(
         Many(Text()),
-        "Who labelled; by default your login name. Of a file of labels: who gave them, or which of "
-        "its columns are annotators.",
+        "Name of the annotator; by default your login name. For a file of labels: the annotator, "
+        "or the columns that hold annotators' answers.",
         (),
         option="--annotator",
     )
     criteria: str | None = key(
         Text(), "The criterion that the labels are for, if the run has several.", None
     )
-    kind: Kind = key(Word[Kind](KINDS), "What the annotator is.", "human")
+    kind: Kind = key(Word[Kind](KINDS), "Kind of annotator.", "human")
     design: Design = key(
         Word[Design](DESIGNS),
-        "How the rows were chosen, for labels that do not say it.",
+        "How the rows were chosen, for labels that do not record it.",
         "chosen",
     )
     judge_visible: bool = key(
         Flag(), "With --import: the annotators saw the judge's verdicts.", False
     )
-    id: str | None = key(
-        Text(), "At --import: the column that names the rows; by default id.", None
-    )
+    id: str | None = key(Text(), "With --import: the column with row ids; by default id.", None)
     at: float = 0.0
     """Time of the labels, for those that do not say it."""
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
     Floats = NDArray[np.float32]
 LONGEST = 4096
-"""Tokens a prompt may have."""
+"""Maximum tokens per prompt."""
 PIECE = 256
 """Tokens of one row that are read in one step: what attention compares grows with the square of
 them.
