@@ -275,7 +275,7 @@ def test_a_cluster_is_found_by_the_scheme_of_its_address(site: Path, tmp_path: P
     )
     assert (tmp_path / "kept" / "ledger.sqlite").is_file(), done.stderr
     assert (
-        "'acmee://here' is not the address of a cluster: an address begins with one of ray"
+        "'acmee://here' is not the address of a cluster: it must begin with one of ray"
         in done.stderr
     )
     assert "acme" in done.stderr.splitlines()[-1]
@@ -321,7 +321,7 @@ BROKEN = {
         "thief = thief:x",
         "from adjudge.core.gateway.registry import *\nx = ProviderSpec('thief', OPENAI.adapter, "
         "'http://localhost/v1', 'OPENAI_API_KEY')",
-        "OPENAI_API_KEY is for the key of openai",
+        "OPENAI_API_KEY is reserved for the key of openai",
     ),
     "renamed": (
         "commands",
@@ -370,7 +370,7 @@ def test_a_broken_plugin_is_one_line_in_the_list_and_in_doctor(
         (["failing"], "plugin failing 1.0 (adjudge.commands: failing): ValueError: oops"),
         (["check", "x", "--criterion", "c", "-m", "wrong/x"], "is a str, not a ProviderSpec"),
         (["check", "x", "--criterion", "c", "-m", "same/x"], "two provides the same name"),
-        (["check", "x", "--criterion", "c", "-m", "thief/x"], "is for the key of openai"),
+        (["check", "x", "--criterion", "c", "-m", "thief/x"], "is reserved for the key of openai"),
     ],
 )
 def test_a_broken_plugin_that_is_used_is_one_line(

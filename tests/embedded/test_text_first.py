@@ -107,7 +107,7 @@ def test_questions_about_one_text_share_it() -> None:
 
 
 def test_it_reads_no_other_form() -> None:
-    refused = pytest.raises(SetupError, match="text-first can only read prompts that show the text")
+    refused = pytest.raises(SetupError, match="text-first only accepts prompts with the text first")
     with refused:
         AspectCritic("It is polite.", EMBEDDED_TEXT_FIRST).evaluate(["Thank you."])
     with refused:

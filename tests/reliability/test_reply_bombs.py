@@ -176,7 +176,7 @@ BOMBS = {
     "a long reply": Bomb(lambda: [verdict("x" * 31_000_000)], None),
     "a long reply with a wide character": Bomb(lambda: [verdict("x" * 30_000_000 + "я")], None),
     "a long reply with a wider character": Bomb(
-        lambda: [verdict("x" * 30_000_000 + "\U0001f600")], "four bytes each"
+        lambda: [verdict("x" * 30_000_000 + "\U0001f600")], "four-byte characters"
     ),
     "half as long": Bomb(lambda: [verdict("x" * 15_000_000 + "\U0001f600")], None),
     "a long reply without a verdict": Bomb(

@@ -257,7 +257,7 @@ def test_bad_rows_are_told_or_stop_as_the_file_says(
     [
         (
             "  - {kind: aspect, criteria: harmlesness}",
-            r"eval\.yaml, line 5, judges\[1\]\.criteria: no ready-made aspect is called",
+            r"eval\.yaml, line 5, judges\[1\]\.criteria: there is no ready-made aspect named",
         ),
         (
             "  - {kind: direct, criteria: conciseness2}",

@@ -79,7 +79,7 @@ INVALID = [
     ("data: a.csv\n", "eval.yaml, line 1: the key 'judges' is missing"),
     ("data:\n" + JUDGE, "eval.yaml, line 1, data: has no value: give it one, or leave it out"),
     ("data: a.csv\njudges: []\n", "eval.yaml, line 2, judges: is an empty list"),
-    ("data: [a.csv]\n" + JUDGE, "eval.yaml, line 1, data: must be keys with values, not a list"),
+    ("data: [a.csv]\n" + JUDGE, "eval.yaml, line 1, data: must be a mapping, not a list"),
     (
         "data: {path: a.csv, format: xls}\n" + JUDGE,
         "line 1, data.format: must be one of csv, tsv, jsonl, json, parquet, xlsx, not 'xls'",
@@ -90,7 +90,7 @@ INVALID = [
     ),
     (
         "data: {path: a.csv, limit: '5'}\n" + JUDGE,
-        "data.limit: must be a whole number from 1, not the text '5'",
+        "data.limit: must be a whole number from 1, not the string '5'",
     ),
     (
         "data: {path: a.csv, limit: 1.5}\n" + JUDGE,
@@ -102,11 +102,11 @@ INVALID = [
     ),
     (
         "data: {path: a.csv, columns: [a]}\n" + JUDGE,
-        "data.columns: must be keys with values, not a list",
+        "data.columns: must be a mapping, not a list",
     ),
     (
         "data: {path: a.csv, columns: {response: [a]}}\n" + JUDGE,
-        "data.columns.response: must be a text, not a list",
+        "data.columns.response: must be a string, not a list",
     ),
     ("data: ' '\n" + JUDGE, "line 1, data: is empty"),
     ("data: a.csv\nlanguage: de\n" + JUDGE, "line 2, language: must be one of en, ru, not 'de'"),
@@ -121,7 +121,7 @@ INVALID = [
     ),
     (
         "data: a.csv\nmodels: [[x]]\n" + JUDGE,
-        "line 2, models[1]: must be keys with values, not a list",
+        "line 2, models[1]: must be a mapping, not a list",
     ),
     (
         "data: a.csv\nbudget: {max_usd: 0}\n" + JUDGE,
@@ -131,7 +131,7 @@ INVALID = [
         "data: a.csv\nbudget: {max_calls: true}\n" + JUDGE,
         "budget.max_calls: must be a whole number from 1, not true",
     ),
-    ("data: a.csv\nbudget: 5\n" + JUDGE, "budget: must be keys with values, not 5"),
+    ("data: a.csv\nbudget: 5\n" + JUDGE, "budget: must be a mapping, not 5"),
     (
         "data: a.csv\ngates: {fail_under: 80}\n" + JUDGE,
         "gates.fail_under: must be a number from 0 up to 1, not 80",
@@ -146,14 +146,14 @@ INVALID = [
     ),
     (
         "data: a.csv\njudges: [{criteria: x y}]\n",
-        "judges[1]: the key 'kind' is missing: it is one of aspect, direct, pairwise, rag",
+        "judges[1]: the key 'kind' is missing: set it to one of aspect, direct, pairwise, rag",
     ),
     (
         "data: a.csv\njudges: [{kind: aspct, criteria: x y}]\n",
         "judges[1].kind: must be one of .* not 'aspct'; did you mean 'aspect'?",
     ),
     ("data: a.csv\njudges: [{kind: aspect}]\n", "judges[1]: the key 'criteria' is missing"),
-    ("data: a.csv\njudges: text\n", "judges: must be keys with values, not the text 'text'"),
+    ("data: a.csv\njudges: text\n", "judges: must be a mapping, not the string 'text'"),
     (
         "data: a.csv\njudges:\n  - kind: aspect\n    criteria: x y\n    contests: pairs\n",
         "line 5: unknown key 'contests'",
@@ -168,7 +168,7 @@ INVALID = [
     ),
     (
         "data: a.csv\njudges: [{kind: aspect, criteria: x y, early_stop: maybe}]\n",
-        "early_stop: must be true or false, not the text 'maybe'",
+        "early_stop: must be true or false, not the string 'maybe'",
     ),
     (
         "data: a.csv\njudges: [{kind: aspect, criteria: x y, early_stop: 'true'}]\n",
@@ -183,7 +183,7 @@ INVALID = [
             "data: a.csv\njudges: [{kind: aspect, criteria: {name: n, description: d, options: "
             "[a]}}]\n"
         ),
-        "criteria.options: is not a key here",
+        "criteria.options: is not a valid key here",
     ),
     (
         "data: a.csv\njudges: [{kind: direct, criteria: {name: n, description: d}}]\n",
@@ -192,7 +192,8 @@ INVALID = [
     (
         "data: a.csv\njudges:\n  - kind: direct\n    criteria:\n      - ok\n"
         "      - {name: n, description: d, options: [{name: a, scor: 1}]}\n",
-        "line 6, judges[1].criteria[2].options[1].scor: is not a key here; did you mean 'score'?",
+        "line 6, judges[1].criteria[2].options[1].scor: is not a valid key here; did you mean "
+        "'score'?",
     ),
     (
         (
@@ -206,9 +207,9 @@ INVALID = [
             "data: a.csv\njudges: [{kind: pairwise, criteria: {name: n, description: d, "
             "options: [a, b]}}]\n"
         ),
-        "options: pairwise criteria have none",
+        "options: pairwise criteria have no options",
     ),
-    ("- data: a.csv\n", "eval.yaml, line 1: must be keys with values, not a list"),
+    ("- data: a.csv\n", "eval.yaml, line 1: must be a mapping, not a list"),
 ]
 
 BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -235,18 +236,18 @@ ONLY_THE_READER_CAN_SEE = [
     ("data: [a\n", "eval.yaml, line 2: is not YAML"),
     (
         "data: a.csv\njudges: [{criteria: Is it?}]\n",
-        "line 2: is not YAML: .*; a text with : ? # or brackets in it needs quotes",
+        "line 2: is not YAML: .*; a string with : ? # or brackets needs quotes",
     ),
     ("a: 1\n---\nb: 2\n", "eval.yaml, line 2: is not YAML"),
     ("data: \x00\n", "is not YAML"),
     ("data: a.csv\n? [x]\n: 1\n" + JUDGE, "line 2: must be a key, not a list"),
-    ("data: " + "[" * 600 + "\n", "nested too deep"),
+    ("data: " + "[" * 600 + "\n", "nested too deeply"),
     (
         (
             "data: a.csv\njudges: [{kind: direct, criteria: &a {name: n, description: d, "
             "options: [*a]}}]\n"
         ),
-        "nested too deep",
+        "nested too deeply",
     ),
     (
         "data: a.csv\nmodels: [{model: x, seed: !!int abc}]\n" + JUDGE,
@@ -266,11 +267,11 @@ ONLY_THE_READER_CAN_SEE = [
     ),
     (
         "data: {path: a.csv, limit: 99999999999999999999}\n" + JUDGE,
-        "data.limit: is too large a number: 99999999999999999999",
+        "data.limit: is too large: 99999999999999999999",
     ),
     (
         "data: a.csv\nbudget: {max_usd: 1" + "0" * 400 + "}\n" + JUDGE,
-        "budget.max_usd: is too large a number: 1000",
+        "budget.max_usd: is too large: 1000",
     ),
     (
         "data: a.csv\nbudget: {max_calls: 1" + "0" * 5000 + "}\n" + JUDGE,
@@ -445,5 +446,5 @@ def test_older_names_of_votes_are_read(kind: str, name: str) -> None:
 
 def test_two_names_of_one_key_are_refused() -> None:
     text = "data: a.csv\njudges: [{kind: aspect, criteria: x y, votes: 3, strictness: 1}]\n"
-    with pytest.raises(SetupError, match=r"strictness: is given twice.*keep 'votes'"):
+    with pytest.raises(SetupError, match=r"strictness: is set twice.*keep 'votes'"):
         parse_eval(text, "eval.yaml")

@@ -40,7 +40,7 @@ def test_a_resumed_run_says_that_another_reader_read_its_first_replies(
     age(run)
     with caplog.at_level(logging.WARNING):
         judge([YES])(["one", "two"], "Is it good?", run=run)
-    assert "other rules for reading replies" in caplog.text
+    assert "different rules for reading replies" in caplog.text
     (note,) = [note for note in report_of_run(run).notes if "versions of the reader" in note]
     assert "2 versions" in note
 
@@ -51,7 +51,7 @@ def test_a_run_read_by_one_reader_says_nothing(
     run = tmp_path / "run"
     for texts in (["one"], ["one", "two"]):
         judge([YES])(texts, "Is it good?", run=run)
-    assert "other rules" not in caplog.text
+    assert "different rules" not in caplog.text
     assert report_of_run(run).notes == ()
 
 

@@ -76,7 +76,7 @@ def test_a_slice_of_rows_that_were_added_later_is_named(run: Path) -> None:
     assert slices["en"]["corrected"]["lower"] is not None
     assert sum(one["rows"] for one in slices.values()) == 156
     assert found["slices"]["notes"] == [
-        "30 of 156 rows have no value in 'lang': they are shown as a separate slice"
+        "30 of 156 rows have no value in 'lang' and are shown as a separate slice"
     ]
 
 

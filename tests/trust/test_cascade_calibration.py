@@ -244,7 +244,7 @@ def decided(row: tuple[tuple[float, bool], ...], needed: list[float | None]) -> 
 @pytest.mark.parametrize(
     ("keys", "text"),
     [
-        ("cascade: scripted/PASS", "two steps or more"),
+        ("cascade: scripted/PASS", "at least two steps"),
         (
             "cascade: [scripted/PASS, scripted/FAIL], models: scripted",
             "models or a cascade of them, not both",
@@ -360,7 +360,7 @@ def test_weights_from_labels_decide_and_say_where_they_come_from(weighed: Path) 
 @pytest.mark.parametrize("changed", [{"strictness": 3}, {"temperature": 0.3}, {"language": "ru"}])
 def test_weights_of_another_panel_are_refused(weighed: Path, changed: dict[str, object]) -> None:
     with pytest.raises(
-        SetupError, match="the weights for 'good' cannot be used: the judge has changed since"
+        SetupError, match="the weights for 'good' cannot be used, because the judge has changed"
     ):
         panel(weighed / "weights.json", **changed)
 

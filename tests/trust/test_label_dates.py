@@ -13,7 +13,7 @@ def test_an_unknown_day_is_a_message_before_and_after_it_was_stored() -> None:
     learnt = LearntWeights(criteria="c", labels=3, date=stored, weights={}, identity="i")
     assert isinstance(learnt.source, Message)
     assert isinstance(day_of(stored), Message)
-    assert learnt.source.startswith("3 labels of an unknown day")
+    assert learnt.source.startswith("3 labels of an unknown date")
 
 
 def test_a_known_day_stays_as_it_is() -> None:

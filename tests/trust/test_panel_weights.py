@@ -203,10 +203,10 @@ def test_a_model_without_a_vote_takes_its_weight_with_it() -> None:
 @pytest.mark.parametrize(
     ("weights", "text"),
     [
-        ({"a": 1.0}, "'b' has none"),
-        ({"a": 1.0, "b": 1.0, "c": 1.0}, "no model of the panel is called 'c'; it has a, b"),
+        ({"a": 1.0}, "'b' has no weight"),
+        ({"a": 1.0, "b": 1.0, "c": 1.0}, "the panel has no model named 'c'; it has a, b"),
         ({"a": -1.0, "b": 1.0}, "must be a number of at least 0, not -1.0"),
-        ({"a": 0.0, "b": 0.0}, "no model would count"),
+        ({"a": 0.0, "b": 0.0}, "no vote would count"),
         (
             {"a": 1e308, "b": 1.0},
             "the weight of 'a' is too large: 1e[+]308; only the ratio matters",

@@ -192,7 +192,7 @@ def test_many_values_numbers_and_empty_cells_are_told_apart_with_a_sentence() ->
 def test_nested_columns_are_refused_with_the_way_out(runs: tuple[Path, Path]) -> None:
     record = next(iter(records_of(runs[0])))
     nested = replace(record, input={"meta": {"lang": "de", "user": 7}, "tags": ["a"]})
-    with pytest.raises(SetupError, match=r"name one of them: meta\.lang, meta\.user"):
+    with pytest.raises(SetupError, match=r"name one of its values: meta\.lang, meta\.user"):
         value_in(nested, "meta")
     with pytest.raises(SetupError, match=r"contains a list; .* as tags\[0\]"):
         value_in(nested, "tags")

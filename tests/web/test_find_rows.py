@@ -223,15 +223,18 @@ def test_a_pattern_that_cannot_be_read_or_takes_too_long_is_said_at_its_place(
     monkeypatch.setattr("adjudge.core.reading.patterns.SECONDS", 0.3)
     where = "row = 3 or response ~ /^(.|.)*;$/"
     slow_to_read = page.get(f"{run}?where={quote('text ~ /' + '[Ѐ-￿]' * 180 + '/')}")
-    assert (slow_to_read.status, "cannot tell which rows" in slow_to_read.text) == (400, True)
+    assert (slow_to_read.status, "the matching rows are unknown" in slow_to_read.text) == (
+        400,
+        True,
+    )
     for more in ("", "&sort=verdict", "&part=list"):
         address = f"{run}?where={quote(where)}{more}"
         answer = page.get(address, accept="application/json")
         assert answer.status == (200 if "part" in more else 400)
         assert answer.json()["rows"] == []
-        assert "cannot tell which rows match" in answer.json()["wrong"]["why"]
+        assert "the matching rows are unknown match" in answer.json()["wrong"]["why"]
         assert answer.json()["next"] is None
-        assert "cannot tell which rows match" in page.get(address).text.split('id="list"')[1]
+        assert "the matching rows are unknown match" in page.get(address).text.split('id="list"')[1]
     assert page.get(f"{run}/rows.csv?where={quote(where)}").status == 400
     assert page.get(f"{run}/these/label?where={quote(where)}").status == 400
     assert _ids(page, run, "response ~ /^row 3 /") == ["r3"], "the next one is matched again"

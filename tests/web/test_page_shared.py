@@ -553,7 +553,7 @@ def test_others_get_the_role_of_the_file_but_nobody_who_looks_like_a_user(tmp_pa
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("", "keys with values"),
+        ("", "a mapping"),
         ("users:\n", "lists nobody"),
         ("users:\n  sam: admin\n", "must be read or label or spend"),
         ("users:\n  sam: {annotator: x}\n", "users.sam.role"),
@@ -562,8 +562,8 @@ def test_others_get_the_role_of_the_file_but_nobody_who_looks_like_a_user(tmp_pa
         ("users:\n  'a, b': read\n", "cannot name a user"),
         ("users:\n  sam: read\n  sam: spend\n", "sam"),
         ("users:\n  sam: read\nothers: admin\n", "others"),
-        ("user:\n  sam: read\n", "is not a key here"),
-        ("users: [sam]\n", "keys with values"),
+        ("user:\n  sam: read\n", "is not a valid key here"),
+        ("users: [sam]\n", "a mapping"),
     ],
 )
 def test_a_wrong_file_of_users_names_the_place(tmp_path: Path, text: str, part: str) -> None:

@@ -913,7 +913,7 @@ def read_eval_text(
             }  # unless the file has it
         file: EvalFile = Record(EvalFile).read(content_value, place)
     except RecursionError as error:
-        raise SetupError("{path}: is nested too deep", path=path) from error
+        raise SetupError("{path}: is nested too deeply", path=path) from error
     names_language = isinstance(place.value, Mapping) and "language" in place.value
     return ReadEval(replace(file, path=Path(path)), names_language)
 

@@ -208,7 +208,7 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
         raise ledger_error(
             path,
             sqlite3.DatabaseError(
-                Message("contains something that adjudge did not write ({error})", error=error)
+                Message("contains data that adjudge did not write ({error})", error=error)
             ),
         ) from error
 

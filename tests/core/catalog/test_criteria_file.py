@@ -170,28 +170,32 @@ def test_json_numbers_are_names_and_scores(tmp_path: Path) -> None:
 BAD_VALUES: list[tuple[dict[str, Any], str]] = [
     (
         {"descripton": "x"},
-        "own.json, entry 1 ('tone'), descripton: is not a key here; did you mean 'description'?",
+        "own.json, entry 1 ('tone'), descripton: is not a valid key here; did you mean "
+        "'description'?",
     ),
-    ({"Options": []}, "entry 1 ('tone'), Options: is not a key here; did you mean 'options'?"),
-    ({"zzz": 1}, "entry 1 ('tone'), zzz: is not a key here; known: name, kind,"),
+    (
+        {"Options": []},
+        "entry 1 ('tone'), Options: is not a valid key here; did you mean 'options'?",
+    ),
+    ({"zzz": 1}, "entry 1 ('tone'), zzz: is not a valid key here; known: name, kind,"),
     ({"name": None}, "own.json, entry 1, name: is missing"),
-    ({"name": ["a"]}, "own.json, entry 1, name: must be a text, not a list"),
+    ({"name": ["a"]}, "own.json, entry 1, name: must be a string, not a list"),
     ({"description": None}, "entry 1 ('tone'), description: is missing"),
-    ({"description": {"a": "b"}}, "description: must be a text, not keys with values"),
+    ({"description": {"a": "b"}}, "description: must be a string, not a mapping"),
     ({"kind": "single"}, "kind: must be direct or pairwise, not 'single'"),
     ({"kind": None}, "kind: must be direct or pairwise, not nothing"),
-    ({"kind": "pairwise"}, "options: pairwise criteria have none"),
+    ({"kind": "pairwise"}, "options: pairwise criteria have no options"),
     ({"options": None}, "options: is missing"),
     ({"options": []}, "entry 1 ('tone'), options: is missing: list at least two options"),
     ({"options": "Yes, No"}, "options: must be a list, not 'Yes, No'"),
-    ({"options": {"Yes": 1}}, "options: must be a list, not keys with values"),
-    ({"options": ["A", True]}, "options[2]: must be a text, not True"),
-    ({"options": ["A", None]}, "options[2]: must be a text, not nothing"),
-    ({"options": ["A", "A"]}, "criterion 'tone' offers the option 'A' twice"),
+    ({"options": {"Yes": 1}}, "options: must be a list, not a mapping"),
+    ({"options": ["A", True]}, "options[2]: must be a string, not True"),
+    ({"options": ["A", None]}, "options[2]: must be a string, not nothing"),
+    ({"options": ["A", "A"]}, "criterion 'tone' has the option 'A' twice"),
     ({"options": ["A", " "]}, "criterion 'tone' has an option without a name"),
     (
         {"options": [{"name": "A", "sore": 1}]},
-        "options[1].sore: is not a key here; did you mean 'score'?",
+        "options[1].sore: is not a valid key here; did you mean 'score'?",
     ),
     ({"options": [{"score": 1}]}, "options[1].name: is missing"),
     (
@@ -203,21 +207,21 @@ BAD_VALUES: list[tuple[dict[str, Any], str]] = [
     ({"options": [{"name": "A", "score": [1]}]}, "options[1].score: must be a number, not a list"),
     ({"options": [{"name": "A", "score": 10**400}]}, "options[1].score: must be a number"),
     ({"context_fields": "user_input"}, "context_fields: must be a list, not 'user_input'"),
-    ({"context_fields": [["a"]]}, "context_fields[1]: must be a text, not a list"),
+    ({"context_fields": [["a"]]}, "context_fields[1]: must be a string, not a list"),
     ({"higher_is_better": "maybe"}, "higher_is_better: must be true or false, not 'maybe'"),
     ({"higher_is_better": 1}, "higher_is_better: must be true or false, not 1"),
-    ({"examples": {"a": 1}}, "examples: must be a list, not keys with values"),
-    ({"examples": ["a"]}, "examples[1]: must be keys with values, not 'a'"),
+    ({"examples": {"a": 1}}, "examples: must be a list, not a mapping"),
+    ({"examples": ["a"]}, "examples[1]: must be a mapping, not 'a'"),
     ({"examples": [{"option": "Yes"}]}, "examples[1].fields: is missing"),
     ({"examples": [{"fields": {"response": "x"}}]}, "examples[1].option: is missing"),
     ({"examples": [{"fields": {}, "option": "Yes"}]}, "examples[1].fields: is empty"),
     (
         {"examples": [{"fields": {"response": None}, "option": "Yes"}]},
-        "examples[1].fields.response: must be a text, not nothing",
+        "examples[1].fields.response: must be a string, not nothing",
     ),
     (
         {"examples": [{"fields": {"response": ["a", {}]}, "option": "Yes"}]},
-        "examples[1].fields.response[2]: must be a text",
+        "examples[1].fields.response[2]: must be a string",
     ),
     (
         {"examples": [{"fields": {"response": "x"}, "option": "Perhaps"}]},
@@ -225,7 +229,7 @@ BAD_VALUES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"examples": [{"field": {"response": "x"}, "option": "Yes"}]},
-        "examples[1].field: is not a key here; did you mean 'fields'?",
+        "examples[1].field: is not a valid key here; did you mean 'fields'?",
     ),
 ]
 
@@ -248,7 +252,7 @@ BAD_FILES: list[tuple[str, str, str]] = [
     ("own.json", '{"name": "a", "name": "b"}', "is not JSON: the key 'name' appears twice"),
     ("own.json", "[" * 100_000, "is not JSON"),
     ("own.yaml", "name: [", "is not YAML: while parsing"),
-    ("own.yaml", "[" * 100_000 + "]" * 100_000, "is nested too deep"),
+    ("own.yaml", "[" * 100_000 + "]" * 100_000, "is nested too deeply"),
     (
         "own.yaml",
         "name: a\nname: b\n",
@@ -263,12 +267,12 @@ BAD_FILES: list[tuple[str, str, str]] = [
     (
         "own.yaml",
         "just a text",
-        "line 1, entry 1: must be keys with values, not the text 'just a text'",
+        "line 1, entry 1: must be a mapping, not the string 'just a text'",
     ),
     (
         "own.yaml",
         "- name: a\n  description: d\n  options: [A, B]\n- 7",
-        "line 4, entry 2: must be keys with values, not 7",
+        "line 4, entry 2: must be a mapping, not 7",
     ),
     ("own.txt", YAML, "is neither YAML nor JSON: its name must end in .yaml, .yml, .json"),
 ]
@@ -285,7 +289,7 @@ def test_a_wrong_file_is_refused(tmp_path: Path, name: str, content: str, said: 
 BAD_LINES: list[tuple[str, str]] = [
     (
         "  options:\n    - Yes\n    - name: No\n      scor: 1\n",
-        "line 6, entry 1 ('a'), options[2].scor: is not a key here",
+        "line 6, entry 1 ('a'), options[2].scor: is not a valid key here",
     ),
     (
         "  options:\n    - Yes\n    - name: No\n      score: high\n",
@@ -293,7 +297,7 @@ BAD_LINES: list[tuple[str, str]] = [
     ),
     (
         "  options:\n    Yes: 1\n",
-        "line 4, entry 1 ('a'), options: must be a list, not keys with values",
+        "line 4, entry 1 ('a'), options: must be a list, not a mapping",
     ),
     (
         "  options: [Yes, No]\n  higher_is_better: 7\n",
@@ -326,7 +330,7 @@ def test_an_entry_may_take_over_the_keys_of_another(tmp_path: Path) -> None:
 
 def test_the_entry_with_a_used_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        SetupError, match=r"entry 3 \('tone'\), name: an earlier entry is called 'tone' too"
+        SetupError, match=r"entry 3 \('tone'\), name: an earlier entry has the same name, 'tone'"
     ):
         read_criteria(written(tmp_path, [TONE, {**TONE, "name": "x"}, TONE], "own.json"))
 
@@ -341,7 +345,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 def test_a_bomb_of_references_is_refused_at_once(tmp_path: Path) -> None:
     layers = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12))
-    with pytest.raises(SetupError, match="a0: is not a key here"):
+    with pytest.raises(SetupError, match="a0: is not a valid key here"):
         read_criteria(written(tmp_path, "a0: &a0 [x]\n" + layers))
 
 

@@ -109,7 +109,7 @@ FOUND: list[tuple[dict[str, Any], str, str, str]] = [
         {"options": silent(1.0, 0.0, 0.0)},
         "warning",
         "options",
-        "have the same score and no descriptions that tell them apart",
+        "have the same score and no descriptions to distinguish them",
     ),
     (
         {"options": bare("1", "2", "5")},

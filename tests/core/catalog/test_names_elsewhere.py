@@ -30,7 +30,7 @@ def test_the_command_names_it(name: str, here: str) -> None:
     for command in (("judge", "x", "-m", "scripted", "-c", name), ("criteria", "show", name)):
         done = adjudge(*command)
         assert done.returncode in (1, 2)
-        assert f"here it is {here}" in done.stderr
+        assert f"adjudge calls it {here}" in done.stderr
 
 
 def test_a_word_in_place_of_a_question_names_it() -> None:

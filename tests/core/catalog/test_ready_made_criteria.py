@@ -238,7 +238,7 @@ def test_languages_of_one() -> None:
         ("polite", "en", "'polite' in language 'en'; did you mean politeness"),
         ("polite", "ru", "'polite' in language 'ru'; did you mean politeness"),
         ("qqqqqq", "en", "`adjudge criteria` lists"),
-        ("../en/politeness", "ru", "no ready-made criterion is called '../en/politeness'"),
+        ("../en/politeness", "ru", "there is no ready-made criterion named '../en/politeness'"),
         ("politeness", "de", "in language 'de', only in en, ru"),
         ("politeness", "../en", "in language '../en'"),
     ],

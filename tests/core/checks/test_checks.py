@@ -223,12 +223,12 @@ def test_a_function_of_a_file_decides(tmp_path: Path) -> None:
         ("{contains: x, case: true}", "'case' belongs below the check: contains: {"),
         ("contain: x", "unknown check 'contain'; did you mean 'contains'"),
         ("contains: {txt: x}", "unknown key 'txt'"),
-        ("equals: {text: a, field: b}", "a text or field"),
-        ("contains: {text: a, any: [b]}", "give one of them"),
+        ("equals: {text: a, field: b}", "needs a text or a field"),
+        ("contains: {text: a, any: [b]}", "needs one of these"),
         ("regex: '('", "the regular expression '\\(' is invalid"),
         ("number: {which: first}", "needs a limit"),
-        ("{contains: x, equals: y}", "name one"),
-        ("required: true", "name one"),
+        ("{contains: x, equals: y}", "a check must be one of"),
+        ("required: true", "a check must be one of"),
         ("json: {equals: 3}", "add path"),
         ("json: {equals: null}", "add path"),
         ("words: {least: 5, most: 2}", r"least \(5\) is greater than most \(2\)"),
@@ -237,7 +237,7 @@ def test_a_function_of_a_file_decides(tmp_path: Path) -> None:
         ("code: cobol", "must be one of python, json"),
         ("python: 'a b'", "cannot be parsed"),
         ("sql: nonsense", "sqlglot"),
-        ("contains", "works without settings"),
+        ("contains", "not work without settings"),
         ("{contains: x, weight: 0}", "above 0"),
     ],
 )
@@ -412,7 +412,7 @@ def test_a_check_in_python_harms_nobody_else(tmp_path: Path) -> None:
         )
         found.append(one.look(row))
     assert [one.passed for one in found] == [True, None, True]
-    assert str(found[1].reason) == "it ended the process that it runs in"
+    assert str(found[1].reason) == "it ended its own process"
 
 
 def _placed(text: str) -> tuple[object, Place]:
@@ -429,7 +429,7 @@ def test_a_schema_refers_to_its_own_folder_alone(tmp_path: Path) -> None:
     others = (outside, outside.replace("file:", "FILE:"), "../secret.json", "http://127.0.0.1:1/a")
     for other in others:
         (folder / "schema.json").write_text(json.dumps({"$ref": other}))
-        with pytest.raises(SetupError, match="which is not in its folder"):
+        with pytest.raises(SetupError, match="which is outside its folder"):
             [
                 one.ready(folder)
                 for one in EXPECTATIONS.read(*_placed("json: {schema: schema.json}"))

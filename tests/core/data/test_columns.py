@@ -233,7 +233,7 @@ def test_empty_answers_are_judged_and_said_once(tmp_path: Path) -> None:
     empty: list[EmptyAnswers] = []
     assert len(list(read_instances(path, on_empty_answers=empty.append))) == 4
     assert [str(one) for one in empty] == [
-        f"{path}: 2 answers are empty and are judged as they are (lines 3, 4)"
+        f"{path}: 2 answers are empty and were judged anyway (lines 3, 4)"
     ]
 
 
@@ -247,7 +247,7 @@ def test_an_empty_response_of_a_comparison_is_told_of_too() -> None:
 def test_without_a_listener_empty_answers_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "adjudge.data"):
         list(read_instances([{"question": "q", "answer": ""}]))
-    assert "1 answer is empty and is judged as it is (row 1)" in caplog.text
+    assert "1 answer is empty and was judged anyway (row 1)" in caplog.text
 
 
 # -- logged chats --------------------------------------------------------------------------------

@@ -79,10 +79,14 @@ def test_the_limit_stops_before_later_rows_are_read(write: Callable[..., Path]) 
         ("a.csv", "", "no rows"),
         ("a.csv", "response\n", "no rows"),
         ("a.csv", "x,y\n1,2\n", "no response column.*It has: x, y"),
-        ("a.csv", "response,y\n1\n", "line 2: the row has 1 cell, 2 columns expected"),
-        ("a.csv", "response\n1,2\n", "line 2: the row has 2 cells, 1 column expected"),
-        ("a.csv", 'response\n"open\n', "line 2: the quote that is opened here is never closed"),
-        ("a.csv", b"response\n\xff\xfe\n", "not UTF-8"),
+        ("a.csv", "response,y\n1\n", "line 2: the row has 1 cell; expected 2 columns"),
+        ("a.csv", "response\n1,2\n", "line 2: the row has 2 cells; expected 1 column"),
+        (
+            "a.csv",
+            'response\n"open\n',
+            "line 2: unexpected end of file: the quote opened here is never closed",
+        ),
+        ("a.csv", b"response\n\xff\xfe\n", "not valid UTF-8"),
         ("a.jsonl", '{"response": "a"}\n{"response": \n', "line 2: is not JSON"),
         ("a.jsonl", "[1]\n", "line 1: is not a JSON object"),
         (
@@ -90,7 +94,7 @@ def test_the_limit_stops_before_later_rows_are_read(write: Callable[..., Path]) 
             '{"response": "a"}\n{"question": "q"}\n',
             "a.jsonl, line 2: the row has no 'response'; it has: question",
         ),
-        ("a.foo", "x", "neither CSV nor JSONL"),
+        ("a.foo", "x", "the format of"),
         (
             "a.xls",
             "x",
@@ -225,7 +229,7 @@ def test_a_row_without_two_responses_is_a_bad_row(write: Callable[..., Path]) ->
     bad: list[BadRow] = []
     path = write("a.jsonl", '{"responses": ["x", "y"], "id": 1}\n{"responses": "x"}\n')
     assert [one.id for one in read_comparisons(path, on_bad_row=bad.append)] == ["1"]
-    assert "no two responses found" in bad[0].reason
+    assert "fewer than two responses were found" in bad[0].reason
     with pytest.raises(RunError, match="has no column 'z'"):
         list(read_comparisons(path, ["z", "y"]))
 

@@ -252,7 +252,7 @@ def test_a_bad_instance_names_its_field(given: Any, message: str) -> None:
 BAD_CRITERIA: list[tuple[dict[str, Any], str]] = [
     (
         {"options": [CriteriaOption("A"), CriteriaOption("A")]},
-        "'dates' offers the option 'A' twice",
+        "'dates' has the option 'A' twice",
     ),
     ({"options": [CriteriaOption(" ")]}, "'dates' has an option without a name"),
     ({"options": [CriteriaOption(1)]}, "'dates' has an option without a name"),  # type: ignore[arg-type]

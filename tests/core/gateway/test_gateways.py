@@ -200,7 +200,7 @@ def test_variables_stand_anywhere_in_a_value_and_two_dollars_are_one(
         ),
         ({"X Key": "a"}, "'X Key' is not a valid header name"),
         ({"X-Key": "a\r\nX-Other: b"}, "the value of the header X-Key contains characters"),
-        ({"content-length": "5"}, "content-length describes the request itself"),
+        ({"content-length": "5"}, "content-length is part of the request itself"),
     ],
 )
 def test_a_header_that_cannot_be_sent_is_a_setup_error(
@@ -285,7 +285,7 @@ def test_headers_and_keys_are_no_part_of_who_a_model_is(provider: FakeProvider) 
 
 
 def test_an_address_that_is_given_twice_is_a_setup_error() -> None:
-    with pytest.raises(SetupError, match="has its own address"):
+    with pytest.raises(SetupError, match="already contains an address"):
         open_model("http://localhost:1/v1#m", base_url="http://localhost:2/v1")
 
 

@@ -71,7 +71,7 @@ def test_a_status_code_says_what_kind_of_error_it_is(
     [
         (401, "API key"),
         (402, "no credit"),
-        (403, "may not use the model"),
+        (403, "has no access to the model"),
         (404, "base URL"),
         (413, "too long"),
         (400, ""),
@@ -126,7 +126,7 @@ def test_a_server_error_about_a_filter_is_still_worth_a_retry(provider: FakeProv
     [
         (EMPTY_BODY, r"not JSON: \(empty\)"),
         (HTML, "not JSON: <html><body>502 Bad Gateway"),
-        (JSON_LIST, "JSON that is not an object"),
+        (JSON_LIST, "JSON, but not an object"),
         (ERROR_IN_200, "an error: Provider returned error"),
         (Raw(b'{"error": "overloaded"}'), "an error: overloaded"),
         (Raw(b'\xff\xfe{"choices"'), "not JSON"),

@@ -158,14 +158,16 @@ def test_a_base_url_that_cannot_be_asked_is_a_setup_error(id: str, base_url: str
 
 
 def test_a_password_in_the_url_and_a_key_do_not_go_together() -> None:
-    with pytest.raises(SetupError, match="give only one of the two") as caught:
+    with pytest.raises(SetupError, match="give only one of them") as caught:
         open_model("http://me:secret@localhost:8000/v1#m", api_key=KEY)
     assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("thing", [None, 5, {"id": "openai/gpt-4o"}, ["openai/gpt-4o"]])
 def test_what_is_no_model_is_a_setup_error(thing: Any) -> None:
-    with pytest.raises(SetupError, match="a model is an id, a function or an object with complete"):
+    with pytest.raises(
+        SetupError, match="a model must be an id, a function or an object with complete"
+    ):
         open_model(thing)
 
 

@@ -96,7 +96,7 @@ def test_a_socks_proxy_is_refused_when_the_model_is_opened(
 ) -> None:
     monkeypatch.setenv(variable, f"{scheme}://me:{PASSWORD}@p:1080")
     with pytest.raises(
-        SetupError, match=r"SOCKS proxy .*p:1080.* HTTP_PROXY, or put models\.example into NO_PROXY"
+        SetupError, match=r"SOCKS proxy .*p:1080.* HTTP_PROXY .*or add models\.example to NO_PROXY"
     ) as caught:
         open_model("http://models.example/v1#m")
     assert PASSWORD not in str(caught.value)

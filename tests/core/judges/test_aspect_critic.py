@@ -560,7 +560,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"on_failure": "guess"}, "on_failure must be one of abstain, raise, random, not 'guess'"),
     ({"language": "de"}, "language 'de' is not one of en, ru"),
     ({"models": []}, "no model was given"),
-    ({"models": 7}, "a model is an id"),
+    ({"models": 7}, "a model must be an id"),
 ]
 
 
@@ -574,7 +574,7 @@ BAD_INPUT: list[tuple[Any, dict[str, Any], str]] = [
     (
         {"question": "a", "reply": "b"},
         {},
-        "reads the field 'response'; the instance has only: question, reply",
+        "reads the field 'response', but the instance has only: question, reply",
     ),
     ({"reply": "a"}, {"user_input": "b"}, "reads the field 'response'"),
     ([TEXT, {"question": "a", "reply": "b"}], {}, "instance 2: .*'response'"),
@@ -583,11 +583,11 @@ BAD_INPUT: list[tuple[Any, dict[str, Any], str]] = [
         {},
         "instance row 7: .*'response'",
     ),
-    ([TEXT, None], {}, "must be a text, an Instance or a list of them, not NoneType"),
+    ([TEXT, None], {}, "must be a string, an Instance or a list of them, not NoneType"),
     ([TEXT, b"7"], {}, "not bytes"),
     ({}, {}, "at least one field"),
-    ({"response": None}, {}, "field 'response' must be a text"),
-    (TEXT, {"contexts": [None]}, "field 'contexts' must be a text"),
+    ({"response": None}, {}, "field 'response' must be a string"),
+    (TEXT, {"contexts": [None]}, "field 'contexts' must be a string"),
 ]
 
 

@@ -135,8 +135,8 @@ def test_thresholds_of_another_judge_are_refused(
     with pytest.raises(
         SetupError,
         match=(
-            r"the threshold of openai/gpt-4o-mini for 'marks' cannot be used: the judge has "
-            r"changed"
+            r"the threshold of openai/gpt-4o-mini for 'marks' cannot be used, because the judge "
+            r"has changed"
         ),
     ):
         Cascade(steps(provider, **changed), calibration=calibration)
@@ -148,7 +148,7 @@ def test_thresholds_of_other_steps_and_other_criteria_are_refused(
     cheap, dear = steps(provider)
     with pytest.raises(
         SetupError,
-        match="learnt for the steps openai/gpt-4o-mini, openai/gpt-4o, but this cascade has",
+        match="learned for the steps openai/gpt-4o-mini, openai/gpt-4o, but this cascade has",
     ):
         Cascade([dear, cheap], calibration=calibration)
     with pytest.raises(
@@ -214,7 +214,7 @@ def test_nobody_who_is_sure_enough_is_no_verdict_and_no_number() -> None:
         None,
         None,
     )
-    assert result.reason == "no step of the cascade was sure enough to be accepted"
+    assert result.reason == "no step of the cascade was confident enough"
     assert [(one.step, one.verdict, one.confidence) for one in result.steps] == [
         ("cheap", "PASS", 1.0),
         ("dear", "FAIL", 1.0),
@@ -274,8 +274,8 @@ def test_direct_judges_are_steps_too() -> None:
 @pytest.mark.parametrize(
     ("made", "text"),
     [
-        (lambda: critics()[:1], "two steps or more"),
-        (lambda: [critics()[0], critics()[0]], "cheap is in two steps"),
+        (lambda: critics()[:1], "at least two steps"),
+        (lambda: [critics()[0], critics()[0]], "two steps of the cascade use cheap"),
         (
             lambda: [critics()[0], DirectJudge(says("Yes", "dear"))],
             "all be AspectCritics, or all DirectJudges",
@@ -302,7 +302,7 @@ def test_steps_that_cannot_be_are_refused(made: object, text: str) -> None:
 )
 def test_a_file_that_is_no_calibration_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "x.json").write_text(content)
-    with pytest.raises(SetupError, match=r"x\.json is not a calibration that adjudge wrote"):
+    with pytest.raises(SetupError, match=r"x\.json is not a calibration written by adjudge"):
         Cascade(critics(), calibration=tmp_path / "x.json")
     with pytest.raises(SetupError, match=r"none\.json cannot be read: No such file"):
         Cascade(critics(), calibration=tmp_path / "none.json")

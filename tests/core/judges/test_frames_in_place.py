@@ -89,8 +89,12 @@ def test_polars_stays_polars() -> None:
 @pytest.mark.parametrize(
     ("given", "columns", "message"),
     [
-        (SmallFrame(Bot=["x"]), {"response": "Bot"}, "pandas or polars, not for SmallFrame"),
-        (["x"], {"response": "Bot"}, "pandas or polars, not for list"),
+        (
+            SmallFrame(Bot=["x"]),
+            {"response": "Bot"},
+            "pandas or polars data frames, not with SmallFrame",
+        ),
+        (["x"], {"response": "Bot"}, "pandas or polars data frames, not with list"),
     ],
 )
 def test_what_has_no_place_for_verdicts_is_refused_before_any_call(

@@ -248,7 +248,7 @@ def test_a_frame_of_one_column_of_any_name_is_that_column() -> None:
 
 
 def test_a_frame_without_a_column_to_judge_is_refused_with_those_it_has() -> None:
-    with pytest.raises(SetupError, match="'response'; the instance has only: note, reply"):
+    with pytest.raises(SetupError, match="'response', but the instance has only: note, reply"):
         DummyDirectJudge()(PandasLike(reply=["x"], note=["y"]), POLITE)
 
 
@@ -294,17 +294,17 @@ def test_a_question_without_an_answer_is_not_judged_for_one(
     ):
         with pytest.raises(
             SetupError,
-            match=rf"'response'; it has only: {name}\. Give the text to judge as 'response'",
+            match=rf"'response', but the only fields are: {name}\. Pass the text to judge as",
         ):
             judge(rows(name))
     for other in (DirectJudge(model), DummyDirectJudge(), MPrometheusDirectJudge(model)):
-        with pytest.raises(SetupError, match=rf"'response'; it has only: {name}"):
+        with pytest.raises(SetupError, match=rf"'response', but the only fields are: {name}"):
             other(rows(name), POLITE)
 
 
 def test_questions_are_compared_only_by_criteria_that_say_so() -> None:
     judge, rows = PairwiseJudge(always("A")), [{"question": ["When?", "When, please?"]}]
-    with pytest.raises(SetupError, match="'response'; it has only: question"):
+    with pytest.raises(SetupError, match="'response', but the only fields are: question"):
         judge(rows, "Which is more polite?")
     (result,) = judge(
         rows, Criteria("polite", "Which is more polite?", to_evaluate_field="question")
@@ -361,7 +361,7 @@ def test_a_table_that_has_not_been_read_is_refused_with_the_way_to_its_rows(make
         way = "read_all" if reader else "to_table"
     with pytest.raises(
         SetupError,
-        match=rf"{type(given).__name__} has not read its rows yet: give what its {way}\(\) returns",
+        match=rf"{type(given).__name__} has not read its rows yet: pass the result of its {way}",
     ):
         AspectCritic("It names a city.", always("PASS")).evaluate(given)
 
@@ -554,7 +554,7 @@ def test_a_number_is_its_text(given: object, text: str) -> None:
 
 @pytest.mark.parametrize("given", [None, float("nan"), float("inf"), b"42"])
 def test_what_is_no_number_is_no_text(given: object) -> None:
-    with pytest.raises(SetupError, match="must be a text"):
+    with pytest.raises(SetupError, match="must be a string"):
         Instance({"response": given})  # type: ignore[dict-item]
-    with pytest.raises(SetupError, match="must be a text"):
+    with pytest.raises(SetupError, match="must be a string"):
         as_instance(given, "response")

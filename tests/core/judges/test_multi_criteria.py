@@ -134,11 +134,11 @@ def test_every_instance_has_its_own_aggregate_in_order() -> None:
         ([TONE, COLOUR], "option 'red' of criterion 'colour' has no score"),
         (
             [TONE, replace(GRADE, name="tone")],
-            "2 criteria are called 'tone': give each a different name",
+            "2 criteria are named 'tone': give each a different name",
         ),
         (
             ["Is it polite?", "Is it long?", "Is it polite?"],
-            "2 criteria are called 'Is it polite.'",
+            "2 criteria are named 'Is it polite.'",
         ),
         ([TONE, Criteria("longer", "Which is longer?")], "criterion 'longer' has no options"),
     ],

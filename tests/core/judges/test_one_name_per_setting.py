@@ -68,7 +68,7 @@ def test_every_judge_takes_models_and_votes(
     assert replace(judge, seed=7) == replace(same, seed=7)  # type: ignore[type-var]
     assert getattr(replace(same, votes=5), seed_names[1]) == 5  # type: ignore[type-var]
     with pytest.raises(
-        SetupError, match=rf"votes and {seed_names[1]} are two names for one setting"
+        SetupError, match=rf"votes and {seed_names[1]} are two names of the same setting"
     ):
         make(votes=2, **{seed_names[1]: 3})
     for wrong in (0, True, 1.5):
@@ -117,7 +117,7 @@ def test_an_option_may_have_its_score_at_once() -> None:
     with pytest.raises(ValueError, match=r"option 'Yes' has two scores, 1\.0 and 0\.5"):
         CriteriaOption("Yes", 1.0, 0.5)
     with pytest.raises(
-        ValueError, match="the description of option 'Yes' must be a text, not list"
+        ValueError, match="the description of option 'Yes' must be a string, not list"
     ):
         CriteriaOption("Yes", ["good"])  # type: ignore[arg-type]
 

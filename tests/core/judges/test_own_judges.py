@@ -221,8 +221,8 @@ FAILURES: list[tuple[Any, Outcome, str]] = [
     *(
         ([said], Outcome.MODEL_ERROR, reason)
         for said, reason in (
-            (_kind(explanation=7), "explanation is int, not a text"),
-            (_kind(feedback=object()), "feedback is object, not a text"),
+            (_kind(explanation=7), "explanation is of type int, not a string"),
+            (_kind(feedback=object()), "feedback is of type object, not a string"),
             (_kind(metadata={"circle": _CIRCLE}), "metadata cannot be written as JSON: max"),
             (_kind(metadata={"said": _Wordless()}), "metadata cannot be written as JSON: no words"),
             (_kind(metadata={"said": _Wordless(SystemExit())}), "SystemExit"),

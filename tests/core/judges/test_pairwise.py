@@ -267,9 +267,9 @@ def test_a_ranking_with_equal_ones_is_read() -> None:
         ("B", ["B", [], "A", "C"], "each of A, B, C once"),
         ("B", "B, A, C", "each of A, B, C once"),
         ("B", None, "each of A, B, C once"),
-        ("A", ["B", "A", "C"], "not what stands first"),
-        ("B", [["A", "B"], "C"], "not what stands first"),
-        ("tie", ["B", "A", "C"], "not what stands first"),
+        ("A", ["B", "A", "C"], "not first in"),
+        ("B", [["A", "B"], "C"], "not first in"),
+        ("tie", ["B", "A", "C"], "not first in"),
     ],
 )
 def test_a_ranking_that_does_not_hold_is_asked_for_again(
@@ -479,14 +479,14 @@ def test_a_failure_can_be_raised_or_stand_in_at_random() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("one text", "list of texts for each instance"),
-        (["only one"], "2 responses or more"),
-        ([], "2 responses or more"),
-        ({"response": "x", "question": "y"}, "2 responses or more"),
+        ("one text", "list of texts per instance"),
+        (["only one"], "at least two responses"),
+        ([], "at least two responses"),
+        ({"response": "x", "question": "y"}, "at least two responses"),
         ({"question": "x", "source": "y"}, "reads the field 'response'"),
-        ([1, None], "must be a text or a list of texts"),
-        (7, "2 responses or more"),
-        ({"a", "b"}, "must be a text or a list of texts"),
+        ([1, None], "must be a string or a list of strings"),
+        (7, "at least two responses"),
+        ({"a", "b"}, "must be a string or a list of strings"),
     ],
 )
 def test_what_cannot_be_compared_is_named_before_any_call(given: Any, message: str) -> None:
@@ -738,7 +738,7 @@ def test_by_likelihood_more_responses_than_letters_are_refused_before_any_call()
     with pytest.raises(
         SetupError,
         match=(
-            "26 responses are compared in one call, more than there are letters: use "
+            "26 responses in one call are more than there are letters to label them: use "
             "contests='pairs'"
         ),
     ):
@@ -780,6 +780,6 @@ def test_criteria_with_an_empty_list_of_options_compare_as_those_that_leave_it_o
     (result,) = PairwiseJudge(always("A"))([["x", "y"]], criteria)
     assert result.selected_option == 0
     with pytest.raises(
-        SetupError, match="'better' has no options: only comparisons work without them"
+        SetupError, match="'better' has no options; only comparisons work without options"
     ):
         DirectJudge(always("A"))(["x"], criteria)

@@ -118,8 +118,8 @@ def test_a_persona_is_counted_in_the_run_and_its_budget(tmp_path: Path) -> None:
         ("I'm sorry, but I can't help with that.", Outcome.REFUSED, "the model refused"),
         (Reply("No.", finish="refusal"), Outcome.REFUSED, "the model refused"),
         (Refused("content filter"), Outcome.REFUSED, "content filter"),
-        ("", Outcome.UNREADABLE, "holds no text"),
-        ("```\n```", Outcome.UNREADABLE, "holds no text"),
+        ("", Outcome.UNREADABLE, "contains no text"),
+        ("```\n```", Outcome.UNREADABLE, "contains no text"),
         (Reply("You are a", finish="length"), Outcome.UNREADABLE, "cut off"),
     ],
 )
@@ -192,8 +192,8 @@ def test_an_improved_text_comes_without_a_preamble_and_fences() -> None:
 @pytest.mark.parametrize(
     ("reply", "error", "message"),
     [
-        ("", ModelError, "could not be improved: the reply holds no text"),
-        ("Here is the improved text:", ModelError, "holds no text"),
+        ("", ModelError, "could not be improved: the reply contains no text"),
+        ("Here is the improved text:", ModelError, "contains no text"),
         (Reply("Dear fr", finish="length"), ModelError, "cut off"),
         ("I'm sorry, but I can't help with that.", Refused, "the model refused"),
         (ModelError("down"), ModelError, "could not be improved: down"),

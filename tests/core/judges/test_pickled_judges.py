@@ -75,7 +75,7 @@ def test_an_unpickled_judge_judges() -> None:
 def test_a_live_model_is_named_as_the_reason_why_not(model: Callable[[], Any], named: str) -> None:
     judge = DirectJudge(model())
     with pytest.raises(
-        TypeError, match=rf"DirectJudge contains a live model \({named}\).*give it the model's id"
+        TypeError, match=rf"DirectJudge contains a live model \({named}\).*give it a model id"
     ) as refused:
         pickle.dumps(judge)
     assert "sk-MARKED" not in str(refused.value)

@@ -172,7 +172,7 @@ def test_weights_name_the_replacement_too() -> None:
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:
-    with pytest.raises(SetupError, match="in the panel already"):
+    with pytest.raises(SetupError, match="already in the panel"):
         AspectCritic("Polite?", "scripted/PASS", replacement="scripted/PASS")
     with pytest.raises(SetupError, match="one model"):
         AspectCritic("Polite?", "scripted/PASS", replacement=["scripted/FAIL"])  # type: ignore[arg-type]

@@ -161,11 +161,11 @@ def test_every_kind_of_result_has_a_detail_of_its_own() -> None:
         ({"score": True}, "score must be"),
         ({"status": "fine"}, "status must be"),
         ({"notes": "none"}, "notes must be a list"),
-        ({"notes": [1]}, "notes.0 must be a text"),
+        ({"notes": [1]}, "notes.0 must be a string"),
         ({"votes_valid": 1.5}, "votes_valid must be a whole number"),
-        ({"option": 3}, "option must be a text or null, not 3"),
+        ({"option": 3}, "option must be a string or null, not 3"),
         ({"positional_bias": {"detected": 1}}, "positional_bias.detected must be"),
-        ({"criteria": None}, "criteria must be a text, not None"),
+        ({"criteria": None}, "criteria must be a string, not None"),
     ],
 )
 def test_a_value_of_the_wrong_type_is_damage_that_says_where(

@@ -328,7 +328,7 @@ def test_an_older_ledger_is_refused_with_what_to_do(tmp_path: Path) -> None:
     with connect(tmp_path / FILE) as connection:
         connection.execute("ALTER TABLE judgments DROP COLUMN flags")
         connection.execute(f"PRAGMA user_version = {LAYOUT - 1}")
-    said = "earlier adjudge .ledger version 6.*export the run with the adjudge that made it"
+    said = "earlier version of adjudge .ledger version 6.*export the run with that version"
     with pytest.raises(RunError, match=said), opened(tmp_path):
         pass
     for read in (run_info, lambda folder: list(records_of(folder)), recover):
@@ -347,7 +347,7 @@ def test_a_ledger_whose_tables_lack_a_column_is_damaged(tmp_path: Path) -> None:
 def test_a_newer_ledger_is_not_touched(tmp_path: Path) -> None:
     with connect(tmp_path / FILE) as connection:
         connection.execute("PRAGMA user_version = 99")
-    with pytest.raises(RunError, match="newer adjudge"), opened(tmp_path):
+    with pytest.raises(RunError, match="newer version of adjudge"), opened(tmp_path):
         pass
 
 
@@ -473,7 +473,7 @@ class _Unwritable:
         vote(1, text=_Unwritable(SystemExit())),
         vote(1, text=_Unwritable(_Leaves())),
     ],
-    ids=["no usage", "too large a number", "leaves", "says nothing"],
+    ids=["no usage", "is too large", "leaves", "says nothing"],
 )
 def test_a_row_that_cannot_be_written_is_told_to_all_who_wait_and_takes_no_other_along(
     tmp_path: Path, broken: Vote
@@ -485,7 +485,7 @@ def test_a_row_that_cannot_be_written_is_told_to_all_who_wait_and_takes_no_other
             kept = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 60)
             assert [type(one) for one in kept] == [RunError, RunError]
             with pytest.raises(
-                RunError, match=r"ledger.sqlite: .*contains something that cannot be written"
+                RunError, match=r"ledger.sqlite: .*contains a value that cannot be stored"
             ):
                 await ledger.keep(key_of(ballot(3)), vote(3))
 

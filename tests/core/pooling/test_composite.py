@@ -128,8 +128,8 @@ def test_equal_weights_of_full_marks_make_exactly_one(count: int) -> None:
     [
         ((0.5, 0.6), "sum to 1.1"),
         ((0.5, 0.4), "sum to 0.9"),
-        ((1.5, -0.5), "none below 0"),
-        ((0.5, None), "to all of them or to none"),
+        ((1.5, -0.5), "none may be negative"),
+        ((0.5, None), "give all of them a weight, or none"),
         ((float("nan"), 1.0), "sum to nan"),
     ],
 )
@@ -148,7 +148,7 @@ def test_weights_may_sum_to_one_but_for_rounding() -> None:
     [(1.0, True), (2.5, True), (3, False), (float("inf"), True), (float("nan"), True)],
 )
 def test_a_threshold_that_cannot_be_passed_is_refused(threshold: float, normalised: bool) -> None:
-    with pytest.raises(SetupError, match="'stars' can never be above the threshold"):
+    with pytest.raises(SetupError, match="'stars' can never exceed the threshold"):
         MultiCriteria(
             [MultiCriteriaItem(STARS, score_threshold=threshold)], normalize_scores=normalised
         )
@@ -163,13 +163,13 @@ def test_a_threshold_that_cannot_be_passed_is_refused(threshold: float, normalis
         ),
         (
             lambda: MultiCriteriaItem(STARS, target_option="one", score_threshold=0.5),
-            "one of the two",
+            "keep one of them",
         ),
         (lambda: MultiCriteriaItem(cast(Any, 5)), "not int"),
         (lambda: MultiCriteria([]), "at least one"),
         (
             lambda: MultiCriteria([STARS, YES_NO, replace(COLOURS, name="stars")]),
-            "2 criteria are called 'stars'",
+            "2 criteria are named 'stars'",
         ),
         (lambda: MultiCriteria([MultiCriteriaItem(criteria(a=1, b=1))]), "same score"),
         (lambda: MultiCriteria([MultiCriteriaItem(criteria(a=1, b=float("nan")))]), "not numbers"),

@@ -87,7 +87,7 @@ def test_a_model_without_enough_valid_votes_is_excluded_with_the_reason(
 
 def test_a_model_whose_option_has_no_score_is_excluded_with_that_reason() -> None:
     result = panel([*votes("A", "m"), *votes("B", "n")], ["m", "n"], PARTLY)
-    assert result.excluded == {"m": "the option it chose has no score"}
+    assert result.excluded == {"m": "the chosen option has no score"}
     assert result.score == 0.5
 
 

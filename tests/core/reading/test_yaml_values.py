@@ -53,7 +53,7 @@ def test_merges_keep_their_order() -> None:
 
 @pytest.mark.parametrize("text", ["a: {<<: 1}", "a: {<<: [1, 2]}"])
 def test_what_is_merged_must_have_keys(text: str) -> None:
-    with pytest.raises(SetupError, match="<< needs keys with values"):
+    with pytest.raises(SetupError, match="<< needs a mapping"):
         load_yaml(text, Place("a.yaml"))
 
 

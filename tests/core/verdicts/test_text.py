@@ -77,11 +77,11 @@ def test_what_the_original_has_is_left_in_the_new_text() -> None:
 @pytest.mark.parametrize(
     ("reply", "outcome", "reason"),
     [
-        (Reply(""), Outcome.UNREADABLE, "holds no text"),
-        (Reply(" \n"), Outcome.UNREADABLE, "holds no text"),
-        (Reply("Here is the improved text:"), Outcome.UNREADABLE, "holds no text"),
-        (Reply("Here is the improved text:\n```\n\n```"), Outcome.UNREADABLE, "holds no text"),
-        (Reply("<think>Hm.</think>"), Outcome.UNREADABLE, "holds no text"),
+        (Reply(""), Outcome.UNREADABLE, "contains no text"),
+        (Reply(" \n"), Outcome.UNREADABLE, "contains no text"),
+        (Reply("Here is the improved text:"), Outcome.UNREADABLE, "contains no text"),
+        (Reply("Here is the improved text:\n```\n\n```"), Outcome.UNREADABLE, "contains no text"),
+        (Reply("<think>Hm.</think>"), Outcome.UNREADABLE, "contains no text"),
         (Reply("Dear fri", finish="length"), Outcome.UNREADABLE, "cut off"),
         (Reply("No.", finish="refusal"), Outcome.REFUSED, "refused: 'No.'"),
         (Reply("I'm sorry, but I can't help with that."), Outcome.REFUSED, "refused"),

@@ -76,8 +76,8 @@ def test_arguments_are_read_whoever_wrote_them(given: JsonValue) -> None:
     ("given", "said"),
     [
         ({"name": "w", "argument": {"c": 2}}, r"\[1\].*argument.*did you mean 'arguments'"),
-        ({"name": "w", "c": 2}, r"\[1\].*is not a key here"),
-        ({"function": {"name": "w"}, "arguments": {"c": 2}}, r"arguments.*is not a key here"),
+        ({"name": "w", "c": 2}, r"\[1\].*is not a valid key here"),
+        ({"function": {"name": "w"}, "arguments": {"c": 2}}, r"arguments.*is not a valid key here"),
     ],
 )
 def test_arguments_under_another_key_are_refused(given: JsonValue, said: str) -> None:
@@ -268,7 +268,7 @@ def test_arguments_nested_too_deep_are_a_bad_row(tmp_path: Path) -> None:
     (tmp_path / "runs.jsonl").write_text("\n".join(map(json.dumps, rows)))
     done = adjudge("agent", "runs.jsonl", "--run", "one", cwd=tmp_path)
     assert done.returncode == 3
-    assert "skipped runs.jsonl:2: it is nested too deep" in done.stderr
+    assert "skipped runs.jsonl:2: it is nested too deeply" in done.stderr
     assert "1 row judged" in done.stdout
 
 

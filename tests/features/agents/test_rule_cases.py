@@ -549,7 +549,7 @@ def test_arguments_nested_without_end_give_no_score() -> None:
         deep = [deep]
     found = rule("calls_f1", made(call("a", x=deep)), [{"a": {"x": {"contains": 1}}}])
     assert found.value is None
-    assert "nested too deep" in str(found.reason)
+    assert "nested too deeply" in str(found.reason)
     assert rule("errors", made(ToolCall("a", {"x": deep}, None, "no"))).value == 1
 
 

@@ -199,7 +199,7 @@ def test_a_fork_does_not_ask_what_the_other_run_has_under_way(
         code, _, said = adjudge(
             "run", "eval.yaml", "--no-cache", "--fork", "out", "--run", "forked", *further
         )
-        assert code == 1 and "that the fork would ask and pay for a second time" in said
+        assert code == 1 and "that the fork would send and pay for a second time" in said
     assert not (tmp_path / "forked").exists()
     assert adjudge("resume", "out", "--wait")[0] == 0
     assert adjudge("run", "eval.yaml", "--no-cache", "--fork", "out", "--run", "forked")[0] == 0

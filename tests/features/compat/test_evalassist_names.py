@@ -124,7 +124,7 @@ def test_both_names_are_one_setting() -> None:
     )
     assert ours.configuration() == theirs.configuration()
     assert replace(theirs, on_failure="raise").on_failure == "raise"
-    with pytest.raises(SetupError, match="two names for one setting"):
+    with pytest.raises(SetupError, match="two names of the same setting"):
         DirectJudge("scripted", on_failure="raise", on_generation_failure="random")
     with pytest.raises(SetupError, match="on_failure must be one of"):
         DirectJudge("scripted", on_generation_failure="nearest")  # type: ignore[arg-type]

@@ -116,7 +116,7 @@ def test_a_spent_budget_says_how_to_resume_and_the_rest_is_asked_then(
     stopped = adjudge(*TASK, *JUDGED, "--run", "kept", "--max-calls", str(most))
     assert stopped.returncode == 1
     advice = f"Continue with a larger limit: adjudge resume kept -- --max-calls {2 * most}"
-    assert stopped.stderr == f"adjudge: the budget is spent: max_calls={most}. {advice}\n"
+    assert stopped.stderr == f"adjudge: the budget is used up: max_calls={most}. {advice}\n"
     assert len(provider.requests) == most
     assert run_info(tmp_path / "kept").votes == most, "all that was answered is kept"
     whole = adjudge("resume", "kept", "--", "--max-calls", "100")
@@ -129,7 +129,7 @@ def test_a_budget_holds_without_a_run_folder(adjudge: Adjudge, provider: FakePro
     stopped = adjudge(*TASK, *JUDGED, "--max-calls", "2")
     assert (stopped.returncode, stopped.stderr) == (
         1,
-        "adjudge: the budget is spent: max_calls=2\n",
+        "adjudge: the budget is used up: max_calls=2\n",
     )
     assert len(provider.requests) == 2
 

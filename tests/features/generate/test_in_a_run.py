@@ -79,7 +79,7 @@ def test_a_spent_budget_ends_it_and_the_rest_is_asked_later(tmp_path: Path, most
             agent(model), "Four.", run=tmp_path / "kept", budget=Budget(max_calls=most)
         )
     assert model.calls == most == run_info(tmp_path / "kept").votes
-    assert run_info(tmp_path / "kept").state == f"the budget is spent: max_calls={most}"
+    assert run_info(tmp_path / "kept").state == f"the budget is used up: max_calls={most}"
     Runtime(sandbox="none").jit(agent(model), "Four.", run=tmp_path / "kept")
     assert model.calls == run_info(tmp_path / "kept").votes
     assert max(model.asked.values()) <= 2, "no sample is asked twice"

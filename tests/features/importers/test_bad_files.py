@@ -60,13 +60,13 @@ def test_a_last_line_that_was_cut_short(tmp_path: Path) -> None:
 def test_a_million_nested_brackets(tmp_path: Path, start: str, bracket: str) -> None:
     path = tmp_path / "deep.json"
     path.write_text(start + bracket * 1_000_000)
-    refused(tmp_path, path, "nested too deep|was not recognised")
+    refused(tmp_path, path, "nested too deeply|was not recognised")
 
 
 def test_a_million_nested_brackets_in_yaml(tmp_path: Path) -> None:
     path = tmp_path / "deep.yaml"
     path.write_text("results:\n  a: " + "[" * 1_000_000)
-    refused(tmp_path, path, "nested too deep|is not YAML")
+    refused(tmp_path, path, "nested too deeply|is not YAML")
 
 
 def test_a_million_nested_brackets_in_a_line(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_million_nested_brackets_in_a_line(tmp_path: Path) -> None:
         + "[" * 1_000_000
         + "\n"
     )
-    refused(tmp_path, path, "nested too deep")
+    refused(tmp_path, path, "nested too deeply")
 
 
 def write_archive(path: Path, **entries: bytes) -> None:

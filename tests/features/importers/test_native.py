@@ -172,7 +172,7 @@ def test_a_label_that_no_export_wrote_is_refused(
         ('"fields": {', '"fields": 1, "f": {', "row"),
         ('"score": 1.0', '"score": "1.0"', r"row 1: score must be a number or null, not '1\.0'"),
         ('"calls": 1', '"calls": "one"', "row 1: calls must be a whole number, not 'one'"),
-        ('"verdict": "PASS"', '"verdict": 1', "row 1: verdict must be a text or null, not 1"),
+        ('"verdict": "PASS"', '"verdict": 1', "row 1: verdict must be a string or null, not 1"),
     ],
 )
 def test_what_no_export_wrote_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -121,5 +121,5 @@ def test_a_misspelt_name_is_refused_as_on_the_command_line(suite: Suite) -> None
     suite.pytester.makepyfile('def test_it(judge): judge("concisness", "REC-00001-Y").must_pass()')
     done = suite.run()
     done.assert_outcomes(failed=1)
-    done.stdout.fnmatch_lines(["*no ready-made criterion is called 'concisness'*conciseness*"])
+    done.stdout.fnmatch_lines(["*there is no ready-made criterion named 'concisness'*conciseness*"])
     assert suite.asked() == 0

@@ -42,7 +42,7 @@ MARKS = {
     'criteria="Names a date.", not_worse_than=5': (
         "not_worse_than must be the folder of a run, not 5"
     ),
-    'criteria=" ", at_least=0.5': "the criterion is empty: say in a sentence what is to be judged",
+    'criteria=" ", at_least=0.5': "the criterion is empty: describe in a sentence what to judge",
     'criteria=["a"], at_least=0.5': "criteria must be a text or a Criteria, not list",
     'criterion="Names a date.", at_least=0.5': (
         "unknown argument 'criterion'; did you mean 'criteria'?"
@@ -153,7 +153,7 @@ def test_what_is_no_text_fails_the_test_that_gave_it_and_not_the_group(suite: Su
     done.assert_outcomes(passed=3, failed=1)
     done.stdout.fnmatch_lines(
         [
-            "*SetupError: field 'response' must be a text or a list of texts, not NoneType",
+            "*SetupError: field 'response' must be a string or a list of strings, not NoneType",
             "*Gate passed*",
         ]
     )

@@ -461,7 +461,7 @@ def test_files_that_cannot_be_converted_are_refused(tmp_path: Path) -> None:
     for name in ("missing.py", "missing.yaml"):
         done = adjudge("init", "--from", name, cwd=tmp_path)
         assert "missing" in done.stderr and "cannot be read: " in done.stderr
-        assert "Python" not in done.stderr  # it was called Python that is nested too deep
+        assert "Python" not in done.stderr  # it was called Python that is nested too deeply
     assert not (tmp_path / "eval.yaml").exists()
 
 

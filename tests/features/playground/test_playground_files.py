@@ -232,7 +232,7 @@ def test_an_expected_winner_that_is_no_response_is_left_out(play: Page, winner: 
 @pytest.mark.parametrize("yaml", ["[" * 5000, "name: x\ndescription: q\noptions: &o [*o, a]"])
 def test_yaml_without_end_is_refused_in_words(play: Page, yaml: str) -> None:
     answer = sent(play, "/playground/check", [("mode", "yaml"), ("yaml", yaml)])
-    assert "nested too deep" in answer.json()["findings"][0]["message"]
+    assert "nested too deeply" in answer.json()["findings"][0]["message"]
 
 
 def test_half_a_character_breaks_no_page(play: Page) -> None:
@@ -317,9 +317,15 @@ def test_a_table_of_a_russian_spreadsheet_goes_out_and_comes_back(play: Page) ->
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ("id;response;label\n1;a;Yes;more\n", "line 2: the row has 4 cells, 3 columns expected"),
+        (
+            "id;response;label\n1;a;Yes;more\n",
+            "line 2: the row has 4 cells; expected 3 columns",
+        ),
         ("response,label\nfine,Yes\n'so,No,more\n", "line 3: the row has 3 cells"),
-        ('response;label\n"never closed;Yes\n', "line 2: the quote that is opened here"),
+        (
+            'response;label\n"never closed;Yes\n',
+            "line 2: unexpected end of file: the quote opened here",
+        ),
     ],
 )
 def test_a_row_that_cannot_be_read_is_named_and_nothing_comes_in(

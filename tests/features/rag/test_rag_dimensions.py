@@ -102,7 +102,7 @@ def test_a_file_adds_dimensions_and_changes_ready_made_ones(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("- {name: clarity, wieght: 2}", "'clarity'.*wieght.*is not a key here"),
+        ("- {name: clarity, wieght: 2}", "'clarity'.*wieght.*is not a valid key here"),
         ("- {name: tone, description: Nice}", "tone.*options.*must be a list"),
         ("- {name: tone, description: Nice, options: [Warm, Cold]}", 'must be named "0", "1"'),
         ("- {name: tone, description: Nice, options: ['0']}", 'must be named "0", "1"'),
@@ -115,8 +115,8 @@ def test_a_file_adds_dimensions_and_changes_ready_made_ones(tmp_path: Path) -> N
         ("- {name: clarity, gates: [{score: 0, rule: bad, cap: 2}]}", "between 0 and 1"),
         ("- {name: clarity, gates: [{score: 0, rule: bad, weight: 0}]}", "must be above 0"),
         ("- {name: clarity, gates: [{rule: bad, cap: 0}]}", "score: is missing"),
-        ("- {name: clarity, title: [1]}", "title: must be a text"),
-        ("clarity", "must be keys with values"),
+        ("- {name: clarity, title: [1]}", "title: must be a string"),
+        ("clarity", "must be a mapping"),
         ("", "contains no criteria"),
     ],
 )

@@ -312,7 +312,7 @@ def test_a_partition_without_a_row_that_can_be_judged_says_so_and_is_done(tmp_pa
     assert (part.rows, part.judgments, [str(row) for row in part.bad_rows]) == (
         0,
         0,
-        ["the data, row 8: there is nothing in 'answer'"],
+        ["the data, row 8: 'answer' is empty"],
     )
 
 

@@ -243,7 +243,7 @@ def test_one_budget_holds_for_all_processes_and_a_resume_spends_the_rest(
         for name in "abc"
     ]
     said = [one.communicate()[1].decode() for one in workers]
-    assert all("the budget is spent: max_calls=500" in one for one in said), said
+    assert all("the budget is used up: max_calls=500" in one for one in said), said
     assert 450 <= len(provider.requests) <= 500
     kept = [run_info(tmp_path / name) for name in "abc"]
     assert max(one.votes for one in kept) == len(

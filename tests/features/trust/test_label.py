@@ -512,7 +512,7 @@ def test_labels_come_in_by_a_column_of_any_name(run: Path, tmp_path: Path) -> No
     done = adjudge(run, "--import", tmp_path / "sheet.csv", "--id", "ticket", "--annotator", "ann")
     assert "2 labels imported" in done.stdout, done.stderr
     wrong = adjudge(run, "--import", tmp_path / "sheet.csv", "--id", "case", "--annotator", "ann")
-    assert "no column is called 'case'; the columns are Ticket, label" in wrong.stderr
+    assert "there is no column named 'case'; the columns are Ticket, label" in wrong.stderr
     (tmp_path / "two.csv").write_text("Ticket,ticket,label\nx,r2,PASS\ny,r3,FAIL\n")
     exact = adjudge(run, "--import", tmp_path / "two.csv", "--id", "ticket", "--annotator", "ann")
     assert "2 labels imported" in exact.stdout, exact.stderr

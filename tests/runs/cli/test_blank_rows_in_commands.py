@@ -99,5 +99,5 @@ def test_a_rag_row_without_a_question_is_skipped_and_counted(tmp_path: Path) -> 
     )
     done = adjudge(tmp_path, "rag", "-f", "rows.csv", "-m", "scripted/2")
     assert done.returncode == 3
-    assert "skipped rows.csv, line 2: there is nothing in 'question'" in done.stderr
+    assert "skipped rows.csv, line 2: 'question' is empty" in done.stderr
     assert "1 row could not be judged" in done.stderr

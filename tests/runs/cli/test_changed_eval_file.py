@@ -203,7 +203,7 @@ def test_only_a_folder_that_was_named_is_refused_in_a_sentence(
     run("--run", "runs/mine")
     write(criterion="Is it rude?")
     refused = run("--run", "runs/mine", code=1)
-    assert "the run runs/mine was made with another configuration (judges.kind" in refused.stderr
+    assert "the run runs/mine was created with another configuration (judges.kind" in refused.stderr
     assert "--run OTHER --fork runs/mine" in refused.stderr
     assert not {'{"', "[", "\n\n"} & set(refused.stderr)
     assert refused.stderr.count("\n") == 1

@@ -115,7 +115,7 @@ def test_a_difference_says_what_changed_and_what_can_be_compared(tmp_path: Path)
         "  -description: Is it polite?",
         "  +description: Is it kind?",
         (
-            "tone: verdicts of the two versions are not comparable: judge the rows again before "
+            "tone: verdicts of the two versions are not comparable; judge the rows again before "
             "you compare runs"
         ),
     ]
@@ -167,7 +167,7 @@ def test_a_package_brings_criteria(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert entry("acme/tone").version == "1.0.0"
     with pytest.raises(SetupError, match="'acme' has no criterion 'ton'; it has tone"):
         entry("acme/ton")
-    with pytest.raises(SetupError, match="no installed package provides criteria called 'other'"):
+    with pytest.raises(SetupError, match="no installed package provides criteria named 'other'"):
         entry("other/tone")
     with pytest.raises(SetupError, match="no ready-made criterion"):
         entry("acme/../tone")

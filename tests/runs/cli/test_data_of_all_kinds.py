@@ -86,7 +86,7 @@ def test_empty_answers_are_flagged_and_judged(tmp_path: Path) -> None:
     done = adjudge("check", "-f", "rows.csv", *CHECK, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines() == [
-        "rows.csv: 1 answer is empty and is judged as it is (line 3)"
+        "rows.csv: 1 answer is empty and was judged anyway (line 3)"
     ]
 
 

@@ -110,13 +110,15 @@ def test_a_spent_budget_names_the_command_that_resumes_it(tmp_path: Path, name: 
     )
     assert stopped.returncode == 1
     said = (
-        "adjudge: the budget is spent: max_calls=1. Continue with a larger limit: adjudge "
+        "adjudge: the budget is used up: max_calls=1. Continue with a larger limit: adjudge "
         "resume 'a run' -- --max-calls 2"
     )
     assert stopped.stderr.splitlines()[-1] == said
     unkept = adjudge(tmp_path, *args, "--max-calls", "1", "--no-cache")
     told = unkept.stderr
-    assert told.count("Budget of 1 call used up") + told.count("budget is spent: max_calls=1") == 1
+    assert (
+        told.count("Budget of 1 call used up") + told.count("budget is used up: max_calls=1") == 1
+    )
 
 
 @pytest.mark.parametrize("name", [*COMMANDS, "run"])
@@ -153,7 +155,7 @@ def test_what_there_is_of_a_kept_run_that_stopped_is_told_and_no_gate_is_decided
     assert found["results"]
     assert found["notes"][0].startswith(f"Budget of {calls} call")
     assert {gate["verdict"] for gate in found["gates"]} == {"inconclusive"}
-    assert found["run"]["state"] == f"the budget is spent: max_calls={calls}"
+    assert found["run"]["state"] == f"the budget is used up: max_calls={calls}"
     advice = f"Continue with a larger limit: adjudge resume kept -- --max-calls {2 * int(calls)}"
     assert stopped.stderr.splitlines()[-1].endswith(advice)
     assert "Undecided" in _page(tmp_path)

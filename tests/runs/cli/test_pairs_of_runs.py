@@ -205,7 +205,7 @@ def test_a_column_that_is_named_for_the_id_names_the_rows(project: Project) -> N
     done = commands.adjudge(*judged, "--id", "number", "--column", "id=answer", cwd=project.folder)
     assert (
         done.returncode,
-        "two columns would name the rows, 'number' and 'answer'" in done.stderr,
+        "both 'number' and 'answer' could be the row id" in done.stderr,
     ) == (1, True)
     done = commands.adjudge(
         "judge", "a text", "--criterion", "Is it right?", *project.model, "--id", "number"

@@ -246,7 +246,7 @@ def test_why_it_failed_is_counted_once_and_skipped_rows_are_in_every_report(
         page = (rows.parent / f"kept/results.{ending}").read_text()
         assert "rows.csv, line 32" in page
         assert "30" in page
-        assert "kipped rows: the row has 6 cells, 4 columns expected" in page
+        assert "kipped rows: the row has 6 cells; expected 4 columns" in page
 
 
 def test_a_comparison_ends_with_who_won(tmp_path: Path) -> None:

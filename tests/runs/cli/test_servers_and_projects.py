@@ -337,7 +337,7 @@ def test_toml_that_is_too_deep_is_named(tmp_path: Path) -> None:
     (tmp_path / "adjudge.toml").write_text("language = " + "[" * 5000)
     done = run(tmp_path, "check", "abc", "--contains", "a")
     assert done.returncode == 1
-    assert done.stderr == (f"adjudge: {tmp_path / 'adjudge.toml'}, line 1: is nested too deep\n")
+    assert done.stderr == (f"adjudge: {tmp_path / 'adjudge.toml'}, line 1: is nested too deeply\n")
 
 
 def test_the_doctor_says_when_there_is_no_configuration(tmp_path: Path) -> None:

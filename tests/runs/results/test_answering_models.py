@@ -29,7 +29,7 @@ def test_another_model_in_the_replies_is_noted_on_rows_and_in_the_summary(
         "gpt-4.1-nano-2025-04-14",
     ]
     row = (
-        "openai/gpt-4o-mini: the reply names the model gpt-4.1-nano-2025-04-14, earlier ones "
+        "openai/gpt-4o-mini: this reply names the model gpt-4.1-nano-2025-04-14; earlier replies "
         "named gpt-4o-mini-2024-07-18"
     )
     assert [result.notes for result in found] == [()] * 6 + [(row,)] * 2

@@ -245,7 +245,7 @@ def test_runs_are_listed_on_a_line_each(rows: Path) -> None:
     assert len(shown.splitlines()) == 3
     assert max(map(len, shown.splitlines())) <= 80
     assert "another-one-with-a-long-name" in shown
-    assert "the budget is spent: max_calls=3" in adjudge("runs", "list", ".", cwd=rows).stdout
+    assert "the budget is used up: max_calls=3" in adjudge("runs", "list", ".", cwd=rows).stdout
     page = COLOURED.sub("", in_terminal("runs", "show", "one", cwd=rows))
     assert "adjudge resume one" in page
     assert '"' not in page

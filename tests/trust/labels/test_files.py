@@ -72,7 +72,7 @@ def test_columns_of_annotators_may_be_named_among_others(run: Path, tmp_path: Pa
     path = written(tmp_path, "id,question,ann\nr0,What?,PASS\n")
     assert said(read(run, path, annotators=("ann",))) == [(identity("one"), "ann", "PASS")]
     with pytest.raises(
-        RunError, match="no column is called 'bob'; the columns are id, question, ann"
+        RunError, match="there is no column named 'bob'; the columns are id, question, ann"
     ):
         read(run, path, annotators=("bob",))
 

@@ -16,7 +16,7 @@ def aspect(name: str, language: str) -> str:
     definitions = aspects(language)
     if name not in definitions:
         raise SetupError(
-            "no ready-made aspect is called {name!r}; known: {known}",
+            "there is no ready-made aspect named {name!r}; known: {known}",
             name=name,
             known=", ".join(definitions),
         )

@@ -66,7 +66,7 @@ def ready_made(name: str, kind: Kind, language: str = "en") -> Criteria:
     instead = (
         Message("use {name!r}", name=twin)
         if twin in all_names(language)
-        else Message("`adjudge criteria --kind {kind}` lists those that fit", kind=kind)
+        else Message("`adjudge criteria --kind {kind}` lists the suitable ones", kind=kind)
     )
     raise SetupError(
         "the ready-made criteria {name!r} {does}, but this judge {wanted}: {instead}, or write "
@@ -112,16 +112,16 @@ def refuse_misspelt(text: str, known: Iterable[str]) -> None:
     known = list(known)
     if (elsewhere := _name_here(word)) in known and elsewhere != word:
         raise SetupError(
-            "no ready-made criterion is called {text!r}: adjudge calls it {near!r}. To ask your "
-            "own question, write a sentence",
+            "there is no ready-made criterion named {text!r}: adjudge calls it {near!r}. To ask "
+            "your own question, write a sentence",
             text=text,
             near=elsewhere,
         )
     near = get_close_matches(word, known, n=1, cutoff=0.8) if word.isidentifier() else ()
     if near and near[0] != word:
         raise SetupError(
-            "no ready-made criterion is called {text!r}; did you mean {near!r}? To ask your own "
-            "question, write a sentence",
+            "there is no ready-made criterion named {text!r}; did you mean {near!r}? To ask your "
+            "own question, write a sentence",
             text=text,
             near=near[0],
         )
@@ -166,7 +166,7 @@ def source(name: str, language: str = "en") -> str:
     names = all_names(language)
     if name not in names:
         raise SetupError(
-            "no ready-made criterion is called {name!r} in language {language!r}; {near}",
+            "there is no ready-made criterion named {name!r} in language {language!r}; {near}",
             name=name,
             language=language,
             near=_near(name, names),
@@ -214,7 +214,7 @@ def _folded(name: str) -> str:
 def _near(name: str, known: tuple[str, ...]) -> str:
     elsewhere = _name_here(name)
     if elsewhere in known:
-        return Message("here it is {near}", near=elsewhere)
+        return Message("adjudge calls it {near}", near=elsewhere)
     if _folded(name) in _OWN_WORDS:
         return Message("write your own question with --criterion, or criteria in a file")
     near = get_close_matches(name, known, n=3, cutoff=0.5)

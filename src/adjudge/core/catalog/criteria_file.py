@@ -98,7 +98,7 @@ def parse_entry(
     kind = _kind(mapping(value, place), place, kind)
     if kind == "pairwise" and "options" in mapping(value, place):
         raise place.at("options").wrong(
-            "pairwise criteria have none: the judge chooses among the responses' labels A, B, …"
+            "pairwise criteria have no options: the judge chooses among the response labels A, B, …"
         )
     entries = mapping(
         value, place, PAIRWISE_KEYS if kind == "pairwise" else KEYS, ("name", "description")
@@ -120,7 +120,7 @@ def _version(given: JsonObject, place: Place) -> str:
     )
     if not _VERSION.fullmatch(version):
         raise place.at("version").wrong(
-            "must be numbers with dots between them, such as 1.0.0, not {found!r}", found=version
+            "must be dot-separated numbers, such as 1.0.0, not {found!r}", found=version
         )
     return version
 
@@ -147,7 +147,7 @@ def repeated_names(entries: Sequence[tuple[Place, CatalogEntry]]) -> list[WrongV
     """Return an error for each repeated name: reports could not tell such criteria apart."""
     names = [entry.criteria.name for _, entry in entries]
     return [
-        place.at("name").wrong("an earlier entry is called {name!r} too", name=name)
+        place.at("name").wrong("an earlier entry has the same name, {name!r}", name=name)
         for index, ((place, _), name) in enumerate(zip(entries, names, strict=True))
         if name in names[:index]
     ]
@@ -195,7 +195,7 @@ def _description(given: JsonObject, place: Place) -> str:
     """
     description = phrase(given["description"], place.at("description"))
     if not description.strip() and not is_sentence(phrase(given["name"], place.at("name"))):
-        raise place.at("description").wrong("is empty: say in a sentence what is judged")
+        raise place.at("description").wrong("is empty: describe in a sentence what to judge")
     return description
 
 
@@ -252,7 +252,7 @@ def _example(value: object, place: Place) -> CriteriaExample:
 def _fields(value: object, place: Place) -> dict[str, str | list[str]]:
     entries = mapping(value, place)
     if not entries:
-        raise place.wrong("is empty: give at least the text that was judged")
+        raise place.wrong("is empty: give at least the judged text")
     return {
         name: texts(item, place.at(name)) if isinstance(item, list) else text(item, place.at(name))
         for name, item in entries.items()

@@ -119,10 +119,10 @@ def _read(path: Path) -> Locked:
         ) from error
     except (ValueError, KeyError, TypeError) as error:
         raise SetupError(
-            "{path} is not a file that 'adjudge criteria lock' wrote: {error}",
+            "{path} was not written by 'adjudge criteria lock': {error}",
             path=path,
             error=error,
         ) from error
     if not isinstance(lock, dict) or not all(isinstance(record, dict) for record in lock.values()):
-        raise SetupError("{path} is not a file that 'adjudge criteria lock' wrote", path=path)
+        raise SetupError("{path} was not written by 'adjudge criteria lock'", path=path)
     return lock

@@ -42,13 +42,14 @@ def _diff_entry(old: CatalogEntry, new: CatalogEntry) -> Iterator[str]:
     yield from (*wording, *golden)
     if wording and (old.version or new.version) and old.version == new.version:
         yield Message(
-            "{name}: the question changed, but the version is still {version}: change it, too",
+            "{name}: the question changed, but the version is still {version}; change the "
+            "version, too",
             name=name,
             version=new.version,
         )
     if wording:
         yield Message(
-            "{name}: verdicts of the two versions are not comparable: judge the rows again "
+            "{name}: verdicts of the two versions are not comparable; judge the rows again "
             "before you compare runs",
             name=name,
         )

@@ -33,8 +33,8 @@ def update_golden(path: Path, accepted: Mapping[str, Options]) -> None:
         new_text = new_text[:start] + json.dumps(option, ensure_ascii=False) + new_text[end:]
     if not _only_options(old_text, new_text, path, accepted):
         raise SetupError(
-            "{path}: the expected options cannot be written without changing something else: "
-            "write out what the YAML anchors (& and *) share",
+            "{path}: the expected options cannot be updated without changing other values, "
+            "because they share YAML anchors (& and *): write the values out",
             path=path,
         )
     target = path.resolve()
@@ -86,7 +86,7 @@ def _places(
             option_node = _child(cases[number], "option") if number < len(cases) else None
             if option_node is None:
                 raise SetupError(
-                    "{path}: golden case {number} of {entry_name!r} is not written in this file",
+                    "{path}: golden case {number} of {entry_name!r} is not defined in this file",
                     path=path,
                     number=number + 1,
                     entry_name=entry_name,

@@ -97,7 +97,7 @@ def _first(remarks: Iterator[_Remark]) -> Iterator[_Remark]:
             severity,
             field.partition("[")[0],
             Message(
-                "there are more problems of this kind than these {count}: fix these first",
+                "there are more than {count} problems of this kind: fix these first",
                 count=_MOST,
             ),
         )
@@ -107,7 +107,8 @@ def _question(criteria: Criteria) -> Iterator[Message]:
     pair = find_double_question(criteria.definition)
     if pair:
         yield Message(
-            "seems to ask two things at once ({pair!r}): split it into two criteria", pair=pair
+            "seems to ask about two things at once ({pair!r}): split it into two criteria",
+            pair=pair,
         )
 
 
@@ -181,7 +182,7 @@ def _confusable(criteria: Criteria) -> Iterator[Message]:
 def _only_option(criteria: Criteria) -> Iterator[Message]:
     if len(criteria.options) == 1:
         yield Message(
-            "{option} is the only option: there is nothing to decide",
+            "{option} is the only option, so there is nothing to decide",
             option=_quote(criteria.options[0].name),
         )
 
@@ -205,7 +206,7 @@ def _indistinct(silent: list[CriteriaOption]) -> Iterator[Message]:
     ):
         names = Message("{one} and {other}", one=_quote(option_a.name), other=_quote(option_b.name))
         yield Message(
-            "{names} have the same score and no descriptions that tell them apart", names=names
+            "{names} have the same score and no descriptions to distinguish them", names=names
         )
 
 
@@ -248,8 +249,8 @@ def _scale(criteria: Criteria) -> Iterator[Message]:
 def _range(worst: float, best: float) -> Iterator[Message]:
     if worst < 0 or best > 1:
         yield Message(
-            "the scores range from {worst:g} to {best:g}: everywhere else 0 is the bad end and 1 "
-            "the good end",
+            "the scores range from {worst:g} to {best:g}; elsewhere, 0 is the bad end and 1 the "
+            "good end",
             worst=worst,
             best=best,
         )
@@ -323,7 +324,7 @@ def _examples(criteria: Criteria) -> Iterator[_Remark]:
             "warning",
             "examples",
             Message(
-                "all examples have the option {option}: they teach the judge to give no other "
+                "all examples have the option {option}, which teaches the judge to give no other "
                 "answer",
                 option=_quote(example_options.pop()),
             ),

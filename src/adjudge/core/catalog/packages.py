@@ -28,7 +28,7 @@ def packaged_entry(name: str, language: str) -> CatalogEntry:
             file_there for file_there in CRITERIA if file_there not in CRITERIA.ours
         ) or Message("none")
         raise SetupError(
-            "no installed package provides criteria called {package!r} (entry point "
+            "no installed package provides criteria named {package!r} (entry point "
             "adjudge.criteria); available: {there}",
             package=package,
             there=there,

@@ -106,7 +106,7 @@ def _download(address: str) -> bytes | None:
         ) from error
     if len(body) > _LARGEST:
         raise RunError(
-            "{address} has more than {most} bytes: that is not a file of criteria",
+            "{address} has more than {most} bytes, too many for a file of criteria",
             address=address,
             most=_LARGEST,
         )

@@ -171,7 +171,7 @@ class CheckType:
             kind = CHECKS.get(str(value))
             if kind is None or not kind.flag:
                 raise place.wrong(
-                    "no check called {name!r} works without settings; {hint}",
+                    "the check {name!r} does not work without settings; {hint}",
                     name=str(value),
                     hint=nearest(
                         str(value), [check_name for check_name, kind in CHECKS.items() if kind.flag]
@@ -205,7 +205,7 @@ class CheckType:
                     hint=nearest(name, [*CHECKS, _NOT, *_COMMON]),
                 )
         if len(names) != 1:
-            raise place.wrong("a check is one of {checks}: name one", checks=", ".join(CHECKS))
+            raise place.wrong("a check must be one of {checks}", checks=", ".join(CHECKS))
         (name,) = names
         at = place.at(name)
         also = {

@@ -97,6 +97,9 @@ class Language(Check):
         code = language_of(text)
         if code is None:
             return Observation(
-                None, Message("its language cannot be recognised: the text is too short or mixed")
+                None,
+                Message(
+                    "its language cannot be detected: the text is too short or mixes languages"
+                ),
             )
         return Observation(code == self.code, Message("its language is {code}", code=code))

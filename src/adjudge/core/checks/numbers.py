@@ -68,12 +68,12 @@ class NumberWithin(Check):
     def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
         matches = list(_NUMBER.finditer(text))
         if not matches:
-            return Observation(False, Message("there is no number in it"))
+            return Observation(False, Message("it contains no number"))
         if self.which == "only" and len(matches) > 1:
             return Observation(
                 None,
                 Message(
-                    "it has {count} numbers: choose one with which: first or last",
+                    "it contains {count} numbers: choose one with 'which: first' or 'which: last'",
                     count=len(matches),
                 ),
             )
@@ -83,7 +83,9 @@ class NumberWithin(Check):
             value = number_in(match[0])
         except _Ambiguous:
             return Observation(
-                None, Message("{text} may be read as two numbers", text=match[0]), (span,)
+                None,
+                Message("{text} is ambiguous: it can be read as two numbers", text=match[0]),
+                (span,),
             )
         if value is None:
             return Observation(
@@ -145,7 +147,7 @@ class Took(Check):
             value = math.nan
         if raw is None or isinstance(raw, bool) or not math.isfinite(value):
             return Observation(
-                None, Message("the {column} of this row is not known", column=self.column)
+                None, Message("the {column} of this row is unknown", column=self.column)
             )
         reason = Message("{column} {value:g}", column=self.column, value=value)
         return Observation(value <= self.most, reason, (), value)

@@ -77,7 +77,7 @@ class Python(Check):
             late = Message("it took longer than {seconds:g} s", seconds=call.seconds)
             return Observation(None, late)
         except ProcessEnded:
-            return Observation(None, Message("it ended the process that it runs in"))
+            return Observation(None, Message("it ended its own process"))
         if "raised" in answer:
             raised = Message("{name}: {error}", name=answer["raised"], error=answer["error"])
             return Observation(None, raised)
@@ -94,7 +94,7 @@ class Python(Check):
         return Observation(
             None,
             Message(
-                "it returned {said}, not True, False or a number from 0 to 1",
+                "it returned {said} instead of True, False or a number from 0 to 1",
                 said=short(answer.get("other", repr(answer_value))),
             ),
         )

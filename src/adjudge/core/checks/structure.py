@@ -88,7 +88,7 @@ class IsJson(Check):
         if self.path is None:
             if self.schema is None:
                 return Message("is JSON")
-            return Message("is JSON by {schema}", schema=Path(self.schema).name)
+            return Message("matches the JSON schema {schema}", schema=Path(self.schema).name)
         if self.field is not None:
             return Message("{path} equals {field}", path=self.path, field=self.field)
         if self.equals is UNSAID:
@@ -116,7 +116,7 @@ class IsJson(Check):
         try:
             data = read_json(strip_fence(text) if self.fenced else text)
         except RecursionError:
-            return Observation(None, Message("it is nested too deep to be read"))
+            return Observation(None, Message("it is nested too deeply to be read"))
         except ValueError as error:
             return Observation(False, Message("it is not JSON: {reason}", reason=str(error)))
         if self.schema is not None and (problem := self._problems(data)):
@@ -160,7 +160,7 @@ class IsJson(Check):
             )
         except Unresolvable as error:
             raise SetupError(
-                "the JSON schema {path} refers to {other}, which is not in its folder",
+                "the JSON schema {path} refers to {other}, which is outside its folder",
                 path=self.folder / (self.schema or ""),
                 other=error.ref,
             ) from error
@@ -271,7 +271,7 @@ class IsCode(Check):
     def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
         code = strip_fence(text)
         if not code.strip():
-            return Observation(False, Message("there is no code"))
+            return Observation(False, Message("it contains no code"))
         try:
             if self.language == "json":
                 read_json(code)
@@ -285,7 +285,7 @@ class IsCode(Check):
             at = Message("line {line}: {reason}", line=line, reason=problem) if line else problem
             return Observation(False, Message("it cannot be parsed: {reason}", reason=at))
         except (RecursionError, MemoryError):
-            return Observation(None, Message("it is nested too deep to be read"))
+            return Observation(None, Message("it is nested too deeply to be read"))
         return Observation(True, Message("it can be parsed"))
 
 
@@ -321,7 +321,7 @@ class IsSql(Check):
     def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
         sql = strip_fence(text).strip()
         if not sql.strip("; \n\t"):
-            return Observation(False, Message("there is no SQL"))
+            return Observation(False, Message("it contains no SQL"))
         problem = _sqlite_problem(sql) if self.dialect == "sqlite" else self._problem(sql)
         if problem:
             return Observation(False, Message("it cannot be parsed: {reason}", reason=problem))

@@ -43,7 +43,7 @@ class Equals(Check):
 
     def prepare(self) -> None:
         if (self.text is None) == (self.field is None):
-            raise SetupError("{name} takes a text or field: give one of them", name="equals")
+            raise SetupError("{name} needs a text or a field", name="equals")
 
     def look(self, text: str, row: Instance) -> Observation:
         expected = self.text or ""
@@ -54,7 +54,7 @@ class Equals(Check):
             expected = "\n".join(texts)
         equal = fold(text.strip(), case=self.case) == fold(expected.strip(), case=self.case)
         if equal:
-            return Observation(True, Message("it is the same text"), (Span(0, len(text)),))
+            return Observation(True, Message("the texts are equal"), (Span(0, len(text)),))
         return Observation(False, Message("it differs from {wanted!r}", wanted=short(expected)))
 
 
@@ -84,7 +84,7 @@ class Contains(Check):
 
     def prepare(self) -> None:
         if sum(map(bool, (self._required, self.any, self.field))) != 1:
-            raise SetupError("contains takes a text, all, any or field: give one of them")
+            raise SetupError("contains needs one of these: a text, all, any or field")
 
     def look(self, text: str, row: Instance) -> Observation:
         words: Sequence[str] = self.any or self._required
@@ -98,12 +98,16 @@ class Contains(Check):
         if self.any:
             present = [word for word, spans_of_word in places.items() if spans_of_word]
             if present:
-                return Observation(True, Message("it has {texts}", texts=quote(present)), spans)
-            return Observation(False, Message("it has none of {texts}", texts=quote(self.any)))
+                return Observation(
+                    True, Message("it contains {texts}", texts=quote(present)), spans
+                )
+            return Observation(False, Message("it contains none of {texts}", texts=quote(self.any)))
         if missing:
             lacking = Message("it lacks {texts}", texts=quote(map(short, missing)))
             return Observation(False, lacking, spans)
-        return Observation(True, Message("it has {texts}", texts=quote(map(short, words))), spans)
+        return Observation(
+            True, Message("it contains {texts}", texts=quote(map(short, words))), spans
+        )
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -122,7 +126,7 @@ class Begins(Check):
         start = len(text) - len(stripped)
         if fold(stripped, case=self.case).startswith(fold(self.text, case=self.case)):
             span = Span(start, start + len(self.text))
-            return Observation(True, Message("it starts so"), (span,))
+            return Observation(True, Message("it does"), (span,))
         begin = short(stripped[: len(self.text)])
         return Observation(False, Message("it starts with {begin!r}", begin=begin))
 
@@ -142,7 +146,7 @@ class Ends(Check):
         stripped = text.rstrip()
         if fold(stripped, case=self.case).endswith(fold(self.text, case=self.case)):
             span = Span(max(0, len(stripped) - len(self.text)), len(stripped))
-            return Observation(True, Message("it ends so"), (span,))
+            return Observation(True, Message("it does"), (span,))
         end = short(stripped[-len(self.text) :])
         return Observation(False, Message("it ends with {end!r}", end=end))
 
@@ -169,7 +173,7 @@ class Regex(Check):
     def prepare(self) -> None:
         unknown = sorted(set(self.flags) - _FLAGS.keys())
         if unknown:
-            raise SetupError("unknown flag {flag!r}: there are i, m and s", flag=unknown[0])
+            raise SetupError("unknown flag {flag!r}; known: i, m, s", flag=unknown[0])
         try:
             re.compile(self.pattern, self._flags)
         except (re.error, RecursionError, OverflowError) as error:
@@ -185,7 +189,7 @@ class Regex(Check):
         except CannotMatch as error:
             return Observation(None, error.message)
         if not matches:
-            return Observation(False, Message("nothing matches"))
+            return Observation(False, Message("there is no match"))
         first_match = matches[0]
         return Observation(
             True,
@@ -203,7 +207,7 @@ class ForbiddenWords(Check):
 
     @property
     def title(self) -> str:
-        return Message("has none of {texts}", texts=quote(self.words))
+        return Message("contains none of {texts}", texts=quote(self.words))
 
     def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
         spans_by_word = {
@@ -211,9 +215,9 @@ class ForbiddenWords(Check):
         }
         present = [word for word, places in spans_by_word.items() if places]
         if not present:
-            return Observation(True, Message("it has none of them"))
+            return Observation(True, Message("it contains none of them"))
         spans = first_spans(span for places in spans_by_word.values() for span in places)
-        return Observation(False, Message("it has {texts}", texts=quote(present)), spans)
+        return Observation(False, Message("it contains {texts}", texts=quote(present)), spans)
 
 
 def _places(text: str, wanted: str, *, case: bool, words: bool = False) -> Iterator[Span]:

@@ -213,7 +213,7 @@ def names_apart(columns: Mapping[str, str], id: str | None) -> tuple[dict[str, s
     id_column = columns.get(ID_FIELD)
     if id_column is not None and id is not None and id_column != id:
         raise SetupError(
-            "two columns would name the rows, {id!r} and {named!r}: keep one of them",
+            "both {id!r} and {named!r} could be the row id: keep only one of them",
             id=id,
             named=id_column,
         )
@@ -421,7 +421,7 @@ class Columns:
 def nothing_in(column: str, cells: Cells) -> str:
     """Return the error message for a row without a required text."""
     return (
-        Message("there is nothing in {column!r}", column=column)
+        Message("{column!r} is empty", column=column)
         if column in cells
         else Message(
             "the row has no {column!r}; it has: {cells}", column=column, cells=", ".join(cells)
@@ -565,7 +565,7 @@ def _render(value: object, column: str) -> str:
             else _to_json(value, column)
         )
     except RecursionError:
-        raise WrongData("column {column!r} is nested too deep", column=column) from None
+        raise WrongData("column {column!r} is nested too deeply", column=column) from None
 
 
 def _to_json(value: object, column: str) -> str:
@@ -584,4 +584,4 @@ def _header_hint(found: Collection[str]) -> Message | str:
     """Suggest --header-row if columns have no names."""
     if "column 2" not in found:
         return ""
-    return Message("; if the header is in a lower row: --header-row N")
+    return Message("; if the header is in a later row, use --header-row N")

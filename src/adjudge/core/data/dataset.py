@@ -440,7 +440,8 @@ def comparison_of(
     )
     if isinstance(instance.value("response") or "", str):
         raise WrongData(
-            "no two responses found; name their columns with --column. It has: {cells}",
+            "fewer than two responses were found in the row: name their columns with --column. "
+            "It has: {cells}",
             cells=", ".join(cells),
         )
     return instance

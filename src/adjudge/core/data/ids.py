@@ -100,7 +100,7 @@ def _item(item: object) -> Iterator[tuple[str, float]]:
         yield _document(read)
     elif isinstance(read, list):
         raise WrongData(
-            "{item} is a list within a list, not an id",
+            "{item} is a nested list, not an id",
             item=json.dumps(read, ensure_ascii=False)[:100],
         )
     elif read is not None and str(read).strip():

@@ -40,8 +40,8 @@ class CriteriaOption:
         if isinstance(description, int | float) and not isinstance(description, bool):
             if score is not None:
                 raise SetupError(
-                    "option {name!r} has two scores, {first} and {second}: a description must be "
-                    "a text",
+                    "option {name!r} has two scores, {first} and {second}: the description must "
+                    "be a string",
                     name=name,
                     first=description,
                     second=score,
@@ -49,7 +49,7 @@ class CriteriaOption:
             score, description = description, ""
         if not isinstance(description, str | None):
             raise SetupError(
-                "the description of option {name!r} must be a text, not {kind}",
+                "the description of option {name!r} must be a string, not {kind}",
                 name=name,
                 kind=type(description).__name__,
             )
@@ -140,7 +140,7 @@ class Criteria:
             )
         if isinstance(self.context_fields, str):
             raise SetupError(
-                "context_fields of criterion {name!r} must be a list of field names, not a text",
+                "context_fields of criterion {name!r} must be a list of field names, not a string",
                 name=self.name,
             )
         if self.context_fields is not None:
@@ -152,7 +152,7 @@ class Criteria:
         )
         if not (self.description or "").strip() and not is_sentence(self.name or ""):
             raise SetupError(
-                "criterion {criteria!r} has no description: say in a sentence what is judged",
+                "criterion {criteria!r} has no description: describe in a sentence what to judge",
                 criteria=self.name,
             )
         # Without options, the labels of responses are the options, and only judges know how many.
@@ -279,7 +279,7 @@ def is_yes_or_no(names: Iterable[str]) -> bool:
 def yes_no_criteria(question: str, *, is_yes_good: bool = True) -> Criteria:
     """Return the criterion of a plain question: the good answer scores 1.0, the other 0.0."""
     if not question.strip():
-        raise SetupError("the criterion is empty: say in a sentence what is to be judged")
+        raise SetupError("the criterion is empty: describe in a sentence what to judge")
     yes, no = (1.0, 0.0) if is_yes_good else (0.0, 1.0)
     options = [CriteriaOption("Yes", score=yes), CriteriaOption("No", score=no)]
     return Criteria(question, question, options, higher_is_better=is_yes_good)
@@ -332,7 +332,7 @@ def _check_options(criteria: str, names: list[str | None]) -> None:
             )
         if name in checked_names:
             raise SetupError(
-                "criterion {criteria!r} offers the option {name!r} twice",
+                "criterion {criteria!r} has the option {name!r} twice",
                 criteria=criteria,
                 name=name,
             )
@@ -358,7 +358,7 @@ def _as_example(criteria: str, example: object) -> CriteriaExample:
     if not isinstance(example.instance, Instance) or option is None:
         missing = "instance" if option is not None else "selected_option"
         raise SetupError(
-            "an example of criterion {criteria!r} has no {missing}: an example shows a text and "
+            "an example of criterion {criteria!r} has no {missing}: an example needs a text and "
             "its option",
             criteria=criteria,
             missing=missing,

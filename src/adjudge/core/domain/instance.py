@@ -241,7 +241,7 @@ def _field_value(name: str, value: object) -> FieldValue:
         if len(texts) == len(items):
             return texts
     raise SetupError(
-        "field {name!r} must be a text or a list of texts, not {value_name}",
+        "field {name!r} must be a string or a list of strings, not {value_name}",
         name=name,
         value_name=type(value).__name__,
     )

@@ -90,7 +90,7 @@ class Label:
         ):
             if not isinstance(value, str) or not value.strip():
                 raise SetupError(
-                    "the {name} of a label must be a text, not {value!r}", name=name, value=value
+                    "the {name} of a label must be a string, not {value!r}", name=name, value=value
                 )
         _check_choice("state", self.state, STATES)
         _check_choice("kind", self.kind, KINDS)
@@ -132,8 +132,8 @@ class Label:
             )
         if self.design == "random_weighted" and (self.chance is None or not self.drawn_by):
             raise SetupError(
-                "a label of design random_weighted needs drawn_by and chance: without them the "
-                "chance that its row was drawn is unknown. Take them from an export, or use "
+                "a label of design random_weighted needs drawn_by and chance, from which the "
+                "probability of drawing its row is known. Take them from an export, or use "
                 "design chosen"
             )
 
@@ -275,7 +275,9 @@ class LabelScale:
                     text=text,
                 )
                 if len(matches) == 1
-                else Message("several systems are called {text!r}: write a letter", text=text)
+                else Message(
+                    "several systems are named {text!r}: write the letter instead", text=text
+                )
             )
         if index >= 0:
             return index

@@ -39,7 +39,7 @@ class MultiCriteriaItem:
             )
         if self.target_option is not None and self.score_threshold is not None:
             raise SetupError(
-                "criterion {name!r} has a target option and a threshold: keep one of the two",
+                "criterion {name!r} has both a target option and a threshold: keep one of them",
                 name=self.criterion.name,
             )
         if self.target_option is not None and self.target_option not in self.criterion.option_names:
@@ -125,7 +125,7 @@ class MultiCriteria:
         highest, threshold = self.maximum(item), item.score_threshold
         if threshold is not None and not highest:
             raise SetupError(
-                "criterion {name!r} can never be above the threshold {threshold:g}",
+                "criterion {name!r} can never exceed the threshold {threshold:g}",
                 name=item.criterion.name,
                 threshold=threshold,
             )
@@ -151,7 +151,8 @@ class MultiCriteria:
         low, high = min(values.values()), max(values.values())
         if low == high:
             raise SetupError(
-                "all options of criterion {name!r} have the same score: nothing can be normalised",
+                "all options of criterion {name!r} have the same score, so scores cannot be "
+                "normalised",
                 name=item.criterion.name,
             )
         # EvalAssist's results may hold a score that is normalised already: use it as it is.
@@ -175,7 +176,7 @@ def _check_names(items: tuple[MultiCriteriaItem, ...]) -> tuple[MultiCriteriaIte
     for name in names:
         if names.count(name) > 1:
             raise SetupError(
-                "{count} criteria are called {name!r}: give each a different name",
+                "{count} criteria are named {name!r}: give each a different name",
                 count=names.count(name),
                 name=name,
             )
@@ -189,12 +190,11 @@ def _with_weights(items: tuple[MultiCriteriaItem, ...]) -> tuple[MultiCriteriaIt
     if not weights:
         return tuple(replace(item, weight=1 / len(items)) for item in items)
     if len(weights) < len(items):
-        raise SetupError(
-            "some criteria have a weight and some have none: give it to all of them or to none"
-        )
+        raise SetupError("only some criteria have a weight: give all of them a weight, or none")
     if any(weight < 0 for weight in weights) or not math.isclose(sum(weights), 1.0, abs_tol=1e-6):
         raise SetupError(
-            "the weights of the criteria sum to {sum:g}: they must sum to 1, none below 0",
+            "the weights of the criteria sum to {sum:g}; they must sum to 1, and none may be "
+            "negative",
             sum=sum(weights),
         )
     return items

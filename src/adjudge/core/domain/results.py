@@ -75,7 +75,7 @@ class StepTaken:
         )
 
 
-_UNSURE = Message("no step of the cascade was sure enough to be accepted")
+_UNSURE = Message("no step of the cascade was confident enough")
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -380,7 +380,7 @@ class DirectInstanceResult(_DirectFields):
         """Make a result; ``selected_option`` is a second name for ``option``."""
         if None not in (option, selected_option) and option != selected_option:
             raise SetupError(
-                "a result has one option, but was given both {option!r} and {selected_option!r}",
+                "a result has one option, but both {option!r} and {selected_option!r} were given",
                 option=option,
                 selected_option=selected_option,
             )

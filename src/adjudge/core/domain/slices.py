@@ -59,7 +59,7 @@ def value_in(record: JudgmentRecord, column: str) -> str:
     value = column_of(record.fields, record.input, column)
     if isinstance(value, Mapping):
         raise SetupError(
-            "column {column!r} of row {name} contains several values; name one of them: {paths}",
+            "column {column!r} of row {name} is an object; name one of its values: {paths}",
             column=column,
             name=record.name,
             paths=", ".join(f"{column}.{key}" for key in value),
@@ -96,10 +96,10 @@ def slice_names(rows: Counter[str], column: str) -> SliceNames:
     if missing := rows[""]:
         notes.append(
             plural(
-                "{count} of {rows} rows has no value in {column!r}: it is shown as a separate "
+                "{count} of {rows} rows has no value in {column!r} and is shown as a separate "
                 "slice",
-                "{count} of {rows} rows have no value in {column!r}: they are shown as a "
-                "separate slice",
+                "{count} of {rows} rows have no value in {column!r} and are shown as a separate "
+                "slice",
                 missing,
                 rows=rows.total(),
                 column=column,
@@ -111,8 +111,8 @@ def slice_names(rows: Counter[str], column: str) -> SliceNames:
         names = _parts(counts, numbers)
         notes.append(
             Message(
-                "{column!r} holds {count} numbers: rows were divided into {parts} parts of about "
-                "equal size",
+                "{column!r} has {count} different numbers: rows were divided into {parts} groups "
+                "of about equal size",
                 column=column,
                 count=len(counts),
                 parts=len(set(names.values())),

@@ -58,7 +58,7 @@ class Cluster:
         scheme = self.where.partition("://")[0]
         if scheme not in CLUSTERS:
             raise SetupError(
-                "{where!r} is not the address of a cluster: an address begins with one of {known}",
+                "{where!r} is not the address of a cluster: it must begin with one of {known}",
                 where=self.where,
                 known=", ".join(CLUSTERS),
             )

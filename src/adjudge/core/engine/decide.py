@@ -248,7 +248,7 @@ def _vote(ballot: Ballot, answer: DecisionAnswer, common: Vote) -> Vote:
         return replace(vote, outcome=outcome, reason=answer.reason)
     labels = labels_of(ballot)
     if len(labels) != len(answer.probabilities):
-        reason = Message("the reply has a different number of options than the question")
+        reason = Message("the number of options in the reply differs from the question")
         return replace(vote, reason=reason)
     shares = dict(zip(labels, answer.probabilities, strict=True))
     vote = replace(
@@ -258,7 +258,7 @@ def _vote(ballot: Ballot, answer: DecisionAnswer, common: Vote) -> Vote:
         ),
     )
     if not answer.accepted:
-        reason = Message("the server gives probabilities, but does not accept its own answer")
+        reason = Message("the server gave probabilities, but marked its own answer as not accepted")
         return replace(vote, outcome=Outcome.ABSTAINED, reason=reason)
     verdict = likeliest_verdict(ballot, shares)
     if verdict is None:
@@ -276,16 +276,16 @@ def check_decides(ballots: Sequence[Ballot], *, turned: bool = False) -> None:
     for ballot in ballots:
         if ballot.mode != "decide":
             raise SetupError(
-                "{model} is a decision model, which writes no text, so it cannot answer {name!r} "
-                "in writing",
+                "{model} is a decision model, which generates no text, so it cannot answer "
+                "{name!r}",
                 model=ballot.model,
                 name=ballot.criteria.name,
             )
         question_of_ballot(ballot)
         if turned and not has_order(ballot):
             raise SetupError(
-                "{model} is asked {name!r} as a yes-or-no question or a scale, whose options "
-                "cannot be reordered: leave out check_positional_bias (both_orders)",
+                "{model} asks {name!r} as a yes-or-no question or a scale, whose options cannot "
+                "be reordered: leave out check_positional_bias (both_orders)",
                 name=ballot.criteria.name,
                 model=ballot.model,
             )

@@ -81,7 +81,7 @@ def likelihood_vote(
     options leave no verdict.
     """
     if read.logprobs is None:
-        reason = Message("none of the labels was among the likeliest tokens")
+        reason = Message("none of the labels was among the most likely tokens")
         return Vote(
             ballot=ballot,
             outcome=Outcome.UNREADABLE,

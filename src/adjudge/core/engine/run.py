@@ -330,7 +330,7 @@ async def open_run(
     """
     if budget is not None and not isinstance(budget, Budget):
         raise SetupError(
-            "budget must name its limit, such as adjudge.Budget(max_calls=100), not {budget!r}",
+            "budget must name a limit, such as adjudge.Budget(max_calls=100), not {budget!r}",
             budget=budget,
         )
     if run is not None:

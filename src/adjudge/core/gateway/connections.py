@@ -237,7 +237,7 @@ class Peer:
             self._has_mixed_up = True
             _LOG.warning(
                 Message(
-                    "{host} sent the same reply, with the same id, to different requests: unless "
+                    "{host} sent the same reply, with the same id, to different requests. Unless "
                     "it is a mock server, a proxy is mixing up replies, and verdicts may belong "
                     "to other rows",
                     host=self._host,

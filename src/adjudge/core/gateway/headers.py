@@ -48,7 +48,7 @@ class Headers:
         for name, value in sent.items():
             if not value.isascii() or not value.isprintable():
                 raise SetupError(
-                    "the value of the header {name} contains characters that headers cannot have",
+                    "the value of the header {name} contains invalid characters",
                     name=name,
                 )
         return cls(FrozenDict(sent), frozenset(_secret_values(templates.values())))
@@ -79,7 +79,8 @@ def parse_header(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     if not colon or not _NAME.fullmatch(name.strip()):
         raise SetupError(
-            "a header is written 'Name: value', such as 'X-Team: search' or 'api-key: $GATEWAY_KEY'"
+            "a header must have the form 'Name: value', such as 'X-Team: search' or 'api-key: "
+            "$GATEWAY_KEY'"
         )
     check_written(name.strip(), value.strip())
     return name.strip(), value.strip()
@@ -97,7 +98,7 @@ def check_written(name: str, value: str) -> None:
     ):
         raise SetupError(
             "the header {name} contains a key, which does not belong on a command line or in a "
-            "file: put it into an environment variable, and write '{name}: $VARIABLE'",
+            "file. Put it into an environment variable, and write '{name}: $VARIABLE'",
             name=name,
         )
 
@@ -128,7 +129,7 @@ def _check_name(name: str) -> None:
         raise SetupError("{name!r} is not a valid header name", name=name)
     if name.lower() in _MADE_HERE:
         raise SetupError(
-            "the header {name} describes the request itself, and cannot be set", name=name
+            "the header {name} is part of the request itself and cannot be set", name=name
         )
 
 

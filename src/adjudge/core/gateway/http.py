@@ -49,7 +49,7 @@ _AFTER_THE_MODEL = frozenset({408, 502, 504, 520, 524})
 _HINTS = {
     401: Message("check the API key"),
     402: Message("the account has no credit"),
-    403: Message("this key may not use the model"),
+    403: Message("this key has no access to the model"),
     404: Message("check the model's name and the base URL"),
     413: Message("the text is too long for this model"),
 }
@@ -103,7 +103,7 @@ class Secret:
     def __init__(self, value: str) -> None:
         value = value.strip()
         if not value.isascii() or not value.isprintable():
-            raise SetupError("the API key contains characters that keys cannot have: copy it again")
+            raise SetupError("the API key contains invalid characters: copy it again")
         self._value = value
 
     def reveal(self) -> str:
@@ -340,7 +340,7 @@ async def _body(
     encodings = response.headers.getall("Content-Encoding", ())
     # Each layer multiplies the size, so that a few kilobytes could fill the memory.
     if encodings and (len(encodings) > 1 or "," in encodings[0]):
-        raise _Unread(Message("the server's answer is compressed more than once: it was not read"))
+        raise _Unread(Message("the server's answer is compressed more than once and was not read"))
     body = bytearray()
     while not response.content.at_eof():
         with ends_with_connection(response):
@@ -370,7 +370,7 @@ def failure_for(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
     host = endpoint.host
     if isinstance(trouble, aiohttp.InvalidURL) or not host:
         return SetupError(
-            "the URL of {called} cannot be requested: check its base URL", called=endpoint.label
+            "the URL of {called} is invalid: check the base URL", called=endpoint.label
         )
     words = http_trouble.describe(trouble, host, redact.host_of(proxy_for(endpoint.url) or ""))
     if isinstance(trouble, aiohttp.ClientHttpProxyError) and trouble.status < 500:
@@ -413,15 +413,13 @@ def _object(endpoint: Endpoint, raw: bytes) -> JsonDict:
     except (ValueError, RecursionError):
         raise endpoint.lost_reply(
             Unavailable,
-            Message(
-                "the server answered with something that is not JSON: {said}", said=_brief(raw)
-            ),
+            Message("the server's answer is not JSON: {said}", said=_brief(raw)),
         ) from None
     if not isinstance(data, dict) and endpoint.any_json:
         data = {"messages" if isinstance(data, list) else "response": data}
     if not isinstance(data, dict):
         raise endpoint.lost_reply(
-            Unavailable, Message("the server answered with JSON that is not an object")
+            Unavailable, Message("the server's answer is JSON, but not an object")
         )
     return data
 
@@ -459,7 +457,7 @@ def _check_large(endpoint: Endpoint, raw: bytes) -> None:
         raise endpoint.lost_reply(
             ModelError,
             Message(
-                "the reply is longer than {most} MB and has characters that take four bytes each",
+                "the reply is longer than {most} MB because it contains four-byte characters",
                 most=most,
             ),
         )

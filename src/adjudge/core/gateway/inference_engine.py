@@ -74,7 +74,9 @@ class EngineModel:
         text = await in_thread(lambda: self._infer(request.prompt))
         if not isinstance(text, str):
             raise ModelError(
-                "the engine returned {name}, not a text", model=self.name, name=type(text).__name__
+                "the engine returned {name}, not a string",
+                model=self.name,
+                name=type(text).__name__,
             )
         ignored = tuple(
             name for name in ("temperature", "seed") if getattr(request, name) is not None

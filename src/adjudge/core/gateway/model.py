@@ -66,8 +66,8 @@ class OtherForm(SetupError):
     def __init__(self, name: str) -> None:
         super().__init__(
             Message(
-                "{name} can only read prompts that show the text first, as 'adjudge serve "
-                "--text-first' writes them: name another model for everything else",
+                "{name} only accepts prompts with the text first, as written by 'adjudge serve "
+                "--text-first': use another model for other prompts",
                 name=name,
             )
         )

@@ -232,9 +232,11 @@ def open_model(
         ),
     )
     if (reasoning_effort or parameters) and not isinstance(provider, HttpProvider):
-        raise SetupError("{name} takes neither reasoning_effort nor parameters", name=provider.name)
+        raise SetupError(
+            "{name} supports neither reasoning_effort nor parameters", name=provider.name
+        )
     if prompt_caching and not isinstance(provider, HttpProvider):
-        raise SetupError("{name} has no prompt_caching: leave it out", name=provider.name)
+        raise SetupError("{name} does not support prompt_caching: leave it out", name=provider.name)
     layers: Model = Allowed(provider)
     # A model in this process queues its requests itself, and cannot hang.
     if not provider.capabilities.exact_logprobs:
@@ -366,7 +368,7 @@ def _provider(id: ModelLike, server: _Server) -> Model:
     if callable(id):
         return Guarded(FunctionModel(id))
     raise SetupError(
-        "a model is an id, a function or an object with complete(request), not {name}",
+        "a model must be an id, a function or an object with complete(request), not {name}",
         name=type(id).__name__,
     )
 
@@ -375,7 +377,8 @@ def _by_server(id: str, server: _Server) -> Model:
     if is_url(id):
         if server.base_url is not None:
             raise SetupError(
-                "{shown} has its own address: leave out the base URL, or name only the model",
+                "{shown} already contains an address: leave out the base URL, or name only the "
+                "model",
                 shown=harmless_address(id),
             )
         return _by_url(id, server)
@@ -455,4 +458,4 @@ def _check_limits(max_retries: int, limits: Mapping[str, float | None]) -> None:
         )
     for name, value in limits.items():
         if value is not None and not value > 0:
-            raise SetupError("{name} must be above zero, not {value}", name=name, value=value)
+            raise SetupError("{name} must be positive, not {value}", name=name, value=value)

@@ -217,7 +217,7 @@ def _same_price(table: PriceTable, id: str, other: str, where: str) -> Price:
     price = table.of(other)
     if price is None:
         raise SetupError(
-            "{where}: {id} is to cost as much as {other}, whose price is not known",
+            "{where}: {id} has the same price as {other}, whose price is unknown",
             where=where,
             id=id,
             other=other,

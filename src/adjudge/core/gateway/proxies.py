@@ -38,7 +38,7 @@ def proxy_for(url: str) -> str | None:
 def _check(proxy: str, target: SplitResult) -> None:
     scheme, host = proxy.partition("://")[0].lower(), host_of(proxy)
     way_out = Message(
-        "name an HTTP proxy in {scheme}_PROXY, or put {host} into NO_PROXY to reach it without one",
+        "set {scheme}_PROXY to an HTTP proxy, or add {host} to NO_PROXY to bypass the proxy",
         scheme=target.scheme.upper(),
         host=target.hostname,
     )

@@ -64,7 +64,7 @@ class ProviderSpec:
         for provider in our_providers():
             if self.key_variable and self.key_variable in key_variables(provider):
                 return Message(
-                    "{key_variable} is for the key of {name}: use another variable",
+                    "{key_variable} is reserved for the key of {name}: use another variable",
                     key_variable=self.key_variable,
                     name=provider.name,
                 )

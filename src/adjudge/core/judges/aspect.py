@@ -166,7 +166,7 @@ class AspectCritic(ReplacementSettings, AskSettings, Judge[Instance, AspectResul
         """Raise a SetupError if a field has a value that is not allowed."""
         if not isinstance(self.definition, str) or not self.definition.strip():
             raise SetupError(
-                "the criterion is empty: say in a sentence what a response must meet to pass"
+                "the criterion is empty: describe in a sentence what a response must do to pass"
             )
         check_votes("votes", self.votes)
         at_least("min_valid", self.min_valid, 1)
@@ -236,7 +236,7 @@ class AspectCritic(ReplacementSettings, AskSettings, Judge[Instance, AspectResul
         elif languages_of(name):
             raise SetupError(
                 "{said!r} names ready-made criteria with their own options: use DirectJudge, or "
-                "say in a sentence what a response must meet to pass. Ready-made aspects are "
+                "describe in a sentence what a response must do to pass. Ready-made aspects are "
                 "{known}",
                 said=name,
                 known=", ".join(definitions),

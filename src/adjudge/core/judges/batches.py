@@ -167,7 +167,7 @@ def _list_answers(reply: object) -> list[object]:
     if not isinstance(reply, Iterable) or isinstance(reply, str | Mapping):
         raise TypeError(
             Message(
-                "_run must return a list with an answer for each case, not {name}",
+                "_run must return a list with one answer per case, not {name}",
                 name=type(reply).__name__,
             )
         )

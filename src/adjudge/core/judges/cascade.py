@@ -132,15 +132,15 @@ class Cascade(Judge[I, R]):
         one_of("otherwise", self.otherwise, OTHERWISE)
         if len(self.steps) < (1 if self.calibration else 2):
             raise SetupError(
-                "a cascade needs two steps or more, the cheapest first. With a calibration, one "
-                "step is enough: it abstains if it is not sure"
+                "a cascade needs at least two steps, cheapest first. With a calibration, one "
+                "step is enough; it abstains if it is not confident"
             )
         for step in self.steps:
             _check_step(step, self.steps[0])
         names = [name for step in self.steps for name in step.panel]
         if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
             raise SetupError(
-                "{twice} is in two steps of the cascade: give each step a different model",
+                "two steps of the cascade use {twice}: give each step a different model",
                 twice=twice[0],
             )
         object.__setattr__(self, "language", self.steps[0].language)
@@ -204,8 +204,9 @@ class Cascade(Judge[I, R]):
         )
         if promise and promise.reference not in ("", later_models[0].name):
             raise SetupError(
-                "{first} promises its errors relative to {reference}, but this cascade ends with "
-                "{last}: learn it again from a run of that model, or calibrate the cascade",
+                "the threshold of {first} limits its errors relative to {reference}, but this "
+                "cascade ends with {last}: learn it again from a run of that model, or calibrate "
+                "the cascade",
                 first=first_model.name,
                 reference=promise.reference,
                 last=later_models[0].name,
@@ -470,13 +471,14 @@ def _check_step(step: object, first_step: object) -> None:
         raise SetupError("the steps of a cascade must all be AspectCritics, or all DirectJudges")
     if len(step.panel) != 1:
         raise SetupError(
-            "a step of a cascade asks one model, not {count}: {panel}",
+            "a step of a cascade can only ask one model, not {count}: {panel}",
             count=len(step.panel),
             panel=", ".join(step.panel),
         )
     if step.early_stop:
         raise SetupError(
-            "a step of a cascade cannot stop early: its confidence is the share of all its votes"
+            "a step of a cascade cannot stop early, because its confidence is computed from all "
+            "its votes"
         )
     if isinstance(step, DirectJudge) and step.generate_synthetic_persona:
         raise SetupError(

@@ -59,7 +59,7 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
         for title in titles:
             if titles.count(title) > 1 or title == self.name:
                 raise SetupError(
-                    "two checks are called {title!r}: give one of them a name", title=title
+                    "two checks are named {title!r}: give one of them another name", title=title
                 )
 
     @property
@@ -78,7 +78,7 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
         single = tuple(
             Criteria(
                 str(check.title),
-                str(Message("A program checks: {title}.", title=check.title)),
+                str(Message("Checked by a program: {title}.", title=check.title)),
                 _OPTIONS,
                 to_evaluate_field=check.field,
             )

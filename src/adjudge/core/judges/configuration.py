@@ -186,8 +186,8 @@ class ConfiguredJudge(ABC):
         opened = self.panel[model]
         if opened.capabilities.decisions and (mode == "generate" or not question.labels):
             raise SetupError(
-                "{model} is a decision model, which writes no text: {name!r} needs a model that "
-                "writes",
+                "{model} is a decision model, which generates no text; {name!r} needs a model "
+                "that does",
                 model=model,
                 name=criteria.name,
             )

@@ -138,7 +138,9 @@ def _refuse_unstorable(result: DirectInstanceResult | PairwiseInstanceResult) ->
     for name, text in texts.items():
         if not isinstance(text, str | None):
             raise TypeError(
-                Message("{name} is {type}, not a text", name=name, type=type(text).__name__)
+                Message(
+                    "{name} is of type {type}, not a string", name=name, type=type(text).__name__
+                )
             )
     try:
         json_copy(result.metadata)

@@ -60,7 +60,7 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
         """
         if not item.criteria.options:
             raise SetupError(
-                "criterion {name!r} has no options: only comparisons work without them",
+                "criterion {name!r} has no options; only comparisons work without options",
                 name=item.criteria.name,
             )
         shown_fields(item.criteria, item.instance)
@@ -308,8 +308,8 @@ class DirectJudge(ReplacementSettings, ModelSettings, Direct):
             raise SetupError("a judge can have a description or a synthetic persona, not both")
         if self.early_stop and self.replacement is not None:
             raise SetupError(
-                "early_stop leaves out votes, so a missing verdict need not be a failure: leave "
-                "out early_stop or replacement"
+                "early_stop skips votes, so a missing verdict may not be a failure: leave out "
+                "early_stop or replacement"
             )
         check_mode(self.mode, self.panel)
         check_written(
@@ -478,8 +478,8 @@ def _outputs(valid: ValidOutputs) -> Sequence[str]:
         valid = range(int(valid[0]), int(valid[1]) + 1)
     if isinstance(valid, str) or not 1 <= len(valid) <= _MOST_INTEGERS:
         raise SetupError(
-            "valid outputs are options, or a range of 1 to {most} integers; None "
-            "accepts any integer",
+            "valid outputs must be options or a range of 1 to {most} integers; None accepts any "
+            "integer",
             most=_MOST_INTEGERS,
         )
     return [str(output) for output in valid]

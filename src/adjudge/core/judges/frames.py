@@ -39,7 +39,7 @@ async def with_verdicts(
     taken = [name for name in (*ADDED, *numbers) if name in names]
     if taken:
         raise SetupError(
-            "the data frame already has a column {name!r}: rename it, or leave it out",
+            "the data frame already has a column {name!r}: rename or drop it",
             name=taken[0],
         )
     for field, column in columns.items():
@@ -105,7 +105,7 @@ def _library_of(frame: object) -> str:
     library = _library_name(frame)
     if library is None:
         raise SetupError(
-            "columns= is for data frames of pandas or polars, not for {name}",
+            "columns= works only with pandas or polars data frames, not with {name}",
             name=type(frame).__name__,
         )
     return library

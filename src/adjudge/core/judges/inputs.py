@@ -84,7 +84,7 @@ def items_of(given: object) -> list[Any]:
         items = list(table_rows(given))
     elif reads := next((name for name in _READS if hasattr(given, name)), None):
         raise SetupError(
-            "a {name} has not read its rows yet: give what its {reads}() returns",
+            "a {name} has not read its rows yet: pass the result of its {reads}()",
             name=type(given).__name__,
             reads=reads,
         )
@@ -92,7 +92,7 @@ def items_of(given: object) -> list[Any]:
         items = list(given)
     else:
         raise SetupError(
-            "what is judged must be a text, an Instance, a data frame or a list, not {name}",
+            "the input must be a string, an Instance, a data frame or a list, not {name}",
             name=type(given).__name__,
         )
     _refuse_files(items)
@@ -140,7 +140,7 @@ def as_instance(item: object, field: str, also: Sequence[str] = ()) -> Instance:
     if (text := answer_text(item)) is not None:
         return Instance(fields={field: text})
     raise SetupError(
-        "what is judged must be a text, an Instance or a list of them, not {name}",
+        "the input must be a string, an Instance or a list of them, not {name}",
         name=type(item).__name__,
     )
 
@@ -278,7 +278,7 @@ def _check_judged(fields: Fields, row: Cells, criteria: Criteria, name: str | No
     ):
         raise SetupError(
             "{name} has nothing to judge: criterion {criteria_name!r} reads the field "
-            "{judged!r}; the row has: {columns}",
+            "{judged!r}, but the row has: {columns}",
             name=name or Message("the instance"),
             criteria_name=criteria.name,
             judged=judged_name,
@@ -316,8 +316,8 @@ def _refuse_other_field(
             column=empty,
         )
     raise SetupError(
-        "{name} has nothing to judge: criterion {criteria_name!r} reads the field {judged!r}; it "
-        "has only: {keys}. Give the text to judge as {judged!r}",
+        "{name} has nothing to judge: criterion {criteria_name!r} reads the field {judged!r}, "
+        "but the only fields are: {keys}. Pass the text to judge as {judged!r}",
         name=name or Message("the instance"),
         criteria_name=criteria.name,
         judged=judged_name,
@@ -352,9 +352,9 @@ def _refuse_files(items: Sequence[object]) -> None:
     name = str(items[0])
     refuse_document(Path(name))
     raise SetupError(
-        "{name!r} is a file, so its name would be judged: give its rows, such as a data frame, or "
-        "use adjudge.run with an eval file, or --file {name} on the command line. "
-        "To judge this very text, give it as an Instance",
+        "{name!r} is a file, so its name would be judged instead of its contents. Pass its rows, "
+        "such as a data frame, or use adjudge.run with an eval file, or --file {name} on the "
+        "command line. To judge this exact text, pass it as an Instance",
         name=name,
     )
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     pass
 
 FORMAT = "adjudge calibration 1"
-UNKNOWN_DAY = Message("an unknown day")
+UNKNOWN_DAY = Message("an unknown date")
 """Stands for the date of labels without a time; files keep its English words."""
 
 
@@ -72,7 +72,7 @@ class CascadeThresholds(FromLabels):
         learnt = [threshold.step for threshold in self.steps]
         if learnt != list(identities):
             raise SetupError(
-                "the thresholds of {criteria!r} were learnt for the steps {learnt}, but this "
+                "the thresholds for {criteria!r} were learned for the steps {learnt}, but this "
                 "cascade has {identities}: {again}",
                 criteria=self.criteria,
                 learnt=", ".join(learnt),
@@ -141,8 +141,8 @@ class LearntTemperature(FromLabels):
 
 def _identity_error(what: str, learnt: str, now: str, again: str) -> SetupError:
     return SetupError(
-        "{what} cannot be used: the judge has changed since (its identity was {learnt} and "
-        "is {now}: another model, prompt, criteria or setting); {again}",
+        "{what} cannot be used, because the judge has changed: its identity was {learnt} and is "
+        "now {now} (another model, prompt, criterion or setting); {again}",
         what=what,
         learnt=learnt,
         now=now,
@@ -184,7 +184,7 @@ class Learnt:
             ) from error
         except (ValueError, KeyError, TypeError) as error:
             raise SetupError(
-                "{path} is not a calibration that adjudge wrote; write one with 'adjudge "
+                "{path} is not a calibration written by adjudge; create one with 'adjudge "
                 "calibrate RUN -o FILE'",
                 path=path,
             ) from error

@@ -83,8 +83,8 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
             )
         if isinstance(item, str):
             raise SetupError(
-                "a comparison needs two or more responses: give a list of texts for each "
-                "instance, such as evaluate([[first, second]])"
+                "a comparison needs at least two responses: pass a list of texts per instance, "
+                "such as evaluate([[first, second]])"
             )
         return (
             comparison_instance(item)
@@ -113,7 +113,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         responses = shown_fields(item.criteria, item.instance)[field]
         if isinstance(responses, str) or len(responses) < 2:
             raise SetupError(
-                "the field {judged!r} must contain a list of 2 responses or more", judged=field
+                "the field {judged!r} must contain a list of at least two responses", judged=field
             )
         for example in item.criteria.examples:
             examples = example.fields.get(field, "")
@@ -264,8 +264,8 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         for item in multi.items:
             if item.required or item.target_option is not None or item.score_threshold is not None:
                 raise SetupError(
-                    "criterion {name!r} compares responses: it has a weight, and no target, "
-                    "threshold or duty",
+                    "criterion {name!r} compares responses, so it can have a weight, but no "
+                    "target, threshold or required flag",
                     name=item.criterion.name,
                 )
 

@@ -59,18 +59,18 @@ class ModelPanel(FrozenDict[OpenModel]):
         if replacement is None:
             return cls(members)
         if isinstance(replacement, list | tuple):
-            raise SetupError("replacement is one model, not a list of them")
+            raise SetupError("replacement must be one model, not a list")
         ((name, model),) = open_panel(_with_engines([replacement])).items()
         if any(model.identity == member.identity for member in members.values()):
             raise SetupError(
-                "replacement: {name} is in the panel already, and would fail with it: name "
+                "replacement: {name} is already in the panel and would fail along with it: use "
                 "another model",
                 name=name,
             )
         if name in members:  # the same name at another server
             raise SetupError(
-                "replacement: a model of the panel is called {name}, too, so votes could not be "
-                "told apart: name another model",
+                "replacement: the panel already has a model named {name}, so their votes would "
+                "be indistinguishable: use another model",
                 name=name,
             )
         panel = cls({**members, name: model})
@@ -197,7 +197,7 @@ def take_aliases(judge: "DataclassInstance") -> None:
         value = _translate(alias_name, value)
         if getattr(judge, name) not in (judge.__dataclass_fields__[name].default, value):
             raise SetupError(
-                "{name} and {other} are two names for one setting: give only one",
+                "{name} and {other} are two names of the same setting: give only one",
                 name=name,
                 other=alias_name,
             )
@@ -378,7 +378,7 @@ def check_mode(mode: str | None, panel: Mapping[str, OpenModel]) -> None:
     for name, model in panel.items():
         if mode == "generate" and model.capabilities.decisions:
             raise SetupError(
-                "{name} is a decision model, which writes no text: leave mode out", name=name
+                "{name} is a decision model, which generates no text: leave mode out", name=name
             )
         able = model.capabilities.logprobs or model.capabilities.decisions
         if mode == "likelihood" and not able:
@@ -415,8 +415,8 @@ def check_picklable(judge: str, models: object) -> None:
             )
             raise TypeError(
                 Message(
-                    "{judge} contains a live model ({named}), whose connections and keys stay in "
-                    "this process: to pickle the judge, give it the model's id, such as "
+                    "{judge} contains a live model ({named}), whose connections and keys cannot "
+                    "leave this process. To pickle the judge, give it a model id, such as "
                     "'openai/gpt-4o-mini', or a module-level function",
                     judge=judge,
                     named=model_name,
@@ -452,7 +452,7 @@ def checked_weights(weights: Mapping[str, float], models: Sequence[str]) -> dict
     for name, weight in weights.items():
         if name not in models:
             raise SetupError(
-                "weights: no model of the panel is called {name!r}; it has {named}",
+                "weights: the panel has no model named {name!r}; it has {named}",
                 name=name,
                 named=model_names,
             )
@@ -476,12 +476,12 @@ def checked_weights(weights: Mapping[str, float], models: Sequence[str]) -> dict
             )
     if missing := [name for name in models if name not in weights]:
         raise SetupError(
-            "weights: {missing!r} has none: give every model of the panel one ({named})",
+            "weights: {missing!r} has no weight: give one to every model of the panel ({named})",
             missing=missing[0],
             named=model_names,
         )
     if not any(weights.values()):
-        raise SetupError("weights: all of them are 0, so no model would count")
+        raise SetupError("weights: all of them are 0, so no vote would count")
     return {name: float(weights[name]) for name in models}
 
 

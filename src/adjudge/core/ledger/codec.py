@@ -397,7 +397,7 @@ def record_of(found: JsonObject, votes: tuple[VoteRecord, ...] | None = None) ->
         found = {**found, **_contents(object_in(found[UNKNOWN_KIND]))}
     criterion = found.get("criteria", MISSING)
     if not isinstance(criterion, str):
-        raise WrongType("a text", criterion, "criteria")
+        raise WrongType("a string", criterion, "criteria")
     problem = None
     try:
         detail = _detail(found)
@@ -696,13 +696,15 @@ def _object(text: object) -> JsonDict:
     """Return the object in a JSON column; raise SQLite's error if there is none."""
     if not isinstance(text, str):
         raise sqlite3.DatabaseError(
-            Message("contains {type} instead of JSON", type=type(text).__name__)
+            Message("contains a value of type {type} instead of JSON", type=type(text).__name__)
         )
     value, end = _raw_decode(text) if text.startswith("{") else (None, 0)
     if end != len(text):  # not as adjudge writes it: whitespace around it, or damage
         value = json.loads(text)
     if not isinstance(value, dict):
         raise sqlite3.DatabaseError(
-            Message("contains {type} instead of an object", type=type(value).__name__)
+            Message(
+                "contains a value of type {type} instead of an object", type=type(value).__name__
+            )
         )
     return value

@@ -297,7 +297,7 @@ def sort_key(name: str, known: KnownColumns) -> SortKey:
         column = resolve_column(plain, known, binder)
     if column is None or plain == WORDS:
         raise SetupError(
-            "{name!r} is not a column to sort by; there are {known}",
+            "{name!r} is not a column to sort by; the columns are {known}",
             name=plain,
             known=", ".join(
                 name_of_column for name_of_column in known.names() if name_of_column != WORDS

@@ -102,7 +102,7 @@ def read_condition(text: str, known: KnownColumns) -> Condition:
     """Translate an expression to SQL; raise a WrongCondition if it cannot be read."""
     if len(text) > LONGEST:
         raise WrongCondition(
-            LONGEST, len(text), Message("it is longer than {most} characters", most=LONGEST)
+            LONGEST, len(text), Message("the filter is longer than {most} characters", most=LONGEST)
         )
     reader = _Reader(list(_tokens(text)), known)
     sql = reader.either(0)
@@ -190,7 +190,9 @@ class _Reader:
 
     def _not(self, depth: int) -> str:
         if depth > _DEEPEST:
-            raise self.now.wrong(Message("there are more than {most} levels", most=_DEEPEST))
+            raise self.now.wrong(
+                Message("the filter has more than {most} levels of parentheses", most=_DEEPEST)
+            )
         if self.now.joins == "not":
             self._take()
             return f"NOT {self._not(depth + 1)}"
@@ -207,7 +209,9 @@ class _Reader:
         name = self._take()
         self._tests += 1
         if self._tests > _MOST_TESTS:
-            raise name.wrong(Message("there are more than {most} tests", most=_MOST_TESTS))
+            raise name.wrong(
+                Message("the filter has more than {most} conditions", most=_MOST_TESTS)
+            )
         if name.kind not in ("word", "quote") or name.joins:
             raise name.wrong(Message("expected the name of a column"))
         name, column = self._column(name)
@@ -232,13 +236,13 @@ class _Reader:
         known = ", ".join(names)
         if hint.startswith("did"):
             return Message(
-                "no column is called {name!r}; {hint} The columns are {known}",
+                "there is no column named {name!r}; {hint} The columns are {known}",
                 name=name,
                 hint=hint,
                 known=known,
             )
         return Message(
-            "no column is called {name!r}; the columns are {known}", name=name, known=known
+            "there is no column named {name!r}; the columns are {known}", name=name, known=known
         )
 
     def _column(self, name: _Token) -> tuple[_Token, Column | None]:
@@ -289,7 +293,7 @@ class _Reader:
         if value.kind == "word" and value.text.startswith("/") and "/" in value.text[1:]:
             raise value.wrong(
                 Message(
-                    "a regular expression is written /…/, with \\/ for a slash in it; put words "
+                    "write a regular expression as /…/, with \\/ for a slash in it; put words "
                     "with slashes in quotation marks"
                 )
             )
@@ -339,7 +343,7 @@ class _Reader:
 
 
 def cannot_tell(error: CannotMatch) -> Message:
-    return Message("cannot tell which rows match: {why}", why=error.message)
+    return Message("the matching rows are unknown: {why}", why=error.message)
 
 
 def _no_number(text: str) -> Message:

@@ -224,7 +224,7 @@ def _note_readers(
     if old_readers and new_readers and not new_readers <= old_readers:
         _LOG.warning(
             Message(
-                "{folder} was started by a version of adjudge with other rules for reading "
+                "{folder} was started by a version of adjudge with different rules for reading "
                 "replies: its verdicts are kept, and new replies are read by the new rules",
                 folder=folder,
             )
@@ -252,8 +252,8 @@ def refuse_other(
         lines = list(change_lines(changes, known, configuration))
         more = Message("{count} more", count=len(lines) - _MOST_TOLD)
         raise OtherConfiguration(
-            "the run {folder} was made with another configuration ({told}): restore the settings, "
-            "{otherwise}",
+            "the run {folder} was created with another configuration ({told}): restore the "
+            "settings, {otherwise}",
             folder=folder,
             told=join("; ", (*lines[:_MOST_TOLD], *((more,) if len(lines) > _MOST_TOLD else ()))),
             otherwise=otherwise,
@@ -329,7 +329,8 @@ def _wordings(folder: Path, begun_with: JsonObject, now: JsonObject) -> dict[str
         _LOG.warning(
             Message(
                 "{folder} was started by another version of adjudge, which worded some prompts "
-                "differently: its answers are kept, and the rest is asked with today's wording",
+                "differently: its answers are kept, and the rest is asked with the current "
+                "wording",
                 folder=folder,
             )
         )
@@ -361,8 +362,8 @@ def check_layout(connection: sqlite3.Connection, path: Path) -> None:
     version = _version(connection)
     if version > LAYOUT:
         raise RunError(
-            "{path} was written by a newer adjudge (ledger version {version}): install that "
-            "version. If there is none, the file is damaged: {recover}",
+            "{path} was written by a newer version of adjudge (ledger version {version}): "
+            "upgrade adjudge. If it is up to date, the file is damaged: {recover}",
             path=path,
             version=version,
             recover=RECOVER,
@@ -381,8 +382,8 @@ def refuse_older(connection: sqlite3.Connection, path: Path) -> None:
     # A ledger with all of today's columns is current, even if damage changed its version.
     if 0 < version < LAYOUT and _incomplete_tables(connection):
         raise RunError(
-            "{path} was written by an earlier adjudge (ledger version {version}; this one reads "
-            "version {layout}): export the run with the adjudge that made it, or run it again in "
+            "{path} was written by an earlier version of adjudge (ledger version {version}; this "
+            "one reads version {layout}): export the run with that version, or run it again in "
             "another folder",
             path=path,
             version=version,
@@ -413,7 +414,7 @@ def read_meta(connection: sqlite3.Connection, *names: str) -> JsonDict:
         facts = {name: read_fact(value) for name, value in rows}
     except (ValueError, RecursionError) as error:
         raise sqlite3.DatabaseError(
-            Message("contains something that adjudge did not write ({error})", error=error)
+            Message("contains data that adjudge did not write ({error})", error=error)
         ) from error
     for name, is_right in _FACTS.items():
         if name in facts and not is_right(facts[name]):
@@ -500,14 +501,13 @@ def ledger_error(path: Path, error: BaseException) -> RunError:
         )
     elif not isinstance(error, sqlite3.Error):
         advice = Message(
-            "a row or an answer contains something that cannot be written: fix it, then resume "
-            "the run"
+            "a row or an answer contains a value that cannot be stored: fix it, then resume the run"
         )
     elif code in _NO_ACCESS:
         advice = Message("make sure that the file can be read and written, then resume the run")
     elif code == sqlite3.SQLITE_IOERR:
         advice = Message(
-            "the disk is full or failing, or the file was cut short: if resuming does not help, "
+            "the disk is full or failing, or the file was truncated: if resuming does not help, "
             "{recover}",
             recover=RECOVER,
         )
@@ -530,8 +530,8 @@ def refuse_links(folder: Path, names: Iterable[str] = (*OWN, LOCK)) -> None:
         path = folder / name
         if kind == stat.S_IFLNK:
             raise RunError(
-                "{path} is a symbolic link, which adjudge never creates: copy what it points to, "
-                "or delete it",
+                "{path} is a symbolic link, which adjudge never creates: replace it by the file "
+                "it points to, or delete it",
                 path=path,
             )
         # Opening a pipe would block until it has a writer.
@@ -556,8 +556,8 @@ def refuse_strange_schema(
     for kind, name, sql in connection.execute("SELECT type, name, sql FROM main.sqlite_master"):
         if kind in ("view", "trigger") or _VIRTUAL.match(sql or ""):
             raise RunError(
-                "the ledger {path} contains {name!r}, a {kind} that adjudge did not create, so "
-                "it is not used",
+                "the ledger {path} is not used, because it contains a {kind}, {name!r}, that "
+                "adjudge did not create",
                 path=path,
                 name=name,
                 kind=kind,
@@ -566,8 +566,8 @@ def refuse_strange_schema(
         columns = connection.execute(f"PRAGMA main.table_xinfo({table})")
         if computed := [name for _, name, *_, hidden in columns if hidden]:
             raise RunError(
-                "the ledger {path} has a computed column {table}.{computed}, which adjudge never "
-                "creates, so it is not used",
+                "the ledger {path} is not used, because it has a computed column, "
+                "{table}.{computed}, which adjudge never creates",
                 path=path,
                 table=table,
                 computed=computed[0],

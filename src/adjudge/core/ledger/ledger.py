@@ -125,8 +125,8 @@ def _check_fork(folder: Path, configuration: JsonObject, fork_of: Path | None) -
         raise ledger_error(fork_of / FILE, error) from error
     if changes := judge_changes(stored, configuration):
         raise RunError(
-            "the answers in {fork_of} do not apply, because the judge changed: {own}. Leave out "
-            "the fork",
+            "the answers in {fork_of} do not apply, because the judge changed: {own}. Run "
+            "without the fork",
             fork_of=fork_of,
             own="; ".join(map(str, changes)),
         )

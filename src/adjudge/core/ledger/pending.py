@@ -162,8 +162,8 @@ def refuse_under_way(ledger: Ledger, folder: Path) -> None:
     """
     if batches := collectable(batches_under_way(ledger)):
         raise RunError(
-            "batches of this run are under way: {count}, with {sum} requests that would be asked "
-            "and paid for a second time: collect them with 'adjudge resume {folder}', or add "
+            "batches of this run are under way: {count}, with {sum} requests that would be sent "
+            "and paid for a second time. Collect them with 'adjudge resume {folder}', or add "
             "--batch",
             count=len(batches),
             sum=sum(batch.requests for batch in batches),
@@ -180,7 +180,7 @@ def refuse_to_fork(folder: Path) -> None:
     if batches:
         raise RunError(
             "batches of {folder} are under way: {count}, with {sum} requests that the fork would "
-            "ask and pay for a second time: collect them first with 'adjudge resume {folder}'",
+            "send and pay for a second time. Collect them first with 'adjudge resume {folder}'",
             folder=folder,
             count=len(batches),
             sum=sum(batch.requests for batch in batches),

@@ -497,7 +497,9 @@ def _search_in_order(
     try:
         start = order.index(begin.number) + 1 if begin.number >= 0 else 0
     except ValueError:
-        raise SetupError("the judgments that this page starts after no longer exist") from None
+        raise SetupError(
+            "the position of this page no longer exists in the list: go back to its first page"
+        ) from None
     for at in range(start, len(order), _CHUNK):
         chunk = list(order[at : at + _CHUNK])
         values = {**_values(filters), "chunk": json.dumps(chunk)}

@@ -144,7 +144,7 @@ def explain_exclusion(votes: Sequence[Vote], min_valid: int) -> str:
     """
     valid = sum(vote.valid for vote in votes)
     if valid >= min_valid:
-        return Message("the option it chose has no score")
+        return Message("the chosen option has no score")
     reasons = Counter(vote.failure for vote in votes if not vote.valid)
     why = reasons.most_common(1)[0][0] if reasons else Message("no votes")
     if not valid:
@@ -179,7 +179,9 @@ def _model_verdict(
     )
 
 
-ONE_ORDER = Message("asked in one order: a better response cannot be told from a better position")
+ONE_ORDER = Message(
+    "asked in one order only, so a better response cannot be told from a better position"
+)
 """The note on a comparison whose responses were shown in one order."""
 
 
@@ -187,13 +189,13 @@ def replacement_notes(replaced: Mapping[str, str]) -> Iterator[Message]:
     """Yield a note on each member of a panel that was replaced."""
     for model, replacement in replaced.items():
         yield Message(
-            "{model} gave no verdict, so {replacement} was asked in its place",
+            "{model} gave no verdict, so {replacement} was asked instead",
             model=model,
             replacement=replacement,
         )
 
 
-NO_EXPLANATION = Message("no explanation: a decision model writes none")
+NO_EXPLANATION = Message("no explanation, because decision models generate no text")
 
 
 def notes_on(
@@ -223,7 +225,7 @@ def notes_on(
         notes.append(Message("a decision model is not shown the examples of the criterion"))
     notes += dict.fromkeys(
         Message(
-            "{model}: the reply names the model {now}, earlier ones named {before}",
+            "{model}: this reply names the model {now}; earlier replies named {before}",
             model=renamed.model,
             now=renamed.answered_by,
             before=renamed.answered_before,
@@ -245,8 +247,8 @@ def notes_on(
     if affected := [model for model in repeated if model in cold]:
         notes.append(
             Message(
-                "{models}: {count} votes at temperature 0 repeat one answer, so agreement says "
-                "nothing about confidence",
+                "{models}: {count} votes at temperature 0 repeat the same answer, so agreement "
+                "says nothing about confidence",
                 models=", ".join(affected),
                 count=repeated[affected[0]],
             )

@@ -254,7 +254,7 @@ def _fields(ballot: Ballot) -> dict[str, str]:
     for name, text in unfenced(shown_in(ballot)):
         if name in fields:
             raise SetupError(
-                "two fields of the row are called {name!r} in a request: rename one", name=name
+                "two fields of the row would be named {name!r} in a request: rename one", name=name
             )
         fields[name] = text
     return fields

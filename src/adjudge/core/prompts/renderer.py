@@ -403,8 +403,8 @@ def shown_fields(criteria: Criteria, instance: Instance) -> Shown:
     except KeyError as missing:
         field_names = ", ".join(sorted(fields))
         raise SetupError(
-            "criterion {name!r} reads the field {field!r}; the instance has only: {found}. "
-            "Give it that field, or criteria that do not read it",
+            "criterion {name!r} reads the field {field!r}, but the instance has only: {found}. "
+            "Add the field, or use criteria that do not read it",
             name=criteria.name,
             field=missing.args[0],
             found=field_names,

@@ -99,8 +99,7 @@ def _safe_entries(archive: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]
             or ":" in name[:2]
         ):
             raise RunError(
-                "{path} contains the entry {name!r}, which points outside the archive, so it is "
-                "not used",
+                "{path} is not used, because its entry {name!r} points outside the archive",
                 path=path,
                 name=name,
             )

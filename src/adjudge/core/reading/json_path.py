@@ -22,7 +22,7 @@ def steps_of(path: str) -> list[str | int]:
     while at < len(path):
         match = _STEP.match(path, at)
         if not match:
-            raise SetupError("the path {path!r} is not written as a.b[0]", path=path)
+            raise SetupError("the path {path!r} is invalid: write it like a.b[0]", path=path)
         name, place, quoted = match.groups()
         steps.append(int(place) if place is not None else name if name is not None else quoted)
         at = match.end()

@@ -55,7 +55,7 @@ _TROUBLES = (
     ),
     (
         re.compile("PreconditionFailed|412 Precondition"),
-        Message("it was replaced while it was being read: start again"),
+        Message("it was replaced while being read: start again"),
     ),
     (
         re.compile("error sending request"),

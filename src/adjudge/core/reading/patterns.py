@@ -34,7 +34,7 @@ class WrongPattern(CannotMatch):
     """Raised for a text that is not a regular expression; ``at``: where it breaks the syntax."""
 
     def __init__(self, why: str, at: int) -> None:
-        super().__init__(Message("this regular expression cannot be read: {why}", why=why))
+        super().__init__(Message("this regular expression is invalid: {why}", why=why))
         self.at = at
 
 
@@ -79,8 +79,7 @@ def _ask(pattern: str, flags: int, texts: Sequence[str], whole: bool, most: int)
     except TookTooLong:
         raise CannotMatch(
             Message(
-                "the regular expression took longer than {seconds:g} s: write it without nested "
-                "repeats",
+                "the regular expression took longer than {seconds:g} s: avoid nested repetition",
                 seconds=SECONDS,
             )
         ) from None

@@ -30,7 +30,7 @@ def load_toml(content: str, place: Place, table: Sequence[str] = ()) -> Place | 
             "is not TOML: {said}", said=_AT_LINE.sub("", str(error)).strip()
         ) from None
     except RecursionError:
-        raise replace(place, line=1).wrong("is nested too deep") from None
+        raise replace(place, line=1).wrong("is nested too deeply") from None
     lines = _lines(content)
     for name in table:
         if not isinstance(data, Mapping) or name not in data:

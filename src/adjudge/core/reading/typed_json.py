@@ -37,7 +37,7 @@ _MOST = int(sys.float_info.max)
 
 
 _NAMES = {
-    str: Message("a text"),
+    str: Message("a string"),
     int: Message("a whole number"),
     float: Message("a number"),
     bool: Message("true or false"),

@@ -21,7 +21,7 @@ T_co = TypeVar("T_co", covariant=True)
 W = TypeVar("W", bound=str)
 N = TypeVar("N", int, float)
 Schema = dict[str, object]
-_COMMA = Message("a text with a comma in it needs quotes between brackets")
+_COMMA = Message("in brackets, a string with a comma needs quotes")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 # Largest value of counters and clocks; no setting needs more.
 _LARGEST = 2**63 - 1
@@ -90,7 +90,7 @@ class Text:
     endings: Sequence[str] = ()
 
     def read(self, value: object, place: Place) -> str:
-        text = _scalar(value, place, "a text").strip()
+        text = _scalar(value, place, "a string").strip()
         if not text:
             raise place.wrong("is empty")
         if _UNSTORABLE.search(text):
@@ -169,7 +169,7 @@ class Number:
 
     def _check_limits(self, number: N, value: object, place: Place) -> N:
         if number not in (math.inf, -math.inf) and abs(number) > _LARGEST:
-            raise place.wrong("is too large a number: {what}", what=what(value))
+            raise place.wrong("is too large: {what}", what=what(value))
         if not math.isfinite(number) or not self._within(number):
             raise place.wrong(
                 "must be {wanted}, not {what}", wanted=self._description, what=what(value)
@@ -346,7 +346,7 @@ class Record(Generic[T]):
             key_field = fields_by_name[name]
             if key_field.name in members:
                 raise place.at_key(name).wrong(
-                    "is given twice, under two names: keep {name!r}", name=key_field.name
+                    "is set twice, under two names: keep {name!r}", name=key_field.name
                 )
             members[key_field.name] = read_value(key_field.metadata["type"], member, place.at(name))
         for name, key_field in keys_of(kind).items():
@@ -391,7 +391,7 @@ class Kinds(Generic[T]):
             )
             return record.read(value, place)
         raise place.wrong(
-            "the key {by!r} is missing: it is one of {records}",
+            "the key {by!r} is missing: set it to one of {records}",
             by=self.by,
             records=", ".join(self.records),
         )

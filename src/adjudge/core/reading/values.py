@@ -25,7 +25,7 @@ _DEEPEST = 100
 # Characters. PyYAML reads about 100,000 of them per second.
 _LONGEST_YAML = 4_000_000
 _MOST_MERGED = 100_000
-_HINT = Message("a text with : ? # or brackets in it needs quotes")
+_HINT = Message("a string with : ? # or brackets needs quotes")
 
 
 def load_yaml(content: str, place: Place, *, trusted: bool = False) -> Place:
@@ -48,7 +48,7 @@ def load_yaml(content: str, place: Place, *, trusted: bool = False) -> Place:
         line = node.start_mark.line + 1
         return replace(place, line=line, value=_Reader().value(node, place))
     except RecursionError:  # also raised for a node that contains itself
-        raise replace(place, line=1).wrong("is nested too deep") from None
+        raise replace(place, line=1).wrong("is nested too deeply") from None
 
 
 def our_yaml(module: str, name: str) -> tuple[JsonObject, Place]:
@@ -103,7 +103,7 @@ def merging_once(base: type[Any]) -> type[Any]:
                 for part in reversed(parts):  # the first of two equal keys counts
                     if not isinstance(part, MappingNode):
                         raise ConstructorError(
-                            problem="<< needs keys with values", problem_mark=node.start_mark
+                            problem="<< needs a mapping", problem_mark=node.start_mark
                         )
                     self.flatten_mapping(part)
                     self.merged += len(part.value)
@@ -144,7 +144,7 @@ def _compose(content: str, place: Place, trusted: bool) -> Node | None:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         if "'\\t'" in (error.problem or ""):
             raise replace(place, line=line).wrong(
-                "a line of YAML begins with spaces, not with a tab: replace the tab by spaces"
+                "YAML lines must be indented with spaces: replace the tab"
             ) from error
         problem = ", ".join(filter(None, (error.context, error.problem)))
         raise replace(place, line=line).wrong(
@@ -236,9 +236,7 @@ def _refuse_repeats(node: MappingNode, place: Place) -> None:
         if key_node.id != "scalar":
             raise replace(place, line=line).wrong(
                 "must be a key, not {what}",
-                what=Message("a list")
-                if key_node.id == "sequence"
-                else Message("keys with values"),
+                what=Message("a list") if key_node.id == "sequence" else Message("a mapping"),
             )
         if key_node.value in first_lines:
             raise replace(place, line=line).wrong(
@@ -380,11 +378,13 @@ def mapping(
     ``valid``: the only keys allowed; None: any. ``required``: keys that must have a value.
     """
     if not isinstance(value, Mapping):
-        raise place.wrong("must be keys with values, not {what}", what=what(value))
+        raise place.wrong("must be a mapping, not {what}", what=what(value))
     entries = {str(key): item for key, item in value.items()}
     for key in entries:
         if valid is not None and key not in valid:
-            raise place.at_key(key).wrong("is not a key here; {hint}", hint=nearest(key, valid))
+            raise place.at_key(key).wrong(
+                "is not a valid key here; {hint}", hint=nearest(key, valid)
+            )
     for key in required:
         if entries.get(key) is None:
             raise place.at(key).wrong("is missing")
@@ -404,7 +404,7 @@ def text(value: object, place: Place) -> str:
         return str(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    raise place.wrong("must be a text, not {what}", what=what(value))
+    raise place.wrong("must be a string, not {what}", what=what(value))
 
 
 def phrase(value: object, place: Place) -> str:
@@ -467,7 +467,7 @@ def what(value: object) -> str:
     if value is None:
         return Message("nothing")
     if isinstance(value, Mapping):
-        return Message("keys with values")
+        return Message("a mapping")
     if isinstance(value, list):
         return Message("a list")
     if not isinstance(value, str):
@@ -475,7 +475,7 @@ def what(value: object) -> str:
     short = str(value) if len(value) <= 40 else value[:39] + "…"
     if not isinstance(value, Scalar):
         return repr(short)
-    return Message("the text {short!r}", short=short) if isinstance(value.meant, str) else short
+    return Message("the string {short!r}", short=short) if isinstance(value.meant, str) else short
 
 
 def unfolded_size(value: object, known: dict[int, int] | None = None) -> int:

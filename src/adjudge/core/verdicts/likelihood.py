@@ -45,13 +45,13 @@ def labels_for(question: Question) -> Labels:
     if isinstance(question, Comparison):
         if len(question.labels) > len(ascii_uppercase):
             raise SetupError(
-                "{count} responses are compared in one call, more than there are letters: "
+                "{count} responses in one call are more than there are letters to label them: "
                 "use contests='pairs' or mode='generate'",
                 count=len(question.letters),
             )
         return Labels("pair", question.labels, tuple(ascii_uppercase[: len(question.labels)]))
     if isinstance(question, Rating):
-        raise SetupError("a number is not one of a few tokens: use mode='generate'")
+        raise SetupError("a number cannot be chosen by token probabilities: use mode='generate'")
     names = question.options
     both = yes_and_no(names)
     if both:
@@ -62,7 +62,7 @@ def labels_for(question: Question) -> Labels:
         return Labels("letter", names, names)
     if len(names) > len(ascii_uppercase):
         raise SetupError(
-            "there are {count} options, more than there are letters: use mode='generate'",
+            "there are {count} options, but only 26 letters to label them: use mode='generate'",
             count=len(names),
         )
     return Labels("letter", question.labels, tuple(ascii_uppercase[: len(names)]))

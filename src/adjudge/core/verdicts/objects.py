@@ -85,7 +85,7 @@ def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | 
         return RANKED_OTHERWISE
     if other_key := _contradicting_key(verdict, key, value, data, question):
         reason = Message(
-            "{other} may contradict {key}: give one verdict, and nothing that could be a second",
+            "{other} may contradict {key}: give exactly one verdict",
             other=shorten(other_key),
             key=shorten(key),
         )
@@ -105,7 +105,7 @@ def _is_form(data: JsonObject) -> bool:
 
 SEVERAL = Reading(Outcome.UNREADABLE, reason=Message("the reply names several verdicts at once"))
 RANKED_OTHERWISE = Reading(
-    Outcome.UNREADABLE, reason=Message('"selected_option" is not what stands first in "ranking"')
+    Outcome.UNREADABLE, reason=Message('"selected_option" is not first in "ranking"')
 )
 
 

@@ -118,7 +118,7 @@ def read_written(reply: Reply) -> Reading:
     if reply.finish == "refusal":
         return Reading(Outcome.REFUSED, reason=Message("the model refused"))
     if reply.finish == "length":
-        return Reading(Outcome.UNREADABLE, reason=Message("it was cut off: write it shorter"))
+        return Reading(Outcome.UNREADABLE, reason=Message("it was cut off: write a shorter reply"))
     return Reading(Outcome.OK, Chosen(reply.text))
 
 

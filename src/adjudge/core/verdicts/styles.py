@@ -22,8 +22,8 @@ UNREADABLE_POLICIES: Mapping[UnreadablePolicy, str] = {
     "wrong": Message("replies without a readable verdict count as wrong"),
     "recorded": (
         Message(
-            "replies without a readable verdict count as the file counts them, if it does, and "
-            "are left out otherwise"
+            "replies without a readable verdict are counted as in the file, or left out if the "
+            "file does not count them"
         )
     ),
 }

@@ -44,7 +44,7 @@ def read_text(reply: Reply, original: str = "") -> Reading:
         return Reading(Outcome.UNREADABLE, reason=Message("the reply was cut off"))
     text = unwrap(answer, original)
     if not text:
-        return Reading(Outcome.UNREADABLE, reason=Message("the reply holds no text"))
+        return Reading(Outcome.UNREADABLE, reason=Message("the reply contains no text"))
     return Reading(Outcome.OK, Chosen(text.encode(errors="replace").decode()))
 
 
@@ -66,7 +66,7 @@ def read_persona(reply: Reply) -> Reading:
         value.strip() for value in objects[-1].values() if isinstance(value, str) and value.strip()
     ]
     if not parts:
-        return Reading(Outcome.UNREADABLE, reason=Message("the reply describes nobody"))
+        return Reading(Outcome.UNREADABLE, reason=Message("the reply describes no persona"))
     return Reading(reading.outcome, Chosen("\n".join(parts)))
 
 

@@ -150,7 +150,7 @@ def read_expectations(path: Path) -> Mapping[str, tuple[ExpectedCall, ...]]:
         top = replace(place, entry="", field="")
         return {task: read_calls(tasks[task], top.at(task)) for task in tasks}
     except RecursionError:
-        raise place.wrong("is nested too deep") from None
+        raise place.wrong("is nested too deeply") from None
 
 
 def _read_lines(content: str, name: str) -> Iterator[tuple[str, tuple[ExpectedCall, ...]]]:
@@ -175,7 +175,7 @@ def _load_json(content: str, place: Place) -> Place:
     try:
         value = json.loads(content, object_pairs_hook=unique_keys)
     except RecursionError:
-        raise place.wrong("is nested too deep") from None
+        raise place.wrong("is nested too deeply") from None
     except ValueError as error:
         raise place.wrong("is not JSON: {reason}", reason=str(error)) from error
     return replace(place, value=value)
@@ -257,7 +257,7 @@ def _check_keys(given: JsonObject, known: Sequence[str], place: Place) -> None:
     for key, value in given.items():
         if value is not None and key not in known and key not in _BESIDE:
             hint = nearest(str(key), known)
-            raise place.at_key(str(key)).wrong("is not a key here; {hint}", hint=hint)
+            raise place.at_key(str(key)).wrong("is not a valid key here; {hint}", hint=hint)
 
 
 def _read_python(text: str, place: Place) -> ExpectedCall:

@@ -375,7 +375,7 @@ def _read_one_of(given: JsonObject, place: Place) -> Matcher:
 def _read_pattern(given: JsonObject, place: Place) -> Matcher:
     pattern, at = given["matches"], place.at("matches")
     if not isinstance(pattern, str):
-        raise at.wrong("must be a text, not {what}", what=what(pattern))
+        raise at.wrong("must be a string, not {what}", what=what(pattern))
     try:
         re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:

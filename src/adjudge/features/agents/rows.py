@@ -85,7 +85,7 @@ def _flat_enough(
         if not is_deep([*arguments, *(tool.schema for tool in run.tools), row.input]):
             yield row
             continue
-        bad = BadRow(str(row.metadata.get("place", row.id)), Message("it is nested too deep"))
+        bad = BadRow(str(row.metadata.get("place", row.id)), Message("it is nested too deeply"))
         if tell_bad is None:
             raise WrongData(str(bad))
         tell_bad(bad)

@@ -758,6 +758,6 @@ def measure(
     except (Unmeasurable, CannotMatch) as error:
         return RuleResult(None, error.message, untold=isinstance(error, Untold | CannotMatch))
     except RecursionError:
-        too_deep = Message("the arguments are nested too deep to be compared")
+        too_deep = Message("the arguments are nested too deeply to be compared")
         return RuleResult(None, too_deep, untold=True)
     return RuleResult(value, None, tuple(parts))

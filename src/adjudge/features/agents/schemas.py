@@ -54,7 +54,7 @@ def problem_with(arguments: JsonObject | str, schema: JsonObject) -> Message | N
             "a reference leads nowhere: {reason}", reason=short(str(error), 120)
         ) from error
     except RecursionError as error:
-        raise SchemaProblem("it is nested too deep to be read") from error
+        raise SchemaProblem("it is nested too deeply to be read") from error
     except CannotMatch as error:
         raise SchemaProblem(error.message) from error
     if first_error is None:
@@ -83,7 +83,7 @@ def _validator(text: str) -> Validator:
             "it is not a JSON schema: {reason}", reason=short(error.message, 120)
         ) from error
     except RecursionError as error:
-        raise SchemaProblem("it is nested too deep to be read") from error
+        raise SchemaProblem("it is nested too deeply to be read") from error
     checks: dict[str, Check] = {"pattern": _check_pattern, "uniqueItems": _check_unique}
     checks = {name: _with_limit(check) for name, check in {**kind.VALIDATORS, **checks}.items()}
     extended = extend(kind, checks)  # type: ignore[no-untyped-call]

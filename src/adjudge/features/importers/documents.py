@@ -43,7 +43,7 @@ def yaml_as_json(path: Path) -> bytes:
             )
             if depth > _DEEPEST:
                 raise RunError(
-                    "{path}, line {line}: is nested too deep",
+                    "{path}, line {line}: is nested too deeply",
                     path=path,
                     line=event.start_mark.line + 1,
                 )

@@ -255,7 +255,7 @@ def _read(
         for row in _read_all(file_format, files, log):
             _add(row, name, file_format, run)
     except RecursionError as error:
-        raise RunError("{name} is nested too deep: nothing was imported", name=name) from error
+        raise RunError("{name} is nested too deeply: nothing was imported", name=name) from error
 
 
 def _add(row: RecordedRow, name: str, file_format: Format, run: ImportedRun) -> None:

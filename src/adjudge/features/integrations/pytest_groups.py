@@ -45,7 +45,7 @@ class GroupSettings:
                 name=type(self.criteria).__name__,
             )
         if isinstance(self.criteria, str) and not self.criteria.strip():
-            raise SetupError("the criterion is empty: say in a sentence what is to be judged")
+            raise SetupError("the criterion is empty: describe in a sentence what to judge")
         for name, value in (
             ("at_least", 0.0 if self.at_least is None else self.at_least),
             ("margin", self.margin),

@@ -24,7 +24,7 @@ def convert(source: Path, folder: Path = Path()) -> Conversion:
     try:
         conversion = _read(source)
     except RecursionError as error:
-        raise SetupError("{path}: is nested too deep", path=source) from error
+        raise SetupError("{path}: is nested too deeply", path=source) from error
     path = conversion.data.get("path")
     if isinstance(path, str) and path:
         conversion.data["path"] = Path(os.path.relpath(path, folder.absolute())).as_posix()

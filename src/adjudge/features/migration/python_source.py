@@ -92,7 +92,7 @@ def parse_python(path: Path) -> ast.Module:
             "{path}:{line} cannot be read as Python: {reason}",
             path=path,
             line=getattr(error, "lineno", None) or 1,
-            reason=getattr(error, "msg", None) or Message("nested too deep"),
+            reason=getattr(error, "msg", None) or Message("nested too deeply"),
         ) from error
 
 

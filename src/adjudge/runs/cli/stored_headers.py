@@ -177,7 +177,7 @@ def _with_headers(
         if "project" in record:
             changed["project"] = _changed(record["project"], change)
     except RecursionError as error:
-        raise RunError("the eval file that a run keeps is nested too deep") from error
+        raise RunError("the eval file stored in the run is nested too deeply") from error
     lines = options.get(_OPTION)
     if isinstance(lines, list):
         kept = [_changed_line(line, change) for line in lines]

@@ -290,7 +290,7 @@ def _row_labels(
         if name is None:
             columns = ", ".join(map(str, cells))
             why = Message(
-                "no column is called {name!r}; the columns are {known}",
+                "there is no column named {name!r}; the columns are {known}",
                 name=defaults.id,
                 known=columns,
             )
@@ -367,7 +367,7 @@ class _RowReader:
             )
         if missing := [name for name in columns if name not in self._cells]:
             raise WrongData(
-                "no column is called {column!r}; the columns are {columns}",
+                "there is no column named {column!r}; the columns are {columns}",
                 column=missing[0],
                 columns=", ".join(self._cells),
             )

@@ -147,21 +147,18 @@ def test_a_bad_row_does_not_stop_the_rest() -> None:
     ]
     bad = {row.where: row.reason for row in found if isinstance(row, BadRow)}
     assert list(bad) == ["a.csv, line 3", "a.csv, line 4", "a.csv, line 6", "a.csv, line 7"]
-    assert (
-        "the row has 1 cell, 2 columns expected: there is none for column 'b'"
-        in bad["a.csv, line 3"]
-    )
+    assert "the row has 1 cell; expected 2 columns: no value for column 'b'" in bad["a.csv, line 3"]
     assert "expected after" in bad["a.csv, line 4"]
-    assert "byte 0xe9 (character 3) is not UTF-8" in bad["a.csv, line 6"]
+    assert "byte 0xe9 (character 3) is not valid UTF-8" in bad["a.csv, line 6"]
     assert "cp1252" in bad["a.csv, line 6"]
-    assert "the row has 3 cells, 2 columns expected" in bad["a.csv, line 7"]
+    assert "the row has 3 cells; expected 2 columns" in bad["a.csv, line 7"]
 
 
 def test_a_quote_that_is_never_closed_is_told_with_where_it_opens() -> None:
     first, last = rows_of('a,b\n1,2\n3,"open\n5,6\n')[0], rows_of('a,b\n1,2\n3,"open\n5,6\n')[-1]
     assert isinstance(first, Row)
     assert isinstance(last, BadRow)
-    assert "line 3: the quote that is opened here is never closed" in str(last)
+    assert "line 3: unexpected end of file: the quote opened here is never closed" in str(last)
 
 
 def test_a_cell_without_end_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +181,7 @@ def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     ("content", "said"),
     [
         (b'"a,b\n1,2\n', "line 1: the header cannot be read"),
-        (b"a,\xe9\n1,2\n", "line 1: byte 0xe9 .* is not UTF-8"),
+        (b"a,\xe9\n1,2\n", "line 1: byte 0xe9 .* is not valid UTF-8"),
         (b"PK\x03\x04rest", "a.csv is an Excel workbook"),
         (b"\x1f\x8b\x08\x00", "compressed with gzip"),
         (b"PAR1....", "a Parquet file"),

@@ -80,7 +80,7 @@ def test_an_empty_cell_is_an_empty_answer_as_in_csv(write: Write) -> None:
     rows = list(read_instances(path, on_empty_answers=empty.append))
     assert [row.fields["response"] for row in rows] == ["a", "", ""]
     assert [str(one) for one in empty] == [
-        f"{path}: 2 answers are empty and are judged as they are (rows 3, 4)"
+        f"{path}: 2 answers are empty and were judged anyway (rows 3, 4)"
     ]
 
 

@@ -89,15 +89,15 @@ def test_any_text_gives_rows_or_an_error_with_a_place(text: str) -> None:
     ("content", "said"),
     [
         ('[{"a": 1},\n {"a": }]', "line 2: column 8: Expecting value"),
-        ('[{"a": 1}\n {"a": 2}]', "line 2: column 2: ',' or ']' is expected here, not '{'"),
-        ('[{"a": 1}', "is expected here, not 'the end'"),
+        ('[{"a": 1}\n {"a": 2}]', "line 2: column 2: expected ',' or ']', not '{'"),
+        ('[{"a": 1}', ", not 'the end'"),
         ('[{"a": "open', "line 1: column 8: Unterminated string"),
-        ('[{"a": 1}] x', "continues after its end.*format='jsonl'"),
+        ('[{"a": 1}] x', "more text after the end.*format='jsonl'"),
         ('{"a": 1, "b": {"c": []}}', "contains no list of rows"),
-        ('{"a": [{"x": 1}], "b": [{"y": 1}]}', "'b' is a second list of rows after 'a'"),
-        ('"text"', "a list of rows is expected here"),
-        ("", "is expected here, not 'the end'"),
-        ("[" * 100_000, "nested too deep"),
+        ('{"a": [{"x": 1}], "b": [{"y": 1}]}', "'b' and 'a' are both lists of rows"),
+        ('"text"', "expected a list of rows"),
+        ("", ", not 'the end'"),
+        ("[" * 100_000, "nested too deeply"),
     ],
 )
 def test_what_is_wrong_with_a_document_is_told_with_line_and_column(
@@ -149,7 +149,7 @@ def test_bad_lines_do_not_stop_the_rest(tmp_path: Path) -> None:
     assert [row.where.rpartition(" ")[2] for row in bad] == ["2", "3", "4", "5"]
     assert "is not JSON: Expecting value" in bad[0].reason
     assert "byte 0xff" in bad[2].reason
-    assert "nested too deep" in bad[3].reason
+    assert "nested too deeply" in bad[3].reason
 
 
 @pytest.mark.parametrize("head", [1, 17, 65_536])

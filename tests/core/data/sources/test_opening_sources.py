@@ -56,7 +56,7 @@ def test_a_frame_of_pandas_is_read_row_by_row() -> None:
     bad: list[BadRow] = []
     (instance,) = read_instances(cast(Any, PandasLike()), {"reference": "7"}, on_bad_row=bad.append)
     assert instance.fields == {"response": "one", "reference": "1.5"}
-    assert [str(row) for row in bad] == ["the data frame, row 2: there is nothing in 'answer'"]
+    assert [str(row) for row in bad] == ["the data frame, row 2: 'answer' is empty"]
 
 
 def test_a_frame_of_polars_is_read_row_by_row() -> None:

@@ -307,7 +307,7 @@ def test_one_of_two_recorded_models_can_be_chosen(two_models: Path, model: str, 
 
 
 def test_a_model_that_was_not_recorded_cannot_be_chosen(two_models: Path) -> None:
-    with pytest.raises(SetupError, match="contains no replies of openai/gpt-5"):
+    with pytest.raises(SetupError, match="contains no replies from openai/gpt-5"):
         open_model(f"replay/{two_models}#openai/gpt-5")
 
 

@@ -197,7 +197,7 @@ def test_a_model_that_dies_later_is_paused_and_its_rows_say_so(
     reasons = [result.votes[0].reason or "" for result in results[20:]]
     assert (
         sum(
-            "not asked: it is paused after 10 failures in a row (503" in reason
+            "not asked: the model is paused after 10 failures in a row (503" in reason
             for reason in reasons
         )
         >= 360

@@ -142,7 +142,7 @@ def test_a_model_error_of_a_function_is_its_own() -> None:
 @pytest.mark.parametrize("answer", [None, 5, b"PASS", ["PASS"], {"verdict": "PASS"}, object()])
 def test_an_answer_that_is_no_text_is_a_model_error_that_says_what_it_was(answer: Any) -> None:
     with pytest.raises(
-        ModelError, match=f"the function returned {type(answer).__name__}, not a text"
+        ModelError, match=f"the function returned {type(answer).__name__}, not a string"
     ):
         ask(open_model(lambda prompt: answer))
 
@@ -326,7 +326,7 @@ def test_any_object_with_complete_is_a_model() -> None:
         (Theirs("PASS"), "it returned str, not a Reply"),
         (Theirs(None), "it returned NoneType, not a Reply"),
         (Theirs(ZeroDivisionError("x")), "it raised ZeroDivisionError: x"),
-        (Theirs(asyncio.CancelledError()), "it was cancelled from within"),
+        (Theirs(asyncio.CancelledError()), "it cancelled itself"),
         (NotAsync(), "it raised TypeError"),
         (Theirs(Reply(cast(Any, None))), "a Reply whose text is None"),
         (Theirs(Reply("PASS", cast(Any, None))), "a Reply whose usage is None"),

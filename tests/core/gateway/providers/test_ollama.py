@@ -114,7 +114,7 @@ def test_an_answer_about_a_prompt_that_the_server_cut_is_no_verdict(
     assert (long.status.value, short.status.value) == ("failed", "scored")
     (vote,) = long.votes
     assert vote.outcome is Outcome.MODEL_ERROR
-    assert f"cut the prompt to {left} tokens" in (vote.reason or "")
+    assert f"truncated the prompt to {left} tokens" in (vote.reason or "")
     assert "OLLAMA_CONTEXT_LENGTH" in (vote.reason or "")
 
 
@@ -122,7 +122,7 @@ def test_a_full_window_is_a_cut_prompt(
     provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OLLAMA_CONTEXT_LENGTH", "1000")
-    with pytest.raises(ModelError, match="cut the prompt to 1000 tokens"):
+    with pytest.raises(ModelError, match="truncated the prompt to 1000 tokens"):
         ask(served(provider, "old"), "x" * 5000)
 
 

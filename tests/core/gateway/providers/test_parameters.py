@@ -139,7 +139,7 @@ def test_an_unknown_effort_is_refused(provider: FakeProvider) -> None:
     "model", ["scripted/PASS", lambda prompt: "PASS"], ids=["scripted", "function"]
 )
 def test_models_without_a_protocol_take_none(model: Any) -> None:
-    with pytest.raises(SetupError, match="takes neither"):
+    with pytest.raises(SetupError, match="supports neither"):
         open_model(model, parameters={"a": 1})
 
 

@@ -161,7 +161,11 @@ def test_json_keeps_every_character_and_prints_none_that_a_terminal_obeys(agent:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("deep.json", '{"resourceSpans":' + "[" * 200_000, "line 1: column 1: is nested too deep"),
+        (
+            "deep.json",
+            '{"resourceSpans":' + "[" * 200_000,
+            "line 1: column 1: is nested too deeply",
+        ),
         ("cut.jsonl", '{"messages": [}\n{"messages": [}\n', "line 1: column 15: Expecting value"),
     ],
 )

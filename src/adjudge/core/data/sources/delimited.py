@@ -123,7 +123,7 @@ def _header(reader: Reader, text: PeekableText, skipped: int) -> list[str]:
     if len(names) > MOST_COLUMNS:
         raise text.origin.wrong(
             line,
-            Message("it has more than {most:,} columns; is the file a table?", most=MOST_COLUMNS),
+            Message("it has more than {most:,} columns: is this file a table?", most=MOST_COLUMNS),
         )
     return unique_names(name.strip() or f"column {place}" for place, name in enumerate(names, 1))
 
@@ -161,14 +161,12 @@ def _are_blank(cells: list[str]) -> bool:
 
 def _wrong_width(cells: list[str], header: list[str]) -> str:
     problem = Message(
-        "the row has {cells}, {columns} expected",
+        "the row has {cells}; expected {columns}",
         cells=plural("{count} cell", "{count} cells", len(cells)),
         columns=plural("{count} column", "{count} columns", len(header)),
     )
     return (
-        Message(
-            "{said}: there is none for column {column!r}", said=problem, column=header[len(cells)]
-        )
+        Message("{said}: no value for column {column!r}", said=problem, column=header[len(cells)])
         if len(cells) < len(header)
         else problem
     )
@@ -177,10 +175,10 @@ def _wrong_width(cells: list[str], header: list[str]) -> str:
 def _describe_error(error: csv.Error) -> str:
     text = str(error)
     if "unexpected end" in text:
-        return Message("the quote that is opened here is never closed: unexpected end of the file")
+        return Message("unexpected end of file: the quote opened here is never closed")
     if "field larger" in text:
         return Message(
-            "a cell is longer than {most:,} characters; is a quote never closed?",
+            "a cell is longer than {most:,} characters: is a closing quote missing?",
             most=_LONGEST_CELL,
         )
     return text

@@ -98,8 +98,8 @@ class JsonDocument:
         yield from self.items() if opening == "[" else self._list_inside()
         if self.peek():
             raise self.wrong(
-                "the document continues after its end; if there is an object on each line, use "
-                "format='jsonl'"
+                "there is more text after the end of the JSON document; if every line is an "
+                "object, use format='jsonl'"
             )
 
     def items(self) -> Iterator[tuple[int, object]]:
@@ -130,7 +130,7 @@ class JsonDocument:
                 if self.peek() == "{":
                     if list_key is not None:
                         raise self.wrong(
-                            "{key!r} is a second list of rows after {found!r}: keep one of them",
+                            "{key!r} and {found!r} are both lists of rows: keep only one of them",
                             key=key,
                             found=list_key,
                         )
@@ -164,7 +164,7 @@ class JsonDocument:
                 size *= 2
                 continue
             except RecursionError as error:
-                raise self.wrong("is nested too deep") from error
+                raise self.wrong("is nested too deeply") from error
             # Only for numbers: Python refuses more than 4300 digits.
             except ValueError as error:
                 raise self.wrong("contains a number with too many digits") from error
@@ -195,7 +195,7 @@ class JsonDocument:
                 if token.lastindex == _OPENS:
                     depth += 1
                     if depth > _DEEPEST:
-                        raise self.wrong("is nested too deep")
+                        raise self.wrong("is nested too deeply")
                 elif token.lastindex == _CLOSES:
                     depth -= 1
                     if depth == 0:
@@ -226,7 +226,7 @@ class JsonDocument:
         character = self.peek()
         if not character or character not in allowed:
             raise self.wrong(
-                "{what} is expected here, not {found!r}",
+                "expected {what}, not {found!r}",
                 what=what,
                 found=character or Message("the end"),
             )
@@ -274,7 +274,7 @@ def _holds_list(line: str) -> bool:
 
 def _describe_error(error: Exception) -> str:
     if isinstance(error, RecursionError):
-        return Message("it is nested too deep")
+        return Message("it is nested too deeply")
     if not isinstance(error, json.JSONDecodeError):  # Python refuses more than 4300 digits
         return Message("it contains a number with too many digits")
     return str(error).replace(": line 1 column", ": column")

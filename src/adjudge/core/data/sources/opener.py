@@ -76,7 +76,7 @@ def item_rows(items: Iterable[object], field: str, origin: Origin) -> Rows:
             yield origin.bad(
                 number,
                 Message(
-                    "must be a text, keys with values or an Instance, not {name}",
+                    "must be a string, a mapping or an Instance, not {name}",
                     name=type(item).__name__,
                 ),
             )
@@ -194,8 +194,8 @@ def _open_file(path: Path | ObjectFile, how: FileFormat) -> tuple[Origin, Rows]:
         refuse_document(path)
     if kind is None:
         raise WrongData(
-            "{path} is neither CSV nor JSONL, JSON, Parquet or Excel: its name must end in one "
-            "of {endings}, or give its format, such as format='csv'",
+            "the format of {path} is unknown: its name must end in one of {endings}, or the "
+            "format must be given, such as format='csv'",
             path=path,
             endings=", ".join(ROW_FILES),
         )

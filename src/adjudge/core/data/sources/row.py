@@ -92,8 +92,8 @@ class EmptyAnswers(SomeRows):
     def __str__(self) -> str:
         return self._message(
             plural(
-                "{count} answer is empty and is judged as it is",
-                "{count} answers are empty and are judged as they are",
+                "{count} answer is empty and was judged anyway",
+                "{count} answers are empty and were judged anyway",
                 self.count,
             )
         )
@@ -124,8 +124,8 @@ class LabelsShown:
     def in_program(self) -> Message:
         """The report for rows that a program holds."""
         return Message(
-            "the rows have {column!r}, which is read as the reference answer and holds only "
-            "{values}. If these are labels, a judge that sees them copies them: leave them out",
+            "the column {column!r} is read as the reference answer, but contains only {values}. "
+            "If these are labels, the judge would copy them: leave the column out",
             column=self.column,
             values=", ".join(map(repr, self.values)),
         )

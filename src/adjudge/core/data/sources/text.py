@@ -82,7 +82,7 @@ class PeekableText:
         except UnicodeEncodeError as error:
             byte = ord(text[error.start]) - 0xDC00
             return Message(
-                "byte 0x{byte:02x} (character {start}) is not {encoding}: {hint}",
+                "byte 0x{byte:02x} (character {start}) is not valid {encoding}: {hint}",
                 byte=byte,
                 start=error.start + 1,
                 encoding=self._encoding.upper(),
@@ -95,7 +95,7 @@ class PeekableText:
         for number, line in enumerate(self._lines(), 1):
             if len(line) >= LONGEST and not line.endswith(("\n", "\r")):
                 long = Message(
-                    "the line is longer than {most:,} characters; is the file a table?",
+                    "the line is longer than {most:,} characters: is this file a table?",
                     most=LONGEST,
                 )
                 raise self.origin.wrong(number, long)

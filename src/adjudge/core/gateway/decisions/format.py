@@ -85,8 +85,8 @@ def read_decision(
     if not _is_cut(request, reply.usage.prompt_tokens):
         return reply
     reason = Message(
-        "the server counted {tokens} tokens, fewer than the texts have: it has not read all of "
-        "them",
+        "the server counted {tokens} tokens, fewer than the texts contain, so it did not read "
+        "all of them",
         tokens=reply.usage.prompt_tokens,
     )
     return replace(reply, answers=fail_all(request, failed_answer(reason)))
@@ -135,7 +135,7 @@ def answers_by_name(
     if answers.keys() - {question.name for question in request.questions}:
         return fail_all(
             request,
-            failed_answer(Message("the server answered questions that this request did not ask")),
+            failed_answer(Message("the server answered questions that were not in the request")),
         )
     return tuple(answers.get(question.name, NO_ANSWER) for question in request.questions)
 
@@ -226,7 +226,7 @@ def with_choice_note(
     if chosen_shares and best - chosen_shares[0] <= _EXACT:
         return answer
     note = Message(
-        "the server chose {choice}, which is not the likeliest", choice=_short_repr(choice)
+        "the server chose {choice}, which is not the most likely option", choice=_short_repr(choice)
     )
     return replace(answer, notes=(*answer.notes, note))
 
@@ -241,7 +241,7 @@ def with_score_note(answer: DecisionAnswer, score: JsonValue) -> DecisionAnswer:
     if number is not None and abs(number - mean_level) <= slack:
         return answer
     note = Message(
-        "the server's score {score} is not the mean of its levels, {wanted:.2f}",
+        "the server's score {score} is not the mean of its levels ({wanted:.2f})",
         score=_short_repr(score),
         wanted=mean_level,
     )

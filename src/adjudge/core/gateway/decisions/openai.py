@@ -294,12 +294,12 @@ def _answers(request: DecisionRequest, answers: Sequence[JsonObject]) -> tuple[D
     if all(name is None for name in names) and len(answers) == len(questions):
         return tuple(map(_read, questions, answers))
     expected_names = [question.name for question in questions]
-    unnamed = failed_answer(Message("the server answered without the names of the questions"))
+    unnamed = failed_answer(Message("the server's answers do not name their questions"))
     if any(not isinstance(name, str) for name in names):
         return fail_all(request, unnamed)
     if [name for name in expected_names if name in set(names)] != names:
         return fail_all(
-            request, failed_answer(Message("the answers do not match the questions in order"))
+            request, failed_answer(Message("the answers are not in the order of the questions"))
         )
     by_name = {str(answer["name"]): answer for answer in answers}
     return tuple(
@@ -315,7 +315,7 @@ def _read(question: DecisionQuestion, answer: JsonObject) -> DecisionAnswer:
     if kind != question.kind:
         return failed_answer(
             Message(
-                "the question was a {wanted}, the answer a {kind}",
+                "the question was of type {wanted}, the answer of type {kind}",
                 wanted=question.kind,
                 kind=str(kind)[:40],
             )
@@ -333,7 +333,7 @@ def _read_choice(
     question: DecisionQuestion, answer: JsonObject, entries: Sequence[JsonObject]
 ) -> DecisionAnswer:
     if not all(isinstance(entry.get("value"), str) for entry in entries):
-        return failed_answer(Message("the answer names an option that is not a text"))
+        return failed_answer(Message("the answer names an option that is not a string"))
     shares_by_option = [(str(entry["value"]), entry.get("probability")) for entry in entries]
     read = distribution_answer(question, shares_by_option, answer.get("confidence"))
     return with_choice_note(read, question, answer.get("choice"))
@@ -350,7 +350,7 @@ def _read_score(
             return failed_answer(Message("the answer does not number the levels from 0"))
         if entry.get("label", labels[level]) != labels[level]:
             return failed_answer(
-                Message("level {level} has another label in the answer", level=level)
+                Message("level {level} has a different label in the answer", level=level)
             )
         shares_by_level.append((str(level), entry.get("probability")))
     keys = [str(level) for level in labels]

@@ -187,7 +187,7 @@ class SystemOne:
         if value.get("type") != _KINDS[question.kind]:
             return failed_answer(
                 Message(
-                    "the question was a {wanted}, the answer a {kind}",
+                    "the question was of type {wanted}, the answer of type {kind}",
                     wanted=_KINDS[question.kind],
                     kind=str(value.get("type"))[:40],
                 )

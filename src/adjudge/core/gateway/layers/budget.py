@@ -332,14 +332,14 @@ class OpenBudget(Haltable):
             counted = f"{lost.tokens:,}"
         elif likely is not None and (large := self._large(limit, likely)):
             return BudgetSpent(
-                "the budget is spent: {limit}; the next request may take {next}",
+                "the budget is used up: {limit}; the next request may take {next}",
                 limit=limit,
                 next=large,
             )
         else:
-            return BudgetSpent("the budget is spent: {limit}", limit=limit)
+            return BudgetSpent("the budget is used up: {limit}", limit=limit)
         return BudgetSpent(
-            "the budget is spent: {limit}; replies that did not arrive count for {lost} of it",
+            "the budget is used up: {limit}; replies that did not arrive count for {lost} of it",
             limit=limit,
             lost=counted,
         )

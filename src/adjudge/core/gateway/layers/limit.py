@@ -293,7 +293,7 @@ class Guarded:
         except asyncio.CancelledError:
             if _cancelled_by_us():
                 raise
-            raise ModelError("it was cancelled from within", model=self.name) from None
+            raise ModelError("it cancelled itself", model=self.name) from None
         except Exception as error:
             failure = ModelError(
                 "it raised {name}: {error}", model=self.name, name=type(error).__name__, error=error

@@ -90,7 +90,7 @@ class _Breaker:
         if self.paused_until is not None or self.failed < most:
             return False
         self.reason = Message(
-            "{not_asked}: it is paused after {failed} failures in a row ({why})",
+            "{not_asked}: the model is paused after {failed} failures in a row ({why})",
             not_asked=NOT_ASKED,
             failed=self.failed,
             why=why,

@@ -79,7 +79,7 @@ class Connection:
         ):
             raise SetupError(
                 "{name}: the base URL contains a password, and there is also a key: give only "
-                "one of the two",
+                "one of them",
                 name=self.name,
             )
         # Raises now for an unusable proxy, not at the first call.
@@ -304,7 +304,9 @@ async def _look_up(provider: HttpProvider, listed: Sequence[str]) -> Presence:
     advice = (
         Message("did you mean {near}?", near=join(Message(" or "), near))
         if near
-        else Message("it has {models}", models=", ".join([*listed[:5], *["…"] * (len(listed) > 5)]))
+        else Message(
+            "available: {models}", models=", ".join([*listed[:5], *["…"] * (len(listed) > 5)])
+        )
     )
     raise provider.endpoint.error(
         ModelError,
@@ -339,8 +341,8 @@ def shown_address(base_url: str, of: str = "") -> str:
     # Not shown: an unreadable URL may hold a password with a "/" or "#" in it.
     except ValueError:
         raise SetupError(
-            "{of}this is not a base URL: write it like http://host:port/v1. In a password, # is "
-            "%23, / is %2F, ? is %3F",
+            "{of}this is not a base URL: write it like http://host:port/v1. In a password, write "
+            "# as %23, / as %2F and ? as %3F",
             of=of,
         ) from None
     if not usable:

@@ -53,7 +53,7 @@ class DecisionProvider(HttpProvider):
         """
         if request.decision is None:
             raise self.endpoint.error(
-                ModelError, Message("it is a decision model, which writes no text")
+                ModelError, Message("it is a decision model, which generates no text")
             )
         started = perf_counter()
         data = await self._post(request)
@@ -76,7 +76,7 @@ class DecisionProvider(HttpProvider):
             )
             raise self.endpoint.lost_reply(Unavailable, message) from None
         if repeats_keys(data):
-            answer = failed_answer(Message("the server's answer contains a key twice"))
+            answer = failed_answer(Message("the server's answer contains a duplicate key"))
             return replace(reply, answers=fail_all(request, answer))
         return reply
 

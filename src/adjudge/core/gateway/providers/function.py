@@ -26,7 +26,7 @@ class FunctionModel:
         text = await call(self._function, request.prompt.text)
         if not isinstance(text, str):
             raise ModelError(
-                "the function returned {name}, not a text",
+                "the function returned {name}, not a string",
                 model=self.name,
                 name=type(text).__name__,
             )

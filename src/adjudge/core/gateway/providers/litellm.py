@@ -45,7 +45,7 @@ class _ThroughLitellm:
         self._model = id.removeprefix(self.prefix)
         if not self._model:
             raise SetupError(
-                "{prefix} is followed by a model as litellm names it, such as {prefix}{example}",
+                "{prefix} must be followed by litellm's name of a model, such as {prefix}{example}",
                 prefix=self.prefix,
                 example=self.example,
             )
@@ -174,7 +174,9 @@ class LitellmDecisions(_ThroughLitellm):
         """Answer typed questions, checking the answers against them."""
         decision = request.decision
         if decision is None:
-            raise self._error(ModelError, Message("it is a decision model, which writes no text"))
+            raise self._error(
+                ModelError, Message("it is a decision model, which generates no text")
+            )
         # the older name of the same call
         older = getattr(self._library, "adecisions", None)
         ask = getattr(self._library, "asystemone", older)

@@ -55,11 +55,11 @@ class Ollama(HttpProvider):
         reply = await super().complete(request)
         if _is_cut(request, reply.usage.prompt_tokens, window):
             message = Message(
-                "the server cut the prompt to {tokens} tokens, so its answer does not count",
+                "the server truncated the prompt to {tokens} tokens, so its answer is not used",
                 tokens=reply.usage.prompt_tokens,
             )
             hint = Message(
-                "shorten the texts, take a model with a longer context, or set {variable}",
+                "shorten the texts, use a model with a longer context, or set {variable}",
                 variable=WINDOW_VARIABLE,
             )
             raise self._endpoint("").error(ModelError, message, hint)

@@ -170,7 +170,7 @@ def text_of(content: JsonValue) -> str:
             cast(str, part.get("text", "")) for part in objects_at({"content": content}, "content")
         )
     if content is not None:
-        raise TypeError(Message("its content is {name}", name=type(content).__name__))
+        raise TypeError(Message("its content is of type {name}", name=type(content).__name__))
     return ""
 
 

@@ -42,13 +42,13 @@ class ReplayModel:
         if not entries:
             if model_name:
                 raise SetupError(
-                    "{file!r} contains no replies of {name}", file=file, name=model_name
+                    "{file!r} contains no replies from {name}", file=file, name=model_name
                 )
             raise SetupError("{file!r} contains no replies", file=file)
         if not model_name and len({model for model, _, _ in entries}) > 1:
             models = ", ".join(sorted({model for model, _, _ in entries}))
             raise SetupError(
-                "{file!r} contains replies of several models ({models}): choose one with "
+                "{file!r} contains replies from several models ({models}): choose one with "
                 "replay/{file}#MODEL",
                 file=file,
                 models=models,

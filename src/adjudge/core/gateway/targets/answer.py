@@ -93,14 +93,13 @@ class AnswerPaths:
             return TargetAnswer("", _texts(contexts), calls)
         if text is None and self.answer is None:
             raise NoAnswer(
-                "there is no answer in the usual places ({places}) in {said}: give its path with "
-                "answer",
+                "{said} has no answer in the usual places ({places}): give its path with 'answer'",
                 model=target,
                 places=", ".join(_TEXTS),
                 said=_short(output),
             )
         if answer_text(text) is None and not _parts(text):
-            raise NoAnswer("the answer is not a text: {said}", model=target, said=_short(text))
+            raise NoAnswer("the answer is not a string: {said}", model=target, said=_short(text))
         return _check_not_empty(TargetAnswer(_text(text), _texts(contexts), calls), target)
 
     def _find(

@@ -84,9 +84,9 @@ class McpTarget(Target):
         if self.tool is None and len(tools) == 1:
             return next(iter(tools))
         raise SetupError(
-            "the target {name} needs a tool of the MCP server, one of: {tools}",
+            "the target {name} must name a tool of the MCP server; available: {tools}",
             name=self.name,
-            tools=", ".join(tools) or Message("it has none"),
+            tools=", ".join(tools) or Message("none"),
         )
 
     def _arguments(self, row: Row, tool: str, schema: JsonObject) -> JsonObject:
@@ -101,15 +101,15 @@ class McpTarget(Target):
         needed = required if isinstance(required, Sequence) else ()
         if missing := [str(name) for name in needed if name not in arguments]:
             raise SetupError(
-                "the tool {tool} needs {missing}: write into the target's body what they are, with "
-                "fields of the row in braces",
+                "the tool {tool} needs {missing}: add them to the target's body, with fields of "
+                "the row in braces",
                 tool=tool,
                 missing=", ".join(missing),
             )
         if not arguments:
             raise SetupError(
-                "the tool {tool} takes no field of the row: write into the target's body what it "
-                "gets, with fields of the row in braces",
+                "the tool {tool} takes no field of the row: write its arguments in the target's "
+                "body, with fields of the row in braces",
                 tool=tool,
             )
         return arguments
@@ -128,9 +128,9 @@ def _output_of(result: JsonObject, target: McpTarget) -> JsonValue:
     text = "\n".join(map(str, texts))
     if result.get("isError"):
         raise ModelError(
-            "the tool reports an error: {text}",
+            "the tool reported an error: {text}",
             model=target.name,
-            text=text[:_LONGEST_SHOWN] or Message("it gives no reason"),
+            text=text[:_LONGEST_SHOWN] or Message("no reason given"),
         )
     structured = result.get("structuredContent")
     if isinstance(structured, Mapping):
@@ -273,7 +273,7 @@ class _Server:
             error = object_in(message["error"])
             future.set_exception(
                 ModelError(
-                    "the MCP server refuses: {reason}",
+                    "the MCP server rejected the request: {reason}",
                     model=self._name,
                     reason=str(error.get("message", error))[:_LONGEST_SHOWN],
                 )
@@ -291,11 +291,11 @@ class _Server:
     def _ended(self) -> Unavailable:
         code = self._process.returncode if self._process else None
         return Unavailable(
-            "the MCP server ended with {code}: {errors}",
+            "the MCP server exited with code {code}: {errors}",
             model=self._name,
-            code=Message("an unknown code") if code is None else code,
+            code=Message("unknown") if code is None else code,
             errors=self._errors.decode("utf-8", "replace").strip()[-_LONGEST_SHOWN:]
-            or Message("it printed no reason"),
+            or Message("no error output"),
         )
 
     async def end(self) -> None:

@@ -41,7 +41,7 @@ _HINTS: Mapping[int, Message] = {
     403: Message("check the headers of the target"),
     404: Message("check the url of the target"),
     405: Message("check the method of the target"),
-    413: Message("the row is too long for it"),
+    413: Message("the row is too long for this target"),
 }
 # The exit code by which a command says that it may work later (EX_TEMPFAIL).
 _TRY_AGAIN = 75
@@ -123,7 +123,7 @@ class CommandTarget(Target):
                 model=self.name,
                 code=process.returncode,
                 errors=errors.decode("utf-8", "replace").strip()[-_LONGEST_SHOWN:]
-                or Message("it printed no reason"),
+                or Message("no error output"),
             )
         return self.reply(
             read_output(output, self.name, is_json=self.paths.answer is not None), started
@@ -318,7 +318,7 @@ def _to_json_value(output: object, name: str) -> JsonValue:
         data: JsonValue = json.loads(json.dumps(output))
     except (TypeError, ValueError, RecursionError) as error:
         raise ModelError(
-            "the function returned {kind}, not a text, a mapping or messages",
+            "the function returned {kind}, not a string, a mapping or messages",
             model=name,
             kind=type(output).__name__,
         ) from error
