@@ -651,6 +651,15 @@ def _system(
         return "", refusal.text
     if old_system != new_system:
         return "", Message("a different system comes first in each run")
+    old_opponent, new_opponent = (", ".join(side.names[1:]) for side in sides)
+    if old_opponent != new_opponent:
+        return "", Message(
+            "the opponent of {system} changed ({before} before, {now} now), and a win rate depends "
+            "on the opponent",
+            system=old_system,
+            before=old_opponent,
+            now=new_opponent,
+        )
     return old_system, ""
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from adjudge.runs.folder import records_of
+from adjudge.runs.view.ending import resume_command
 from support.commands import adjudge
 from support.fake_provider import KEY, FakeProvider, Status
 
@@ -91,3 +92,19 @@ def test_the_gates_of_a_criterion_that_was_cut_short_are_one_line(tmp_path: Path
     done = adjudge("run", "eval.yaml", "-q", "--no-cache", cwd=tmp_path)
     said = done.stdout + done.stderr
     assert said.count("? Gate undecided") == 1, said
+
+
+@pytest.mark.parametrize(
+    ("limit", "larger"),
+    [
+        ("max_calls=0", "--max-calls 1"),
+        ("max_usd=0.0; the next request may take $0.0041", "--max-usd 1"),
+        ("max_usd=1e-05", "--max-usd 2e-05"),
+        ("max_usd=0.5", "--max-usd 1"),
+        ("max_tokens=5000", "--max-tokens 10000"),
+    ],
+)
+def test_the_limit_that_is_suggested_is_larger_and_of_the_same_size(
+    limit: str, larger: str
+) -> None:
+    assert resume_command(Path("a"), limit) == f"adjudge resume a -- {larger}"

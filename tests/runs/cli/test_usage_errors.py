@@ -71,6 +71,14 @@ def folder(tmp_path: Path) -> Path:
             "'' is not a number from 0 to 1",
         ),
         (
+            ["check", "x", "--criterion", "c", "--fail-under", "=0.5"],
+            "'=0.5' has no name before =",
+        ),
+        (
+            ["run", "eval.yaml", "--not-worse-than", "one", "--margin", "nan"],
+            "Invalid value for '--margin': a number is expected, not nan",
+        ),
+        (
             ["check", "x", "--criterion", "c", "-m", "scripted", "--fail-under", "nope=0.5"],
             "nothing is called 'nope'; known: 'c",
         ),

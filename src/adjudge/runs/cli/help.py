@@ -6,6 +6,7 @@ Help texts are written with their commands and options, and rendered here when t
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
@@ -14,7 +15,7 @@ from typing import Any
 
 import click
 
-from adjudge.messages import render, term
+from adjudge.messages import Message, render, term
 from adjudge.runs.cli.output import Output
 
 CONTEXT = "help"
@@ -49,8 +50,24 @@ class Argument(click.Argument):
         )
 
 
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
 class Helpful(click.Command):
-    """A command whose help is translated and lists its arguments."""
+    """A command whose help is translated and lists its arguments.
+
+    It refuses ``nan`` as a number: click's ranges let it through, and every comparison with it is
+    false.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, args)
+        for parameter in self.get_params(ctx):
+            value = ctx.params.get(parameter.name or "")
+            if any(map(_is_nan, value if isinstance(value, tuple) else (value,))):
+                raise click.BadParameter(Message("a number is expected, not nan"), ctx, parameter)
+        return rest
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         pieces = _with_values(" ".join(self.collect_usage_pieces(ctx)), ctx)

@@ -42,7 +42,11 @@ def variable(given: str) -> str:
 
 def bar(given: str) -> tuple[str, float]:
     """Parse a bar: ``0.8`` for everything, ``NAME=0.8`` for one criterion or system."""
-    name, _, number = given.rpartition("=")
+    name, separator, number = given.rpartition("=")
+    if separator and not name.strip():
+        raise click.BadParameter(
+            Message("{bar!r} has no name before =: write 0.8, or NAME=0.8", bar=given)
+        )
     if not _is_number(number):
         raise click.BadParameter(
             Message("{number!r} is not a number from 0 to 1: write 0.8, or NAME=0.8", number=number)

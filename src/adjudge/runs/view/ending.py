@@ -37,7 +37,7 @@ PAGE_PACKAGES = ("starlette", "uvicorn")
 """What ``adjudge view`` needs; adjudge[ui] brings it."""
 _SIGNS = {"holds": "✓", "failed": "✗", "inconclusive": "?"}
 _STYLES = {"holds": "green", "failed": "red", "inconclusive": "yellow"}
-_LIMIT = re.compile(r"\bmax_(usd|calls|tokens)=([\d.]+)")
+_LIMIT = re.compile(r"\bmax_(usd|calls|tokens)=(\d[\d.]*(?:e[+-]?\d+)?)")
 _STANDING = {
     "holds": term("gate", "PASS"),
     "failed": term("gate", "FAIL"),
@@ -238,10 +238,10 @@ def resume_command(folder: Path, limit: str = "") -> str:
 
 
 def _twice(number: str) -> str:
-    """Double a limit as a user would type it. Whole numbers have no exponent, which click would
-    refuse.
+    """Double a limit as a user would type it; after a limit of 0, 1. Whole numbers have no
+    exponent, which click would refuse.
     """
-    return str(int(number) * 2) if number.isdecimal() else f"{float(number) * 2:g}"
+    return str(int(number) * 2 or 1) if number.isdecimal() else f"{float(number) * 2 or 1:g}"
 
 
 def page_command(folder: str | Path) -> str:
