@@ -57,6 +57,15 @@ def test_it_counts_options_and_leaves_chosen_rows_and_copies_out() -> None:
     assert distance_of(same, GRADES, 0.9, ["one"] * 40) is None
 
 
+def test_rows_on_which_annotators_are_evenly_split_count_with_the_farther_option() -> None:
+    agreed = [row(place, "1", "1") for place in range(20)]
+    split = [
+        LabelledRow(f"text {place}", place, "1", None, {"ann": "1", "bob": "3"}, random=True)
+        for place in range(20, 40)
+    ]
+    assert distance_of([*agreed, *split], GRADES, 0.9, ALONE) == Distance(2.0, 0.9, 40, options=True)
+
+
 def test_two_options_and_comparisons_have_no_distance() -> None:
     rows = [row(place, "1", "1") for place in range(40)]
     assert distance_of(rows, Measure("1", ("2", "1"), {"2": 0.0, "1": 1.0}), 0.9, ALONE) is None

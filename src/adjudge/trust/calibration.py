@@ -1015,8 +1015,10 @@ def _notes(used: LabelsUsed, estimates: _Estimates, rows: Rows) -> Iterator[str]
             rows=estimates.apart.undrawn_rows,
         ),
         plural(
-            "annotators are evenly split on {count} row: the mean of what they say counts",
-            "annotators are evenly split on {count} rows: the mean of what they say counts",
+            "annotators are evenly split on {count} row: the mean of their answers counts in the "
+            "rates, and agreement leaves it out",
+            "annotators are evenly split on {count} rows: the mean of their answers counts in the "
+            "rates, and agreement leaves them out",
             sum(row.truth is None for row in rows.labelled),
         ),
     )

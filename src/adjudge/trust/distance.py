@@ -45,7 +45,8 @@ def distance_of(
 ) -> Distance | None:
     """Return the distance; None for unordered or binary options, or with too few labels.
 
-    One row counts per text and cluster. ``clusters``: indexed by the rows' positions.
+    One row counts per text and cluster. ``clusters``: indexed by the rows' positions. If annotators
+    are evenly split between options, the one farthest from the judge's counts.
     """
     if not measure.ordered or TIE in measure.options or len(measure.options) == 2:
         return None
@@ -62,8 +63,10 @@ def distance_of(
 
 def _distance(row: LabelledRow, measure: Measure) -> float | None:
     answer, truth = row.judge_answer, row.truth
-    if isinstance(answer, str) and isinstance(truth, str):
-        return float(abs(measure.options.index(answer) - measure.options.index(truth)))
+    if isinstance(answer, str):
+        place = measure.options.index(answer)
+        distances = [abs(place - measure.options.index(option)) for option in row.leading_options]
+        return float(max(distances)) if distances else None
     return (
         abs(answer - truth)
         if isinstance(answer, int | float) and isinstance(truth, int | float)

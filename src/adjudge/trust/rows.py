@@ -87,6 +87,13 @@ class LabelledRow:
         return majority(list(self.answers.values()))
 
     @property
+    def leading_options(self) -> list[str]:
+        """The options that most annotators chose; several if they are evenly split."""
+        counts = Counter(answer for answer in self.answers.values() if isinstance(answer, str))
+        most = max(counts.values(), default=0)
+        return [option for option, count in counts.items() if count == most]
+
+    @property
     def true_step(self) -> int | None:
         """The wrong step that most annotators name. None if they name none or are evenly split."""
         step = majority([str(number) for number in self.steps_named]) if self.steps_named else None

@@ -9,6 +9,8 @@ import pytest
 from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.label import Label
+from adjudge.features.stress.card import judge_cards
+from adjudge.features.stress.card_report import judge_card_page
 from adjudge.runs.folder import run_info
 from adjudge.trust.labels.store import LabelStore
 from adjudge.trust.leanings import leanings_of
@@ -190,6 +192,9 @@ def test_padding_length_and_halo_are_seen_where_rows_and_labels_allow_it(tmp_pat
         found["halo"]
         == "a and b go together by +1.00 more than in people's labels (correlation; 32 rows)"
     )
+    lines = judge_card_page(judge_cards(tmp_path / "run")).splitlines()
+    (place,) = (number for number, line in enumerate(lines) if line.startswith("b: "))
+    assert lines[place - 1] == "", "the second criterion is no part of the first one's last note"
 
 
 def test_an_attack_on_another_model_is_not_put_on_the_card(tmp_path: Path) -> None:

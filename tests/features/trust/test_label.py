@@ -355,6 +355,16 @@ def test_nothing_is_imported_from_a_file_with_a_wrong_row(run: Path, tmp_path: P
     assert [one.design for one in LabelStore(run).current()] == ["random"]
 
 
+def test_rows_of_a_sheet_in_which_nobody_answered_are_told_of(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "sheet.csv").write_text("id,ann,bob\nr0,PASS,\nr1,,\nr2,,FAIL\nr3,,\n")
+    done = adjudge(run, "--import", tmp_path / "sheet.csv", "--design", "random")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (
+        0,
+        f"2 labels imported from {tmp_path / 'sheet.csv'}",
+    )
+    assert "2 rows of the file have no answer: if they were drawn" in done.stderr
+
+
 def test_the_history_can_be_written_out(run: Path, tmp_path: Path) -> None:
     adjudge(run, "--annotator", "ann", stdin="1\nu\n2\n")
     adjudge(run, "--export", tmp_path / "all.jsonl", "--history")

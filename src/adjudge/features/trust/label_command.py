@@ -473,9 +473,19 @@ class _Session:
 def _import(options: LabelOptions, source: Path, defaults: LabelDefaults) -> int:
     run = options.run
     bad: list[BadRow] = []
+    empty: list[None] = []
     on_bad_row = bad.append if options.skip_bad_rows else None
     with run_rows(run) as rows:
-        lines = list(read_labels(source, rows, defaults, on_bad_row, encoding=options.encoding))
+        lines = list(
+            read_labels(
+                source,
+                rows,
+                defaults,
+                on_bad_row,
+                on_empty_row=lambda: empty.append(None),
+                encoding=options.encoding,
+            )
+        )
     if not lines and not bad:
         raise SetupError(
             "{source} contains no labels: it needs a line of column names and one label per line",
@@ -497,6 +507,17 @@ def _import(options: LabelOptions, source: Path, defaults: LabelDefaults) -> int
                 "{count} rows of the file are left out: if they were drawn, no interval allows for "
                 "them; write ? where an annotator could not tell",
                 len(bad),
+            ),
+            err=True,
+        )
+    if empty and defaults.design != "chosen":
+        echo(
+            plural(
+                "{count} row of the file has no answer: if it was drawn, no interval allows for "
+                "it; write ? where an annotator could not tell",
+                "{count} rows of the file have no answer: if they were drawn, no interval allows "
+                "for them; write ? where an annotator could not tell",
+                len(empty),
             ),
             err=True,
         )

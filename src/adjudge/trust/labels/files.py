@@ -221,12 +221,13 @@ def read_labels(
     defaults: LabelDefaults = _DEFAULTS,
     on_bad_row: Callable[[BadRow], None] | None = None,
     *,
+    on_empty_row: Callable[[], None] | None = None,
     encoding: str | None = None,
 ) -> Iterator[Label]:
     """Yield the labels in a file about a run's rows.
 
     A RunError names the file, row and column of a problem. With ``on_bad_row``, bad rows are passed
-    to it and skipped instead.
+    to it and skipped instead. ``on_empty_row`` is called for each row in which no annotator answered.
     """
     origin, rows_of_file = open_source(path, FileFormat(encoding=encoding))
     is_table = Path(path).suffix.lower() in (".csv", ".tsv", ".tab")
@@ -235,6 +236,8 @@ def read_labels(
             row if isinstance(row, BadRow) else _row_labels(row, origin, is_table, rows, defaults)
         )
         if not isinstance(read, BadRow):
+            if not read and on_empty_row is not None:
+                on_empty_row()
             yield from read
         elif on_bad_row is None:
             raise RunError(str(read))
