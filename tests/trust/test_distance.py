@@ -63,7 +63,9 @@ def test_rows_on_which_annotators_are_evenly_split_count_with_the_farther_option
         LabelledRow(f"text {place}", place, "1", None, {"ann": "1", "bob": "3"}, random=True)
         for place in range(20, 40)
     ]
-    assert distance_of([*agreed, *split], GRADES, 0.9, ALONE) == Distance(2.0, 0.9, 40, options=True)
+    assert distance_of([*agreed, *split], GRADES, 0.9, ALONE) == Distance(
+        2.0, 0.9, 40, options=True
+    )
 
 
 def test_two_options_and_comparisons_have_no_distance() -> None:

@@ -227,7 +227,7 @@ def read_labels(
     """Yield the labels in a file about a run's rows.
 
     A RunError names the file, row and column of a problem. With ``on_bad_row``, bad rows are passed
-    to it and skipped instead. ``on_empty_row`` is called for each row in which no annotator answered.
+    to it and skipped instead. ``on_empty_row`` is called for each row in which nobody answered.
     """
     origin, rows_of_file = open_source(path, FileFormat(encoding=encoding))
     is_table = Path(path).suffix.lower() in (".csv", ".tsv", ".tab")
