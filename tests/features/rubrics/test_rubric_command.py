@@ -26,6 +26,7 @@ from adjudge.features.rubrics.result import RubricResult
 from adjudge.features.rubrics.rubric import MET, NOT_MET
 from adjudge.features.rubrics.run_records import rubric_records
 from adjudge.runs.folder import records_of
+from adjudge.runs.results.summary import GateConfidence
 from features.rubrics.test_judge import entry, labels_in, reply
 from support.commands import adjudge
 from support.published_schema import validate_output
@@ -105,6 +106,27 @@ def test_an_interval_holds_rows_together(tmp_path: Path) -> None:
     mean = summary_of(judged).total.mean
     assert interval is not None and mean is not None
     assert 0 <= interval.lower < mean < interval.upper <= 1
+
+
+def test_an_interval_takes_rows_of_one_cluster_together(tmp_path: Path) -> None:
+    judged = records(60, lambda row, point: MET if row % 10 < 5 else NOT_MET, tmp_path / "run")
+    grouped = [
+        replace(record, input={**record.input, "talk": f"c{int(record.id) % 10}"})
+        for record in judged
+    ]
+    tally = RubricTally(GateConfidence(cluster="talk"))
+    for record in grouped:
+        tally.add(record)
+    together = tally.summary()
+    assert together is not None
+    for scores, alone in (
+        (together.total, summary_of(grouped).total),
+        (together.themes["t0"], summary_of(grouped).themes["t0"]),
+    ):
+        wide, narrow = scores.interval, alone.interval
+        assert narrow is not None
+        assert wide is None or wide.upper - wide.lower > 1.5 * (narrow.upper - narrow.lower)
+    assert together.total.interval is not None
 
 
 def test_biggen_rows_give_the_mean_of_capabilities(tmp_path: Path) -> None:
@@ -250,7 +272,7 @@ def test_lint_warns_before_it_costs_money() -> None:
             "Names the capital of France in the first sentence.",
             "Names the capital of France in the first sentence.",
             "Does not name the capital of France in the first sentence.",
-            {"text": "Nothing.", "points": 0},
+            {"text": "\u202eNothing.", "points": 0},
         ]
     )
     said = [(one.point, str(one.message)) for one in lint_rubric(rubric)]
@@ -259,6 +281,7 @@ def test_lint_warns_before_it_costs_money() -> None:
     assert any(point == "3" and "nearly the same as point 2" in text for point, text in said)
     assert not any(point == "4" and "nearly the same" in text for point, text in said)
     assert any(point == "5" and "worth 0 points" in text for point, text in said)
+    assert any(point == "5" and "⟨U+202E⟩" in text for point, text in said)
 
 
 TABLE = """row,id,text,points,category,required,group,group_points

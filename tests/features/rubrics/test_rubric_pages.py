@@ -41,7 +41,7 @@ def test_a_row_shows_its_points_with_quotes(tmp_path: Path) -> None:
     row: JsonDict = {
         "id": "a",
         "response": "Paris is the capital.",
-        "rubric": [HOSTILE, {"text": "Insults.", "points": -2}, "Is polite."],
+        "rubric": [HOSTILE, {"text": "\u202eInsults.", "points": -2}, "Is polite."],
     }
     RubricJudge(model).evaluate([row], run=tmp_path / "run")
     with served(tmp_path) as page:
@@ -49,11 +49,29 @@ def test_a_row_shows_its_points_with_quotes(tmp_path: Path) -> None:
         assert '<ul class="points">' in shown
         assert "<script>alert(1)" not in shown
         assert '<mark dir="auto">Paris is the capital</mark>' in shown
+        assert "⟨U+202E⟩Insults." in shown and "\u202e" not in shown
         assert "☑" in shown and "☐" in shown
         assert "-2" in shown
         data = page.data(f"{page.run('run')}/row/1")["chosen"]["rubric"]
         assert [point["answer"] for point in data["points"]] == ["met", "not met", None]
         assert (data["lower"], data["upper"]) == (0.5, 1.0)
+
+
+def test_a_run_with_many_reasons_is_shown(tmp_path: Path) -> None:
+    rows: list[JsonDict] = [
+        {
+            "id": str(n),
+            "response": f"Answer {n}.",
+            "rubric": ["A.", "B.", {"text": "Open.", "id": f"p{n}"}],
+        }
+        for n in range(12)
+    ]
+    RubricJudge(model).evaluate(rows, run=tmp_path / "run")
+    with served(tmp_path) as page:
+        groups = page.data(page.run("run"))["figures"]["failures"]
+        # the template reads these of every group, also of the rest
+        assert all({"reason", "again", "count", "query"} <= group.keys() for group in groups)
+        assert len(groups) == 11
 
 
 def test_two_runs_and_labels_show_the_figures_of_the_commands(tmp_path: Path) -> None:
@@ -104,6 +122,12 @@ POINTS: tuple[JsonDict, ...] = (
 )
 
 
+def version_in(page_text: str) -> str:
+    found = re.search(r'name="version" value="(\w+)"', page_text)
+    assert found
+    return found[1]
+
+
 def test_a_person_accepts_edits_and_drops_points(tmp_path: Path) -> None:
     path = tmp_path / "q.rubrics.jsonl"
     write_reviews(path, [ReviewRow("7", HOSTILE, "Paris.", POINTS), ReviewRow("8", "?", "", ())])
@@ -118,6 +142,7 @@ def test_a_person_accepts_edits_and_drops_points(tmp_path: Path) -> None:
         listed = page.get("/rubrics").text
         assert path.name in listed
         shown = page.get(f"/rubrics-file?name={path.name}").text
+        form["version"] = version_in(shown)
         assert "<script>alert(1)" not in shown
         assert shown.count("proposed by a model") == 3
         answer = page.post("/rubrics-file", **form)
@@ -131,6 +156,46 @@ def test_a_person_accepts_edits_and_drops_points(tmp_path: Path) -> None:
         ("Names Paris.", 5, None),
         ("Is insulting.", -4, None),
     ]
+
+
+def test_keeping_a_row_loses_nothing_that_was_not_decided(tmp_path: Path) -> None:
+    path = tmp_path / "q.rubrics.jsonl"
+    other_line = '{"row":"b", "rubric":[{"text":"X"}], "source":"\u2028mine"}'
+    points: list[JsonDict] = [
+        {"text": "One\nline more.", "tags": ["tone", "style"], "proposed": True},
+        {"text": "Two.", "points": 0.1, "proposed": True},
+        {"any_of": ["A.", "B."], "required": True},
+    ]
+    first_line = json.dumps({"source": "mine", "row": "a", "rubric": points})
+    path.write_text(f"{first_line}\n{other_line}\n", encoding="utf-8")
+    form = {
+        "name": path.name,
+        "row": "a",
+        # a browser sends line ends as CR LF
+        **{"do-0": "leave", "text-0": "One\r\nline more.", "points-0": "1", "category-0": "tone"},
+        **{"do-1": "accept", "text-1": "Two.", "points-1": "0.1", "category-1": ""},
+        **{"do-2": "accept", "text-2": "", "points-2": "1", "category-2": ""},
+    }
+    with served(tmp_path, home=tmp_path) as page:
+        address = f"/rubrics-file?name={path.name}&row=a"
+        seen = version_in(page.get(address).text)
+        for empty in ("text-1", "points-1"):
+            assert page.post("/rubrics-file", **{**form, empty: "", "version": seen}).status == 400
+        assert page.post("/rubrics-file", **form, version=seen).status == 200
+        # a second tab that still shows the row as it was
+        stale = {**form, "text-1": "Three."}
+        assert page.post("/rubrics-file", **stale, version=seen).status == 400
+        now = version_in(page.get(address).text)
+        assert page.post("/rubrics-file", **stale, version=now).status == 200
+    text = path.read_text(encoding="utf-8")
+    assert text.split("\n")[1] == other_line
+    stored = json.loads(text.split("\n")[0])
+    assert stored["source"] == "mine"
+    unreviewed, edited, group = stored["rubric"]
+    assert (unreviewed["tags"], unreviewed["proposed"]) == (["tone", "style"], True)
+    assert (edited["text"], edited["points"], edited.get("proposed")) == ("Three.", 0.1, None)
+    assert len(group["any_of"]) == 2
+    assert len(read_rubrics(path).by_row) == 2
 
 
 def test_a_read_only_page_keeps_nothing(tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def _of_lines(text: str) -> RubricBook:
     """Read lines with a row and its rubric, or with a point each."""
     rubrics: JsonDict = {}
     points: dict[str, list[JsonValue]] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         where = Message("line {number}", number=number)

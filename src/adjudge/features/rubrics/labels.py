@@ -98,7 +98,7 @@ def _records(path: Path) -> list[Mapping[str, object]]:
     try:
         records = [
             json.loads(line, object_pairs_hook=unique_keys)
-            for line in text.splitlines()
+            for line in text.split("\n")
             if line.strip()
         ]
     except ValueError as error:

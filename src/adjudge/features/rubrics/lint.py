@@ -11,11 +11,13 @@ from typing import Literal, TypedDict
 from adjudge.core.catalog.double_barrelled import find_double_question
 from adjudge.features.rubrics.rubric import LOGICAL, Group, Rubric, nodes
 from adjudge.messages import Message
+from adjudge.runs.view.clean_text import visible
 
 Severity = Literal["error", "warning"]
 _WORD = re.compile(r"\w+")
 # Characters: longer points are seldom one demand.
 _LONGEST = 400
+_LONGEST_SHOWN = 80
 _MANY = 40
 # A point that is worth more than this share decides the score alone.
 _HEAVY = 0.5
@@ -82,6 +84,8 @@ def _texts(rubric: Rubric) -> Iterator[tuple[str, Message]]:
             )
         if len(point.text) > _LONGEST:
             yield point.id, Message("is longer than {most} characters", most=_LONGEST)
+        if (shown := visible(point.text)) != point.text:
+            yield point.id, Message("has invisible characters: {text!r}", text=shown[:_LONGEST_SHOWN])
         words = _WORD.findall(point.text.casefold())
         if vague := next((word for word in words if word in _SUBJECTIVE), None):
             yield (

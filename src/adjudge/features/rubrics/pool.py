@@ -106,7 +106,8 @@ def _pool_point(
         return PointVerdict(
             point=point,
             failed=failed,
-            reason=reason or Message("the reply leaves the point out, also when asked again"),
+            reason=reason
+            or Message("the reply has no valid verdict on the point, also when asked again"),
         )
     choose = _majority if point.kind == "met" else _median
     answer, value = choose(point, counts)

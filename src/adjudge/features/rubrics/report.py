@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, ClassVar, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, ClassVar, NotRequired, Self, TypedDict
 
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.domain.repetition import Unit, clusters_of, unit_of
+from adjudge.core.domain.repetition import Unit
 from adjudge.features.rubrics.formulas import clipped_mean, macro_mean, mean
 from adjudge.features.rubrics.record import RubricPointRecord, rubric_detail
 from adjudge.features.rubrics.rubric import CANNOT_TELL, MET, NOT_MET
 from adjudge.features.rubrics.settings import RUBRIC_FIELDS
 from adjudge.messages import Message
+from adjudge.runs.results.summary import UNSURE, GateConfidence
 from adjudge.runs.sections import SectionPart, SectionTally
 from adjudge.stats.intervals import Interval, interval_of_bounds, scaled_interval
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from adjudge.runs.results.report import Report, Section
+    from adjudge.runs.results.setup import Setup
     from adjudge.runs.view.terminal import Screen
 
 # BiGGen-Bench publishes means of levels from 1 to 5.
@@ -314,7 +316,8 @@ class RubricSummary(SectionPart):
 class _Rows:
     """Collects lows, highs and units of rows."""
 
-    def __init__(self) -> None:
+    def __init__(self, sureness: GateConfidence) -> None:
+        self._sureness = sureness
         self._lows: list[float] = []
         self._highs: list[float] = []
         self._units: list[Unit] = []
@@ -325,7 +328,7 @@ class _Rows:
         self._units.append(unit)
 
     def scores(self) -> RowScores:
-        clusters = clusters_of(self._units)
+        clusters = self._sureness.clusters(self._units)
         low = min(0.0, *self._lows)
         scale = (low, max(1.0, *self._highs))
 
@@ -342,8 +345,9 @@ class RubricTally(SectionTally):
     name: ClassVar[str] = "rubric"
     shape: ClassVar[type] = RubricShape
 
-    def __init__(self) -> None:
-        self._total = _Rows()
+    def __init__(self, sureness: GateConfidence = UNSURE) -> None:
+        self._sureness = sureness
+        self._total = _Rows(sureness)
         self._categories: dict[str, _Rows] = {}
         self._themes: dict[str, _Rows] = {}
         self._counts: Counter[str] = Counter()
@@ -351,16 +355,21 @@ class RubricTally(SectionTally):
         self._layouts: Counter[str] = Counter()
         self._levels: list[tuple[str, float]] = []
 
+    @classmethod
+    def begin(cls, setup: Setup, judge: str, sureness: GateConfidence) -> Self:  # noqa: ARG003
+        """Return an empty tally that groups rows as gates do."""
+        return cls(sureness)
+
     def add(self, record: JudgmentRecord) -> None:
         detail = rubric_detail(record)
         if detail is None:
             return
-        unit = unit_of(record)
+        unit = self._sureness.unit(record)
         self._total.add(detail.lower, detail.upper, unit)
         for name, scores in detail.categories.items():
-            self._categories.setdefault(name, _Rows()).add(scores.lower, scores.upper, unit)
+            self._categories.setdefault(name, _Rows(self._sureness)).add(scores.lower, scores.upper, unit)
         for name in detail.themes:
-            self._themes.setdefault(name, _Rows()).add(detail.lower, detail.upper, unit)
+            self._themes.setdefault(name, _Rows(self._sureness)).add(detail.lower, detail.upper, unit)
         self._counts["points"] += len(detail.points)
         self._counts["met"] += sum(point.answer == "met" for point in detail.points)
         self._counts["missing"] += len(detail.missing)

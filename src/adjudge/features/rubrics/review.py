@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
 from adjudge.core.aio.files import locked, written_whole
-from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.frozen_mapping import FrozenDict, content_hash
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.core.reading.values import text_in, unique_keys
 from adjudge.errors import SetupError
 from adjudge.features.rubrics.layouts import exact, parse_rubric, rubric_data, written
@@ -27,81 +28,135 @@ class ReviewRow:
     user_input: str
     reference: str
     points: tuple[JsonDict, ...]
+    others: JsonObject = field(default_factory=FrozenDict)
+    """What else the file holds about the row."""
 
     @property
-    def waiting(self) -> int:
-        """Number of points that no person has accepted yet."""
-        return sum(bool(point.get("proposed")) for point in self.points)
+    def version(self) -> str:
+        """A hash that is equal as long as nobody decides about a point."""
+        return str(content_hash(list(self.points)))
 
     def to_dict(self) -> JsonDict:
         return {
             "row": self.row,
             "user_input": self.user_input,
             "reference": self.reference,
+            **self.others,
             "rubric": list(self.points),
         }
 
 
-def read_reviews(path: Path) -> list[ReviewRow]:
-    """Read a file of proposals. It is also a valid file for ``rubric:``."""
-    rows = []
-    for number, line in enumerate(text_in(path).splitlines(), 1):
+@dataclass(frozen=True)
+class ReviewLine:
+    """A line of a file of proposals. Its rubric is checked when it is read."""
+
+    row: str
+    text: str
+    record: JsonObject
+    number: int
+    path: Path
+
+    @property
+    def _rubric(self) -> JsonValue:
+        return self.record.get("rubric")
+
+    @property
+    def points(self) -> int:
+        return len(self._rubric) if isinstance(self._rubric, list) else len(self.read().points)
+
+    @property
+    def waiting(self) -> int:
+        """Number of points that no person has accepted yet."""
+        points = self._rubric if isinstance(self._rubric, list) else self.read().points
+        return sum(isinstance(point, Mapping) and bool(point.get("proposed")) for point in points)
+
+    def read(self) -> ReviewRow:
+        """Return the row with its points."""
+        try:
+            data = rubric_data(parse_rubric(self._rubric))["points"] if self._rubric else []
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise _wrong_line(self.path, self.number, error) from None
+        return ReviewRow(
+            self.row,
+            str(self.record.get("user_input") or ""),
+            str(self.record.get("reference") or ""),
+            tuple(data) if isinstance(data, list) else (),
+            {name: value for name, value in self.record.items() if name != "rubric"},
+        )
+
+
+def _wrong_line(path: Path, number: int, error: Exception) -> SetupError:
+    return SetupError("{path}, line {number}: {error}", path=path.name, number=number, error=error)
+
+
+def review_lines(path: Path) -> list[ReviewLine]:
+    """Return the lines of a file of proposals. It is also a valid file for ``rubric:``."""
+    lines = []
+    for number, line in enumerate(text_in(path).split("\n"), 1):
         if not line.strip():
             continue
         try:
             record = json.loads(line, object_pairs_hook=unique_keys)
-            rubric = record["rubric"]
-            data = rubric_data(parse_rubric(rubric))["points"] if rubric else []
-            rows.append(
-                ReviewRow(
-                    str(record["row"]),
-                    str(record.get("user_input") or ""),
-                    str(record.get("reference") or ""),
-                    tuple(data) if isinstance(data, list) else (),
-                )
-            )
+            lines.append(ReviewLine(str(record["row"]), line, record, number, path))
+            if not isinstance(record["rubric"], list | Mapping):
+                raise SetupError("'rubric' must contain points")
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise SetupError(
-                "{path}, line {number}: {error}", path=path, number=number, error=error
-            ) from None
-    return rows
+            raise _wrong_line(path, number, error) from None
+    return lines
+
+
+def read_reviews(path: Path) -> list[ReviewRow]:
+    """Read a file of proposals with all its points."""
+    return [line.read() for line in review_lines(path)]
 
 
 def write_reviews(path: Path, rows: Sequence[ReviewRow]) -> None:
     """Write the file completely or not at all."""
-    lines = [json.dumps(row.to_dict(), ensure_ascii=False) for row in rows]
+    _write_lines(path, [_line_of(row) for row in rows])
+
+
+def _line_of(row: ReviewRow) -> str:
+    return json.dumps(row.to_dict(), ensure_ascii=False)
+
+
+def _write_lines(path: Path, lines: Sequence[str]) -> None:
     with written_whole(path) as file:
         file.write("".join(f"{line}\n" for line in lines).encode())
 
 
-def decide(path: Path, row: str, decisions: Sequence[Mapping[str, str]]) -> ReviewRow:
+def decide(
+    path: Path, row: str, decisions: Sequence[Mapping[str, str]], version: str
+) -> ReviewRow:
     """Store a person's decision about each point of a row: accept, drop or leave, with edited words
     and points.
 
     An edited point counts as accepted. ``decisions`` has ``do``, ``text``, ``points`` and
-    ``category`` per point, in order.
+    ``category`` per point, in order. ``version``: that of the row that the person saw. All other
+    lines of the file stay as they are.
     """
     # Two people may decide at the same time.
     with locked(path.with_name(f".{path.name}.lock")):
-        rows = read_reviews(path)
-        place = next((place for place, review in enumerate(rows) if review.row == row), None)
+        lines = review_lines(path)
+        place = next((place for place, line in enumerate(lines) if line.row == row), None)
         if place is None:
-            raise SetupError("{path} has no row {row!r}", path=path, row=row)
-        points = rows[place].points
-        if len(decisions) != len(points):
+            raise SetupError("{path} has no row {row!r}", path=path.name, row=row)
+        review = lines[place].read()
+        if len(decisions) != len(review.points) or version != review.version:
             raise SetupError("the file was changed meanwhile: look at the row again")
         accepted_points = [
             changed
-            for point, decision in zip(points, decisions, strict=True)
+            for point, decision in zip(review.points, decisions, strict=True)
             if (changed := _apply_decision(point, decision)) is not None
         ]
         if accepted_points:
             parse_rubric(accepted_points)  # refuses what could not be judged
-        rows[place] = ReviewRow(
-            row, rows[place].user_input, rows[place].reference, tuple(accepted_points)
+        decided = replace(review, points=tuple(accepted_points))
+        texts = [line.text for line in lines]
+        texts[place] = json.dumps(
+            {**lines[place].record, "rubric": accepted_points}, ensure_ascii=False
         )
-        write_reviews(path, rows)
-        return rows[place]
+        _write_lines(path, texts)
+        return decided
 
 
 def _apply_decision(point: JsonDict, decision: Mapping[str, str]) -> JsonDict | None:
@@ -110,25 +165,34 @@ def _apply_decision(point: JsonDict, decision: Mapping[str, str]) -> JsonDict | 
         return None
     if "text" not in point:  # a group that somebody wrote into the file
         return point
-    old_words = _words(point)
-    category = decision.get("category", old_words[2]).strip()
-    new_words = (
-        decision.get("text", "").strip() or old_words[0],
-        exact(decision.get("points", "").strip() or old_words[1], Message("the point")),
-        category,
-    )
-    changed = {
-        **point,
-        "text": new_words[0],
-        "points": written(new_words[1]),
-        "tags": [category] if category else [],
-    }
-    if decision.get("do") == "accept" or new_words != old_words:
+    text, points, category = _words(point)
+    # Browsers send line ends as CR LF, and no line ends in a field of one line.
+    new_text = decision.get("text", "").replace("\r\n", "\n").strip()
+    new_points = decision.get("points", "").strip()
+    new_category = _one_line(decision.get("category", ""))
+    where = Message("point {number}", number=str(point.get("id")))
+    if not new_text or not new_points:
+        raise SetupError("{where} needs a text and points; choose 'drop' to remove it", where=where)
+    changed = dict(point)
+    if new_text != text:
+        changed["text"] = new_text
+    if exact(new_points, where) != points:
+        changed["points"] = written(exact(new_points, where))
+    if new_category != category:
+        tags = point.get("tags")
+        others = tags[1:] if isinstance(tags, list) else []
+        changed["tags"] = [new_category, *others] if new_category else others
+    if decision.get("do") == "accept" or changed != point:
         changed.pop("proposed", None)
     return changed
 
 
 def _words(point: JsonDict) -> tuple[str, Fraction, str]:
     tags = point.get("tags")
-    category = str(tags[0]) if isinstance(tags, list) and tags else ""
-    return str(point["text"]), exact(point.get("points", 1), Message("the point")), category
+    category = _one_line(str(tags[0])) if isinstance(tags, list) and tags else ""
+    text = str(point["text"]).replace("\r\n", "\n")
+    return text, exact(point.get("points", 1), Message("the point")), category
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,7 +13,13 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.errors import AdjudgeError
 from adjudge.features.rubrics.layouts import parse_rubric
 from adjudge.features.rubrics.lint import lint_rubric
-from adjudge.features.rubrics.review import SUFFIX, ReviewRow, decide, read_reviews
+from adjudge.features.rubrics.review import (
+    SUFFIX,
+    ReviewLine,
+    ReviewRow,
+    decide,
+    review_lines,
+)
 from adjudge.messages import Message
 from adjudge.web.forms import with_form
 from adjudge.web.home import FoundFile, data_files, find_file
@@ -36,18 +44,17 @@ def show_rows(request: Request) -> Response:
     """Show the rows of a file, and the points of one of them."""
     site, query = site_of(request), request.query_params
     file = find_file(_files(site), query.get("name", ""), Message("file of rubrics"))
-    rows = read_reviews(file.path)
-    row = next((review for review in rows if review.row == query.get("row")), None)
-    shown_row = row or next(
-        (review for review in rows if review.waiting), rows[0] if rows else None
+    lines = review_lines(file.path)
+    shown = _line(lines, query.get("row")) or next(
+        (line for line in lines if line.waiting), lines[0] if lines else None
     )
     data = {
         "file": file.name,
-        "rows": [{"row": review.row, "waiting": review.waiting} for review in rows[:_MOST_ROWS]],
-        "count": len(rows),
+        "rows": [{"row": line.row, "waiting": line.waiting} for line in lines[:_MOST_ROWS]],
+        "count": len(lines),
         "wrong": None,
         "kept": False,
-        **_row(shown_row),
+        **_row(shown.read() if shown else None),
     }
     return site.answer(request, "rubric-review/rows.html.jinja", data)
 
@@ -64,12 +71,19 @@ def keep(request: Request, given: QueryParams) -> Response:
     ]
     row, wrong = given.get("row", ""), None
     try:
-        review_row: ReviewRow | None = decide(file.path, row, decisions)
+        review_row: ReviewRow | None = decide(
+            file.path, row, decisions, given.get("version", "")
+        )
     except AdjudgeError as error:
         wrong = error.message
-        review_row = next((review for review in read_reviews(file.path) if review.row == row), None)
+        line = _line(review_lines(file.path), row)
+        review_row = line.read() if line else None
     data = {"file": file.name, "wrong": wrong, "kept": wrong is None, **_row(review_row)}
     return site.answer(request, "rubric-review/row_part.html.jinja", data, 400 if wrong else 200)
+
+
+def _line(lines: Sequence[ReviewLine], row: str | None) -> ReviewLine | None:
+    return next((line for line in lines if line.row == row), None)
 
 
 def _files(site: Site) -> dict[str, FoundFile]:
@@ -78,15 +92,19 @@ def _files(site: Site) -> dict[str, FoundFile]:
 
 def _file(file: FoundFile) -> JsonDict:
     try:
-        rows = read_reviews(file.path)
+        lines = review_lines(file.path)
+        points, waiting = (
+            sum(line.points for line in lines),
+            sum(line.waiting for line in lines),
+        )
     except AdjudgeError as error:
         return {"name": file.name, "trouble": str(error)}
     return {
         "name": file.name,
         "trouble": "",
-        "rows": len(rows),
-        "points": sum(len(row.points) for row in rows),
-        "waiting": sum(row.waiting for row in rows),
+        "rows": len(lines),
+        "points": points,
+        "waiting": waiting,
     }
 
 
@@ -104,6 +122,7 @@ def _row(row: ReviewRow | None) -> JsonDict:
             findings = [{"point": "", "message": error.message}]
     return {
         "row": row.row,
+        "version": row.version,
         "user_input": row.user_input,
         "reference": row.reference,
         "points": [

@@ -51,7 +51,9 @@ def failure_groups(
     groups = sorted(rows.items(), key=lambda group: -sum(map(len, group[1].values())))
     listed = [_group(judge, name, texts) for name, texts in groups[:_MOST_REASONS]]
     if left := total - sum(int(str(group["count"])) for group in listed):
-        listed.append({"reason": Message("other reasons"), "count": left, "query": None})
+        listed.append(
+            {"reason": Message("other reasons"), "again": "", "count": left, "query": None}
+        )
     return listed
 
 
