@@ -85,7 +85,10 @@ def _texts(rubric: Rubric) -> Iterator[tuple[str, Message]]:
         if len(point.text) > _LONGEST:
             yield point.id, Message("is longer than {most} characters", most=_LONGEST)
         if (shown := visible(point.text)) != point.text:
-            yield point.id, Message("has invisible characters: {text!r}", text=shown[:_LONGEST_SHOWN])
+            yield (
+                point.id,
+                Message("has invisible characters: {text!r}", text=shown[:_LONGEST_SHOWN]),
+            )
         words = _WORD.findall(point.text.casefold())
         if vague := next((word for word in words if word in _SUBJECTIVE), None):
             yield (

@@ -367,9 +367,9 @@ class RubricTally(SectionTally):
         unit = self._sureness.unit(record)
         self._total.add(detail.lower, detail.upper, unit)
         for name, scores in detail.categories.items():
-            self._categories.setdefault(name, _Rows(self._sureness)).add(scores.lower, scores.upper, unit)
+            self._rows(self._categories, name).add(scores.lower, scores.upper, unit)
         for name in detail.themes:
-            self._themes.setdefault(name, _Rows(self._sureness)).add(detail.lower, detail.upper, unit)
+            self._rows(self._themes, name).add(detail.lower, detail.upper, unit)
         self._counts["points"] += len(detail.points)
         self._counts["met"] += sum(point.answer == "met" for point in detail.points)
         self._counts["missing"] += len(detail.missing)
@@ -379,6 +379,9 @@ class RubricTally(SectionTally):
         self._layouts[detail.layout] += 1
         if detail.layout == "biggen" and detail.themes and detail.lower == detail.upper:
             self._levels.append((detail.themes[0], 1 + (_LEVELS - 1) * detail.lower))
+
+    def _rows(self, parts: dict[str, _Rows], name: str) -> _Rows:
+        return parts.setdefault(name, _Rows(self._sureness))
 
     def summary(self) -> RubricSummary | None:
         """Return the sum of the rows so far, or None without rows."""

@@ -124,9 +124,7 @@ def _write_lines(path: Path, lines: Sequence[str]) -> None:
         file.write("".join(f"{line}\n" for line in lines).encode())
 
 
-def decide(
-    path: Path, row: str, decisions: Sequence[Mapping[str, str]], version: str
-) -> ReviewRow:
+def decide(path: Path, row: str, decisions: Sequence[Mapping[str, str]], version: str) -> ReviewRow:
     """Store a person's decision about each point of a row: accept, drop or leave, with edited words
     and points.
 

@@ -71,9 +71,7 @@ def keep(request: Request, given: QueryParams) -> Response:
     ]
     row, wrong = given.get("row", ""), None
     try:
-        review_row: ReviewRow | None = decide(
-            file.path, row, decisions, given.get("version", "")
-        )
+        review_row: ReviewRow | None = decide(file.path, row, decisions, given.get("version", ""))
     except AdjudgeError as error:
         wrong = error.message
         line = _line(review_lines(file.path), row)
