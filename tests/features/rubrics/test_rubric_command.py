@@ -111,8 +111,7 @@ def test_an_interval_holds_rows_together(tmp_path: Path) -> None:
 def test_an_interval_takes_rows_of_one_cluster_together(tmp_path: Path) -> None:
     judged = records(60, lambda row, point: MET if row % 10 < 5 else NOT_MET, tmp_path / "run")
     grouped = [
-        replace(record, input={**record.input, "talk": f"c{record.row % 10}"})
-        for record in judged
+        replace(record, input={**record.input, "talk": f"c{record.row % 10}"}) for record in judged
     ]
     tally = RubricTally(GateConfidence(cluster="talk"))
     for record in grouped:
