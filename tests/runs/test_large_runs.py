@@ -237,7 +237,9 @@ def test_a_comparison_makes_no_records_and_gives_what_records_give(
     with monkeypatch.context() as patch:
         patch.setattr("adjudge.core.ledger.records.judgment_of", None)
         from_outcomes = everything()
-    monkeypatch.setattr("adjudge.runs.diff.outcomes_of", lambda folder, _: records_of(folder))
+    monkeypatch.setattr(
+        "adjudge.runs.judged_table.outcomes_of", lambda folder, *_: records_of(folder)
+    )
     assert from_outcomes == everything()
 
 

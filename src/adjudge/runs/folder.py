@@ -7,7 +7,7 @@ import os
 import shutil
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -520,11 +520,16 @@ def records_of(
 
 
 def outcomes_of(
-    folder: str | Path, is_enough: Callable[[StoredOutcome], bool]
+    folder: str | Path,
+    is_enough: Callable[[StoredOutcome], bool],
+    columns: Collection[str] | None = None,
 ) -> Iterator[StoredOutcome | JudgmentRecord]:
-    """Like ``records_of``, but yield only the stored outcome where ``is_enough`` accepts it."""
+    """Like ``records_of``, but yield only the stored outcome where ``is_enough`` accepts it.
+
+    ``columns``: the columns of the row that the caller looks for; see ``outcomes``.
+    """
     with reading(folder) as connection:
-        yield from outcomes(connection, is_enough)
+        yield from outcomes(connection, is_enough, columns)
 
 
 def checked_rows(folder: str | Path) -> Iterator[list[JudgmentRecord | AlikeRow]]:

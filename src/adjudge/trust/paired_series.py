@@ -149,7 +149,7 @@ class RunLabels:
         ]
         # a row that was skipped may be anything
         if not answers or not any(label.design == "random" for label in labels):
-            is_skipped = not self._skipped.isdisjoint({(identity, None), (identity, id)})
+            is_skipped = (identity, None) in self._skipped or (identity, id) in self._skipped
             return (0.0, 1.0) if is_skipped else None
         value = majority_value(answers, self._measure)
         return value, value
@@ -281,12 +281,8 @@ class PairedSeries:
         ``places``: returns the positions of the first pairs.
         """
         numbers = [(number_of(outcome.before), number_of(outcome.after)) for outcome in outcomes]
-        # sums of whole numbers and halves are exact, in any order
-        if not outcomes or not all(
-            number is None or (abs(number) < _LARGEST_EXACT and float(2 * number).is_integer())
-            for summaries in numbers
-            for number in summaries
-        ):
+        scores = {number for both in numbers for number in both if number is not None}
+        if not outcomes or not any(_add_exactly(scores, *limits) for limits in _EXACT):
             return False
         summaries = [summary for outcome in outcomes for summary in (outcome.before, outcome.after)]
         # ``places`` would not leave out rows with a verdict but no number
@@ -422,7 +418,15 @@ def _ends(pair: Pair, old_number: float, new_number: float) -> tuple[()] | tuple
     return (low - most, high - least) if least < most or low < high else ()
 
 
-_LARGEST_EXACT = 1e6
+def _add_exactly(numbers: Iterable[float], largest: float, parts: int) -> bool:
+    """Return True if these are whole numbers of ``parts`` of 1, and at most ``largest``: the sums
+    of billions of them are exact, in any order.
+    """
+    return all(abs(number) <= largest and float(parts * number).is_integer() for number in numbers)
+
+
+_EXACT = ((1e6, 2), (1024, 1024))
+"""Largest number and parts of 1: counts and halves, and shares such as 0.25."""
 
 
 def number_of(summary: JudgmentSummary) -> float | None:

@@ -643,6 +643,8 @@ def labels_of_copy(labels: Sequence[Label], id: str | None) -> list[Label] | Non
     label of other copies, if it counts for all copies (``Label.is_of_text``) and their labels
     agree. None if nobody labelled the row and its copies have different labels.
     """
+    if not labels:
+        return []
     by_annotator: dict[str, Label] = {}
     for label in labels:
         if label.id == id or (label.id is None and label.annotator not in by_annotator):

@@ -172,15 +172,12 @@ class PairwiseInstance(Instance):
 
 def identity_of(fields: GivenFields) -> str:
     """Return the ``identity`` of an Instance with these fields."""
-    content = "".join(
-        [
-            # as _encode_field does it: most fields of most rows are a text
-            f"{len(name)},{len(value)}:{name}{value}"
-            if type(value) is str
-            else _encode_field(name, value)
-            for name, value in fields.items()
-        ]
-    )
+    content = ""
+    for name, value in fields.items():
+        if type(value) is str:  # as _encode_field does it: most fields of most rows are a text
+            content += f"{len(name)},{len(value)}:{name}{value}"
+        else:
+            content += _encode_field(name, value)
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

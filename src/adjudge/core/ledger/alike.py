@@ -10,12 +10,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from adjudge.core.domain.frozen_mapping import NOTHING
 from adjudge.core.domain.instance import STEPS
 from adjudge.core.domain.message import Usage
 from adjudge.core.domain.record import KIND, AspectDetail, DirectDetail, Fields, JudgmentRecord
 from adjudge.core.domain.repetition import PART_OF, ROW, TRIAL
 from adjudge.core.domain.vote import PAID_WITH
-from adjudge.core.ledger.codec import judgment_of, vote_extras, vote_of
+from adjudge.core.ledger.codec import (
+    StoredOutcome,
+    judgment_of,
+    outcome_in,
+    vote_extras,
+    vote_of,
+)
 from adjudge.core.ledger.rows import COLUMNS, INPUT
 from adjudge.core.reading.json_decoder import text_decoder
 
@@ -29,6 +36,8 @@ _MODEL, _SAMPLE, _OUTCOME, _TEXT = (
 _PROMPT, _CALLS, _AT, _MORE = (_PLACES[name] for name in ("prompt", "calls", "at", "more"))
 _COUNTS = slice(_CALLS, _PLACES["latency"])
 """Calls and tokens, in the order of ``Usage``."""
+_Key = tuple[str, str, str]
+"""A judge, and all parts of a stored judgment that are equal in rows that are alike."""
 
 
 class AlikeRow(NamedTuple):
@@ -53,7 +62,7 @@ class AlikeRows:
     """Finds rows that are alike."""
 
     def __init__(self) -> None:
-        self._likes: dict[tuple[str, str, str], JudgmentRecord | None] = {}
+        self._likes: dict[_Key, JudgmentRecord | None] = {}
         self._missed = 0
         self._fields_in = text_decoder(Fields)
 
@@ -67,22 +76,13 @@ class AlikeRows:
         not decoded: they are in no sum. What else is in no text of its own was decoded in the first
         row like it. ``usual_votes``: True if ``are_usual`` says so of its votes.
         """
-        judge, index, _, instance, *_, result = row
-        if type(result) is not str or type(index) is not int or type(instance) is not str:
+        parts = _parts_of(row, _RELATED)
+        if parts is None:
             return None
-        # No text in JSON holds a bare quotation mark, so a name between two of them begins a
-        # member; and adjudge writes them in this order.
-        beginning, _, rest = result.partition(_EXPLANATION)
-        explanation, _, rest = rest.partition(_REASON)
-        end, _, columns = rest.partition(_INPUT)
-        id, _, start = beginning.partition(_AFTER_ID)
-        if not (id.startswith(_IDS) and explanation.startswith(_TEXT_OR_NULL)):
-            return None
-        if any(column in columns for column in _RELATED):
-            return None
+        _, key = parts
+        _, index, _, instance, *_ = row
         if _STEPS in instance or self._fields_in(instance) is None:
             return None
-        key = (judge, start, end)
         like = self._likes.get(key)
         if like is None and key not in self._likes:
             like = self._remember(key, row)
@@ -90,13 +90,74 @@ class AlikeRows:
             return None
         return AlikeRow(like, index, row, votes)
 
-    def _remember(self, key: tuple[str, str, str], row: Sequence[Any]) -> JudgmentRecord | None:
+    def _remember(self, key: _Key, row: Sequence[Any]) -> JudgmentRecord | None:
         self._missed += 1
         if self._missed > _MOST_LIKES:  # no two rows are alike, as those with advice in them
             return None
         like = judgment_of(row) if _is_in_order(key) else None
         self._likes[key] = like = like if like and _is_plain(like) else None
         return like
+
+
+def alike_outcomes(
+    rows: Iterable[tuple[Any, ...]], columns: Iterable[str]
+) -> Iterator[tuple[tuple[Any, ...], StoredOutcome | None]]:
+    """Yield each row with its outcome, or with None if its whole record must be read.
+
+    Of rows that are alike, only the first one is decoded; the outcomes of the others have no
+    ``input``. A row that may have one of ``columns`` is always decoded.
+    """
+    names = tuple(f'"{column}"' for column in columns)
+    likes: dict[_Key, StoredOutcome] = {}
+    fields_in = text_decoder(Fields)
+    for row in rows:
+        parts = _parts_of(row, names)
+        like = likes.get(parts[1]) if parts else None
+        if parts and like:
+            judge, index, _, instance, *_ = row
+            id, fields = _id_in(parts[0]), fields_in(instance)
+            if fields is not None and id != "":
+                same = (like.criterion, like.status, like.score, like.verdict)
+                yield row, StoredOutcome(judge, index, id, fields, NOTHING, *same)
+                continue
+        outcome = outcome_in(row)
+        if parts and outcome and _is_in_order(parts[1]):
+            if len(likes) >= _MOST_LIKES:
+                likes.clear()
+            likes[parts[1]] = outcome
+        yield row, outcome
+
+
+def _parts_of(row: Sequence[Any], columns: Iterable[str]) -> tuple[str, _Key] | None:
+    """Return the beginning of a stored judgment, with its id, and what rows that are alike share.
+
+    None if adjudge did not write it in its usual form, or if it may have one of ``columns``.
+    """
+    judge, index, _, instance, *_, result = row
+    if type(result) is not str or type(index) is not int or type(instance) is not str:
+        return None
+    # No text in JSON holds a bare quotation mark, so a name between two of them begins a
+    # member; and adjudge writes them in this order.
+    beginning, _, rest = result.partition(_EXPLANATION)
+    explanation, _, rest = rest.partition(_REASON)
+    end, _, columns_in_row = rest.partition(_INPUT)
+    id, _, start = beginning.partition(_AFTER_ID)
+    if not (id.startswith(_IDS) and explanation.startswith(_TEXT_OR_NULL)):
+        return None
+    for column in columns:
+        if column in columns_in_row:
+            return None
+    return id, (judge, start, end)
+
+
+def _id_in(beginning: str) -> str | None:
+    """Return the id at the beginning of a stored judgment; empty if it must be decoded."""
+    text = beginning.removeprefix('{"id": ')
+    if text == "null":
+        return None
+    id = text[1:-1]
+    is_plain = text[-1] == '"' and id.isprintable() and '"' not in id and "\\" not in id
+    return id if is_plain else ""
 
 
 _STEPS = f'"{STEPS}"'
@@ -110,7 +171,7 @@ _RELATED = tuple(f'"{column}"' for column in (TRIAL, ROW, PART_OF, "repeat"))
 """Columns of rows that belong together."""
 
 
-def _is_in_order(key: tuple[str, str, str]) -> bool:
+def _is_in_order(key: _Key) -> bool:
     """Return True if the parts of a judgment between its texts were found."""
     _, start, end = key
     return bool(start) and end.removesuffix("}").endswith(_TAGS)

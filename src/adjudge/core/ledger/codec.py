@@ -11,7 +11,7 @@ import json
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import cache, lru_cache
 from operator import attrgetter
@@ -346,20 +346,12 @@ def _decode_judgment(
     return stored.record(row, votes) if stored else None
 
 
-def outcomes_in(
-    rows: Iterable[tuple[Any, ...]],
-) -> Iterator[tuple[tuple[Any, ...], StoredOutcome | None]]:
-    """Yield each row with its outcome, or with None if its whole record must be read.
-
-    The checksums of the rows must have been verified.
+def outcome_in(row: tuple[Any, ...]) -> StoredOutcome | None:
+    """Return the outcome of a row whose checksum was verified; None if its whole record must be
+    read.
     """
-    stored: _StoredJudgment | None = None
-    for row in rows:
-        # most rows have the kind of the row before
-        outcome = stored.outcome(row) if stored else None
-        if outcome is None and (stored := _decoder_of(row)):
-            outcome = stored.outcome(row)
-        yield row, outcome
+    stored = _decoder_of(row)
+    return stored.outcome(row) if stored else None
 
 
 def verdict_in(row: Sequence[Any]) -> StoredVerdict | None:

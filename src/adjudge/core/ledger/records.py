@@ -10,12 +10,12 @@ from itertools import islice
 from typing import Any, cast
 
 from adjudge.core.domain.record import JudgmentRecord, VoteRecord
-from adjudge.core.ledger.alike import AlikeRow, AlikeRows, are_usual
+from adjudge.core.ledger.alike import AlikeRow, AlikeRows, alike_outcomes, are_usual
 from adjudge.core.ledger.codec import (
     StoredOutcome,
     StoredVerdict,
     judgment_of,
-    outcomes_in,
+    outcome_in,
     verdict_in,
     vote_of,
 )
@@ -112,12 +112,22 @@ def verdicts(
 
 
 def outcomes(
-    ledger: sqlite3.Connection, is_enough: Callable[[StoredOutcome], bool]
+    ledger: sqlite3.Connection,
+    is_enough: Callable[[StoredOutcome], bool],
+    columns: Collection[str] | None = None,
 ) -> Iterator[StoredOutcome | JudgmentRecord]:
     """Yield the outcome of every judgment, by judge and row; its whole record if it has no bare
     outcome, or that is not enough.
+
+    ``columns``: the columns of the row that the caller looks for. The ``input`` of a row that has
+    none of them may then be empty, which is faster; None reads every column.
     """
-    for row, outcome in outcomes_in(judgment_rows(ledger)):
+    rows = judgment_rows(ledger)
+    if columns is None:
+        decoded = ((row, outcome_in(row)) for row in rows)
+    else:
+        decoded = alike_outcomes(rows, columns)
+    for row, outcome in decoded:
         if outcome is not None and is_enough(outcome):
             yield outcome
         else:

@@ -82,14 +82,14 @@ class LeftRows:
         return [[key, self._names[key], rows_left[key]] for key in keys]
 
     def _key(self, record: JudgmentRecord) -> str:
-        from adjudge.runs.diff import is_named
+        from adjudge.runs.judged_table import is_named
 
         by_id = self._key_of_id(record.id)
         return by_id or (f"id {record.id}" if is_named(record) else record.identity)
 
     def _key_of_id(self, id: object) -> str | None:
         """Return a row's key based on its id; None without an id, or if it is only a position."""
-        from adjudge.runs.diff import is_place
+        from adjudge.runs.judged_table import is_place
 
         # the text of a row that a target answers may change while the row stays
         if not isinstance(id, str) or not id or (is_place(id) and not self._is_answered):

@@ -19,8 +19,9 @@ from adjudge.core.ledger.file import read_judge
 from adjudge.core.ledger.record_browser import judges_in
 from adjudge.core.reading.values import nearest
 from adjudge.errors import SetupError
-from adjudge.runs.diff import AlignedOutcome, RunDiff, is_place, run_diff
+from adjudge.runs.diff import AlignedOutcome, RunDiff, run_diff
 from adjudge.runs.folder import outcomes_of, reading
+from adjudge.runs.judged_table import is_place
 from adjudge.web.library import RunPlace
 from adjudge.web.pages.row import judgments_per_row
 

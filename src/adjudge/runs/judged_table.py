@@ -1,0 +1,637 @@
+"""The judgments of two runs in a temporary SQLite file, each with its counterpart.
+
+Every command, gate and page pairs rows here: by their id; else by the fields that are not judged,
+if these identify one row; else by a text that no other row has; else by position, if both runs
+have the same number of rows left. Pairs are read group by group, so memory does not grow with the
+number of rows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from adjudge.core.domain.instance import identity_of
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.core.domain.pairing import Way
+from adjudge.core.domain.record import Fields, JudgmentRecord
+from adjudge.core.domain.repetition import PART_OF, ROW, TRIAL, JoinedUnits, Unit, unit_of
+from adjudge.core.domain.slices import value_in
+from adjudge.core.ledger.changes import renamed_judges
+from adjudge.core.ledger.codec import StoredOutcome
+from adjudge.errors import SetupError
+from adjudge.runs.folder import RunFacts, outcomes_of, records_of
+
+Side = Literal[0, 1]
+_PLACE = re.compile(r"((.*\.\w+|stdin):|row )\d+( \(\d+\))?( turn \d+)?")
+"""Ids of rows without a name: their positions, which say nothing about their content."""
+_NOTHING = ("", "None", "nan", "NaN", "NaT")
+"""Texts of an empty cell, which names no row."""
+_ANSWER = "response"
+_QUESTION = "user_input"
+_AT_ONCE = 256
+"""Rows that are read before they are written: reading and writing in turn takes a fifth longer."""
+_MOST_OUTCOMES = 4096
+"""Different outcomes that are remembered: scores may be any number."""
+_SHORT = 60
+"""Characters of a question that is kept instead of a digest."""
+_TABLES = (
+    "CREATE TABLE outcomes (outcome INTEGER PRIMARY KEY, judge TEXT, criteria TEXT, status TEXT, "
+    "score REAL, chosen TEXT, systems TEXT, least REAL, most REAL, left_out TEXT);"
+    "CREATE TABLE judged (place INTEGER PRIMARY KEY, side INTEGER, line INTEGER, "
+    "outcome INTEGER, row INTEGER, number INTEGER, name TEXT, named INTEGER, question TEXT, "
+    "beside TEXT, content TEXT, identity TEXT, id TEXT, cluster TEXT, slice TEXT DEFAULT '', "
+    "partner INTEGER, way TEXT, shared INTEGER);"
+)
+_OUTCOME = "INSERT INTO outcomes VALUES (?,?,?,?,?,?,?,?,?,?)"
+# An empty text stands for NULL: sqlite3 takes several times longer to pass None, or bytes.
+_ROW = (
+    "INSERT INTO judged (side, line, outcome, row, number, name, named, question, beside, content, "
+    "identity, id{}) VALUES (?,?,?,?,?,?,?,nullif(?,''),nullif(?,''),nullif(?,''),?,{})"
+)
+_INSERTS = {11: _ROW.format("", "nullif(?6,'')"), 14: _ROW.format(", cluster, slice", "?,?,?")}
+"""Number of values → how they are written. A plain row has no id but its name, and no group."""
+_Outcome = tuple[object, ...]
+"""The columns of ``outcomes``, without the number."""
+
+
+@dataclass
+class Line:
+    """A judge and criterion of both runs, and the system that answered if there are several."""
+
+    number: int
+    """By which its rows are found."""
+    rows: list[int] = field(default_factory=lambda: [0, 0])
+    """The number of rows in each run."""
+    named: list[bool] = field(default_factory=lambda: [False, False])
+    """True for a run whose rows have names."""
+
+
+class JudgedTable(NamedTuple):
+    """The rows of two runs, paired."""
+
+    connection: sqlite3.Connection
+    lines: Mapping[str, Line]
+    """Judge, criterion and system as JSON → its rows, in the order of the first run."""
+    without_group: int
+    """The most rows of a run that have nothing in the column of groups."""
+
+
+@contextmanager
+def judged_table(
+    folders: tuple[str | Path, str | Path],
+    runs: tuple[RunFacts, RunFacts],
+    cluster: str,
+    id: str | None,
+    by: str | None,
+) -> Iterator[JudgedTable]:
+    """Read two runs and pair their rows; see ``run_diff``."""
+    systems = _Systems(run.judge_configurations for run in runs)
+    units = _Units(cluster)
+    with closing(sqlite3.connect("")) as table:  # a file that is gone with the process
+        table.execute("PRAGMA journal_mode = OFF")  # nothing of it outlives the process
+        table.executescript(_TABLES)
+        lines, outcomes = _Lines(), _Outcomes()
+        for side, folder in enumerate(folders):
+            rows = _rows_of(folder, _Side(side, lines, outcomes, systems, units), id, by)
+            while some := list(islice(rows, _AT_ONCE)):
+                outcomes.write(table)
+                for size, alike in groupby(some, len):
+                    table.executemany(_INSERTS[size], alike)
+            units.count_side()
+        units.join(table)
+        if id and not table.execute("SELECT 1 FROM judged WHERE named = 2 LIMIT 1").fetchone():
+            raise SetupError(
+                "no row of {one} or {two} has a value in column {id!r}",
+                one=folders[0],
+                two=folders[1],
+                id=id,
+            )
+        lines.join_single_systems()
+        lines.join_renamed_judges(renamed_judges(*(run.configuration for run in runs)))
+        joined = lines.write(table)
+        _pair(table, joined.values())
+        yield JudgedTable(table, joined, units.without)
+
+
+class _Outcomes:
+    """Numbers outcomes. Equal ones get the same number, unless there are very many."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[_Outcome, int] = {}
+        self._new: list[tuple[object, ...]] = []
+        self._last = 0
+
+    def number(self, outcome: _Outcome) -> int:
+        number = self._numbers.get(outcome)
+        if number is None:
+            if len(self._numbers) >= _MOST_OUTCOMES:
+                self._numbers.clear()
+            self._last = number = self._numbers[outcome] = self._last + 1
+            self._new.append((number, *outcome))
+        return number
+
+    def write(self, table: sqlite3.Connection) -> None:
+        """Write the outcomes that are new since the last time."""
+        table.executemany(_OUTCOME, self._new)
+        self._new.clear()
+
+
+class _LineOfRun:
+    """The rows that one judge of a run judged by one criterion, of one system."""
+
+    def __init__(self, side: Side, key: tuple[str, str, str], number: int) -> None:
+        self.side, self.number = side, number
+        self.judge, self.criterion, self.system = key
+        self.key = key
+        """Its judge, criterion and system as they are called in the first run."""
+        self.rows = 0
+        self.is_named = False
+
+
+class _Lines:
+    """The lines of both runs, in the order of their first rows."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[str, str, str], int] = {}
+        self._all: dict[tuple[Side, str, str, str], _LineOfRun] = {}
+
+    def get(self, side: Side, judge: str, criterion: str, system: str) -> _LineOfRun:
+        """Return the line that a row belongs to."""
+        line = self._all.get((side, judge, criterion, system))
+        if line is None:
+            key = (judge, criterion, system)
+            number = self._numbers.setdefault(key, len(self._numbers) + 1)
+            line = self._all[side, judge, criterion, system] = _LineOfRun(side, key, number)
+        return line
+
+    def join_single_systems(self) -> None:
+        """Ignore the systems' names if each run has only one."""
+        systems = Counter((line.side, line.judge, line.criterion) for line in self._all.values())
+        if max(systems.values(), default=0) < 2:
+            for line in self._all.values():
+                line.key = (line.judge, line.criterion, "")
+
+    def join_renamed_judges(self, renamed: Mapping[str, str]) -> None:
+        """Match criteria across different judge names if each run has exactly one judge for them.
+
+        ``renamed``: old name → new name of judges that were only renamed.
+        """
+        of_runs = [[line for line in self._all.values() if line.side == side] for side in (0, 1)]
+        for line in of_runs[1]:
+            if (name := renamed.get(line.judge)) is not None:
+                criterion = name if line.criterion == line.judge else line.criterion
+                line.key = (name, criterion, line.key[2])
+        common = {line.key for line in of_runs[0]} & {line.key for line in of_runs[1]}
+        keys_by_criterion: list[dict[tuple[str, str], set[tuple[str, str, str]]]] = [{}, {}]
+        for keys, lines in zip(keys_by_criterion, of_runs, strict=True):
+            for line in lines:
+                if line.key not in common:
+                    keys.setdefault((line.criterion, line.key[2]), set()).add(line.key)
+        for about, old_keys in keys_by_criterion[0].items():
+            new_keys = keys_by_criterion[1].get(about, set())
+            if len(old_keys) == len(new_keys) == 1:
+                for line in of_runs[1]:
+                    if line.key in new_keys:
+                        line.key = next(iter(old_keys))
+
+    def write(self, table: sqlite3.Connection) -> dict[str, Line]:
+        """Give the rows of a line the same number in both runs, and return the lines."""
+        joined: dict[str, Line] = {}
+        renumbered = []
+        for line in self._all.values():
+            both = joined.setdefault(json.dumps(line.key), Line(len(joined) + 1))
+            both.rows[line.side] += line.rows
+            both.named[line.side] |= line.is_named
+            if both.number != line.number:
+                renumbered.append((line.side, line.number, both.number))
+        if renumbered:
+            table.execute("CREATE TEMP TABLE renumbered (side INTEGER, old INTEGER, new INTEGER)")
+            table.executemany("INSERT INTO renumbered VALUES (?,?,?)", renumbered)
+            table.execute(
+                "UPDATE judged SET line = new FROM renumbered AS other "
+                "WHERE judged.side = other.side AND judged.line = old"
+            )
+        return joined
+
+
+class _Units:
+    """Collects the groups of the rows in both runs."""
+
+    def __init__(self, column: str) -> None:
+        self.column, self._joined = column, JoinedUnits()
+        self._empty: set[int] = set()
+        self.without = 0
+        """The most rows of a run that have nothing in the column."""
+
+    def add(self, row: JudgmentRecord) -> Unit:
+        if self.column and row.group(self.column) is None:
+            if row.index == 0:
+                row.cell(self.column)  # a column that the first row does not have is a mistake
+            self._empty.add(row.index)
+        unit = unit_of(row, self.column)
+        self._joined.add(unit)
+        return unit
+
+    def count_side(self) -> None:
+        """Count the rows without a group, after all rows of one run were added."""
+        self.without = max(self.without, len(self._empty))
+        self._empty.clear()
+
+    def join(self, table: sqlite3.Connection) -> None:
+        """Give all rows of a group the same value in the table."""
+        table.create_function("joined", 1, self._joined.cluster, deterministic=True)
+        table.execute("UPDATE judged SET cluster = joined(cluster) WHERE cluster IS NOT NULL")
+
+
+class _Systems:
+    """Puts named responses into the order in which the first run compared them."""
+
+    def __init__(self, made: Iterable[Mapping[str, JudgeConfiguration]]) -> None:
+        self._judged: dict[tuple[str, str], str] = {}
+        """(judge, criteria) → the field with the responses."""
+        self._ranges: dict[tuple[str, str], tuple[float, float]] = {}
+        for judge, configuration in (entry for run in made for entry in run.items()):
+            for criterion in configuration.criteria:
+                line = (judge, str(criterion.get("name", "")))
+                self._judged.setdefault(line, str(criterion.get("to_evaluate_field", _ANSWER)))
+                self._ranges.setdefault(line, configuration.score_range(line[1]))
+        self._order: dict[tuple[str, str], list[str]] = {}
+
+    def judged_field(self, line: tuple[str, str]) -> str:
+        """Return the field that is judged by a judge and criterion."""
+        return self._judged.get(line, _ANSWER)
+
+    def score_range(self, line: tuple[str, str]) -> tuple[float, float]:
+        """Return the lowest and highest possible score for a judge and criterion."""
+        return self._ranges.get(line, (0.0, 1.0))
+
+    def as_in_the_first_run(self, row: JudgmentRecord) -> JudgmentRecord:
+        """Return the judgment with responses and winner in the first run's order.
+
+        It stays unchanged if it is no comparison, or if the systems differ.
+        """
+        detail, line = row.detail, (row.judge, row.criterion)
+        if not detail.is_comparison:
+            return row
+        systems = list(detail.named_systems)
+        if len(set(systems)) < len(systems):
+            return row
+        order, field = (
+            _in_the_order_of(self._first(line, systems), systems),
+            self.judged_field(line),
+        )
+        texts = row.fields.get(field, "")
+        if order == systems or isinstance(texts, str) or len(texts) != len(systems):
+            return row
+        fields = {**row.fields, field: tuple(texts[systems.index(name)] for name in order)}
+        return replace(row, fields=fields, detail=detail.reorder(order))
+
+    def _first(self, line: tuple[str, str], systems: list[str]) -> list[str]:
+        """Return the order to follow: that of the line's first row, or of the only other judge with
+        this criterion.
+        """
+        if line not in self._order:
+            orders_of_namesakes = [
+                order for (_, criteria), order in self._order.items() if criteria == line[1]
+            ]
+            self._order[line] = orders_of_namesakes[0] if len(orders_of_namesakes) == 1 else systems
+        return self._order[line]
+
+
+def _in_the_order_of(order: list[str], systems: list[str]) -> list[str]:
+    """Return ``systems`` in ``order``. If two systems share only one with ``order``, it keeps its
+    position there.
+    """
+    if sorted(order) == sorted(systems):
+        return order
+    shared = [name for name in order if name in systems]
+    moved = (
+        len(order) == len(systems) == 2
+        and len(shared) == 1
+        and order.index(shared[0]) != systems.index(shared[0])
+    )
+    return systems[::-1] if moved else systems
+
+
+class _Side(NamedTuple):
+    """What is known while the rows of a run are read."""
+
+    side: Side
+    lines: _Lines
+    outcomes: _Outcomes
+    systems: _Systems
+    units: _Units
+
+
+def _rows_of(
+    folder: str | Path, run: _Side, id: str | None, by: str | None
+) -> Iterator[tuple[object, ...]]:
+    """Yield the table rows for one run.
+
+    Records are only built if a column is read or a row is not plain, which is rare.
+    """
+    needs_records = bool(run.units.column or id or by)
+    rows = records_of(folder) if needs_records else outcomes_of(folder, _is_plain, _RELATED)
+    criteria: dict[tuple[str, str], _Criterion] = {}
+    for row in rows:
+        key = row.judge, row.criterion
+        criterion = criteria.get(key)
+        if criterion is None:
+            criterion = criteria[key] = _Criterion(key, run)
+        if isinstance(row, JudgmentRecord):
+            in_order = run.systems.as_in_the_first_run(row)
+            values = _values(in_order, run, criterion.rows, id, run.units.add(row))
+            yield *values, value_in(row, by) if by else ""
+        else:
+            yield criterion.plain_values(row)
+        criterion.rows += 1
+
+
+_RELATED = (TRIAL, ROW, PART_OF)
+"""Columns of rows that belong together."""
+
+
+class _Criterion:
+    """The values that the plain rows of one judge and criterion of a run share."""
+
+    def __init__(self, key: tuple[str, str], run: _Side) -> None:
+        self._key, self._run = key, run
+        self._judged_field = run.systems.judged_field(key)
+        self._line: _LineOfRun | None = None
+        self._numbers: dict[tuple[str, float | None, str | None], int] = {}
+        """Status, score and verdict → number of the outcome."""
+        self.rows = 0
+        """The number of these rows so far, plain or not."""
+
+    def plain_values(self, row: StoredOutcome) -> tuple[object, ...]:
+        """Return the table row for a plain row."""
+        _, place, id, fields, _, _, status, score, verdict = row
+        line = self._line
+        if line is None:
+            line = self._line = self._run.lines.get(self._run.side, *self._key, "")
+        line.rows += 1
+        line.is_named = line.is_named or bool(id)
+        outcome = self._numbers.get((status, score, verdict))
+        if outcome is None:
+            outcome = self._number(status, score, verdict)
+        identity = identity_of(fields)
+        return (
+            line.side,
+            line.number,
+            outcome,
+            place + 1,
+            self.rows,
+            id or "",
+            1 if id else 0,
+            *_keys(fields, self._judged_field, identity),
+            identity,
+        )
+
+    def _number(self, status: str, score: float | None, verdict: str | None) -> int:
+        if len(self._numbers) >= _MOST_OUTCOMES:
+            self._numbers.clear()
+        outcome = (*self._key, status, score, _json_text(verdict), "[]", *_NOTHING_LOST)
+        number = self._numbers[status, score, verdict] = self._run.outcomes.number(outcome)
+        return number
+
+
+def _is_plain(row: StoredOutcome) -> bool:
+    """Return True if a row is independent of others and its id is not a position in a file."""
+    id = row.id or ""
+    may_be_place = (":" in id or id.startswith("row ")) and is_place(id)
+    return not may_be_place and row.input.keys().isdisjoint(_RELATED)
+
+
+def _values(
+    row: JudgmentRecord, run: _Side, number: int, id: str | None, unit: Unit
+) -> tuple[object, ...]:
+    key, identity = (row.judge, row.criterion), row.identity
+    name, name_rank = _name(row, id)
+    line = run.lines.get(run.side, *key, row.answered_by)
+    line.rows += 1
+    line.is_named = line.is_named or bool(name_rank)
+    choice, systems = _json_text(row.choice), _json_text(row.detail.named_systems)
+    lost = _possible(row, run.systems.score_range(key))
+    return (
+        line.side,
+        line.number,
+        run.outcomes.number((*key, row.status, row.score, choice, systems, *lost)),
+        row.row,
+        number,
+        name,
+        name_rank,
+        *_keys(row.fields, run.systems.judged_field(key), identity),
+        identity,
+        row.id,
+        unit[0] if unit else None,
+    )
+
+
+def _keys(fields: Fields, judged_field: str, identity: str) -> tuple[str, str, str]:
+    """Return the keys for pairing rows without ids: the question, all fields that are not judged,
+    and all fields. They are empty if there are none.
+    """
+    if not fields:
+        return "", "", ""
+    shape = _shape((*fields,), judged_field)
+    question_text = fields[_QUESTION] if shape.has_question else None
+    question = _question_key(question_text) if question_text else ""
+    if question and shape.other_names == (_QUESTION,):
+        beside = question
+    else:
+        others = {name: fields[name] for name in shape.other_names}
+        beside = _digest(others) if others else ""
+    # a digest of sorted fields, so that of two runs with another order of fields is the same
+    content = identity if shape.is_sorted else _digest(fields)
+    return question, beside, content
+
+
+class _Shape(NamedTuple):
+    """What is known of a row's keys by the names of its fields."""
+
+    other_names: tuple[str, ...]
+    """The fields that are not judged."""
+    has_question: bool
+    is_sorted: bool
+
+
+@lru_cache(maxsize=1024)
+def _shape(names: tuple[str, ...], judged_field: str) -> _Shape:
+    others = tuple(name for name in names if name not in (_ANSWER, judged_field))
+    return _Shape(others, _QUESTION in others, names == tuple(sorted(names)))
+
+
+def _question_key(text: str | tuple[str, ...]) -> str:
+    """Return a unique key for a question. A short question is its own key, which saves hashing."""
+    if isinstance(text, str) and len(text) <= _SHORT and text.isprintable():
+        return f"={text}"
+    return _digest({_QUESTION: text})
+
+
+_NOTHING_LOST = (None, None, "[]")
+"""What lost votes allow if there are none."""
+
+
+def _possible(
+    row: JudgmentRecord, scale: tuple[float, float]
+) -> tuple[float | None, float | None, str]:
+    """Return the bounds that lost votes allow for the compared number, and the models they belong
+    to.
+    """
+    if not row.excluded_models:
+        return _NOTHING_LOST
+    ends = (0.0, 1.0) if row.possible_win_rates else row.possible_scores(scale)
+    return *(ends or (None, None)), _json_text(tuple(sorted(row.lost_models)))
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _json_text(value: str | int | tuple[str, ...] | None) -> str:
+    """Return a verdict or names as JSON, cached because most rows share a few values."""
+    return json.dumps(value)
+
+
+def _digest(fields: Fields) -> str:
+    """Return a digest that does not depend on the order of the fields."""
+    return identity_of({name: fields[name] for name in sorted(fields)})
+
+
+def _name(row: JudgmentRecord, column: str | None) -> tuple[str, int]:
+    """Return a row's name and its quality: 2 from ``column``, 1 from its own id, 0 if only a
+    position.
+    """
+    if column:
+        with suppress(SetupError):
+            cell = str(row.cell(column)).strip()
+            return (_of_system(cell, row), 2) if cell not in _NOTHING else (row.id or "", 0)
+    return row.id or "", int(is_named(row))
+
+
+def is_named(row: JudgmentRecord) -> bool:
+    """Return True if a row's id is more than its position in a file."""
+    if not row.id:
+        return False
+    return not is_place(row.id) or row.id in map(str, row.input.values())
+
+
+def is_place(id: str) -> bool:
+    """Return True if an id looks like a file position, which rows without ids get."""
+    return _PLACE.fullmatch(id) is not None
+
+
+def _of_system(name: str, row: JudgmentRecord) -> str:
+    """Return a name that includes the system and repetition if a target answered the row."""
+    if "answered_row" not in row.input:
+        return name
+    return json.dumps([name, row.input.get("system"), row.input.get("repeat")])
+
+
+def _pair(table: sqlite3.Connection, lines: Iterable[Line]) -> None:
+    """Assign each row its counterpart in the other run, if there is one.
+
+    Rows that share an id are paired in order, those with equal text or question first. By fields or
+    text, only unique rows and exact copies are paired. Of the rest, rows with the same other fields
+    are paired by position if both runs have equally many.
+    """
+    for line in lines:
+        if any(line.named) and not all(line.named):  # ids of one run alone
+            table.execute("UPDATE judged SET named = 0 WHERE named AND line = ?", (line.number,))
+    if not _join_unique_ids(table):
+        _join(table, "id", "line, name, content", "named")
+        _join(table, "id", "line, name, beside", "named AND beside IS NOT NULL")
+        _join(table, "id", "line, name, question", "named AND question IS NOT NULL")
+        _join(table, "id", "line, name", "named")
+        table.execute(
+            "UPDATE judged SET shared = 1 WHERE named AND (side, line, name) IN "
+            "(SELECT side, line, name FROM judged WHERE named "
+            "GROUP BY side, line, name HAVING count(*) > 1)"
+        )
+    if not table.execute("SELECT 1 FROM judged WHERE partner IS NULL LIMIT 1").fetchone():
+        return
+    by_id = "line IN (SELECT line FROM judged WHERE way = 'id' GROUP BY line)"
+    unnamed = f"NOT (named AND {by_id})"  # ids of which none is in both runs name no rows
+    _join(
+        table,
+        "fields",
+        "line, beside",
+        f"beside IS NOT NULL AND {unnamed}",
+        "own = 1 AND others = 1",
+    )
+    _join(
+        table,
+        "fields",
+        "line, question",
+        f"question IS NOT NULL AND {unnamed}",
+        "own = 1 AND others = 1",
+    )
+    _join(table, "text", "line, content", unnamed, "own = 1 AND others = 1")
+    _join(table, "text", "line, content", f"{unnamed} AND (line, beside) IN ({_COPIES})")
+    _join(table, "place", "line, kind", "NOT named", "own = others")
+
+
+def _join_unique_ids(table: sqlite3.Connection) -> bool:
+    """Pair rows by id in one step, since unique ids make other keys unnecessary; return False if
+    rows of a run share an id.
+    """
+    table.execute(
+        "CREATE TEMP TABLE pair AS SELECT min(place) AS one, max(place) AS two, "
+        "count(*) = 2 AND sum(side) = 1 AS is_unique FROM judged WHERE named "
+        "GROUP BY name, line HAVING count(*) > 1 ORDER BY one"
+    )
+    if table.execute("SELECT 1 FROM pair WHERE NOT is_unique LIMIT 1").fetchone():
+        table.execute("DROP TABLE pair")
+        return False
+    _write_pairs(table, "id")
+    return True
+
+
+def _write_pairs(table: sqlite3.Connection, way: Way) -> None:
+    """Make the rows of the table ``pair`` each other's counterparts, and drop it."""
+    for place, partner in (("one", "two"), ("two", "one")):
+        table.execute(
+            f"UPDATE judged SET partner = {partner}, way = ? FROM pair "  # noqa: S608 - our names
+            f"WHERE place = {place}",
+            (way,),
+        )
+    table.execute("DROP TABLE pair")
+
+
+_COPIES = (
+    "SELECT line, beside FROM judged WHERE partner IS NULL GROUP BY line, beside HAVING "
+    "count(DISTINCT content) = 1"
+)
+"""Rows that are the same in everything."""
+
+
+def _join(table: sqlite3.Connection, way: Way, keys: str, which: str, count: str = "TRUE") -> None:
+    """Pair unpaired rows that are equal in ``keys``, in the order of their positions.
+
+    ``which``: SQL condition on rows. ``count``: SQL condition on the number of equal rows in the
+    first (``own``) and second (``others``) run.
+    """
+    names = keys.replace("kind", "coalesce(beside, '') AS kind")
+    script = (
+        f"CREATE TEMP TABLE free AS SELECT place, side, {names} "  # noqa: S608 - texts of ours
+        f"FROM judged WHERE partner IS NULL AND {which};"
+        f"CREATE TEMP TABLE kind AS SELECT {keys}, sum(side = 0) AS own, sum(side = 1) AS "
+        f"others FROM free GROUP BY {keys} "
+        f"HAVING own AND others AND ({count});"
+        f"CREATE TEMP TABLE nth AS SELECT place, side, {keys}, row_number() OVER (PARTITION "
+        f"BY side, {keys} ORDER BY place) AS n "
+        f"FROM free JOIN kind USING ({keys});"
+        f"CREATE INDEX temp.alike ON nth (side, {keys}, n);"
+        "CREATE TEMP TABLE pair AS SELECT a.place AS one, b.place AS two FROM nth a "
+        f"JOIN nth b USING ({keys}, n) WHERE a.side = 0 AND b.side = 1;"
+        "DROP TABLE free; DROP TABLE kind; DROP TABLE nth;"
+    )
+    table.executescript(script)
+    _write_pairs(table, way)
