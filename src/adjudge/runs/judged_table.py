@@ -32,6 +32,7 @@ from adjudge.errors import SetupError
 from adjudge.runs.folder import RunFacts, outcomes_of, records_of
 
 Side = Literal[0, 1]
+SIDES: tuple[Side, Side] = (0, 1)
 _PLACE = re.compile(r"((.*\.\w+|stdin):|row )\d+( \(\d+\))?( turn \d+)?")
 """Ids of rows without a name: their positions, which say nothing about their content."""
 _NOTHING = ("", "None", "nan", "NaN", "NaT")
@@ -101,8 +102,8 @@ def judged_table(
         table.execute("PRAGMA journal_mode = OFF")  # nothing of it outlives the process
         table.executescript(_TABLES)
         lines, outcomes = _Lines(), _Outcomes()
-        for side, folder in enumerate(folders):
-            rows = _rows_of(folder, _Side(side, lines, outcomes, systems, units), id, by)
+        for side in SIDES:
+            rows = _rows_of(folders[side], _Side(side, lines, outcomes, systems, units), id, by)
             while some := list(islice(rows, _AT_ONCE)):
                 outcomes.write(table)
                 for size, alike in groupby(some, len):

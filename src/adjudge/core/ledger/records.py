@@ -123,11 +123,8 @@ def outcomes(
     none of them may then be empty, which is faster; None reads every column.
     """
     rows = judgment_rows(ledger)
-    if columns is None:
-        decoded = ((row, outcome_in(row)) for row in rows)
-    else:
-        decoded = alike_outcomes(rows, columns)
-    for row, outcome in decoded:
+    each = ((row, outcome_in(row)) for row in rows)
+    for row, outcome in each if columns is None else alike_outcomes(rows, columns):
         if outcome is not None and is_enough(outcome):
             yield outcome
         else:
