@@ -10,10 +10,12 @@ import pytest
 from adjudge import DirectJudge, Instance, PairwiseJudge
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.ledger.figures import figures_of
-from adjudge.core.ledger.file import read_judge
+from adjudge.core.ledger.file import read_judge, read_meta
 from adjudge.runs.folder import reading, records_of
+from adjudge.runs.results.setup import grouping_column
 from adjudge.stats.intervals import rows_interval
 from adjudge.trust.labels.store import LabelStore
+from adjudge.web.library import Library
 from support import commands
 from support.labels import label, model
 
@@ -41,16 +43,18 @@ def graded(folder: Path, scores: tuple[float, ...], rows: int) -> Path:
 
 def intervals(folder: Path) -> tuple[object, object]:
     """Of the report, and of ``calibrate`` without a correction."""
-    shown = json.loads(commands.adjudge("runs", "show", folder, "--json").stdout)
-    (section,) = shown["criteria"]
-    reported = (section.get("systems") or [section])[0]["interval"]
     done = commands.adjudge("calibrate", folder, "--json")
     (calibration,) = json.loads(done.stdout)["results"]
     naive = calibration["naive"]
-    return (
-        reported and (reported["lower"], reported["upper"]),
-        naive["lower"] and (naive["lower"], naive["upper"]),
-    )
+    return report_interval(folder), naive["lower"] and (naive["lower"], naive["upper"])
+
+
+def report_interval(folder: Path) -> tuple[float, float] | None:
+    """Of the report."""
+    shown = json.loads(commands.adjudge("runs", "show", folder, "--json").stdout)
+    (section,) = shown["criteria"]
+    reported = (section.get("systems") or [section])[0]["interval"]
+    return reported and (reported["lower"], reported["upper"])
 
 
 @pytest.mark.parametrize("scores", [(0.0, 0.3, 1.0), (1.0, 2.0, 4.0), (0.2, 0.5, 0.8)])
@@ -91,3 +95,59 @@ def test_a_win_rate_has_one_interval(tmp_path: Path) -> None:
     reported, calibrated = intervals(folder)
     assert reported is not None
     assert reported == calibrated
+
+
+def page_interval(folder: Path) -> tuple[float, float] | None:
+    """Of the page."""
+    with reading(folder) as ledger:
+        (judge,) = {one.judge for one in records_of(folder)}
+        column = grouping_column(read_meta(ledger))
+        mean = figures_of(ledger, judge, read_judge(ledger, judge), column=column).mean
+    assert mean is not None
+    return mean.interval and (mean.interval.lower, mean.interval.upper)
+
+
+GROUPED = """
+data: rows.jsonl
+models: ["scripted/PASS,PASS,PASS,PASS,FAIL,FAIL,FAIL,FAIL"]
+judges: [{kind: aspect, name: dates, criteria: It gives a date.%s}]
+gates: {fail_under: 0.1, confidence: 0.9%s}
+"""
+
+
+def run_grouped(folder: Path, rows: list[dict[str, object]], judge: str, gates: str) -> Path:
+    (folder / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (folder / "eval.yaml").write_text(GROUPED % (judge, gates), encoding="utf-8")
+    commands.adjudge("run", folder / "eval.yaml", "--run", folder / "run")
+    return folder / "run"
+
+
+def test_the_page_groups_rows_as_the_gate_does(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [
+        {"id": f"r{number}", "response": f"number {number}", "meta": {"team": f" {number // 4} "}}
+        for number in range(48)
+    ]
+    folder = run_grouped(tmp_path, rows, "", ", cluster: meta.team")
+    reported = report_interval(folder)
+    assert reported is not None and reported == pytest.approx(page_interval(folder))
+    library = Library(folder.parent)
+    (counted,) = library.counts(*library.scan()).values()
+    limits = counted.means[""].interval
+    assert limits is not None and (limits.lower, limits.upper) == pytest.approx(reported)
+
+
+def test_the_page_groups_the_turns_of_a_conversation(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [
+        {
+            "id": f"c{number}",
+            "messages": [
+                {"role": role, "content": f"{role} {number} {turn}"}
+                for turn in range(4)
+                for role in ("user", "assistant")
+            ],
+        }
+        for number in range(12)
+    ]
+    folder = run_grouped(tmp_path, rows, ", per: turn", "")
+    reported = report_interval(folder)
+    assert reported is not None and reported == pytest.approx(page_interval(folder))

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial, wraps
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -39,6 +40,7 @@ from adjudge.runs.eval_file import (
     PairwiseEntry,
     PythonEntry,
 )
+from adjudge.runs.polarity import opposed_criteria
 from adjudge.runs.project import ExplainEntry, ModelEntry
 from adjudge.runs.ready_judge import ReadyJudge
 
@@ -109,7 +111,18 @@ def make_judges(file: EvalFile, opened: OpenEntry, prices: PriceTable) -> list[R
                 count=count,
                 name=name,
             )
+    _refuse_opposed_criteria(judges)
     return judges
+
+
+def _refuse_opposed_criteria(judges: Sequence[ReadyJudge]) -> None:
+    """Raise a SetupError if two criteria of one name disagree about the better option: labels go by
+    the name of a criterion, and would count for both.
+    """
+    asked = [(ready.name, criterion) for ready in judges for criterion in ready.criteria]
+    for (judge, criterion), (judge2, criterion2) in combinations(asked, 2):
+        if criterion.name == criterion2.name and criterion.is_opposed_to(criterion2):
+            raise opposed_criteria(criterion.name, judge, judge2)
 
 
 def make_explaining(file: EvalFile, opened: OpenEntry, judges: Sequence[ReadyJudge]) -> Explaining:

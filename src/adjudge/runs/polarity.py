@@ -11,6 +11,7 @@ from pathlib import Path
 from adjudge.core.catalog.criteria import ready_made_name
 from adjudge.core.catalog.polarity import find_bad_word
 from adjudge.core.domain.criteria import Criteria
+from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.runs.criteria_entry import CRITERIA_FILES, Aspect, CriteriaEntry
 
@@ -31,6 +32,17 @@ def question_polarity_notes(criteria: Iterable[CriteriaEntry], *, typed: bool) -
         text = _question_text(criterion)
         if word := find_bad_word(text):
             yield _question_note(text, word, typed=typed)
+
+
+def opposed_criteria(name: str, judge: str, judge2: str) -> SetupError:
+    """Return the error for two criteria of one name that disagree about the better option."""
+    return SetupError(
+        "judges {judge!r} and {judge2!r} disagree about which option of {name!r} is better: labels "
+        "know a criterion by its name, so give each its own",
+        judge=judge,
+        judge2=judge2,
+        name=name,
+    )
 
 
 def _aspect_text(criterion: CriteriaEntry) -> str:

@@ -400,9 +400,11 @@ def calibrate_run(
     result to these.
     """
     all_labels = list(LabelStore(folder).of_each_copy() if labels is None else labels)
+    labelled_once = list(labelled_judges(folder, all_labels, criteria))
+    judges_by_name = Counter(labelled.scale.name for labelled in labelled_once)
     calibrations = [
-        replace(result, one_of_several=len(labelled.scale.judges) > 1)
-        for labelled in labelled_judges(folder, all_labels, criteria)
+        replace(result, one_of_several=judges_by_name[labelled.scale.name] > 1)
+        for labelled in labelled_once
         if judge in (None, labelled.judge)
         for result in _calibrate_judge(labelled, settings)
     ]

@@ -14,7 +14,7 @@ from adjudge.core.ledger.file import read_judges, read_meta
 from adjudge.messages import Message, plural
 from adjudge.runs.folder import reading
 from adjudge.runs.judge_changes import changed_at
-from adjudge.trust.labels.scales import JudgedScale, label_scales
+from adjudge.trust.labels.scales import JudgedScale, label_scales, opposed_scales
 from adjudge.trust.usable_labels import LabelSettings, LabelsUsed, nonzero, sort_labels
 
 _NOTHING: Mapping[str, float] = MappingProxyType({})
@@ -115,8 +115,11 @@ def labelled_judges(
     folder: str | Path, labels: Sequence[Label], criteria: str | None
 ) -> Iterator[LabelledJudge]:
     """Yield each judge with each of its criteria that has labels. ``criteria``: only this one."""
-    judges = configurations(folder)
-    for scale in label_scales(folder):
+    judges, scales = configurations(folder), label_scales(folder)
+    unclear = {scale.name for pair in opposed_scales(scales) for scale in pair}
+    for scale in scales:
+        if scale.name in unclear:
+            continue
         criterion_labels = [label for label in labels if label.criteria == scale.name]
         for judge in scale.judges if criterion_labels and criteria in (None, scale.name) else ():
             yield LabelledJudge(folder, judge, judges[judge], scale, criterion_labels)

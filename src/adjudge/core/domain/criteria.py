@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Protocol, runtime_checkable
 
 from adjudge.core.domain.frozen_mapping import content_hash
@@ -255,6 +256,18 @@ class Criteria:
     def points_of(self) -> Mapping[str, float | None]:
         """Map each option to its score, or to None if it has none."""
         return dict(zip(self.option_names, self.points, strict=True))
+
+    def is_opposed_to(self, other: Criteria) -> bool:
+        """Return True if one of two options is better here and worse in ``other``."""
+        points = [
+            (mine, theirs)
+            for name, mine in self.points_of.items()
+            if mine is not None and (theirs := other.points_of.get(name)) is not None
+        ]
+        return any(
+            (mine - mine2) * (theirs - theirs2) < 0
+            for (mine, theirs), (mine2, theirs2) in combinations(points, 2)
+        )
 
 
 def winner(counts: Mapping[str, float], criteria: Criteria) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sqlite3
 from array import array
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.core.domain.repetition import PART_OF, ROW, TASK, TRIAL, Unit, clusters_of, unit_of
+from adjudge.core.ledger.records import records
 from adjudge.stats.intervals import Interval, scaled_interval
 
 _BARS = 20
@@ -82,21 +84,23 @@ def figures_of(
     configuration: JudgeConfiguration,
     *,
     whole: bool = True,
+    column: str = "",
 ) -> Figures:
     """Return a judge's figures.
 
     ``configuration``: the judge's own. ``whole``: also read every judgment for the figures that
-    need it; counts and scores come from the index alone, in one pass.
+    need it; counts and scores come from the index alone, in one pass. ``column``: rows that share
+    its value belong together.
     """
     several = len(configuration.criteria) > 1
     low, high = _ends(connection, judge)
-    scale = _scale(connection, judge)
+    scale = _scale(connection, judge, column)
     # if all scores are equal, any width puts them into one bar
     width = (high - low) / _BARS or 1.0
     statuses: Counter[str] = Counter()
     bars: Counter[int] = Counter()
     name = configuration.criteria[0].get("name") if configuration.criteria else ""
-    scores = _Scores(configuration.score_range(str(name)))
+    scores = _Scores(configuration.score_range(str(name)), column)
     groups = "SELECT status, score, count(*) FROM judgments WHERE judge = ? GROUP BY status, score"
     for status, score, count in connection.execute(groups, (judge,)):
         statuses[status] += count
@@ -105,7 +109,9 @@ def figures_of(
             bars[min(int((score - low) / width), _BARS - 1)] += count
             scores.add(score, count, scale)
     means = (
-        _means(connection, judge, configuration) if whole and (several or scale.is_special) else {}
+        _means(connection, judge, configuration, column)
+        if whole and (several or scale.is_special)
+        else {}
     )
     return Figures(
         dict(statuses),
@@ -123,41 +129,46 @@ def figures_of(
 
 
 class _Scale(NamedTuple):
-    """The scale of scores: counts or not, and which of them belong together."""
+    """The scale of a score: a count or not, and the groups that its row shares with other rows."""
 
     is_count: bool
-    cluster: str | None
-    """The task of a trial, or the row that was answered several times; None if the row is
-    independent. Like ``unit_of`` without a column.
-    """
+    unit: Unit
+    """Like ``unit_of``."""
 
     @property
     def is_special(self) -> bool:
-        return self.is_count or self.cluster is not None
+        return self.is_count or bool(self.unit)
 
 
+_INPUT = "json_extract(result, '$.input.{}')".format
+# Like ``unit_of`` without a column.
 _SCALE = (
-    "coalesce(json_extract(result, '$.count'), 0), coalesce(CASE WHEN json_type(result, "
-    "'$.input.trial') IS NOT NULL THEN nullif(trim(json_extract(result, '$.input.task_id')), '') "
-    "END, '' || json_extract(result, '$.input.answered_row'))"
+    "coalesce(json_extract(result, '$.count'), 0), "
+    f"CASE WHEN json_type(result, '$.input.{TRIAL}') IS NOT NULL "
+    f"THEN '{TASK}=' || nullif(trim({_INPUT(TASK)}), '') END, "
+    f"'{ROW}=' || {_INPUT(ROW)}, '{PART_OF}=' || {_INPUT(PART_OF)}"
 )
 
 
-def _scale(connection: sqlite3.Connection, judge: str) -> _Scale:
+def _scale(connection: sqlite3.Connection, judge: str, column: str) -> _Scale:
     """Return the scale of a judge's first score."""
     query = (
         f"SELECT {_SCALE} FROM judgments "  # noqa: S608 - texts of ours
         "WHERE judge = ? AND status = 'scored' AND score IS NOT NULL ORDER BY score LIMIT 1"
     )
-    is_count, cluster = connection.execute(query, (judge,)).fetchone() or (False, None)
-    return _Scale(bool(is_count), cluster)
+    is_count, *shared = connection.execute(query, (judge,)).fetchone() or (False,)
+    return _Scale(bool(is_count), _unit([column or None, *shared]))
+
+
+def _unit(shared: Iterable[str | None]) -> Unit:
+    return tuple(value for value in shared if value is not None)
 
 
 class _Scores:
-    def __init__(self, ends: tuple[float, float]) -> None:
-        self._ends = ends
+    def __init__(self, ends: tuple[float, float], column: str) -> None:
+        self._ends, self._column = ends, column
         self._total, self._count, self._values = 0.0, 0, array("d")
-        self._clusters: list[str | int] = []
+        self._units: list[Unit] = []
         self._is_count = False
 
     def add(self, score: float, count: int, scale: _Scale) -> None:
@@ -166,15 +177,15 @@ class _Scores:
         self._is_count |= scale.is_count
         if self._count <= _MOST_SCORES:
             self._values.extend([score] * count)
-            alone = range(self._count - count, self._count)
-            self._clusters += alone if scale.cluster is None else [scale.cluster] * count
+            self._units += [scale.unit] * count
 
     def mean(self) -> Mean | None:
         if not self._count:
             return None
         is_complete = len(self._values) == self._count
-        is_clustered = len({*self._clusters}) < self._count
-        clusters = self._clusters if is_clustered else None
+        clusters = clusters_of(self._units)
+        if clusters and not self._column and len(set(clusters)) == len(clusters):
+            clusters = None
         return Mean(
             self._total / self._count,
             self._count,
@@ -186,23 +197,37 @@ class _Scores:
 
 
 def _means(
-    connection: sqlite3.Connection, judge: str, configuration: JudgeConfiguration
+    connection: sqlite3.Connection, judge: str, configuration: JudgeConfiguration, column: str
 ) -> dict[str, Mean]:
     scores_by_criterion: dict[str, _Scores] = {}
-    groups = (
-        f"SELECT criterion AS asked, score, count(*), {_SCALE} FROM judgments "  # noqa: S608
-        "WHERE judge = ? AND status = 'scored' AND score IS NOT NULL GROUP BY asked, score, 4, 5"
-    )
-    for criterion, score, count, is_count, cluster in connection.execute(groups, (judge,)):
-        scale = _Scale(bool(is_count), cluster)
+    for criterion, score, count, scale in _scores(connection, judge, column):
         if criterion not in scores_by_criterion:
-            scores_by_criterion[criterion] = _Scores(configuration.score_range(criterion))
+            scores_by_criterion[criterion] = _Scores(configuration.score_range(criterion), column)
         scores_by_criterion[criterion].add(score, count, scale)
     return {
         criterion: mean
         for criterion, scores in scores_by_criterion.items()
         if (mean := scores.mean())
     }
+
+
+def _scores(
+    connection: sqlite3.Connection, judge: str, column: str
+) -> Iterator[tuple[str, float, int, _Scale]]:
+    """Yield (criterion, score, count, scale)."""
+    if column:  # it may be a field, or a path, which only a record finds
+        for record in records(connection, judge=judge, trajectory=False):
+            if record.status == "scored" and record.score is not None:
+                scale = _Scale(record.detail.is_count, unit_of(record, column))
+                yield record.criterion, record.score, 1, scale
+        return
+    groups = (
+        f"SELECT criterion AS asked, score, count(*), {_SCALE} FROM judgments "  # noqa: S608
+        "WHERE judge = ? AND status = 'scored' AND score IS NOT NULL "
+        "GROUP BY asked, score, 4, 5, 6, 7"
+    )
+    for criterion, score, count, is_count, *shared in connection.execute(groups, (judge,)):
+        yield criterion, score, count, _Scale(bool(is_count), _unit(shared))
 
 
 def _verdicts(connection: sqlite3.Connection, judge: str) -> dict[str, int]:

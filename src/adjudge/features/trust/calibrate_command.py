@@ -42,7 +42,12 @@ from adjudge.stats.bootstrap import Draws
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 from adjudge.trust.cascades import CascadeReport, CascadeSettings, calibrate_cascades
 from adjudge.trust.labels.files import LabelDefaults, read_labels, run_rows
-from adjudge.trust.labels.scales import label_command, label_scale, label_scales
+from adjudge.trust.labels.scales import (
+    label_command,
+    label_scale,
+    label_scales,
+    refuse_opposed,
+)
 from adjudge.trust.labels.store import counting_labels
 from adjudge.trust.learnt_weights import learnt_weights
 from adjudge.trust.probabilities import ProbabilityReport, calibrate_probabilities
@@ -248,7 +253,7 @@ def _no_labels(run: Path, file: Path | None, criteria: str | None) -> SetupError
             run=run,
         )
     check_criteria(run, criteria)
-    label_scales(run)  # raises if there is nothing to label
+    refuse_opposed(label_scales(run), criteria)  # raises if there is nothing to label
     return SetupError(
         "{run} has no labels{clause}: label rows with '{command}'",
         run=run,

@@ -154,6 +154,13 @@ _KEPT_AS_THEY_ARE = (
 _VOTES = ("strictness", "self_consistency", "num_samples")
 
 
+def grouping_column(facts: JsonObject) -> str:
+    """Return the column whose equal values belong together in a run's intervals; empty if there is
+    none. ``facts``: those of the run folder.
+    """
+    return str(object_in(facts.get(KEPT)).get("cluster") or "")
+
+
 class ReportedJudge(Protocol):
     """The part of a judge that a report needs."""
 
@@ -256,11 +263,12 @@ class Setup:
         """Describe the judges and gates of a run folder."""
         judges = info.judge_configurations
         stored = object_in(info.facts.get(KEPT))
-        languages = [judge.language for judge in judges.values()]
+        # a judge without a model has no language of its own
+        languages = [judge.language for judge in judges.values() if judge.models]
         return cls(
             title=info.folder.name,
             state=info.state,
-            language=languages[0] if languages else "en",
+            language=str(stored.get("language") or next(iter(languages), "en")),
             judges=judges,
             steps=_steps(judges),
             learnt=_learnt(judges),
@@ -271,7 +279,7 @@ class Setup:
             against=str(stored.get("against") or ""),
             against_place=_against_place(info.facts, stored),
             margin=number_of(stored.get("margin")) or 0.0,
-            cluster=str(stored.get("cluster") or ""),
+            cluster=grouping_column(info.facts),
             id=str(stored.get("id") or ""),
             data=str(stored.get("data") or ""),
             modes=_texts(stored.get("modes")),
@@ -291,7 +299,11 @@ class Setup:
                 for bar in self.bars
             ],
             **some_of(self, *_KEPT_AS_THEY_ARE),
-            **nonempty(sequential=self.sequential, against_place=self.against_place),
+            **nonempty(
+                sequential=self.sequential,
+                against_place=self.against_place,
+                language="" if self.language == "en" else self.language,
+            ),
             **({"baseline": self.baseline.kept()} if self.baseline.run else {}),
         }
 

@@ -102,10 +102,16 @@ def _gate_names(section: Section) -> Iterator[str]:
         yield from (system.name for system in section.contests.systems)
 
 
+def _title(section: Section, report: Report) -> str:
+    """Return the section's title, with the judge if another section has the same one."""
+    titles = [other.title for other in report.sections]
+    return section.title if titles.count(section.title) < 2 else section.name
+
+
 def _figures(section: Section, report: Report) -> Iterator[Message]:
     if not section.summary.attempted:
         if not report.decided_nothing:  # which is said once, of all of them
-            yield Message("{name}: no row was judged", name=section.title)
+            yield Message("{name}: no row was judged", name=_title(section, report))
     elif section.lead:
         yield from section.lead.headline(section, report)
     elif section.contests and section.contests.systems:
@@ -113,7 +119,7 @@ def _figures(section: Section, report: Report) -> Iterator[Message]:
     elif section.summary.mean is not None:
         yield Message(
             "{name}: mean {mean}{bar}{before}",
-            name=section.title,
+            name=_title(section, report),
             mean=figure(section.summary.mean),
             bar=_against(section, report),
             before=earlier_text(section, report),
@@ -121,7 +127,7 @@ def _figures(section: Section, report: Report) -> Iterator[Message]:
     elif section.summary.options:
         frequent_options = list(section.summary.options.items())[:_MOST_NAMED]
         options = ", ".join(f"{option} {count}" for option, count in frequent_options)
-        yield Message("{name}: {options}", name=section.title, options=options)
+        yield Message("{name}: {options}", name=_title(section, report), options=options)
 
 
 def _win_rates(section: Section, contests: ContestSummary, report: Report) -> Iterator[Message]:

@@ -104,6 +104,10 @@ def _lines(
     report: Report, entries: Sequence[JudgmentRecord], screen: Screen, *, full: bool
 ) -> Table:
     several = len(report.criteria) > 1
+    titles = {
+        (criterion.judge, criterion.criteria): title
+        for criterion, title in zip(report.criteria, _titles(report), strict=True)
+    }
     reasons = [_reason(item, report, screen) for item in entries]
     table = screen.table((Message("row"),), gap=_GAP)
     if several:
@@ -114,7 +118,11 @@ def _lines(
     fixed_cells = [
         (
             screen.line(row_name(item, report)),
-            *((screen.line(item.criterion),) if several else ()),
+            *(
+                (screen.line(titles.get((item.judge, item.criterion), item.criterion)),)
+                if several
+                else ()
+            ),
             verdict_text(item, report, screen),
         )
         for item in entries

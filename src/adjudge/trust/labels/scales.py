@@ -6,6 +6,7 @@ import shlex
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
@@ -19,6 +20,7 @@ from adjudge.core.ledger.records import records
 from adjudge.errors import RunError, SetupError
 from adjudge.runs.folder import reading
 from adjudge.runs.pass_scale import Scale
+from adjudge.runs.polarity import opposed_criteria
 
 _PASS_OR_FAIL = (CriteriaOption("PASS", score=1.0), CriteriaOption("FAIL", score=0.0))
 
@@ -108,7 +110,24 @@ def scales_in(folder: str | Path) -> list[JudgedScale]:
 
 def _wording(scale: LabelScale) -> tuple[str, object, object, bool]:
     """Return the name and everything else that must match for two judges to share a question."""
-    return scale.name, scale.criteria.option_names, scale.range, scale.compares
+    criteria = scale.criteria
+    return scale.name, (criteria.option_names, criteria.points), scale.range, scale.compares
+
+
+def opposed_scales(scales: Sequence[JudgedScale]) -> Iterator[tuple[JudgedScale, JudgedScale]]:
+    """Yield each two scales of one name that disagree about the better option. A label of that name
+    does not say which of them it answers.
+    """
+    for scale, other in combinations(scales, 2):
+        if scale.name == other.name and scale.scale.criteria.is_opposed_to(other.scale.criteria):
+            yield scale, other
+
+
+def refuse_opposed(scales: Sequence[JudgedScale], criteria: str | None) -> None:
+    """Raise a SetupError if labels of ``criteria`` could answer two questions; None: of any."""
+    for scale, other in opposed_scales(scales):
+        if criteria in (None, scale.name):
+            raise opposed_criteria(scale.name, scale.judges[0], other.judges[0])
 
 
 def scale_ends(run: str | Path) -> dict[str, Scale]:
@@ -154,6 +173,7 @@ def label_scale(folder: str | Path, criteria: str | None) -> JudgedScale:
             count=len(scales),
             names=names,
         )
+    refuse_opposed(scales, criteria)
     for judged in scales:
         if criteria in (None, judged.name):
             return judged
