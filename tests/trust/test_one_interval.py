@@ -97,14 +97,14 @@ def test_a_win_rate_has_one_interval(tmp_path: Path) -> None:
     assert reported == calibrated
 
 
-def page_interval(folder: Path) -> tuple[float, float] | None:
+def page_interval(folder: Path) -> tuple[float, float]:
     """Of the page."""
     with reading(folder) as ledger:
         (judge,) = {one.judge for one in records_of(folder)}
         column = grouping_column(read_meta(ledger))
         mean = figures_of(ledger, judge, read_judge(ledger, judge), column=column).mean
-    assert mean is not None
-    return mean.interval and (mean.interval.lower, mean.interval.upper)
+    assert mean is not None and mean.interval is not None
+    return mean.interval.lower, mean.interval.upper
 
 
 GROUPED = """
