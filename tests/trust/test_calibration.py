@@ -512,6 +512,12 @@ def test_each_dimension_of_rag_answers_is_calibrated_by_itself(tmp_path: Path) -
     assert found.naive.value == pytest.approx(fmean(4 if n % 3 else 0 for n in range(300)))
 
 
+def _width(found: Calibration) -> float:
+    assert found.corrected is not None
+    assert found.corrected.lower is not None and found.corrected.upper is not None
+    return found.corrected.upper - found.corrected.lower
+
+
 def test_labels_by_another_wording_or_with_another_option_are_told_of(
     run: Path, rows: list[Row]
 ) -> None:
@@ -524,6 +530,11 @@ def test_labels_by_another_wording_or_with_another_option_are_told_of(
     found = only(calibrate_run(run, [*reworded, *good[3:], *strange], settings=NUMBER_ONLY))
     assert found.count == 60
     assert "5 labels name no option of this criterion and are left out" in found.notes
+    without = only(calibrate_run(run, [*reworded, *good[3:]], settings=NUMBER_ONLY))
+    assert (without.skipped, found.skipped) == (0, 5)
+    for left, right in ((without.corrected, found.corrected), (without.naive, found.naive)):
+        assert left is not None and right is not None and left.value == right.value
+    assert _width(found) > _width(without) + 0.02, "the drawn rows may be anything"
     assert "3 labels were given to another wording of this criterion" in found.notes
 
 

@@ -158,7 +158,7 @@ def test_skipped_rows_are_counted_and_the_interval_holds_whatever_they_are(tmp_p
     assert found.corrected.lower <= wanted.corrected.lower + 0.03
     assert (found.corrected.value or 0) > (wanted.corrected.value or 0) + 0.05
     shown = commands.adjudge("calibrate", run).stdout
-    assert f"{found.skipped} drawn rows were skipped or marked unsure and have no label" in shown
+    assert f"{found.skipped} drawn rows were skipped, marked unsure or given no option" in shown
     assert found.to_dict()["rows_skipped"] == found.skipped
 
 
@@ -184,7 +184,7 @@ def test_the_interval_holds_whatever_unsure_rows_are(tmp_path: Path) -> None:
         assert one is not None and one.lower is not None and one.value is not None
         assert one.lower < 0.7 < one.value
     shown_text = commands.adjudge("calibrate", run).stdout
-    assert f"{unsure} drawn rows were skipped or marked unsure and have no label" in shown_text
+    assert f"{unsure} drawn rows were skipped, marked unsure or given no option" in shown_text
     assert f"{unsure} labels unsure, left out" in shown_text
 
 

@@ -113,10 +113,10 @@ def _scope_lines(calibration: Calibration) -> Iterator[Message]:
         )
     if calibration.skipped:
         yield plural(
-            "{count} drawn row was skipped or marked unsure and has no label: the intervals hold "
-            "whatever it is",
-            "{count} drawn rows were skipped or marked unsure and have no label: the intervals "
-            "hold whatever they are",
+            "{count} drawn row was skipped, marked unsure or given no option of this criterion: "
+            "the intervals hold whatever it is",
+            "{count} drawn rows were skipped, marked unsure or given no option of this criterion: "
+            "the intervals hold whatever they are",
             calibration.skipped,
         )
         if calibration.others:

@@ -206,7 +206,7 @@ class Rows:
     True if drawn among all rows.
     """
     skipped: dict[int, bool] = field(default_factory=dict)
-    """Like ``skipped_rows``, by the place of the row."""
+    """Like ``skipped_rows``, by the place of the row, and with rows whose labels are all unfit."""
     skipped_units: dict[int, str] = field(default_factory=dict)
     """Place of a skipped row → what was drawn, like ``LabelledRow.unit``."""
     groups: list[str] = field(default_factory=list)
@@ -265,7 +265,7 @@ class Rows:
             self.all_votes.append(self._votes(record))
         if labels := self._answers(record):
             self.labelled.append(self._row(record, place, answer, score, labels))
-        elif self.skipped_rows:
+        elif self.skipped_rows or record.identity in self.labels:
             self._note_skipped(record, place)
 
     @property
@@ -314,8 +314,17 @@ class Rows:
         for id, unit in units.items():
             is_random = self.skipped_rows.get((record.identity, id))
             if is_random is not None:
-                self.skipped[place] = self.skipped.get(place, False) or is_random
-                self.skipped_units.setdefault(place, unit)
+                self._skip(place, unit, is_random=is_random)
+        responses = len(self._systems(record)) if record.identity in self.labels else 0
+        for label in self.labels.get(record.identity, ()):
+            # an answer that this criterion does not have leaves the row as open as a skip
+            drawn_id = label.about[1]
+            if label.is_random and drawn_id in units and not self._fits(label, responses):
+                self._skip(place, units[drawn_id], is_random=label.design == "random")
+
+    def _skip(self, place: int, unit: str, *, is_random: bool) -> None:
+        self.skipped[place] = self.skipped.get(place, False) or is_random
+        self.skipped_units.setdefault(place, unit)
 
     def _add_late(self, record: JudgmentRecord, verdict: str) -> None:
         self.late += 1
