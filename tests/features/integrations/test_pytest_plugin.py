@@ -166,6 +166,10 @@ def test_a_change_within_its_interval_is_not_called_worse_or_better(suite: Suite
     )
     assert "worse by" not in done.stdout.str()
     assert "better by" not in done.stdout.str()
+    suite.group(59, 60, bar=0.5, more="margin=0.2")
+    done = suite.run("--judged-run=third", "--judged-baseline=first")
+    done.stdout.fnmatch_lines(["*test_answers is not worse than in *a drop of 0.200 is allowed*"])
+    assert "cannot tell" not in done.stdout.str()
 
 
 def test_groups_of_one_name_are_told_apart(suite: Suite) -> None:

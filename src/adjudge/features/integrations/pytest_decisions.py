@@ -119,8 +119,12 @@ def worst_of(gates: Sequence[GateResult]) -> str:
 
 
 def describe_difference(gate: GateResult) -> Message:
-    """Describe the difference in points, and the rows that it is based on."""
-    if gate.baseline_stopped or gate.is_baseline_gone:
+    """Describe the difference in points, and the rows that it is based on.
+
+    With a margin, or on another scale than 0 to 1, it is the gate's sentence: "worse" and "cannot
+    tell" are then not the outcome, or the difference is not in points.
+    """
+    if gate.baseline_stopped or gate.is_baseline_gone or gate.bar or not gate.in_points:
         return gate.sentence()
     if gate.pairing is None:
         return _points(gate)

@@ -186,6 +186,10 @@ class GateResult:
     """Criteria of this run that the other one does not have, if two runs are compared."""
     ignores_confidence: bool = False
     """True if a confidence was asked for that counts have no limits for."""
+    in_points: bool = True
+    """For a comparison of runs: False if the scores do not run from 0 to 1, so that 100 times the
+    difference is not in percentage points.
+    """
     unread: int = 0
     """Rows of the data that could not be read. They are among the ``missing``."""
     largest_change: float = 0.0

@@ -182,6 +182,7 @@ def _gate(
         open_votes=0 if comparison.corrected else comparison.open_votes,
         reason=comparison.difference.estimate.reason or Message("no row has a number in both runs"),
         largest_change=0.0 if unchanged else comparison.largest_count_change,
+        in_points=comparison.reach == 1.0,
     )
     pairing = comparison.pairing
     if pairing.paired:
