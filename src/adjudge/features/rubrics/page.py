@@ -1,5 +1,5 @@
-"""Rubrics on the page: the points of a row as a checklist with quotes; ``/run/ID/rubric``: how well
-the points work, and figures corrected by labels; and points and categories of two runs compared.
+"""Rubrics on the page: the points of a row as a checklist with quotes; ``/run/ID/rubric``: the
+scores, how well the points work, and figures corrected by labels; and points and categories of two runs compared.
 """
 
 from __future__ import annotations
@@ -11,19 +11,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from adjudge.core.domain.judge_criterion import of_system
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.ledger.file import read_judge
+from adjudge.core.ledger.file import read_judge, read_meta
 from adjudge.core.ledger.record_browser import judges_in
-from adjudge.errors import AdjudgeError
+from adjudge.errors import AdjudgeError, RunError
 from adjudge.features.rubrics.audit import audit
 from adjudge.features.rubrics.comparison import compare
 from adjudge.features.rubrics.corrected import correct
 from adjudge.features.rubrics.labels import PointLabels, holds_labels, read_labels
 from adjudge.features.rubrics.record import rubric_detail
 from adjudge.features.rubrics.report import (
+    RubricSummary,
+    RubricTally,
     answer_title,
     between,
+    cells_of,
     class_of,
     sign_of,
     worth_of,
@@ -37,10 +41,12 @@ from adjudge.features.rubrics.texts import (
     correction_notes,
     rate_title,
 )
-from adjudge.messages import Message
+from adjudge.messages import Message, join
 from adjudge.runs.folder import reading
+from adjudge.runs.results.setup import cluster_in
+from adjudge.runs.results.summary import GateConfidence
 from adjudge.web.home import FoundFile, data_files, find_file
-from adjudge.web.library import Library, RunPlace
+from adjudge.web.library import Library, RunPlace, is_large
 from adjudge.web.page import ComparisonPart, ListPart, Page, RowContext, RowPart
 from adjudge.web.site import Site, place_of, site_of
 
@@ -89,6 +95,7 @@ def show(request: Request) -> Response:
         "labels": name,
         "problem": problem,
         "correction": correction,
+        "scored": _scores(site.library, place),
         **_points(site.library, place, files.get(name), labels),
     }
     return site.answer(request, "rubrics/run.html.jinja", data)
@@ -153,15 +160,67 @@ def _points(
     return library.get_or_compute(place, f"rubric points{about}", make)
 
 
+def _scores(library: Library, place: RunPlace) -> list[JsonDict]:
+    """Return, for each judge, the scores as reports print them, and remarks about them."""
+
+    def make() -> list[JsonDict]:
+        with reading(place.folder) as connection:
+            sureness = GateConfidence(cluster=cluster_in(read_meta(connection)))
+        tallies: dict[tuple[str, str], RubricTally] = {}
+        for record in rubric_records(place.folder):
+            key = record.judge, of_system(record.judge, record.answered_by)
+            tallies.setdefault(key, RubricTally(sureness)).add(record)
+        return [
+            _score_data(judge, name, summary)
+            for (judge, name), tally in tallies.items()
+            if (summary := tally.summary())
+        ]
+
+    return library.get_or_compute(place, "rubric scores", make)
+
+
+def _score_data(judge: str, name: str, summary: RubricSummary) -> JsonDict:
+    titled_scores = [
+        (Message("all rows"), summary.total),
+        *(
+            (join(": ", (title, name)), scores)
+            for title, scores_by_name in summary.parts
+            for name, scores in scores_by_name.items()
+        ),
+    ]
+    return {
+        "judge": judge,
+        "name": name,
+        "notes": list(summary.remarks),
+        "scores": [
+            {"title": title, "cells": list(cells_of(scores)), **scores.to_dict()}
+            for title, scores in titled_scores[:_MOST_SHOWN]
+        ],
+        "of": len(titled_scores),
+    }
+
+
 def _link_data(
-    library: Library,  # noqa: ARG001
+    library: Library,
     place: RunPlace,
     judge: str,
     query: Mapping[str, str],  # noqa: ARG001
     remaining: Callable[[], Collection[int] | None],  # noqa: ARG001
 ) -> JsonDict:
-    """Offer the page if the judge judges by rubrics."""
-    return {"has_rubric": _is_by_rubric(place, judge)}
+    """Offer the page if the judge judges by rubrics, and say what its mean leaves out."""
+    if not _is_by_rubric(place, judge):
+        return {"has_rubric": False}
+    # Of a large run only the rubric's own page says it, so that the list need not wait.
+    scores = [] if is_large(place) else _scores_if_any(library, place)
+    notes = [note for each in scores if each["judge"] == judge for note in each["notes"]]
+    return {"has_rubric": True, "rubric_notes": notes}
+
+
+def _scores_if_any(library: Library, place: RunPlace) -> list[JsonDict]:
+    try:
+        return _scores(library, place)
+    except RunError:  # no row is judged yet
+        return []
 
 
 def _is_by_rubric(place: RunPlace, judge: str) -> bool:
