@@ -35,11 +35,7 @@ from adjudge.errors import AdjudgeError, RunError
 from adjudge.runs.folder import NoSuchRun, is_inside, last_written, reading, runs_inside, spent_in
 from adjudge.runs.judge_changes import FILE as CHANGES
 from adjudge.runs.results.report import unread_rows
-<<<<<<< HEAD
 from adjudge.runs.results.setup import grouping_column
-=======
-from adjudge.runs.results.setup import cluster_in
->>>>>>> 1470135c (Show a rubric's scores with bounds on the page of its run)
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
@@ -370,23 +366,12 @@ def _counts(place: RunPlace) -> dict[str, JudgeCounts]:
     counts_by_judge = {}
     with reading(place.folder) as connection:
         configurations = read_judges(connection)
-<<<<<<< HEAD
         column = grouping_column(read_meta(connection))
         for judge in judges_in(connection):
             configuration = configurations.get(judge, JudgeConfiguration())
             needs_rows = bool(column) or len(configuration.criteria) > 1
             is_complete = needs_rows and not is_large(place)
             figures = figures_of(connection, judge, configuration, whole=is_complete, column=column)
-=======
-        grouped = bool(cluster_in(read_meta(connection)))
-        for judge in judges_in(connection):
-            configuration = configurations.get(judge, JudgeConfiguration())
-            several = len(configuration.criteria) > 1
-            is_complete = several and not is_large(place)
-            figures = figures_of(
-                connection, judge, configuration, whole=is_complete, grouped=grouped
-            )
->>>>>>> 1470135c (Show a rubric's scores with bounds on the page of its run)
             counts_by_judge[judge] = JudgeCounts(
                 figures.statuses, {"": figures.mean} if figures.mean else figures.means
             )

@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from adjudge import Instance, RubricJudge
+from adjudge import RubricJudge
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.features.rubrics.corrected import correct
 from adjudge.features.rubrics.files import read_rubrics
@@ -76,23 +76,6 @@ def test_a_run_with_many_reasons_is_shown(tmp_path: Path) -> None:
         (judged,) = page.data(f"{page.run('run')}/rubric")["scored"]
         assert judged["scores"][0]["cells"][2] == "0.333 – 0.667"
         assert "0.333 – 0.667" in page.get(f"{page.run('run')}/rubric?wait=1").text
-
-
-def test_the_page_takes_turns_of_one_conversation_together(tmp_path: Path) -> None:
-    for name, conversations in (("alone", 24), ("turns", 3)):
-        rows = [
-            Instance(
-                {"response": f"Answer {n}.", "rubric": ["A.", "B."]},
-                id=str(n),
-                metadata={"row": {"part_of": f"c{n % conversations}"}},
-            )
-            for n in range(24)
-        ]
-        RubricJudge(model).evaluate(rows, run=tmp_path / name)
-    with served(tmp_path) as page:
-        means = [page.data(page.run(name))["figures"]["mean"] for name in ("alone", "turns")]
-    assert [mean["value"] for mean in means] == [0.5, 0.5]
-    assert ["lower" in mean for mean in means] == [True, False]
 
 
 def test_two_runs_and_labels_show_the_figures_of_the_commands(tmp_path: Path) -> None:

@@ -84,22 +84,13 @@ def figures_of(
     configuration: JudgeConfiguration,
     *,
     whole: bool = True,
-<<<<<<< HEAD
     column: str = "",
-=======
-    grouped: bool = False,
->>>>>>> 1470135c (Show a rubric's scores with bounds on the page of its run)
 ) -> Figures:
     """Return a judge's figures.
 
     ``configuration``: the judge's own. ``whole``: also read every judgment for the figures that
-<<<<<<< HEAD
     need it; counts and scores come from the index alone, in one pass. ``column``: rows that share
     its value belong together.
-=======
-    need it; counts and scores come from the index alone, in one pass. ``grouped``: the rows belong
-    together by a column that is not read here, so means have no interval.
->>>>>>> 1470135c (Show a rubric's scores with bounds on the page of its run)
     """
     several = len(configuration.criteria) > 1
     low, high = _ends(connection, judge)
@@ -109,11 +100,7 @@ def figures_of(
     statuses: Counter[str] = Counter()
     bars: Counter[int] = Counter()
     name = configuration.criteria[0].get("name") if configuration.criteria else ""
-<<<<<<< HEAD
     scores = _Scores(configuration.score_range(str(name)), column)
-=======
-    scores = _Scores(configuration.score_range(str(name)), grouped=grouped)
->>>>>>> 1470135c (Show a rubric's scores with bounds on the page of its run)
     groups = "SELECT status, score, count(*) FROM judgments WHERE judge = ? GROUP BY status, score"
     for status, score, count in connection.execute(groups, (judge,)):
         statuses[status] += count
@@ -122,11 +109,7 @@ def figures_of(
             bars[min(int((score - low) / width), _BARS - 1)] += count
             scores.add(score, count, scale)
     means = (
-<<<<<<< HEAD
         _means(connection, judge, configuration, column)
-=======
-        _means(connection, judge, configuration, grouped=grouped)
->>>>>>> 1470135c (Show a rubric's scores with bounds on the page of its run)
         if whole and (several or scale.is_special)
         else {}
     )
@@ -149,15 +132,8 @@ class _Scale(NamedTuple):
     """The scale of a score: a count or not, and the groups that its row shares with other rows."""
 
     is_count: bool
-<<<<<<< HEAD
     unit: Unit
     """Like ``unit_of``."""
-=======
-    cluster: str | None
-    """The task of a trial, the row that was answered several times, or the conversation that the
-    row is part of; None if the row is independent. Like ``unit_of`` without a column.
-    """
->>>>>>> 1470135c (Show a rubric's scores with bounds on the page of its run)
 
     @property
     def is_special(self) -> bool:
@@ -167,18 +143,10 @@ class _Scale(NamedTuple):
 _INPUT = "json_extract(result, '$.input.{}')".format
 # Like ``unit_of`` without a column.
 _SCALE = (
-<<<<<<< HEAD
     "coalesce(json_extract(result, '$.count'), 0), "
     f"CASE WHEN json_type(result, '$.input.{TRIAL}') IS NOT NULL "
     f"THEN '{TASK}=' || nullif(trim({_INPUT(TASK)}), '') END, "
     f"'{ROW}=' || {_INPUT(ROW)}, '{PART_OF}=' || {_INPUT(PART_OF)}"
-=======
-    "coalesce(json_extract(result, '$.count'), 0), coalesce(CASE WHEN json_type(result, "
-    "'$.input.trial') IS NOT NULL THEN nullif(trim(json_extract(result, '$.input.task_id')), '') "
-    "END, '' || json_extract(result, '$.input.answered_row'), "
-    "CASE WHEN json_type(result, '$.input.part_of') = 'text' "
-    "THEN json_extract(result, '$.input.part_of') END)"
->>>>>>> 1470135c (Show a rubric's scores with bounds on the page of its run)
 )
 
 
@@ -197,13 +165,8 @@ def _unit(shared: Iterable[str | None]) -> Unit:
 
 
 class _Scores:
-<<<<<<< HEAD
     def __init__(self, ends: tuple[float, float], column: str) -> None:
         self._ends, self._column = ends, column
-=======
-    def __init__(self, ends: tuple[float, float], *, grouped: bool) -> None:
-        self._ends, self._grouped = ends, grouped
->>>>>>> 1470135c (Show a rubric's scores with bounds on the page of its run)
         self._total, self._count, self._values = 0.0, 0, array("d")
         self._units: list[Unit] = []
         self._is_count = False
@@ -227,33 +190,19 @@ class _Scores:
             self._total / self._count,
             self._count,
             scaled_interval(self._values, self._ends, clusters=clusters)
-            if is_complete and not self._is_count and not self._grouped
+            if is_complete and not self._is_count
             else None,
             self._is_count,
         )
 
 
 def _means(
-<<<<<<< HEAD
     connection: sqlite3.Connection, judge: str, configuration: JudgeConfiguration, column: str
-=======
-    connection: sqlite3.Connection,
-    judge: str,
-    configuration: JudgeConfiguration,
-    *,
-    grouped: bool,
->>>>>>> 1470135c (Show a rubric's scores with bounds on the page of its run)
 ) -> dict[str, Mean]:
     scores_by_criterion: dict[str, _Scores] = {}
     for criterion, score, count, scale in _scores(connection, judge, column):
         if criterion not in scores_by_criterion:
-<<<<<<< HEAD
             scores_by_criterion[criterion] = _Scores(configuration.score_range(criterion), column)
-=======
-            scores_by_criterion[criterion] = _Scores(
-                configuration.score_range(criterion), grouped=grouped
-            )
->>>>>>> 1470135c (Show a rubric's scores with bounds on the page of its run)
         scores_by_criterion[criterion].add(score, count, scale)
     return {
         criterion: mean

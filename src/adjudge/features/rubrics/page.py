@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.core.domain.judge_criterion import of_system
 from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.judge_criterion import of_system
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.ledger.file import read_judge, read_meta
 from adjudge.core.ledger.record_browser import judges_in
@@ -43,7 +43,7 @@ from adjudge.features.rubrics.texts import (
 )
 from adjudge.messages import Message, join
 from adjudge.runs.folder import reading
-from adjudge.runs.results.setup import cluster_in
+from adjudge.runs.results.setup import grouping_column
 from adjudge.runs.results.summary import GateConfidence
 from adjudge.web.home import FoundFile, data_files, find_file
 from adjudge.web.library import Library, RunPlace, is_large
@@ -165,7 +165,7 @@ def _scores(library: Library, place: RunPlace) -> list[JsonDict]:
 
     def make() -> list[JsonDict]:
         with reading(place.folder) as connection:
-            sureness = GateConfidence(cluster=cluster_in(read_meta(connection)))
+            sureness = GateConfidence(cluster=grouping_column(read_meta(connection)))
         tallies: dict[tuple[str, str], RubricTally] = {}
         for record in rubric_records(place.folder):
             key = record.judge, of_system(record.judge, record.answered_by)

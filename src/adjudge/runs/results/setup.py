@@ -279,11 +279,7 @@ class Setup:
             against=str(stored.get("against") or ""),
             against_place=_against_place(info.facts, stored),
             margin=number_of(stored.get("margin")) or 0.0,
-<<<<<<< HEAD
             cluster=grouping_column(info.facts),
-=======
-            cluster=cluster_in(info.facts),
->>>>>>> 1470135c (Show a rubric's scores with bounds on the page of its run)
             id=str(stored.get("id") or ""),
             data=str(stored.get("data") or ""),
             modes=_texts(stored.get("modes")),
@@ -436,8 +432,3 @@ def _join_values(values: Iterable[object]) -> str:
         if value is not None
     )
     return ", ".join(dict.fromkeys(texts))
-
-
-def cluster_in(facts: JsonObject) -> str:
-    """Return the column whose equal values belong together, as the run stored it; else ""."""
-    return str(object_in(facts.get(KEPT)).get("cluster") or "")

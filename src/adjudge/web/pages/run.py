@@ -60,11 +60,7 @@ from adjudge.core.ledger.row_groups import are_in_turn, come_together, row_group
 from adjudge.errors import SetupError
 from adjudge.runs.counts import exclusion
 from adjudge.runs.folder import excluded_models, reading
-<<<<<<< HEAD
 from adjudge.runs.results.setup import grouping_column
-=======
-from adjudge.runs.results.setup import cluster_in
->>>>>>> 1470135c (Show a rubric's scores with bounds on the page of its run)
 from adjudge.runs.service.run_index import find_judge
 from adjudge.web.forms import rows_in, rows_text, whole
 from adjudge.web.gates import gates_data, gates_would_wait, with_bars
@@ -754,18 +750,9 @@ def _figures(place: RunPlace, judge: str) -> tuple[Figures, str | None, Mapping[
     """
     with reading(place.folder) as connection:
         configuration = read_judge(connection, judge)
-<<<<<<< HEAD
         column = grouping_column(read_meta(connection))
         figures = figures_of(
             connection, judge, configuration, whole=not is_large(place), column=column
-=======
-        figures = figures_of(
-            connection,
-            judge,
-            configuration,
-            whole=not is_large(place),
-            grouped=bool(cluster_in(read_meta(connection))),
->>>>>>> 1470135c (Show a rubric's scores with bounds on the page of its run)
         )
         excluded = excluded_models(connection, {judge: configuration}).get(judge, {})
     return figures, judge_identity(configuration), excluded
