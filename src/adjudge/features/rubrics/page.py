@@ -1,5 +1,6 @@
 """Rubrics on the page: the points of a row as a checklist with quotes; ``/run/ID/rubric``: the
-scores, how well the points work, and figures corrected by labels; and points and categories of two runs compared.
+scores, how well the points work, and figures corrected by labels; and points and categories of two
+runs compared.
 """
 
 from __future__ import annotations
