@@ -96,7 +96,10 @@ def show(request: Request) -> Response:
         "labels": name,
         "problem": problem,
         "correction": correction,
-        "scored": _scores(site.library, place),
+        "scored": [
+            _score_data(name, figures)
+            for (_, name), figures in _summaries(site.library, place).items()
+        ],
         **_points(site.library, place, files.get(name), labels),
     }
     return site.answer(request, "rubrics/run.html.jinja", data)
@@ -161,26 +164,22 @@ def _points(
     return library.get_or_compute(place, f"rubric points{about}", make)
 
 
-def _scores(library: Library, place: RunPlace) -> list[JsonDict]:
-    """Return, for each judge, the scores as reports print them, and remarks about them."""
+def _summaries(library: Library, place: RunPlace) -> dict[tuple[str, str], RubricSummary]:
+    """Return judge and name, which includes the target, with the figures that reports print."""
 
-    def make() -> list[JsonDict]:
+    def make() -> dict[tuple[str, str], RubricSummary]:
         with reading(place.folder) as connection:
             sureness = GateConfidence(cluster=grouping_column(read_meta(connection)))
         tallies: dict[tuple[str, str], RubricTally] = {}
         for record in rubric_records(place.folder):
             key = record.judge, of_system(record.judge, record.answered_by)
             tallies.setdefault(key, RubricTally(sureness)).add(record)
-        return [
-            _score_data(judge, name, summary)
-            for (judge, name), tally in tallies.items()
-            if (summary := tally.summary())
-        ]
+        return {key: figures for key, tally in tallies.items() if (figures := tally.summary())}
 
     return library.get_or_compute(place, "rubric scores", make)
 
 
-def _score_data(judge: str, name: str, summary: RubricSummary) -> JsonDict:
+def _score_data(name: str, summary: RubricSummary) -> JsonDict:
     titled_scores = [
         (Message("all rows"), summary.total),
         *(
@@ -190,7 +189,6 @@ def _score_data(judge: str, name: str, summary: RubricSummary) -> JsonDict:
         ),
     ]
     return {
-        "judge": judge,
         "name": name,
         "notes": list(summary.remarks),
         "scores": [
@@ -212,16 +210,21 @@ def _link_data(
     if not _is_by_rubric(place, judge):
         return {"has_rubric": False}
     # Of a large run only the rubric's own page says it, so that the list need not wait.
-    scores = [] if is_large(place) else _scores_if_any(library, place)
-    notes = [note for each in scores if each["judge"] == judge for note in each["notes"]]
+    notes = [] if is_large(place) else _notes(library, place, judge)
     return {"has_rubric": True, "rubric_notes": notes}
 
 
-def _scores_if_any(library: Library, place: RunPlace) -> list[JsonDict]:
+def _notes(library: Library, place: RunPlace, judge: str) -> list[Message]:
     try:
-        return _scores(library, place)
+        summaries = _summaries(library, place)
     except RunError:  # no row is judged yet
         return []
+    return [
+        remark
+        for (name, _), figures in summaries.items()
+        if name == judge
+        for remark in figures.remarks
+    ]
 
 
 def _is_by_rubric(place: RunPlace, judge: str) -> bool:
