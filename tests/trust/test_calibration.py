@@ -469,6 +469,7 @@ def test_of_three_systems_there_is_no_win_rate_and_rank_is_named(tmp_path: Path)
     assert "'adjudge rank' ranks them" in found.refusal.text
     assert (found.corrected, found.naive.value, found.labels_only.value) == (None, None, None)
     assert found.agreement is not None and found.agreement.count == 60
+    assert found.needed.labels is None and "3 systems are compared" in found.needed.reason
 
 
 def test_each_dimension_of_rag_answers_is_calibrated_by_itself(tmp_path: Path) -> None:

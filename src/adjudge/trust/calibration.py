@@ -713,6 +713,8 @@ def _why_no_plan(
 
     The plan assumes that further labels are independent, and that people decide each row.
     """
+    if several := rows.contestants.refusal:
+        return several.text
     if settings.sequential:
         return Message("the interval has to hold at every look")
     if rows.together is not None or estimates.apart.places:
