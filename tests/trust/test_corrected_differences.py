@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
@@ -154,6 +155,23 @@ def test_skipped_rows_of_a_difference_may_be_anything(tmp_path: Path, sequential
     held = gate(one, two)
     assert f"{found.skipped} drawn rows were skipped or marked unsure and may" in held.sentence()
     assert held.to_dict()["rows_skipped"] == found.skipped
+
+
+def test_rows_whose_labels_name_no_option_are_as_open_as_skipped_ones(tmp_path: Path) -> None:
+    runs = []
+    for name in "ab":
+        rows = answers(name, 60, 0.7)
+        runs.append(judge(tmp_path / name, rows))
+        label(runs[-1], rows)
+    strange = [
+        replace(given, option="maybe", at=given.at + 1)
+        for given in LabelStore(runs[1]).current()
+        if given.option == "FAIL"
+    ]
+    LabelStore(runs[1]).add(*strange)
+    found = only(*runs)
+    assert found.skipped == len(strange) > 10
+    assert found.corrected is not None and (found.corrected.width or 0) > len(strange) / 60
 
 
 def test_a_skipped_row_with_the_same_text_in_both_runs_changes_nothing(tmp_path: Path) -> None:

@@ -680,6 +680,8 @@ def _plan_labels(
     of_scale = rows.measure.range != (0, 1)
     if not refused and width is not None and width <= target:
         return Needed(target, estimates.corrected.count, 0)
+    if several := rows.contestants.refusal:
+        return cannot_plan(target, several.text, of_scale=of_scale)
     if estimates.corrected.count and (why := _why_no_plan(estimates, rows, settings)):
         return cannot_plan(target, why, of_scale=of_scale)
     if rows.measure.is_number:
@@ -713,8 +715,6 @@ def _why_no_plan(
 
     The plan assumes that further labels are independent, and that people decide each row.
     """
-    if several := rows.contestants.refusal:
-        return several.text
     if settings.sequential:
         return Message("the interval has to hold at every look")
     if rows.together is not None or estimates.apart.places:

@@ -147,10 +147,13 @@ class RunLabels:
             for copy_label in labels
             if (answer := _answer(copy_label, self._measure)) is not None
         ]
-        # a row that was skipped may be anything
-        if not answers or not any(label.design == "random" for label in labels):
-            is_skipped = (identity, None) in self._skipped or (identity, id) in self._skipped
-            return (0.0, 1.0) if is_skipped else None
+        was_drawn = any(label.design == "random" for label in labels)
+        if not answers or not was_drawn:
+            # a row may be anything if it was skipped, or if its labels name no option
+            is_open = (
+                was_drawn or (identity, None) in self._skipped or (identity, id) in self._skipped
+            )
+            return (0.0, 1.0) if is_open else None
         value = majority_value(answers, self._measure)
         return value, value
 
