@@ -156,6 +156,16 @@ def test_numbers_that_are_none_are_no_rewards() -> None:
     assert values[0].lower is None
 
 
+def test_a_number_outside_the_limits_of_its_part_is_refused() -> None:
+    for number, is_refused in ((5.0, True), (1.0000001, False)):
+        part = Part(lambda number=number, **_: [number] * 4, limits=(0, 1), name="style")
+        if is_refused:
+            with pytest.raises(SetupError, match="style returned 5, which is outside its limits"):
+                Reward(part).score(PROMPTS, ANSWERS)
+        else:
+            assert Reward(part).score(PROMPTS, ANSWERS)[0].value == number
+
+
 def test_a_function_that_raises_or_returns_too_few_is_not_hidden() -> None:
     def wrong(**_: object) -> list[float]:
         raise KeyError("bug")

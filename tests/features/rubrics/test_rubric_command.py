@@ -128,6 +128,22 @@ def test_an_interval_takes_rows_of_one_cluster_together(tmp_path: Path) -> None:
     assert together.total.interval is not None
 
 
+def test_a_graded_point_is_met_at_its_best_level() -> None:
+    levels = {"text": "Clear.", "kind": "graded", "levels": ["no", "so so", "yes"]}
+
+    def model(prompt: str) -> str:
+        level = "3" if "best" in prompt else "2"
+        return reply(*(entry(label, level) for label in labels_in(prompt)))
+
+    judge = RubricJudge(model, [levels])
+    best, middle = judge.evaluate([{"response": "best"}, {"response": "other"}])
+    assert [result.score for result in (best, middle)] == [1.0, 0.5]
+    assert [result.explanation for result in (best, middle)] == [
+        "1 of 1 points met",
+        "0 of 1 points met",
+    ]
+
+
 def test_biggen_rows_give_the_mean_of_capabilities(tmp_path: Path) -> None:
     levels = {f"score{n}_description": f"level {n}" for n in range(1, 6)}
     scores = {"a": ("reasoning", 5), "b": ("reasoning", 3), "c": ("safety", 2)}
@@ -316,6 +332,13 @@ def test_commands(tmp_path: Path) -> None:
     rubric.write_text("- {text: Is rude., points: -1}\n", encoding="utf-8")
     refused = adjudge("rubric", "check", str(rubric))
     assert refused.returncode == 1
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text(
+        '{"row": "a", "rubric": ["Is short."]}\n{"row": "b", "text": "Is long.", "points": 2}\n',
+        encoding="utf-8",
+    )
+    checked = adjudge("rubric", "check", str(lines))
+    assert checked.returncode == 0 and "2 rubrics checked: 0 errors" in checked.stdout
     assert "no point is worth more than 0" in refused.stderr
     records(30, lambda row, point: "met", tmp_path / "one")
     records(30, lambda row, point: "met" if row % 2 else "not met", tmp_path / "two")

@@ -28,6 +28,7 @@ RewardFunction = Callable[..., Sequence[float | None] | Awaitable[Sequence[float
 """A function in the form of trainers: ``function(prompts=…, completions=…, **columns)`` → a number
 or None per completion.
 """
+_ROUNDING = 1e-6
 Source = Judge[Any, Any] | Check | Expectation | GroupRanking | RewardFunction
 
 
@@ -192,6 +193,16 @@ class Part:
         if not math.isfinite(value):
             return RewardValue.missing(
                 Message("the function returned {value}", value=value), low, high
+            )
+        # Bounds of rewards with a missing part rely on the limits. Numbers of torch are rounded.
+        low, high = self.limits or (value, value)
+        if not low - _ROUNDING <= value <= high + _ROUNDING:
+            raise SetupError(
+                "{name} returned {value:g}, which is outside its limits {low:g} to {high:g}",
+                name=self.name,
+                value=value,
+                low=low,
+                high=high,
             )
         return RewardValue.known(value)
 

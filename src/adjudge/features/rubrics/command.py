@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -179,8 +180,13 @@ def _rubrics_in(path: Path) -> Iterator[tuple[str, Rubric | SetupError]]:
     if not rows:
         yield from read_rubrics(path)
         return
+    if path.suffix == ".jsonl" and not all(_rubric_value(row) for row in rows):
+        # some lines may be single points, which only a file of rubrics has
+        with suppress(SetupError):  # else they are rows, some of which have no rubric
+            yield from read_rubrics(path)
+            return
     for row in rows:
-        value = next((row.fields[name] for name in RUBRIC_FIELDS if name in row.fields), None)
+        value = _rubric_value(row)
         name = row.id or ""
         try:
             if value is None:
@@ -192,6 +198,10 @@ def _rubrics_in(path: Path) -> Iterator[tuple[str, Rubric | SetupError]]:
 
 def _rows_of(path: Path) -> Iterator[Instance]:
     return read_instances(path, needed=(), also=RUBRIC_FIELDS)
+
+
+def _rubric_value(row: Instance) -> str | Sequence[str] | None:
+    return next((row.fields[name] for name in RUBRIC_FIELDS if name in row.fields), None)
 
 
 def _has_rubric_column(path: Path) -> bool:

@@ -48,7 +48,7 @@ from adjudge.features.rubrics.questions import (
     text_in,
 )
 from adjudge.features.rubrics.result import RubricResult
-from adjudge.features.rubrics.rubric import CANNOT_TELL, MET, Point, Rubric
+from adjudge.features.rubrics.rubric import CANNOT_TELL, Point, Rubric
 from adjudge.features.rubrics.settings import (
     CONTEXT_FIELDS,
     EVIDENCE,
@@ -454,9 +454,10 @@ def _count_invented(votes: Sequence[Vote]) -> dict[str, int]:
 
 
 def _summary(result: RubricResult) -> Message:
-    met_count = sum(verdict.answer == MET for verdict in result.points)
+    detail = result.detail()
+    met_count = sum(point.is_met for point in detail.points)
     summary = Message("{met} of {count} points met", met=met_count, count=len(result.points))
-    failed = result.detail().failed_gates
+    failed = detail.failed_gates
     if failed:
         return Message("{whole}; missed: {gates}", whole=summary, gates=", ".join(failed))
     if result.missing:

@@ -203,11 +203,10 @@ def _refuse_unknown(value: JsonObject, known: Sequence[str], where: Message) -> 
     for name in value:
         if name not in known:
             raise SetupError(
-                "{where}: unknown key {name!r}{nearest}; known: {known}",
+                "{where}: unknown key {name!r}; {nearest}",
                 where=where,
                 name=name,
                 nearest=nearest(str(name), known),
-                known=", ".join(known),
             )
 
 

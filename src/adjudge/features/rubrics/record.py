@@ -38,6 +38,11 @@ class RubricPointRecord:
     answers: tuple[str, ...] = ()
     invert: Annotated[bool, "it earns its points by not being met"] = False
 
+    @property
+    def is_met(self) -> bool:
+        """True if it is met; for levels and counts, if nothing is missing from the best one."""
+        return self.answer == "met" if self.kind == "met" else self.value == 1
+
 
 @light_dataclass(frozen=True, kw_only=True)
 class CategoryRecord:
@@ -82,7 +87,7 @@ class RubricDetail(Detail):
         detail = self.to_dict()
         points = detail.pop("points")
         categories = detail.pop("categories")
-        met_count = sum(point.answer == "met" for point in self.points)
+        met_count = sum(point.is_met for point in self.points)
         return {
             **{
                 name: "; ".join(value) if isinstance(value, list) else value

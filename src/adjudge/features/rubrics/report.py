@@ -371,7 +371,7 @@ class RubricTally(SectionTally):
         for name in detail.themes:
             self._rows(self._themes, name).add(detail.lower, detail.upper, unit)
         self._counts["points"] += len(detail.points)
-        self._counts["met"] += sum(point.answer == "met" for point in detail.points)
+        self._counts["met"] += sum(point.is_met for point in detail.points)
         self._counts["missing"] += len(detail.missing)
         self._counts["undecided"] += sum(point.undecided for point in detail.points)
         self._counts["failed"] += bool(detail.failed_gates)

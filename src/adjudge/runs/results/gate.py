@@ -568,9 +568,9 @@ class GateResult:
                     **values,
                 )
             return Message(
-                "Gate undecided: {what} is based on {scored} rows in fewer than 8 groups of rows "
-                "that belong together; at {level} at least 8 groups are needed. The bar is "
-                "{bar:.3f}.",
+                "Gate undecided: {what} is based on {scored} rows, and has no interval at {level}. "
+                "Either the rows are fewer than 8 groups of rows that belong together, or a score "
+                "is outside its scale, such as a rubric's below 0. The bar is {bar:.3f}.",
                 scored=scored,
                 **values,
             )
