@@ -24,7 +24,7 @@ from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Usage, UsageSum
 from adjudge.core.domain.record import Detail, JudgmentRecord, VoteRecord
-from adjudge.core.domain.repetition import TRIAL
+from adjudge.core.domain.repetition import TRIAL, Unit, unit_of
 from adjudge.core.domain.results import Result
 from adjudge.core.domain.vote import PAID_WITH
 from adjudge.core.gateway.prices import TARGET
@@ -621,6 +621,33 @@ _MOST_LISTED = 10_000
 """Different records of which the listed rows are counted."""
 
 
+class _WithoutGroup:
+    """Counts the rows without a value in the grouping column, each as one whatever it is judged by.
+
+    Turns of a conversation, trials of a task and answers to one row count as one.
+    """
+
+    def __init__(self, column: str) -> None:
+        self._column = column
+        self._alone: Counter[tuple[str, str]] = Counter()
+        self._units: defaultdict[tuple[str, str], set[Unit]] = defaultdict(set)
+
+    def add(self, record: JudgmentRecord) -> None:
+        if not self._column or record.group(self._column) is not None:
+            return
+        key = record.judge, record.criterion
+        if unit := unit_of(record, self._column):
+            self._units[key].add(unit)
+        else:
+            self._alone[key] += 1
+
+    @property
+    def count(self) -> int:
+        """The most of any judge and criterion: some may skip rows."""
+        keys = {*self._alone, *self._units}
+        return max((self._alone[key] + len(self._units.get(key, ())) for key in keys), default=0)
+
+
 class _SectionTally:
     def __init__(
         self, key: SectionKey, first: JudgmentRecord, setup: Setup, unread: UnreadRows
@@ -738,7 +765,7 @@ class ReportTally:
         self._unread = UnreadRows()
         self.total = 0
         self._named: Counter[tuple[str, str]] = Counter()
-        self._without_group: set[int] = set()
+        self._without_group = _WithoutGroup(setup.cluster)
         """Rows with nothing in the column that says which rows belong together."""
         self._not_asked = 0
         """Judgments without a score because a model was paused."""
@@ -773,8 +800,7 @@ class ReportTally:
         self._first_rows[key] = min(record.row, self._first_rows[key])
         if key[2] and record.detail.kind != "pairwise":
             self._add_system(record)
-        if self.setup.cluster and record.group(self.setup.cluster) is None:
-            self._without_group.add(record.row)
+        self._without_group.add(record)
         self.total += 1
         if record.reason:
             self._not_asked += _NOT_ASKED in record.reason
@@ -918,7 +944,7 @@ class ReportTally:
             notes=(
                 *dict.fromkeys((*self.setup.notes, *self._notes)),
                 *blank,
-                *rows_without_group(len(self._without_group), self.setup.cluster),
+                *rows_without_group(self._without_group.count, self.setup.cluster),
                 *self._pause_note(),
                 *answering_notes(self._named),
                 *format_notes(self._missed_formats),
