@@ -534,6 +534,7 @@ def test_win_rates_of_other_systems_are_not_compared(
     with run_diff(one, two) as found:
         (comparison,) = compare_runs(one, two, found)
     assert (comparison.outcome.value, comparison.shown.lower) == ("cannot tell", None)
+    assert not comparison.is_comparable
     assert why in comparison.difference.estimate.reason
 
 

@@ -100,7 +100,9 @@ class ComparisonShape(TypedDict):
     criteria: str
     system: NotRequired[Annotated[str, "of compared responses: whose win rate it is"]]
     outcome: Literal["better", "worse", "cannot tell"]
-    is_comparable: Annotated[bool, "false if the options, or what they score, differ"]
+    is_comparable: Annotated[
+        bool, "false if the options, what they score, or the compared systems differ"
+    ]
     means: Sequence[float | None]
     difference: DifferenceShape
     corrected: Annotated[
@@ -466,7 +468,8 @@ class _Line:
         sides, measure, criteria = self._sides, self._measure, self._criteria
         has_copies = len(series.texts) < len(series.labelled)
         clustered = self._found.cluster is not None or scores.units < scores.rows or has_copies
-        system, refusal = _system(*self._found.systems(self._line))
+        systems = self._found.systems(self._line)
+        system, refusal = _system(*systems)
         judges = list(zip(sides, series.judges, strict=True))
         other_scores = None if system or refusal else self._other_scores(series.judges)
         refusal = refusal or other_scores or ""
@@ -527,7 +530,7 @@ class _Line:
             level=level,
             margin=settings.margin,
             reach=reach,
-            is_comparable=other_scores is None,
+            is_comparable=other_scores is None and _are_same(*systems),
             system=system,
             judges=series.judges,
             answered_by=self._answered_by,
@@ -661,6 +664,14 @@ def _system(
             now=new_opponent,
         )
     return old_system, ""
+
+
+def _are_same(old_rows: Sequence[tuple[str, ...]], new_rows: Sequence[tuple[str, ...]]) -> bool:
+    """Return True if both runs compare the same systems, or one of them compares none."""
+    old_names, new_names = (
+        {name for names in rows for name in names} for rows in (old_rows, new_rows)
+    )
+    return not old_names or not new_names or old_names == new_names
 
 
 def _no_difference(scores: PairedScores, level: float, why: str) -> Difference:

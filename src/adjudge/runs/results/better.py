@@ -95,7 +95,8 @@ def _undecided(comparisons: Sequence[RunComparison]) -> Message:
     def names(kind: Sequence[RunComparison]) -> Message:
         return join(", ", [comparison.name for comparison in kind])
 
-    if between := [each for each in comparisons if not _may_be_decided(each)]:
+    between = [each for each in comparisons if each.is_comparable and not _may_be_decided(each)]
+    if between:
         return Message(
             "cannot tell by {names}: the judges differ, and may be what makes the difference",
             names=names(between),
