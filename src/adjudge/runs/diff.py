@@ -395,10 +395,13 @@ class RunDiff:
             yield list(unit)
 
     def slices(self, line: str | None = None) -> tuple[Counter[str], Counter[str]]:
-        """Count each run's rows per value of the column ``by``, for one line or all."""
+        """Count each run's rows per value of the column ``by``, for one line or all.
+
+        A row counts once, however many lines have it.
+        """
         counts = (
-            "SELECT slice, count(*) FROM judged WHERE side = ? AND (? IS NULL OR line = ?) "
-            "GROUP BY slice"
+            "SELECT slice, max(rows) FROM (SELECT slice, line, count(*) AS rows FROM judged "
+            "WHERE side = ? AND (? IS NULL OR line = ?) GROUP BY slice, line) GROUP BY slice"
         )
         number = self._lines[line].number if line else None
         old_counts, new_counts = (

@@ -116,3 +116,13 @@ def test_systems_are_not_mixed_in_slices_and_junit(tmp_path: Path) -> None:
 
 
 _VALUES = ("| a ", "| b ")
+
+
+def test_a_comparison_by_several_checks_counts_each_row_once(folder: Path) -> None:
+    lines = "".join(f"good,{'en' if n % 4 else ''}\n" for n in range(12))
+    (folder / "rows.csv").write_text(f"answer,language\n{lines}")
+    check = ("check", "-f", "rows.csv", "--contains", "good", "--contains", "o", "--run")
+    for run in ("one", "two"):
+        adjudge(*check, run, cwd=folder)
+    told = adjudge("runs", "diff", "one", "two", "--by", "language", cwd=folder).stdout
+    assert "6 of 24 rows have no value in 'language'" in told
