@@ -311,7 +311,7 @@ BROKEN = {
         "commands",
         "check = clash:x",
         "",
-        "adjudge has a built-in part of this name, which is used",
+        "adjudge has a built-in part of the same name, which takes precedence",
     ),
     "kind": ("model", "kind = kind:x", "", "unknown kind 'model'"),
     "one": ("models", "same = one:x", "", "two provides the same name"),

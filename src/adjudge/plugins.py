@@ -372,7 +372,7 @@ class PluginPart(NamedTuple):
         if isinstance(name, str) and name != self.name:
             raise self.error(
                 Message(
-                    "{target} is called {name!r}, but its entry point is {entry!r}",
+                    "{target} is named {name!r}, but its entry point is {entry!r}",
                     target=self.target,
                     name=name,
                     entry=self.name,
@@ -522,13 +522,13 @@ def _problem(part: PluginPart, parts: Collection[PluginPart]) -> str:
             "a name may contain lower-case letters, digits, hyphens, underscores and dots"
         )
     if part.name in OURS[part.kind]:
-        return Message("adjudge has a built-in part of this name, which is used")
+        return Message("adjudge has a built-in part of the same name, which takes precedence")
     other_packages = sorted(
         {other.package for other in parts if other[:2] == part[:2] and other[2:] != part[2:]}
     )
     return (
         Message(
-            "{packages} provides the same name: uninstall one of them",
+            "{packages} provides the same name: uninstall one of the packages",
             packages=", ".join(other_packages),
         )
         if other_packages

@@ -156,7 +156,7 @@ def test_criteria_are_typed_judged_saved_and_opened_again(
     tool(page, "Save")
     page.locator("[name=save_as]").fill("years")
     page.locator("#save").click()
-    page.get_by_role("link", name="Go on from this version").click()
+    page.get_by_role("link", name="Continue from this version").click()
     page.wait_for_selector("#findings p")
     assert page.locator("[name='row.text:response']").first.input_value() == YEARS[0]
     page.locator("#add-row").click()
@@ -258,7 +258,7 @@ def test_files_are_taken_away_and_brought_in(
     download.value.save_as(file)
     assert file.name.endswith(".evalassist.json")
     fresh = opened(browser, server, troubles, "/playground")
-    tool(fresh, "Bring in")
+    tool(fresh, "Import")
     fresh.locator("#file").set_input_files(file)
     fresh.locator("[name=name][value=year]").wait_for()
     assert fresh.locator("[name='row.text:response']").first.input_value() == YEARS[0]

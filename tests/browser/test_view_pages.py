@@ -413,7 +413,7 @@ def test_an_own_file_of_criteria_is_linted_while_it_is_edited(
     with served(tmp_path, home=tmp_path) as own:
         page = opened_at(browser, own, troubles, "/criteria")
         page.get_by_role("link", name="tone.yaml").click()
-        page.wait_for_selector("#own :text('The linter finds nothing.')")
+        page.wait_for_selector("#own :text('The linter found no problems.')")
         file.write_text("name: tone\ndescription: Is it kind?\noptions: ['Yes', 'yes!']\n")
         page.wait_for_selector("#own :text('differ only in case')")
     assert troubles == []

@@ -73,7 +73,7 @@ def critic() -> AspectCritic:
 def test_the_embedded_model_is_the_default_and_says_what_it_is_for(critic: AspectCritic) -> None:
     (model,) = critic.panel.values()
     assert model.name == EMBEDDED
-    assert "for trying the tool" in str(model.note)
+    assert "for trying out adjudge" in str(model.note)
 
 
 def test_no_vote_is_ever_unreadable(critic: AspectCritic) -> None:
@@ -232,7 +232,7 @@ def test_the_first_use_in_a_fresh_process_needs_no_key_no_network_and_no_second_
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    assert "for trying the tool" in done.stdout
+    assert "for trying out adjudge" in done.stdout
     assert "p = 0." in done.stdout
     assert sorted((cache_folder() / "priors").rglob("*.json")) == kept
 

@@ -395,4 +395,4 @@ def test_weights_from_labels_in_an_eval_file(weighed: Path) -> None:
 
 def test_a_run_without_a_panel_has_no_weights_to_write(folder: Path) -> None:
     done = adjudge(folder, "calibrate", "runs/all", "-o", "weights.json")
-    assert done.returncode == 1 and "has no panel of models that takes weights" in done.stderr
+    assert done.returncode == 1 and "has no panel of models that could be weighted" in done.stderr

@@ -98,7 +98,7 @@ def test_an_older_export_does_not_overrule_a_correction(run: Path, tmp_path: Pat
     import_into(other, tmp_path / "second.csv")
     said = import_into(other, older)
     assert "1 label imported" in said
-    assert "do not count, because their annotator labelled the row later: 1" in said
+    assert "do not count, because their annotator labelled the row again later: 1" in said
     assert answers(other) == {"r0": "FAIL"}
 
 

@@ -171,7 +171,7 @@ def test_what_names_no_option_is_unreadable_and_not_the_nearest() -> None:
     (result,) = UnitxtDirectJudge(model)([{"user_input": "Hi?", "response": "Hello."}], TONE)
     (vote,) = result.votes
     assert (result.status, result.option, vote.outcome) == (Status.FAILED, None, Outcome.UNREADABLE)
-    assert "unitxt takes the nearest" in str(vote.reason)
+    assert "unitxt chooses the closest option" in str(vote.reason)
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def make_judges(file: EvalFile, opened: OpenEntry, prices: PriceTable) -> list[R
     for name, count in Counter(ready.name for ready in judges).items():
         if count > 1:
             raise SetupError(
-                "{path}: {count} judges are called {name!r}: give each a different name",
+                "{path}: {count} judges are named {name!r}: give each a different name",
                 path=file.path,
                 count=count,
                 name=name,
@@ -228,7 +228,7 @@ def open_entry(
     except KeyMissing as error:
         if not dry_run:
             raise
-        _LOG.warning(Message("{error}. A dry run does without it.", error=error))
+        _LOG.warning(Message("{error}. A dry run works without it.", error=error))
         return opened(api_key=_NO_KEY)
 
 

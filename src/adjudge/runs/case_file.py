@@ -136,8 +136,8 @@ class TestCase:
             (entry for entry in self.beside if entry.kind != self.entry.kind), None
         ):
             raise SetupError(
-                "{name!r} and {other!r} cannot judge the same instances: one judges a text, the "
-                "other compares responses",
+                "{name!r} and {other!r} cannot judge the same instances, because one judges a "
+                "text and the other compares responses",
                 name=self.criteria.name,
                 other=mismatch.criteria.name,
             )
@@ -346,7 +346,7 @@ def _row(value: object, place: Place, entry: CatalogEntry) -> ExpectedRow:
         for name, field_value in fields.items()
     }
     if not values:
-        raise place.at("fields").wrong("is empty: give at least the text that is judged")
+        raise place.at("fields").wrong("is empty: give at least the text to judge")
     row = ExpectedRow(fields=values, **words)
     choices = TestCase(entry=entry).choices(row)
     if row.expected and row.expected not in choices:

@@ -110,7 +110,8 @@ def limited(
         raise SetupError("after: checks needs checks: add checks to the file")
     if ready.compares:
         raise SetupError(
-            "a judge that compares responses reads several at once: leave {name} out",
+            "a judge that compares responses reads several at once, so {name} does not apply: "
+            "leave it out",
             name="after: checks" if checks is not None else "rows_with",
         )
     judge = AfterChecks(replace(ready, per="row"), checks=tuple(check_judges), rows_with=rows_with)

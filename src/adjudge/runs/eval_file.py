@@ -363,7 +363,7 @@ class JudgeEntry:
         if self.per == "point":
             raise SetupError("per: point is for judges of kind rubric")
         if self.per == "topic" and not self.judges_topics:
-            raise SetupError("per: topic is for judges of kind direct and aspect")
+            raise SetupError("per: topic works only with judges of kind direct and aspect")
 
     @property
     def judges_topics(self) -> bool:

@@ -47,7 +47,7 @@ def check_writer(model: Model) -> None:
     """Raise a SetupError if a model gives no reasons."""
     if model.capabilities.exact_logprobs or model.capabilities.decisions:
         raise SetupError(
-            "{name} judges and cannot write: name a model that can, such as openai/gpt-4o-mini",
+            "{name} can judge but not write: name a model that can, such as openai/gpt-4o-mini",
             name=model.name,
         )
 

@@ -234,12 +234,12 @@ BAD_INSTANCES: list[tuple[Any, str]] = [
     ({}, "at least one field"),
     (None, "at least one field"),
     ("text", "at least one field"),
-    ({"response": None}, "field 'response' must be a text .* not NoneType"),
-    ({"response": b"7"}, "field 'response' must be a text .* not bytes"),
-    ({"response": b"x"}, "field 'response' must be a text .* not bytes"),
-    ({"response": ["a", None]}, "field 'response' must be a text .* not list"),
-    ({"response": {"a": "b"}}, "field 'response' must be a text .* not dict"),
-    ({"contexts": {"a", "b"}}, "field 'contexts' must be a text .* not set"),
+    ({"response": None}, "field 'response' must be a string .* not NoneType"),
+    ({"response": b"7"}, "field 'response' must be a string .* not bytes"),
+    ({"response": b"x"}, "field 'response' must be a string .* not bytes"),
+    ({"response": ["a", None]}, "field 'response' must be a string .* not list"),
+    ({"response": {"a": "b"}}, "field 'response' must be a string .* not dict"),
+    ({"contexts": {"a", "b"}}, "field 'contexts' must be a string .* not set"),
 ]
 
 

@@ -133,8 +133,8 @@ def test_a_rule_in_a_condition_is_used_already() -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("expect: expected.yaml", "expect is given, but no measure compares calls with it"),
-        ("policy: policy.md", "policy is given, but the measure policy is not named"),
+        ("expect: expected.yaml", "expect is set, but no measure uses it"),
+        ("policy: policy.md", "the setting policy is given, but the measure policy is not"),
     ],
 )
 def test_a_setting_that_no_measure_uses_is_refused(
@@ -213,7 +213,7 @@ def test_a_call_without_a_recorded_result_makes_nothing_good() -> None:
 def test_calls_without_recorded_results_are_no_repeats() -> None:
     found = measure("repeats", made(ToolCall("a", {}), ToolCall("a", {})), Expectations(), {})
     assert found.value is None
-    assert "its result is not recorded each time" in str(found.reason)
+    assert "its results are not all recorded" in str(found.reason)
     apart = made(ToolCall("a", {}), ToolCall("b", {}), ToolCall("a", {"x": 1}))
     assert measure("repeats", apart, Expectations(), {}).value == 0
 

@@ -91,14 +91,14 @@ def test_a_row_without_steps_says_so(page: Page) -> None:
 def test_two_trajectories_part_where_they_part(page: Page) -> None:
     run, other = page.run("agents"), page.run("others").removeprefix("/run/")
     shown = text(page, f"{run}/row/3/beside?other={other}&row2=t0")
-    assert "The first 4 steps are the same; they part at step 5." in shown
+    assert "The first 4 steps are the same; they diverge at step 5." in shown
     assert 'id="a-step-5"' in shown and 'id="b-step-5"' in shown
     assert 'id="a-step-4"' not in shown
     data = page.data(f"{run}/row/3/beside?row2=7")
     assert data["same"] == 4 and data["other_results"] == [4]
     assert data["sides"][1]["row"]["criteria"] == "goal"
     same = text(page, f"{run}/row/3/beside?row2=3")
-    assert "Both took the same steps." in same
+    assert "Both agents took the same steps." in same
     assert page.get(f"{run}/row/3/beside?row2=nothing").status == 400
     assert "number2=7" in text(page, f"{run}/row/3")
 
@@ -257,6 +257,6 @@ def test_steps_lie_on_an_axis_of_time_where_the_trace_has_times(page: Page, root
 
 
 def test_a_time_axis_says_how_many_steps_it_leaves_out(page: Page) -> None:
-    left_out = "Drawn are 120 of 4998 steps"
+    left_out = "The chart shows 120 of 4998 steps"
     assert left_out in text(page, f"{page.run('long')}/row/1/steps")
-    assert "Drawn are" not in text(page, f"{page.run('agents')}/row/1/steps")
+    assert "The chart shows" not in text(page, f"{page.run('agents')}/row/1/steps")

@@ -289,7 +289,9 @@ def test_parts_say_which_call_at_which_step() -> None:
     assert parts(rule("calls", run, ["a", "b"], order="in_order")) == [
         'step 3 is out of order: a({"x":2})'
     ]
-    assert parts(rule("arguments", run, wanted)) == ['step 3 has other arguments: a({"x":2}): x']
+    assert parts(rule("arguments", run, wanted)) == [
+        'step 3 has different arguments: a({"x":2}): x'
+    ]
 
 
 def test_the_share_of_arguments_is_of_the_best_pairs() -> None:
@@ -372,7 +374,7 @@ def test_before(names: str, value: bool) -> None:
 
 def test_before_says_what_has_to_come_first() -> None:
     found = patterned("before", made(call("pay")), before=["confirm", "pay"])
-    assert parts(found) == ["step 2 comes too early: pay({}): confirm has to come first"]
+    assert parts(found) == ["step 2 comes too early: pay({}): confirm must come first"]
     assert patterned("before", made(call("a")), before=["a", "a"]).value is False
     assert patterned("before", made(call("a"))).value is None
 
@@ -566,5 +568,5 @@ def test_many_calls_are_compared_in_time_or_not_at_all() -> None:
     assert rule("calls_recall", many, ranges).value == 1.0
     for name in ("calls_f1", "arguments"):
         too_many: JsonValue = [{"a": {"x": {"above": number}}} for number in range(1000)]
-        assert "too many to compare" in str(rule(name, many, too_many).reason)
+        assert "too many calls to compare" in str(rule(name, many, too_many).reason)
     assert time.monotonic() - began < 60

@@ -100,7 +100,7 @@ def test_a_column_names_the_system_and_the_prompt_is_none(tmp_path: Path) -> Non
     ("rows", "said"),
     [
         (runs(1), "there is no column system_name"),
-        (runs(1, system_name="A"), "there are only those of A"),
+        (runs(1, system_name="A"), "there are only runs of A"),
         (
             [
                 *runs(1, 3, system_name="A"),
@@ -209,7 +209,7 @@ def test_an_eval_file_compares_and_gates(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     done = adjudge("run", str(tmp_path / "eval.yaml"), "--run", str(tmp_path / "other"))
-    assert "all judges must be of kind agent" in " ".join(done.stderr.split())
+    assert "works only with judges of kind agent" in " ".join(done.stderr.split())
 
 
 def test_differences_are_means_over_tasks_whatever_the_number_of_trials() -> None:

@@ -14,7 +14,7 @@ DECIDING = "systemone:http://127.0.0.1:9#fake-1"
 
 @pytest.mark.parametrize("api", [None, "openai"])
 def test_a_decision_model_is_refused(api: str | None) -> None:
-    with pytest.raises(SetupError, match="batches do not take decisions"):
+    with pytest.raises(SetupError, match="which batches do not support"):
         batchable([open_model(DECIDING)], BatchSettings(api=api))
 
 
@@ -23,5 +23,5 @@ def test_next_to_another_model_it_is_asked_directly(monkeypatch: pytest.MonkeyPa
     models = [open_model(DECIDING), open_model("openai/gpt-4o-mini")]
     apis = batchable(models, BatchSettings(api="openai"))
     assert [model.name for model, _ in apis.values()] == ["openai/gpt-4o-mini"]
-    with pytest.raises(SetupError, match="batches do not take decisions"):
+    with pytest.raises(SetupError, match="which batches do not support"):
         batchable(models, BatchSettings(api="openai", batch_only=True))

@@ -235,7 +235,7 @@ def test_people_and_the_judge_are_measured_on_the_same_rows(
         "with one of them in 0.895"
     ) in " ".join(shown.split())
     assert (
-        "on 4 rows people are evenly split: those rows are left out of agreement figures"
+        "people are evenly split on 4 rows, which are left out of agreement figures"
         in json.loads(done.stdout)["notes"]
     )
 
@@ -290,7 +290,7 @@ def test_rows_without_a_label_are_not_judged_and_the_others_count_as_chosen(
     notes = json.loads(done.stdout)["notes"]
     assert "1 row has no label and was not judged" in notes
     assert (
-        "the labelled rows were chosen, not drawn at random: the figures are only about these "
+        "the labelled rows were chosen, not drawn at random, so the figures apply only to these "
         "rows" in notes
     )
     assert len(provider.requests) == 20
@@ -346,7 +346,7 @@ def test_labels_that_are_left_out_are_counted_and_rows_without_others_are_not_ju
     done = asked(provider, tmp_path, *people, "-m", "openai/right", "--map", "unsure=", "--json")
     assert done.returncode == 0, done.stderr
     notes = json.loads(done.stdout)["notes"]
-    gone = "4 rows have only labels that --map leaves out, and were not judged"
+    gone = "4 rows have only labels that --map excludes, and were not judged"
     fewer = (
         "on 2 rows --map leaves out some labels (2 in all): people's agreement covers only the "
         "others"
@@ -361,7 +361,7 @@ def test_labels_that_are_left_out_are_counted_and_rows_without_others_are_not_ju
         provider, tmp_path, *people, "-m", "openai/right", "--map", "unsure=", "--map", "Yes=",
         "--map", "No=",
     )  # fmt: skip
-    assert refused.returncode == 1 and "--map leaves out all labels" in refused.stderr
+    assert refused.returncode == 1 and "--map excludes all labels" in refused.stderr
 
 
 def test_options_have_no_tie_that_a_missing_verdict_could_count_as(

@@ -73,7 +73,7 @@ def test_the_best_of_several_candidates_is_measured_on_rows_that_chose_nothing(
     assert found["split"] == {"seed": 0, "shown": 10, "choosing": 10, "held_out": 20}
     tried = [(one["source"], one["chosen"]) for one in found["candidates"]]
     assert tried == [("writer", False), ("writer", True)]
-    assert found["stopped"] == "the judge agrees with people on every row to choose by"
+    assert found["stopped"] == "the judge agrees with people on every row used for choosing"
     assert (found["outcome"], found["agreement_after"], found["measurement"]) == ("better", 1.0, 1)
     assert found["gain"]["value"] == pytest.approx(1 - found["agreement_before"])
     assert 0 < found["gain"]["lower"] < found["gain"]["value"]
@@ -103,7 +103,7 @@ def test_a_second_call_on_the_same_labels_counts_the_tries_of_the_first(
     assert second["gain"]["value"] == first["gain"]["value"]  # another seed keeps the held-out rows
     assert second["gain"]["lower"] < first["gain"]["lower"]
     shown = asked(provider, folder, *words).stdout
-    assert "It is measurement 2 on these held-out rows" in shown
+    assert "This is measurement 2 on these held-out rows" in shown
     assert "Earlier calls tried 1 other candidate on these labels." in shown
 
 
@@ -114,7 +114,7 @@ def test_no_candidate_needs_a_model_and_no_gain_ends_the_search(
     assert done.returncode == 0, done.stderr
     shown = " ".join(done.stdout.split())
     assert (
-        "Nothing left to gain: none of the 3 candidates of round 1 agrees with people more often. "
+        "Nothing left to gain: none of the 3 candidates of round 1 agrees better with people. "
         "Nothing was measured on the held-out rows."
     ) in shown
     after = {bench.row_of(one) for one in provider.bodies[ROWS:]}
@@ -209,8 +209,7 @@ def test_an_option_that_the_criteria_does_not_have_is_asked_for_again(
     done = asked(provider, folder, *IMPROVE, *ONE, "-q")
     assert done.returncode == 1
     assert (
-        "proposed nothing that can be used in 3 tries: the reply names the option 'Maybe'"
-        in done.stderr
+        "made no usable proposal in 3 attempts: the reply names the option 'Maybe'" in done.stderr
     )
     assert sum(one["model"] == "writer" for one in provider.bodies) == 3
 

@@ -128,7 +128,7 @@ def test_rows_that_chose_never_measure_later(tmp_path: Path) -> None:
     }
     other = TriesAccount.beside(tmp_path / "rows.csv", "other")
     other.keep_parts(everything)
-    with pytest.raises(SetupError, match="used to choose before"):
+    with pytest.raises(SetupError, match="already used for choosing"):
         split(rows(30), 0.5, 0, other.parts())
 
 
@@ -219,7 +219,7 @@ def test_copies_of_what_the_judge_sees_are_on_one_side() -> None:
     assert all([*row.instance.fields] == ["response"] for row in merged.rows)
     assert [len(row.marks) for row in merged.rows] == [1] * 29
     assert [str(note) for note in merged.notes] == [
-        "30 rows show the judge the same as others, and count with them",
-        "1 row has copies with different labels by one person, and is left out",
+        "30 rows show the judge the same texts as others; copies count as one",
+        "1 row is left out because its copies have conflicting labels by one person",
     ]
     assert without_copies(labelled, CRITERIA) == labelled  # the question is shown, too

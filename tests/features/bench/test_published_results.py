@@ -84,7 +84,7 @@ def test_they_are_shown_without_a_model_or_a_key(tmp_path: Path) -> None:
     done = adjudge("bench", "--published", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "pandalm-7b" in done.stdout
-    assert "Two of 3 people agree in 0.920." in done.stdout
+    assert "Two of the 3 people agree on a share of 0.920." in done.stdout
     assert not list(tmp_path.iterdir())
 
 

@@ -258,7 +258,7 @@ def test_without_scores_the_grade_is_the_score_in_either_order() -> None:
 
 
 def test_scores_of_some_options_alone_are_refused() -> None:
-    with pytest.raises(SetupError, match="to all five or to none"):
+    with pytest.raises(SetupError, match="give all five a score, or none"):
         graded("[RESULT] 4", scored(*RUBRIC, scores=[0.0, None, 0.5, None, 1.0]))
 
 

@@ -82,7 +82,7 @@ def test_people_who_disagree_are_no_label(run: Path) -> None:
     code, output = correct(run)
     assert code == 0
     assert "by 5 labels of 6 conversations" in output
-    assert "1 conversation of the sample has no label, or a tie" in output
+    assert "1 conversation of the sample has no label or a tie" in output
 
 
 def test_a_label_is_about_its_own_conversation(run: Path) -> None:

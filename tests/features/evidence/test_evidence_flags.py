@@ -153,7 +153,7 @@ def test_a_dearer_model_is_asked_only_about_what_is_not_surely_unsupported() -> 
     tally.add(result.record())
     found = tally.summary()
     assert found and (found.spared, found.not_found, found.flags) == (1, 1, {})
-    assert "clearly unsupported, and not asked about 1" in str(found.sentence("all"))
+    assert "clearly unsupported, no model was asked 1" in str(found.sentence("all"))
 
 
 def test_a_sentence_that_could_not_be_read_is_asked_about() -> None:
@@ -172,8 +172,8 @@ def test_a_sentence_that_could_not_be_read_is_asked_about() -> None:
 @pytest.mark.parametrize(
     ("models", "settings", "said"),
     [
-        ("local/smollm2-135m", {}, "name another one"),
-        (None, {}, "name another one"),
+        ("local/smollm2-135m", {}, "name another model"),
+        (None, {}, "name another model"),
         (supporter(), {"split": "claims"}, "fitted to sentences"),
     ],
 )

@@ -101,14 +101,14 @@ def test_an_invented_quote_is_asked_for_again_then_counts_as_not_found() -> None
     assert supports(result) == ["not found"]
     assert result.claims[0].evidence == ()
     assert result.invented == {"liar": 2}
-    assert "does not stand in fragment 2" in asked[1]
+    assert "is not in fragment 2" in asked[1]
 
 
 def test_a_vote_that_mends_its_quote_counts_and_the_invented_one_is_still_told_of() -> None:
     def mends(prompt: object) -> str:
         return answer(
             "supported",
-            (1, "finished in 1889" if "does not stand" in str(prompt) else "finished in 1888"),
+            (1, "finished in 1889" if "is not in fragment" in str(prompt) else "finished in 1888"),
         )
 
     (result,) = EvidenceJudge(mends).evaluate([{**ROW, "response": "It was finished in 1889."}])

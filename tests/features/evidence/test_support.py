@@ -40,7 +40,7 @@ def test_an_invented_quote_beside_a_true_one_is_asked_for_again() -> None:
     reading = read_quotes((1, "finished in 1889"), (2, "made of cheese"))
     assert reading.outcome is Outcome.UNREADABLE
     assert reading.reason is not None
-    assert "'made of cheese' does not stand in fragment 2" in reading.reason
+    assert "'made of cheese' is not in fragment 2" in reading.reason
     assert reading.beside == {INVENTED: 1}
 
 

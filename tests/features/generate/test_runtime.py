@@ -184,7 +184,7 @@ def test_an_unknown_sandbox_is_named() -> None:
     [
         ("output = 1 / 0", "ZeroDivisionError"),
         ("output = 'three'", "output is 'three', a str, instead of int"),
-        ("result = 3", "set no variable named output"),
+        ("result = 3", "did not set the variable output"),
         ("output = {1, 2}", "not JSON"),
         ("import time\ntime.sleep(600)", "Timeout"),
     ],
@@ -362,7 +362,7 @@ def test_keys_that_json_makes_one_of_are_said_and_not_dropped() -> None:
 def test_prose_is_told_that_it_holds_no_code() -> None:
     model = ScriptedModel(
         lambda request: (
-            program("output = 3") if "holds no code" in request.prompt.text else "I cannot help."
+            program("output = 3") if "contains no code" in request.prompt.text else "I cannot help."
         )
     )
     selection = runtime().jit(

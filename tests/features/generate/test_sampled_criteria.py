@@ -348,5 +348,5 @@ def test_an_empty_expression_is_refused(expression: Any) -> None:
 
 
 def test_what_is_judged_must_be_a_text() -> None:
-    with pytest.raises(SetupError, match="must be a text, not int"):
+    with pytest.raises(SetupError, match="must be a string, not int"):
         run(QualitativeCriteria("It is fine.", ScriptedModel()).verify(7))  # type: ignore[arg-type]

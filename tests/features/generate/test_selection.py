@@ -63,7 +63,7 @@ def test_higher_may_be_what_wins() -> None:
 def test_ties_go_to_the_earlier_candidate() -> None:
     selection = choose("bb", "aa", "cc", cost=lambda text, agent: len(text))
     assert selection.output == "bb"
-    assert selection.candidates[1].why == "as good as candidate 1, which came first"
+    assert selection.candidates[1].why == "tied with candidate 1, which came first"
 
 
 def test_best_of_gives_the_text_unless_asked_for_more() -> None:
@@ -248,7 +248,7 @@ def test_a_cost_that_is_no_number_never_wins(cost: float) -> None:
         "a", "b", cost=lambda text, agent: cost if text == "a" else 7, max_iterations=1
     )
     assert (selection.output, selection.compared) == ("b", 1)
-    assert "its cost is not known" in selection.candidates[0].why
+    assert "its cost is unknown" in selection.candidates[0].why
 
 
 def test_what_is_no_bool_or_number_is_the_caller_s_mistake() -> None:
@@ -290,7 +290,7 @@ def test_a_cost_that_nobody_could_read_does_not_win_with_the_midpoint(
     unread = selection.candidates[0]
     assert (unread.state, unread.cost) == ("lost", None)
     assert unread.why.startswith(
-        "its cost is not known: How bad? – no verdict, 0 of 1 samples valid (unreadable: "
+        "its cost is unknown: How bad? – no verdict, 0 of 1 samples valid (unreadable: "
     )
 
 
@@ -306,7 +306,7 @@ def test_where_no_cost_is_known_the_first_is_taken_and_says_so() -> None:
     selection = choose("unread", "unread too", cost=cost_unless("unread"))
     assert (selection.output, selection.cost, selection.compared) == ("unread", None, 0)
     assert selection.candidates[0].why.startswith(
-        "the first of 2 that can be used; its cost is not known: "
+        "the first of 2 usable candidates; its cost is unknown: "
     )
     assert "no verdict" in str(selection.to_dict()["candidates"])
 
@@ -584,7 +584,7 @@ def test_an_async_function_may_write() -> None:
 
 @pytest.mark.parametrize("written", [None, 7])
 def test_a_function_that_writes_no_text_fails_its_candidate(written: Any) -> None:
-    with pytest.raises(NoValidCandidate, match="not a text"):
+    with pytest.raises(NoValidCandidate, match="not a string"):
         best_of(lambda: written, 1, max_iterations=1)
 
 
@@ -624,7 +624,7 @@ def test_one_candidate_is_written_cold_several_warm_each_with_its_seed() -> None
 
 @pytest.mark.parametrize("generate", ["", "   ", 7, None])
 def test_what_cannot_write_is_refused(generate: Any) -> None:
-    with pytest.raises(SetupError, match="generate is a prompt"):
+    with pytest.raises(SetupError, match="generate must be a prompt"):
         best_of(generate, 1, llm=writer("x"))
 
 

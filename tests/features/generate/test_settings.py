@@ -57,7 +57,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
         ({"min_candidates_for_comparison": 4}, "can never be reached with num_candidates=3"),
         ({"cost": costs(), "accept_cost_threshold": float("nan")}, "must be a number"),
         ({"cost": costs(), "compare_cost_threshold": "3"}, "must be a number"),
-        ({"fresh_samples": 2}, "define the cost"),
+        ({"fresh_samples": 2}, "so a cost is needed"),
         ({"cost": costs(), "fresh_samples": -1}, "fresh_samples"),
         ({"cost_is": "best"}, "cost_is must be one of lower, higher"),
         ({"verify": costs()}, "verify takes a QualitativeCriteria"),
@@ -203,7 +203,7 @@ def test_an_empty_task_is_refused(task: Any) -> None:
     ("inputs", "said"),
     [
         ({}, "needs the inputs numbers"),
-        ({"numbers": [1], "search": 1}, "search cannot be an input and a tool"),
+        ({"numbers": [1], "search": 1}, "search cannot be both an input and a tool"),
         ({"numbers": [1, "2"]}, r"input 'numbers': output\[1\] is '2'"),
     ],
 )

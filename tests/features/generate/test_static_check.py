@@ -113,25 +113,25 @@ REFUSED = {
         "tb_frame",
     ),
     "getattr with a dunder": ("getattr(int, '__subclasses__')()", "__subclasses__"),
-    "getattr with a made text": ("getattr(int, '__sub' + 'classes__')", "written out"),
+    "getattr with a made text": ("getattr(int, '__sub' + 'classes__')", "a literal"),
     "getattr passed on": (
         "from functools import reduce\nreduce(getattr, [])",
         "getattr is not allowed",
     ),
-    "setattr with a made text": ("n = 'x'\nsetattr(int, n, 1)", "written out"),
+    "setattr with a made text": ("n = 'x'\nsetattr(int, n, 1)", "a literal"),
     "attrgetter with a path": (
         "from operator import attrgetter\nattrgetter('__class__.__base__')(1)",
         "__base__",
     ),
     "attrgetter with a made text": (
         "import operator\nn = 'a'\noperator.attrgetter(n)(1)",
-        "written out",
+        "a literal",
     ),
     "methodcaller": ("import operator\noperator.methodcaller('__reduce__')(1)", "__reduce__"),
-    "a format field": ("'{0.__class__.__init__.__globals__}'.format(1)", "text"),
-    "a format field in prose": ("'see {0.__globals__} there'.format(1)", "text"),
+    "a format field": ("'{0.__class__.__init__.__globals__}'.format(1)", "string"),
+    "a format field in prose": ("'see {0.__globals__} there'.format(1)", "string"),
     "a pattern": ("match 1:\n    case object(__class__=c, __base__=b): pass", "__base__"),
-    "a dunder kept in a text": ("n = '__import__'", "text"),
+    "a dunder kept in a text": ("n = '__import__'", "string"),
     "a definition of a dunder": ("def __import__(name): pass", "definition"),
     "a dunder variable": ("__builtins__ = {}", "__builtins__"),
     # not even Python
@@ -192,7 +192,7 @@ PROSE = {
 @pytest.mark.parametrize("name", PROSE)
 def test_prose_is_no_code(name: str) -> None:
     assert static_check(PROSE[name]) == [
-        "the reply holds no code: write the program, in a fence that begins with ```python"
+        "the reply contains no code: write the program in a fence that begins with ```python"
     ]
 
 

@@ -22,7 +22,7 @@ def test_each_annotation_is_four_labels_and_unsure_is_none(tmp_path: Path) -> No
     done = adjudge("import", str(tmp_path / "annotations.csv"), "--run", str(tmp_path / "run"))
     assert done.returncode == 0, done.stderr
     assert "11 labels" in done.stdout
-    assert "'Unsure' is not an answer that counts (1)" in done.stdout
+    assert "'Unsure' is not a valid answer (1)" in done.stdout
     adjudge("export", str(tmp_path / "run"), "--to", "jsonl", "-o", str(tmp_path / "out.jsonl"))
     kept = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
     found = {name for name in ("goal", "side_effect", "loop", "optimality") if name in str(kept)}

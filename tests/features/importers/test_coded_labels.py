@@ -44,8 +44,8 @@ def test_labels_that_are_grades_are_not_taken_for_fails(tmp_path: Path) -> None:
     found = imported(tmp_path, [record(5, j={"passed": True}), record(2, j={"passed": False})])
     assert (found.verdicts, found.answers) == (["PASS", "FAIL"], [])
     assert found.report.left == {
-        "label 5, which says neither pass nor fail": 1,
-        "label 2, which says neither pass nor fail": 1,
+        "label 5, which is neither pass nor fail": 1,
+        "label 2, which is neither pass nor fail": 1,
     }
 
 

@@ -53,7 +53,7 @@ def test_the_table_that_promptfoo_itself_wrote(tmp_path: Path) -> None:
         None,
         "FAIL",
     ]  # a CSV does not tell that the grader was down
-    assert any("some errors of a grader look like FAIL" in note for note in found.report.notes)
+    assert any("some grader errors look like FAIL" in note for note in found.report.notes)
 
 
 def test_an_older_promptfoo_table_has_its_verdict_before_the_output(tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are(tmp_path: Path)
             tmp_path / "run",
             ImportOptions("table", table=TableColumns(texts=("text",))),
         )
-    with pytest.raises(SetupError, match="describe a table: add --as table"):
+    with pytest.raises(SetupError, match="describe the columns of a table: add --as table"):
         import_file(
             tmp_path / "t.csv", tmp_path / "run", ImportOptions(table=TableColumns(texts=("text",)))
         )

@@ -363,7 +363,7 @@ def test_mlflow_assessments_by_source(tmp_path: Path) -> None:
     found = imported(tmp_path, {"traces": traces})
     assert (found.verdicts, found.answers) == (["yes", None], ["no"])
     assert found.rows[1]["reason"] == "down"
-    assert found.report.left == {"expectation 'expected', which no judge was asked about": 1}
+    assert found.report.left == {"expectation 'expected', which belongs to no judge": 1}
 
 
 def test_openai_output_items_and_their_errors(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_a_correction_of_the_answer_does_not_agree_with_the_judge(tmp_path: Path
         ],
     )
     assert [(label.id, label.answer) for label in found.labels] == [("b", 0.0)]
-    assert found.report.left == {"correction that does not say which score is right": 1}
+    assert found.report.left == {"correction without the correct score": 1}
 
 
 def test_a_score_on_another_scale_than_pass_and_fail_is_kept_beside_it(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_what_cannot_be_turned_round_is_refused(tmp_path: Path) -> None:
     rows = [langfuse(4, "NUMERIC", "a", name="Bias")]
     with pytest.raises(RunError, match="4 is outside 0 to 1"):
         imported(tmp_path, rows, less_is_better=("Bias",))
-    with pytest.raises(RunError, match=r"no question is called 'Tone'; the data has Bias"):
+    with pytest.raises(RunError, match=r"there is no question named 'Tone'; the data has Bias"):
         imported(tmp_path / "b", rows, less_is_better=("Tone",))
 
 

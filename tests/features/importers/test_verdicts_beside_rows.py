@@ -104,14 +104,16 @@ def test_a_judge_file_of_pandalm_alone_is_read_and_its_rows_are_named(tmp_path: 
         [],
         ["9", "7"],
     )
-    assert "the texts are not in the file: rows are named by their id" in found.report.notes
+    assert (
+        "the file does not contain the texts, so rows are named by their ids" in found.report.notes
+    )
 
 
 def test_a_verdict_about_a_row_that_no_file_holds_is_told_of(tmp_path: Path) -> None:
     found = imported_together(
         tmp_path, {"gpt.json": [*GPT, {"idx": 11, "gpt_result": "1"}], "testset.json": PANDA}
     )
-    assert found.report.left == {"verdict about a row that is in no file": 1}
+    assert found.report.left == {"verdict on a row that is not in any file": 1}
 
 
 # -- Auto-J --------------------------------------------------------------------------
@@ -145,8 +147,8 @@ def test_outputs_that_are_not_as_many_as_the_rows_are_refused(tmp_path: Path) ->
     with pytest.raises(
         RunError,
         match=(
-            "out\\.jsonl contains 3 verdicts for 4 rows: they are matched by position, so the "
-            "numbers must be equal"
+            "out\\.jsonl contains 3 verdicts for 4 rows; they are matched by position, so the "
+            "two numbers must be equal"
         ),
     ):
         imported_together(tmp_path, {"rows.jsonl": AUTO_J, "out.jsonl": said(0, 1, 2)})

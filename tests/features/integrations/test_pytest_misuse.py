@@ -43,7 +43,7 @@ MARKS = {
         "not_worse_than must be the folder of a run, not 5"
     ),
     'criteria=" ", at_least=0.5': "the criterion is empty: describe in a sentence what to judge",
-    'criteria=["a"], at_least=0.5': "criteria must be a text or a Criteria, not list",
+    'criteria=["a"], at_least=0.5': "criteria must be a string or a Criteria, not list",
     'criterion="Names a date.", at_least=0.5': (
         "unknown argument 'criterion'; did you mean 'criteria'?"
     ),
@@ -62,7 +62,7 @@ def test_a_project_file_that_cannot_be_read_fails_what_judges_and_not_pytest(
     done = pytester.runpytest_inprocess(*NAMED, *BARE)
     done.assert_outcomes(passed=1, failed=2)
     said = done.stdout.str()
-    assert said.count("adjudge.toml, line 1, model: must be a text") >= 2
+    assert said.count("adjudge.toml, line 1, model: must be a string") >= 2
     assert "INTERNALERROR" not in said
 
 
@@ -202,8 +202,8 @@ def test_a_group_that_the_baseline_lacks_is_not_held_to_it_and_that_is_told(suit
     assert done.ret == 0
     done.stdout.fnmatch_lines(
         [
-            "test_bare, judged: not worse: the baseline *first has no run of it*",
-            "*Gate passed*. the baseline *first has no run of it.",
+            "test_bare, judged: not worse: the baseline *first has no run of this group*",
+            "*Gate passed*. the baseline *first has no run of this group.",
         ]
     )
     assert done.parseoutcomes() == {"passed": 3, "inconclusive": 1}
@@ -248,7 +248,7 @@ def test_a_group_without_cases_is_inconclusive(suite: Suite) -> None:
     done = suite.run()
     done.stdout.fnmatch_lines(
         [
-            "test_answers, judged: *: there is nothing to decide: its tests gave no cases*",
+            "test_answers, judged: *: there is nothing to decide, because its tests gave no cases*",
             "*3 passed, 1 inconclusive*",
         ]
     )

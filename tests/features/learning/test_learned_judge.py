@@ -87,7 +87,7 @@ def test_many_rows_are_cut_to_as_many_as_teach(monkeypatch: pytest.MonkeyPatch) 
     assert len(found.file.rows) == 60
     assert [str(note) for note in found.notes] == [
         "1 repeated row is left out",
-        "60 further rows are left out: the others are enough to teach the judge",
+        "60 more rows are left out, because the others are enough to teach the judge",
     ]
 
 
@@ -130,7 +130,7 @@ class TestRefused:
 
     def test_too_few_of_the_rarer_answer(self) -> None:
         texts, _ = rows_of(40)
-        with pytest.raises(SetupError, match="4 of them of the rarer"):
+        with pytest.raises(SetupError, match="4 of them with the rarer"):
             LearnedJudge.fit(texts, CRITERIA, ["Yes"] * 4 + ["No"] * 36, settings=WORDS)
 
     def test_rows_of_one_group(self) -> None:
@@ -148,7 +148,7 @@ class TestRefused:
             DirectJudge(f"learned/{path}").evaluate("A ship", yes_no_criteria("Is it short?"))
 
     def test_writing(self, path: Path) -> None:
-        with pytest.raises(SetupError, match="writes nothing"):
+        with pytest.raises(SetupError, match="generates no text"):
             DirectJudge(f"learned/{path}", mode="generate").evaluate("A ship", CRITERIA)
 
     @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ class TestRefused:
     def test_other_files(self, tmp_path: Path, text: str) -> None:
         path = tmp_path / "x.json"
         path.write_text(text)
-        with pytest.raises(SetupError, match="not a judge that adjudge learned"):
+        with pytest.raises(SetupError, match="not a learned judge"):
             DirectJudge(f"learned/{path}")
 
     def test_a_pipe_that_never_ends(self, tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ class TestBench:
         rows = {judge.judge: judge.rows for judge in benchmark.judges}
         assert rows == {"taught": ROWS - LEARNED, "constant": ROWS}
         assert (
-            "taught learned from 60 of the labelled rows: its figures are about the others"
+            "taught learned from 60 of the labelled rows; its figures cover only the others"
             in benchmark.notes
         )
 
@@ -144,7 +144,7 @@ class TestBench:
         label_rows(two_judges, LEARNED)
         benchmark = benchmark_of(two_judges)
         assert [judge.judge for judge in benchmark.judges] == ["constant"]
-        assert "has no others: it is not ranked" in "\n".join(benchmark.notes)
+        assert "is not ranked, because it learned from all" in "\n".join(benchmark.notes)
 
     def test_no_other_judge(self, model: str, tmp_path: Path) -> None:
         DirectJudge(model).evaluate(TEXTS, CRITERIA, run=tmp_path / "run")

@@ -147,7 +147,7 @@ def test_each_assert_judges_its_rows_and_no_others(tmp_path: Path) -> None:
 def test_tests_in_a_table_and_prompts_with_logic(tmp_path: Path) -> None:
     done = migrate("tickets.yaml", tmp_path)
     assert "line 3: prompts: templates with logic or filters are not mapped" in done.stdout
-    assert "line 4: prompts: a target here gets one message" in done.stdout
+    assert "line 4: prompts: targets here get a single message" in done.stdout
     written = eval_in(tmp_path)
     models = [{"model": "ollama/llama3.2"}, {"model": "azure/my-deployment"}]
     assert (written["target"], written["repeat"]) == (models, 2)
@@ -254,7 +254,7 @@ def test_thresholds_of_tests_become_that_of_the_checks(tmp_path: Path) -> None:
     other.mkdir()
     more = "  - vars: {q: b}\n    assert: [{type: contains, value: x}]\n"
     done = convert(write(other, "p.yaml", config + more), other)
-    assert "threshold: the threshold of a test is only mapped if all tests" in done.stdout
+    assert "threshold: the threshold of a test is mapped only if all tests" in done.stdout
     assert "threshold" not in json.dumps(eval_in(other))
 
 

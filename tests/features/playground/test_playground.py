@@ -169,7 +169,7 @@ def test_what_was_asked_before_is_not_paid_for_again(play: Page) -> None:
 def test_only_models_that_were_named_are_asked(play: Page) -> None:
     answer = sent(play, "/playground/judge", direct(ROWS, ("model", "http://127.0.0.1:9/v1#x")))
     assert answer.status == 422
-    assert "is not a model that the page may ask" in answer.json()["message"]
+    assert "the page may not ask" in answer.json()["message"]
 
 
 def test_the_linter_speaks_while_criteria_are_typed(play: Page) -> None:
@@ -391,7 +391,7 @@ def test_buttons_of_the_form(play: Page) -> None:
     shown = sent(
         play, "/playground/edit?do=row_to_example:0", direct([("text", "")]), wants="text/html"
     )
-    assert "choose what you expect" in shown.text
+    assert "choose one for this instance first" in shown.text
     assert ">text</textarea>" in shown.text
 
 

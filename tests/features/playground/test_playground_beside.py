@@ -98,7 +98,9 @@ def test_instances_without_a_verdict_are_told(play: Page, model_server: FakeProv
     rows = [(text.replace("guide", "hard"), expected) for text, expected in MANY]
     change = judged(play, beside(rows, LOOSE))["criteria"][1]["change"]
     assert "on 10 rows" in change
-    assert change.endswith("2 rows are left out because one of the two has no verdict on them")
+    assert change.endswith(
+        "2 rows are left out, because one of the two criteria has no verdict on them"
+    )
 
 
 def test_a_name_that_looks_numbered_hides_no_other(play: Page) -> None:
@@ -177,7 +179,7 @@ def test_the_prompts_say_which_criterion_they_are_of(play: Page) -> None:
 def test_what_is_wrong_with_one_of_them_is_said(play: Page) -> None:
     (found,) = sent(play, "/playground/check", beside(ROWS, "name: [")).json()["findings"]
     assert found["severity"] == "error"
-    assert "the criteria beside it" in found["message"]
+    assert "the criteria to compare with" in found["message"]
     odd = LOOSE.replace("Yes", "No")
     assert (
         "twice"

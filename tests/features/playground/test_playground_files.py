@@ -34,7 +34,7 @@ def test_a_test_case_is_saved_in_versions_and_never_overwritten(play: Page, home
         saved(play, direct(ROWS[:2], ("case", "dates"), ("base", "1")), note="fewer").status == 200
     )
     late = saved(play, direct(ROWS[:1], ("case", "dates"), ("base", "1")))
-    assert "version 2 was saved since version 1 was opened" in late.json()["message"]
+    assert "version 2 was saved after you opened version 1" in late.json()["message"]
     assert [path.name for path in sorted((home / "test-cases" / "dates").iterdir())] == [
         "v1.yaml",
         "v2.yaml",
@@ -199,9 +199,9 @@ def test_a_saved_test_case_comes_in_as_well(play: Page, home: Path) -> None:
     ("text", "said"),
     [
         ("", "choose a file"),
-        ("{", "what was brought in"),
-        ("test_case: 7", "what was brought in"),
-        ('{"instances": 3, "criteria": 4}', "what was brought in"),
+        ("{", "the imported text"),
+        ("test_case: 7", "the imported text"),
+        ('{"instances": 3, "criteria": 4}', "the imported text"),
         ("answer,label\nIt is tall.,Yes\n", "with the column response"),
         ("PK\x03\x04\x14", "save the table as CSV in UTF-8"),
     ],
@@ -332,14 +332,14 @@ def test_a_row_that_cannot_be_read_is_named_and_nothing_comes_in(
     play: Page, text: str, wrong: str
 ) -> None:
     shown = sent(play, "/playground/import", [*direct(ROWS), ("brought", text)]).json()
-    assert shown["problem"].startswith(f"what was brought in, {wrong}")
+    assert shown["problem"].startswith(f"the imported text, {wrong}")
     assert len(shown["draft"]["rows"]) == 3
 
 
 def test_a_file_that_is_no_table_is_named_without_the_place_where_it_lay(play: Page) -> None:
     text = "question,score\na,1,2\n"
     shown = sent(play, "/playground/import", [*direct(ROWS), ("brought", text)]).json()
-    assert shown["problem"].startswith("what was brought in, line 2")
+    assert shown["problem"].startswith("the imported text, line 2")
 
 
 def test_texts_that_are_too_large_to_be_sent_are_for_a_run(play: Page) -> None:

@@ -208,7 +208,7 @@ def test_the_embedded_model_says_that_it_cannot_write(play: Page) -> None:
             play, f"/playground/{path}", [*form, ("action", "shorten"), ("text", "It is tall.")]
         )
         assert answer.status == 422
-        assert "judges and cannot write" in answer.json()["message"]
+        assert "can judge but not write" in answer.json()["message"]
 
 
 def test_a_writer_that_writes_nonsense_is_said_to(play: Page, model_server: FakeProvider) -> None:
@@ -218,4 +218,4 @@ def test_a_writer_that_writes_nonsense_is_said_to(play: Page, model_server: Fake
         form = [*direct(ROWS, ("model", MODEL)), ("writer", MODEL), ("data_kind", "clear:Yes")]
         answer = sent(play, "/playground/data", form)
     assert answer.status == 422
-    assert "nothing that can be used in 3 tries" in answer.json()["message"]
+    assert "nothing usable in 3 attempts" in answer.json()["message"]

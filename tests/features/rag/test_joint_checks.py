@@ -125,7 +125,7 @@ def test_a_missing_number_of_two_lists_is_never_invented(lacks: str, most: int) 
     ).evaluate(dict(ROW))
     assert result.measures == {"context_precision": None, "context_recall": None}
     assert (
-        f'"{lacks}" must hold one object for each number from 1 to {most}'
+        f'"{lacks}" must contain one object for each number from 1 to {most}'
         in result.measured["context_recall"].reason
     )
     first, again = model.requests

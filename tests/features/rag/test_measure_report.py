@@ -71,7 +71,7 @@ def test_the_markdown_has_the_table_in_sum_and_per_row(language: str, title: str
     rows = page[page.index(title) :]
     assert any(line.startswith("| bad |") and f"| {who} |" in line for line in rows.splitlines())
     assert "Ask \\<b\\>somebody" in rows or "\\<b" in rows, "what an answer says is not a markup"
-    assert ("- Of the answer, not in what it cites:" in page) == (language == "en")
+    assert ("- In the answer, not in the cited fragments:" in page) == (language == "en")
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])
@@ -99,7 +99,7 @@ def test_a_bar_on_what_is_better_when_less_is_refused(tmp_path: Path) -> None:
         app,
         ["rag", "-m", "scripted", "--csv", str(tmp_path / "rows.csv"), *asked, "-o", str(tmp_path)],
     )
-    assert (result.exit_code, "because less of it is better" in result.output) == (2, True)
+    assert (result.exit_code, "because lower values are better" in result.output) == (2, True)
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])

@@ -17,7 +17,7 @@ def test_the_row_view_shows_measures_fragments_and_missing_statements(tmp_path: 
     with served(tmp_path) as page:
         shown = page.get(f"{page.run('run')}/row/1").text
         assert "To blame: generator" in shown
-        assert "Of the answer, not in what it cites:" in shown and "<b>iron" not in shown
+        assert "In the answer, not in the cited fragments:" in shown and "<b>iron" not in shown
         assert (
             page.data(f"{page.run('run')}/row/1")["chosen"]["measures"]["measures"][
                 "context_precision"

@@ -245,7 +245,7 @@ def test_columns_may_be_named(tmp_path: Path) -> None:
         (
             ("--csv", EXAMPLE, "--model-provider", "mistral", "--model-name", "x"),
             2,
-            "name the model once",
+            "name the model only once",
         ),
         (("--csv", EXAMPLE, "-m", "scripted/1", "--api-key", "k"), 2, "--api-key is for one model"),
         (("--csv", EXAMPLE, "--strictness", "0"), 2, "votes"),
@@ -276,7 +276,7 @@ def test_an_empty_file_and_one_in_another_encoding(tmp_path: Path, command: Comm
     empty.write_text("")
     other.write_bytes("question,answer,contexts\nСколько,пять,десять\n".encode("cp1251"))
     assert "has no rows" in command("--csv", empty, "-m", "scripted").stderr
-    assert "is not UTF-8" in command("--csv", other, "-m", "scripted").stderr
+    assert "is not valid UTF-8" in command("--csv", other, "-m", "scripted").stderr
 
 
 @rag_rows
@@ -374,4 +374,4 @@ def test_evidence_is_counted_before_anything_is_asked(command: Command) -> None:
 def test_claims_without_a_model_that_looks_them_up_are_refused(command: Command) -> None:
     done = command("--csv", EXAMPLE, "-m", "scripted", "--evidence", "rules", "--claims")
     assert done.returncode != 0
-    assert "claims are looked up by a model" in done.stderr
+    assert "looking up claims takes a model" in done.stderr

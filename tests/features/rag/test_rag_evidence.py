@@ -108,7 +108,7 @@ def test_evidence_alone_is_refused_with_the_way_out() -> None:
 
 
 def test_claims_need_a_model() -> None:
-    with pytest.raises(SetupError, match="claims are looked up by a model"):
+    with pytest.raises(SetupError, match="looking up claims takes a model"):
         RagEvaluator(model(), evidence="rules", claims=True)
 
 
@@ -149,8 +149,7 @@ def test_the_markdown_has_footnotes() -> None:
     text = markdown_page(reported())
     assert "The tower was finished in 1889. ✓[^1-1]" in text
     assert (
-        "[^1-2]: contradicted; fragment 2: “330 metres tall”; stands in no fragment: 400 metres"
-        in text
+        "[^1-2]: contradicted; fragment 2: “330 metres tall”; is in no fragment: 400 metres" in text
     )
 
 

@@ -131,7 +131,7 @@ def test_a_watch_goes_on_after_a_restart(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="other settings"):
         watched(file=file, risk=0.2)
     file.write_text("[]")
-    with pytest.raises(SetupError, match="not the state of a watch"):
+    with pytest.raises(SetupError, match="not contain the state of a watch"):
         watched(file=file)
 
 

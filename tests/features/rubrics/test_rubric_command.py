@@ -178,7 +178,7 @@ def test_an_audit_finds_points_that_say_nothing_and_pairs(tmp_path: Path) -> Non
     found = audit(records(60, verdict, tmp_path / "run", (3, 3, 4, 2)))
     said = {(remark.point, str(remark.message)[:35]) for remark in found.remarks}
     assert any(point == "1" and "met in all 60 rows" in text for point, text in said)
-    assert any(point == "3" and "is met when point 2 is" in text for point, text in said)
+    assert any(point == "3" and "is met whenever point 2 is" in text for point, text in said)
     assert any(point == "4" and "never met together" in text for point, text in said)
     assert any(point == "4" and "goes against" in text for point, text in said)
     assert not any(point == "2" and "goes against" in text for point, text in said)

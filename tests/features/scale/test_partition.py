@@ -163,8 +163,11 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
         ([{"answer": "x"}], r"rows must be \(number, row\) pairs.* not \{'answer': 'x'\}"),
         ([("1", {"answer": "x"})], "rows must be .* not"),
         ([(1, None)], "rows must be .* not"),
-        ([(-1, {"answer": "x"})], "-1 cannot number a row .numbers go from 0"),
-        ([(4, {"answer": "x"}), (4, {"answer": "y"})], "4 cannot number a row .it is given twice"),
+        ([(-1, {"answer": "x"})], "-1 is not a valid row number .row numbers must be from 0"),
+        (
+            [(4, {"answer": "x"}), (4, {"answer": "y"})],
+            "4 is not a valid row number .it is used twice",
+        ),
         ([(4, {"answer": "x"}), (5, Instance({"response": "y"}))], "must be either all mappings"),
     ],
 )
@@ -185,7 +188,7 @@ def test_a_store_of_an_older_version_goes_on_and_one_of_a_newer_is_refused(tmp_p
         == 0
     )
     begun.write_text(json.dumps({**known, "format": known["format"] + 1}))
-    with pytest.raises(RunError, match="was written by a newer adjudge"):
+    with pytest.raises(RunError, match="was written by a newer version of adjudge"):
         judge_partition(enumerate([{"answer": "x"}]), file, tmp_path / "store", cache=False)
 
 
@@ -290,7 +293,7 @@ def test_rows_far_apart_are_kept_and_read_again(tmp_path: Path) -> None:
     for row in rows:
         assert judge_partition([row], file, tmp_path / "store", cache=False).asked == 0
     assert merge_partitions(tmp_path / "store", tmp_path / "run").judgments == 4
-    with pytest.raises(SetupError, match="9223372036854775808 cannot number a row"):
+    with pytest.raises(SetupError, match="9223372036854775808 is not a valid row number"):
         judge_partition([(2**63, {"answer": "x"})], file, tmp_path / "store")
 
 

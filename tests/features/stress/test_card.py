@@ -42,7 +42,9 @@ def test_without_labels_it_says_that_nothing_is_known(tmp_path: Path) -> None:
     page, other = tmp_path / "card.md", tmp_path / "card.html"
     assert commands.adjudge("card", run, "-o", page, "-o", other).returncode == 0
     assert "<html" in other.read_text(encoding="utf-8")
-    assert "Not measured: nobody labelled rows of this run" in page.read_text(encoding="utf-8")
+    assert "Not measured, because no row of this run is labelled" in page.read_text(
+        encoding="utf-8"
+    )
 
 
 HOSTILE = "Is it <img src=x onerror=alert(1) > fine?"

@@ -67,7 +67,7 @@ def test_a_changed_eval_file_goes_on_in_another_run_of_the_day() -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ((), "90% of 60 of 80 events (79% to 96%, by 60 rows); 20 rows were not to be judged"),
+        ((), "90% of 60 of 80 events (79% to 96%, by 60 rows); 20 rows were skipped"),
         (("--sample", "0.5"), "of about "),
     ],
 )
@@ -278,7 +278,7 @@ def test_failed_judgments_widen_the_rate_and_are_counted() -> None:
     )
     said = " ".join(shown.output.split())
     assert "good, good: between 54% and 100% of 200 events (47% to 100%, " in said
-    assert "by 108 rows); 92 rows have no score and may be anything" in said
+    assert "by 108 rows); 92 rows have no score and could have any value" in said
 
 
 _FAILING_JUDGE = """\
@@ -309,7 +309,7 @@ def test_no_alarm_is_raised_if_failed_judgments_could_hold_the_bar() -> None:
     )
     said = " ".join(shown.output.split())
     assert "no sign that it has fallen below 50%" in said
-    assert "60 rows of the day have no score and are taken as good" in said
+    assert "60 rows of the day have no score and count as good" in said
     write("log.jsonl", [{"id": f"late{n}", "answer": "bad"} for n in range(160)])
     assert follow("--yes")[0] == 4, "200 of 260 rows fail"
 

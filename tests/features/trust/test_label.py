@@ -54,7 +54,7 @@ def test_answers_come_in_a_line_each(run: Path) -> None:
     done = adjudge(run, "--annotator", "ann", stdin="1\nFAIL\npass\n2\n")
     assert (done.returncode, done.stderr) == (0, f"Next  adjudge calibrate {run}\n")
     assert "0 of 4 labelled" in done.stdout
-    assert "4 of 4 labelled: that is all." in done.stdout
+    assert "4 of 4 labelled; no rows are left." in done.stdout
     assert list(answers(run).values()).count("PASS") == 2
     assert {one.annotator for one in LabelStore(run).current()} == {"ann"}
     assert {one.design for one in LabelStore(run).current()} == {"random"}
@@ -91,7 +91,7 @@ def test_undo_skip_unsure_and_notes(run: Path) -> None:
     assert labels[0].row == labels[1].row == labels[2].row
     assert labels[3].note == "hard to say"
     assert labels[5].note == ""
-    assert "3 of 4 labelled, and the rest was skipped" in done.stdout
+    assert "3 of 4 labelled; the rest was skipped" in done.stdout
 
 
 def test_a_key_that_means_nothing_is_said_and_nothing_is_kept(run: Path) -> None:
@@ -302,7 +302,7 @@ def test_a_spreadsheet_with_a_column_per_annotator_comes_in(run: Path, tmp_path:
     (tmp_path / "sheet.csv").write_text("id,ann,bob\nr0,PASS,FAIL\nr1,FAIL,FAIL\n")
     done = adjudge(run, "--import", tmp_path / "sheet.csv")
     assert "4 labels imported" in done.stdout
-    assert "4 of them are for chosen rows: they do not affect the corrected rate" in done.stdout
+    assert "4 of them are for chosen rows, so they do not affect the corrected rate" in done.stdout
     listed = adjudge(run, "--conflicts")
     assert listed.stdout.splitlines() == [
         "dates, row r0: ann PASS, bob FAIL",
@@ -471,7 +471,7 @@ def test_keys_that_are_pressed_ahead_are_not_lost(run: Path) -> None:
     with terminal(run, "--annotator", "ann") as tty:
         tty.wait_for("q quit")
         tty.press("1212")
-        tty.wait_for("4 of 4 labelled: that is all.")
+        tty.wait_for("4 of 4 labelled; no rows are left.")
         assert tty.process.wait(_LONGEST) == 0
     assert sorted(map(str, answers(run).values())) == ["FAIL", "FAIL", "PASS", "PASS"]
 
@@ -487,7 +487,7 @@ def test_every_answer_survives_kill_9(run: Path) -> None:
     with terminal(run, "--annotator", "ann") as tty:
         tty.wait_for("2 of 4 labelled")
         tty.press("11")
-        tty.wait_for("4 of 4 labelled: that is all.")
+        tty.wait_for("4 of 4 labelled; no rows are left.")
         tty.process.wait(_LONGEST)
     assert len(answers(run)) == 4
 
@@ -511,7 +511,7 @@ def test_two_annotators_label_at_once(run: Path) -> None:
         ann.press("1111")
         bob.press("2222")
         for tty in (ann, bob):
-            tty.wait_for("4 of 4 labelled: that is all.")
+            tty.wait_for("4 of 4 labelled; no rows are left.")
     assert set(answers(run, "ann").values()) == {"PASS"}
     assert set(answers(run, "bob").values()) == {"FAIL"}
     assert len(list(LabelStore(run).conflicts())) == 4
@@ -548,8 +548,8 @@ def test_an_import_about_drawn_rows_does_not_say_that_it_moves_nothing(
     adjudge(run, "--import", tmp_path / "drawn.csv", "--design", "random")
     (tmp_path / "more.csv").write_text("id,ann,bob\nr0,FAIL,PASS\nr2,FAIL,\n")
     done = adjudge(run, "--import", tmp_path / "more.csv")
-    assert "1 of them are for chosen rows: they do not affect the corrected rate" in done.stdout
-    assert "2 of them are for rows that were drawn before: they count in" in done.stdout
+    assert "1 of them are for chosen rows, so they do not affect the corrected rate" in done.stdout
+    assert "2 of them are for rows that were already drawn, so they count in" in done.stdout
 
 
 def test_a_question_mark_in_a_file_is_unsure_and_goes_out_as_one(run: Path, tmp_path: Path) -> None:
@@ -570,5 +570,5 @@ def test_drawn_rows_that_an_import_leaves_out_are_said_to_be_in_no_interval(
     options = ("--import", tmp_path / "sheet.csv", "--skip-bad-rows")
     drawn = adjudge(run, *options, "--design", "random")
     assert drawn.returncode == 3
-    assert "1 row of the file is left out: if it was drawn" in drawn.stderr
+    assert "1 row of the file is left out. If it was drawn" in drawn.stderr
     assert "no interval allows" not in adjudge(run, *options).stderr

@@ -163,7 +163,7 @@ def test_what_a_terminal_would_obey_is_not_printed() -> None:
         (
             ("check", "x", "--criterion", "c", "--aspect", "coherence", "-m", "scripted"),
             2,
-            "either --criterion",
+            "use --criterion",
         ),
         (("check", "--criterion", "c", "-m", "scripted"), 2, "say what to judge"),
         (

@@ -113,7 +113,7 @@ def test_failed_rows_pass_no_gate_that_failing_rows_would_not(project: Project) 
     done = project.run(400, 400, "{fail_under: 0.9, confidence: 0.95}")
     assert done.returncode == 5, done.stderr
     assert "between 0.889 and 1.000 at 95%" in done.stderr
-    assert "32 of 400 rows have no score and may be anything." in done.stderr
+    assert "32 of 400 rows have no score and could have any value." in done.stderr
 
 
 def test_confidence_without_a_gate_is_refused_before_anything_is_asked(project: Project) -> None:

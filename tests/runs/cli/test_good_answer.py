@@ -70,7 +70,7 @@ def test_check_warns_in_russian(folder: Path) -> None:
 def test_good_needs_a_criterion(folder: Path, command: str) -> None:
     done = adjudge(command, "Hello", "--good", "no", cwd=folder)
     assert done.returncode == 2
-    assert "--good says which answer to --criterion is the good one" in done.stderr
+    assert "--good needs --criterion: it says which answer is the good one" in done.stderr
 
 
 def test_an_eval_file_is_warned_about_until_it_says_which_answer_is_good(folder: Path) -> None:

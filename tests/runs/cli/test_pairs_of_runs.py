@@ -212,7 +212,7 @@ def test_a_column_that_is_named_for_the_id_names_the_rows(project: Project) -> N
     )
     assert (
         done.returncode,
-        "--id names a column of rows: give the rows with --file" in done.stderr,
+        "--id names a column of a file: give the file with --file" in done.stderr,
     ) == (
         2,
         True,

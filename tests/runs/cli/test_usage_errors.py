@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["check", "x"], "say what to check"),
+        (["check", "x"], "nothing to check was given"),
         (["check", "--criterion", "c"], "say what to judge"),
         (["check", "x", "--criterion", "c", "--language", "fr"], "'fr' is not one of 'en', 'ru'"),
         (["check", "rows.csv", "--criterion", "c"], "give its rows with --file rows.csv"),

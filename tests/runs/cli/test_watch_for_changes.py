@@ -99,7 +99,7 @@ def test_a_file_that_is_deleted_is_told_of_and_waited_for(
     rows = (folder / "rows.csv").read_text(encoding="utf-8")
     (folder / "rows.csv").unlink()
     assert watching.stderr is not None
-    assert "rows.csv is gone: waiting until it is back" in watching.stderr.readline()
+    assert "rows.csv no longer exists: waiting until it is back" in watching.stderr.readline()
     (folder / "new.csv").write_text(f"{rows}r9,REC-00099-Y\n", encoding="utf-8")
     (folder / "new.csv").rename(folder / "rows.csv")  # as editors do
     until_it_waits(watching)

@@ -298,7 +298,9 @@ def test_the_wide_form_goes_out_and_comes_in(run: Path, tmp_path: Path) -> None:
 
 
 def test_an_annotator_called_like_a_column_needs_the_long_form(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match="the annotator 'id' cannot have a column of that name"):
+    with pytest.raises(
+        SetupError, match="the annotator's name 'id' is already the name of a column"
+    ):
         write_labels(tmp_path / "wide.csv", [label(annotator="id")], wide=True)
 
 

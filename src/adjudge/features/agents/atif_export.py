@@ -26,7 +26,7 @@ def to_atif(run: Path, target: Path) -> int:
     Raise a SetupError if the run has no trajectories.
     """
     if target.exists() and not target.is_dir():
-        raise SetupError("{target} is a file: ATIF is written to a folder", target=target)
+        raise SetupError("{target} is a file, but ATIF export needs a folder", target=target)
     judgments: dict[tuple[str, int], list[JsonValue]] = {}
     for record, place in places_of_run(run):
         judgment = some_of(record, "judge", "criterion", "score", "explanation")
@@ -44,9 +44,7 @@ def to_atif(run: Path, target: Path) -> int:
         with text_file(target / f"{len(written_places):04}-{name}.json") as out:
             out.write(json.dumps(document, ensure_ascii=False, indent=1))
     if not written_places:
-        raise SetupError(
-            "{run} contains no trajectories, so there is nothing to write as ATIF", run=run
-        )
+        raise SetupError("{run} contains no trajectories to export as ATIF", run=run)
     return len(written_places)
 
 

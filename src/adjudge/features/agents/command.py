@@ -151,7 +151,7 @@ def _show(file: EvalFile, number: int, budget: int | None) -> int:
 
     row = next(islice(RowReader(file).read(tell), number - 1, None), None)
     if row is None:
-        raise UsageError(Message("there are fewer than {number} trajectories", number=number))
+        raise UsageError(Message("there is no trajectory {number}", number=number))
     run = trajectory_in(row)
     trajectory = show_within(run, budget or UNKNOWN_WINDOW, tools=True, language=file.language)
     echo(Message("trajectory {number}: {id}", number=number, id=row.id or "–"))

@@ -211,7 +211,7 @@ def read_call(given: JsonValue, place: Place) -> ExpectedCall:
         )
     if not isinstance(given, Mapping) or not given:
         raise place.wrong(
-            "must be the name of a tool, with its arguments or without, not {what}",
+            "must be the name of a tool, with or without arguments, not {what}",
             what=what(given),
         )
     for wrapper in _WRAPPERS:
@@ -224,8 +224,8 @@ def read_call(given: JsonValue, place: Place) -> ExpectedCall:
         return _read_named_call(given, key, place, literal=False)
     if len(given) != 1:
         raise place.wrong(
-            "must have one key, the name of the tool, or the keys name and arguments; it has "
-            "{keys}",
+            "must have either one key, the name of the tool, or the keys name and arguments; it "
+            "has {keys}",
             keys=", ".join(sorted(map(str, given))),
         )
     ((name, arguments),) = given.items()
@@ -243,7 +243,7 @@ def _read_named_call(given: JsonObject, key: str, place: Place, *, literal: bool
         return ExpectedCall(name)
     if len(there) > 1:
         raise place.wrong(
-            "has its arguments twice, as {first} and {second}", first=there[0], second=there[1]
+            "gives its arguments twice, as {first} and {second}", first=there[0], second=there[1]
         )
     (word,) = there
     literal = literal or word != _WITH_MATCHERS
@@ -273,7 +273,7 @@ def _read_python(text: str, place: Place) -> ExpectedCall:
         named_arguments = {str(word.arg): Is(_literal(word.value)) for word in call.keywords}
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         raise place.wrong(
-            "must be a call such as sort(file='a.txt'), with plain values, not {what}",
+            "must be a call with literal values, such as sort(file='a.txt'), not {what}",
             what=what(text),
         ) from error
     return ExpectedCall(ast.unparse(call.func), named_arguments, unnamed)
@@ -296,7 +296,7 @@ def _read_arguments(value: JsonValue, place: Place, *, literal: bool) -> Mapping
     if isinstance(value, str):
         value = _load_json(value, place).value
     if not isinstance(value, Mapping):
-        raise place.wrong("must be the arguments by their names, not {what}", what=what(value))
+        raise place.wrong("must map argument names to values, not {what}", what=what(value))
     arguments = {str(name): _as_json(below) for name, below in value.items()}
     if literal:
         return {name: Is(below) for name, below in arguments.items()}
@@ -332,7 +332,7 @@ def read_patterns(items: JsonValue, place: Place) -> tuple[ExpectedCall, ...]:
 def _read_pattern(given: JsonValue, place: Place) -> ExpectedCall:
     call = read_call(given, place)
     if call.unnamed:
-        raise place.wrong("the arguments of {call} need their names here", call=call.line)
+        raise place.wrong("the arguments of {call} must be named here", call=call.line)
     return call
 
 

@@ -102,7 +102,7 @@ def trajectory_in(instance: Instance) -> Trajectory:
     trajectory = instance.metadata.get(TRAJECTORY)
     if not isinstance(trajectory, Trajectory):
         raise SetupError(
-            "{id} contains no trajectory: give a file of traces, messages, or a Trajectory",
+            "{id} contains no trajectory: pass a file of traces, messages, or a Trajectory",
             id=instance.id or Message("the row"),
         )
     return trajectory

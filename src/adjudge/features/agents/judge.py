@@ -315,8 +315,7 @@ def instances_of(source: Given, format: str | None = None) -> Iterator[Instance]
             continue
         if isinstance(entry, str):
             raise SetupError(
-                "{text!r} is not a trajectory: give messages, a Trajectory, or only the path of "
-                "a file",
+                "{text!r} is not a trajectory: pass messages, a Trajectory or the path of a file",
                 text=entry[:80],
             )
         rows = [TraceRow(entry)] if isinstance(entry, Trajectory) else read_rows(entry, format)

@@ -162,15 +162,15 @@ def _compares_systems(file: EvalFile) -> bool:
     compares = any(entry.compare is not None for entry in agents)
     if compares and other_judges:
         raise Place(str(file.path), line=other_judges[0].line).wrong(
-            "with compare: systems, all judges must be of kind agent: put the others into "
-            "another file"
+            "compare: systems works only with judges of kind agent: put the others into another "
+            "file"
         )
     return compares
 
 
 def _make(file: EvalFile, entry: AgentEntry, models: Models) -> list[ReadyJudge]:
     if entry.per in ("conversation", "topic"):
-        raise SetupError("an agent is judged per trajectory, per turn or per step")
+        raise SetupError("agents can be judged per trajectory, per turn or per step")
     if entry.compare and BETTER in entry.measures:
         other_measures = measures_with_rules(
             tuple(name for name in entry.measures if name != BETTER), dict(entry.only), vars(entry)

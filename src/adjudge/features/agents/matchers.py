@@ -389,8 +389,8 @@ def _read_near(given: JsonObject, place: Place) -> Matcher:
     for name in ("near", "within"):
         if name not in given:
             raise place.wrong(
-                "near and within go together: {name} is missing; {quoted} quotes an object that "
-                "has such a key",
+                "near and within must be used together, but {name} is missing; {quoted} quotes "
+                "an object that has such a key",
                 name=name,
                 quoted=_QUOTED,
             )
@@ -417,7 +417,7 @@ def _read_contains(given: JsonObject, place: Place) -> Matcher:
 def _read_any(given: JsonObject, place: Place) -> Matcher:
     if given["any"] not in (None, True):
         raise place.at("any").wrong(
-            "must be true, not {what}: any stands for every value", what=what(given["any"])
+            "must be true, not {what}; any: true accepts every value", what=what(given["any"])
         )
     return Anything()
 

@@ -65,14 +65,14 @@ def measures_with_rules(
     used = {*measures, *only}
     if "expect" in rule_settings and used.isdisjoint(_COMPARED_WITH_EXPECTED):
         raise SetupError(
-            "expect is given, but no measure compares calls with it: add one of {measures} to "
-            "measures, or remove expect",
+            "expect is set, but no measure uses it: add one of {measures} to measures, or remove "
+            "expect",
             measures=", ".join(_COMPARED_WITH_EXPECTED),
         )
     if "policy" in rule_settings and "policy" not in used:
         raise SetupError(
-            "policy is given, but the measure policy is not named: add policy to measures, or "
-            "remove the setting"
+            "the setting policy is given, but the measure policy is not: add policy to measures, "
+            "or remove the setting"
         )
     rules = [name for name in ("required", "forbidden", "before") if name in rule_settings]
     return (*measures, *(name for name in rules if name not in used))
@@ -82,7 +82,7 @@ def check_measures(names: Sequence[str]) -> None:
     """Raise a SetupError for unknown or repeated names, and for ``better``."""
     for place, name in enumerate(names):
         if name == BETTER:
-            raise SetupError("better compares two runs of a task: add compare: systems")
+            raise SetupError("the measure better compares two runs of a task: add compare: systems")
         if name not in MEASURES:
             raise SetupError(
                 "unknown measure {name!r}; {near}", name=name, near=nearest(name, MEASURES)

@@ -132,7 +132,7 @@ class CriteriaQuestioning(Questioning):
         return self.ballots(criteria, Instance(fields), question, AGENT, self.votes)
 
     def _about_step(self, number: int) -> str:
-        about = Message("Judge step {number} alone, by what led to it.", number=number)
+        about = Message("Judge only step {number}, given what led to it.", number=number)
         return f"{self.criteria.description} {about.render(self.language)}"
 
     def _fields(self, item: AgentItem) -> Shown:
@@ -341,7 +341,11 @@ class ReportedQuestioning(Questioning):
     def reason_against(self, item: AgentItem) -> Message | None:
         if not item.trajectory.answer:
             return Message("there is no answer")
-        return None if self._sources(item) else Message("no step has a result to compare with")
+        return (
+            None
+            if self._sources(item)
+            else Message("no step has a result to compare the answer with")
+        )
 
     def _sources(self, item: AgentItem) -> list[tuple[int, str]]:
         """Return (step, text) of the shown steps that are sources: user messages, retrieved

@@ -179,9 +179,7 @@ PAGE = Page(
         owns=_is_judged_agent,
         explanation="agents/row_why.html.jinja",
         # steps are shortened in a prompt, so it cannot be made again from the record
-        prompt_note=Message(
-            "adjudge agent RUN --show ROW prints the steps as a judge is shown them."
-        ),
+        prompt_note=Message("adjudge agent RUN --show ROW prints the steps as a judge sees them."),
         label=_steps_to_label,
         copier=_copier,
     ),

@@ -106,7 +106,7 @@ def agent_row(run: object, columns: Mapping[str, JsonValue]) -> Instance:
     """Convert one agent run to a row; raise a SetupError if ``run`` does not hold exactly one."""
     rows = list(instances_of(run))  # type: ignore[arg-type]  # whatever it is, it is read
     if len(rows) != 1:
-        raise SetupError("give one run of an agent, not {count}", count=len(rows))
+        raise SetupError("pass one run of an agent, not {count}", count=len(rows))
     row = rows[0].metadata.get("row")
     row_columns = row if isinstance(row, Mapping) else {}
     return Instance(

@@ -75,7 +75,7 @@ _SENTENCES: Mapping[PartKind, Message] = {
     "missing": Message("missing: {call}"),
     "extra": Message("step {step} was not expected: {call}"),
     "out of order": Message("step {step} is out of order: {call}"),
-    "wrong": Message("step {step} has other arguments: {call}"),
+    "wrong": Message("step {step} has different arguments: {call}"),
     "forbidden": Message("step {step} is forbidden: {call}"),
     "too early": Message("step {step} comes too early: {call}"),
     "repeated": Message("step {step} repeats step {other}: {call}"),
@@ -281,7 +281,7 @@ class RuleCase:
 
 def _too_many(expected: int, made: int) -> Untold:
     return Untold(
-        "too many to compare: {expected} expected calls, {made} made", expected=expected, made=made
+        "too many calls to compare: {expected} expected, {made} made", expected=expected, made=made
     )
 
 
@@ -452,7 +452,7 @@ def _before(case: RuleCase) -> Found:
     parts = [
         made_call.part(
             "too early",
-            detail=Message("{call} has to come first", call=short(required_call.line, _LINE)),
+            detail=Message("{call} must come first", call=short(required_call.line, _LINE)),
         )
         for required_call, later_call, calls in early
         for made_call in calls
@@ -479,8 +479,8 @@ def _repeats(case: RuleCase) -> Found:
     for key, made_call in zip(case.keys, case.made, strict=True):
         if times[key] > 1 and not _has_outcome(made_call.call):
             raise Untold(
-                "a call was made twice, and its result is not recorded each time, so it is "
-                "unknown whether it repeats another"
+                "a call was made twice, but its results are not all recorded, so it is unknown "
+                "whether it is a repetition"
             )
         # asking again after another result is not a repetition
         call_and_outcome = (key, made_call.call.result, made_call.call.error)
@@ -594,7 +594,7 @@ def _invalid_arguments(case: RuleCase) -> Found:
 
 def _tools(case: RuleCase) -> Sequence[ToolDefinition]:
     if not case.trajectory.tools:
-        raise Unmeasurable("the trace does not say which tools there are")
+        raise Unmeasurable("the trace does not list the available tools")
     return case.trajectory.tools
 
 
@@ -658,7 +658,7 @@ def _recorded_total(
         return float(sum(values)), ()
     if total is not None:
         return float(total), ()
-    raise Untold("the trace does not record it, and there is no column {name}", name=column)
+    raise Untold("the trace does not record the state, and there is no column {name}", name=column)
 
 
 def _ended(case: RuleCase) -> Found:
@@ -718,7 +718,7 @@ RULES: Mapping[str, Rule] = {
     "calls_precision": Rule(Message("calls made that were expected"), "share", _precision),
     "calls_recall": Rule(Message("expected calls that were made"), "share", _recall),
     "calls_f1": Rule(Message("calls made and expected, F1"), "share", _f1),
-    "arguments": Rule(Message("expected arguments that are right"), "share", _arguments),
+    "arguments": Rule(Message("expected arguments that are correct"), "share", _arguments),
     "required": Rule(Message("every required call was made"), "truth", _required),
     "forbidden": Rule(Message("no forbidden call was made"), "truth", _forbidden),
     "before": Rule(Message("no call came too early"), "truth", _before),

@@ -40,7 +40,7 @@ def problem_with(arguments: JsonObject | str, schema: JsonObject) -> Message | N
     decided.
     """
     if isinstance(arguments, str):
-        return Message("they are not a JSON object")
+        return Message("the arguments are not a JSON object")
     validator = _validator(json.dumps(schema, sort_keys=True, default=str))
     from referencing.exceptions import Unresolvable
 
@@ -51,7 +51,7 @@ def problem_with(arguments: JsonObject | str, schema: JsonObject) -> Message | N
         first_error = min(errors, key=lambda error: len(error.path), default=None)
     except Unresolvable as error:
         raise SchemaProblem(
-            "a reference leads nowhere: {reason}", reason=short(str(error), 120)
+            "a reference cannot be resolved: {reason}", reason=short(str(error), 120)
         ) from error
     except RecursionError as error:
         raise SchemaProblem("it is nested too deeply to be read") from error
@@ -74,7 +74,7 @@ def _validator(text: str) -> Validator:
 
     schema = json.loads(text)
     if _has_key(schema, "patternProperties"):
-        raise SchemaProblem("it uses patternProperties, which are not checked")
+        raise SchemaProblem("it uses patternProperties, which adjudge does not check")
     kind = validator_for(schema)
     try:
         kind.check_schema(schema)
@@ -128,7 +128,7 @@ def _with_limit(check: Check) -> Check:
     def limited(*arguments: object) -> Iterator[ValidationError]:
         _LOOKED_AT.count += 1
         if _LOOKED_AT.count > _MOST_KEYWORDS:
-            raise SchemaProblem("it takes more than {count} steps to check", count=_MOST_KEYWORDS)
+            raise SchemaProblem("checking it takes more than {count} steps", count=_MOST_KEYWORDS)
         yield from check(*arguments) or ()
 
     return limited

@@ -112,7 +112,7 @@ def _condition(name: str, requirement: JsonValue, language: str) -> MeasureCondi
     match = _COMPARED.fullmatch(text)
     if match is None:
         raise SetupError(
-            'only: {name} is compared with a number, such as ">0" or false, not {said!r}',
+            'only: {name} must be compared with a number, such as ">0" or false, not {said!r}',
             name=name,
             said=requirement,
         )

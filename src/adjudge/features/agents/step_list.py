@@ -70,7 +70,7 @@ _FOUND: Mapping[CitationFound, tuple[str, Message]] = {
     "moved": ("✓", Message("the quote is in this step, but another one was named")),
     "invented": ("✗", Message("the quote is in no step")),
     "void": ("✗", Message("there is no such step")),
-    "absent": ("?", Message("nothing to quote: something is missing")),
+    "absent": ("?", Message("nothing to quote, because the finding is an omission")),
 }
 MarkKind = Literal["cited", "blamed", "part", "person"]
 

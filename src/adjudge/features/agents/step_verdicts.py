@@ -115,10 +115,10 @@ def read_points(objects: Sequence[JsonObject]) -> Reading | None:
     if not 1 <= len(points) <= MOST_POINTS or len(points) != len(listed[0]):
         return Reading(
             Outcome.UNREADABLE,
-            reason=Message('"points" must hold 1 to {most} sentences', most=MOST_POINTS),
+            reason=Message('"points" must contain 1 to {most} sentences', most=MOST_POINTS),
         )
     if any(len(point) > _LONGEST_POINT for point in points):
-        return Reading(Outcome.UNREADABLE, reason=Message("a point is one short sentence"))
+        return Reading(Outcome.UNREADABLE, reason=Message("a point must be one short sentence"))
     return Reading(Outcome.OK, Chosen(json.dumps(points, ensure_ascii=False)))
 
 

@@ -47,14 +47,14 @@ def by_task(rows: Iterable[tuple[str, Instance]]) -> Iterator[Instance]:
         tasks.setdefault(str(task), []).append(_of_system(row, name, str(task)))
     if len(systems) < 2:
         raise SetupError(
-            "compare: systems needs runs of two systems, but there are only those of {systems}: "
-            "name each system in the column {column}, or give a folder with one file or folder "
-            "per system",
+            "compare: systems needs runs of at least two systems, but there are only runs of "
+            "{systems}: name each system in the column {column}, or give a folder with one file "
+            "or folder per system",
             systems=", ".join(systems) or "–",
             column=NAMES[0],
         )
     if not any(len({run.input[SYSTEM] for run in runs}) > 1 for runs in tasks.values()):
-        raise SetupError("no task was done by two systems: their runs share no task_id")
+        raise SetupError("no task was done by two systems: no task_id is in the runs of both")
     for task, runs in tasks.items():
         yield Instance({"task": task}, task, {_RUNS: tuple(runs), "row": {"task_id": task}})
 

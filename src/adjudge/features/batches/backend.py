@@ -403,14 +403,14 @@ def batchable(
     deciding = [model.name for model in every.values() if model.capabilities.decisions]
     if deciding and (settings.batch_only or len(deciding) == len(every)):
         raise SetupError(
-            "{deciding} is a decision model, and batches do not take decisions: leave --batch out",
+            "{deciding} is a decision model, which batches do not support: leave --batch out",
             deciding=", ".join(deciding),
         )
     without = [every[identity].name for identity, api in apis.items() if api is None]
     if without and (settings.batch_only or len(without) == len(every)):
         raise SetupError(
-            "{without} has no batch API that adjudge knows: leave --batch out, or name the one "
-            "that its server speaks with --batch-api ({apis})",
+            "adjudge knows no batch API of {without}: leave --batch out, or name its server's "
+            "batch API with --batch-api ({apis})",
             without=", ".join(without),
             apis=", ".join(APIS),
         )

@@ -49,8 +49,8 @@ class BatchBook:
         _, api = self.models.get(batch.model, (None, None))
         if api is None:
             raise RunError(
-                "the batch {id} was sent for {model_name}, which this run does not ask in "
-                "batches now",
+                "the batch {id} was sent for {model_name}, which this run no longer asks in "
+                "batches",
                 id=batch.id,
                 model_name=batch.model,
             )

@@ -28,9 +28,7 @@ class BatchMode(BatchSettings, RunMode):
 
     def check(self, run: RunRequest) -> None:  # noqa: ARG002
         if not self.batch:
-            raise UsageError(
-                Message("--detach and the --batch-… options say how batches are used: add --batch")
-            )
+            raise UsageError(Message("--detach and the --batch-… options need --batch"))
 
     def rounds(self) -> Rounds:
         from adjudge.features.batches.backend import InBatches  # loaded only if batches are used

@@ -115,7 +115,7 @@ class BatchNews(BackendNews):
                 **values,
             ),
             "waiting": Message(
-                "waiting for {batches}: {done} of {requests} done; next look in {seconds} s",
+                "waiting for {batches}: {done} of {requests} done; next check in {seconds} s",
                 **values,
             ),
             "collected": Message("collected a batch from {provider}: {requests}", **values),
@@ -125,14 +125,14 @@ class BatchNews(BackendNews):
                 **values,
             ),
             "cancelled": Message(
-                "cancelled at the provider: {batches}. Requests answered by then are kept", **values
+                "cancelled at the provider: {batches}. Answers received so far are kept", **values
             ),
             "twice": Message(
                 "sent to {provider} again, and may have been paid twice: {requests}; {text}",
                 **values,
             ),
             "live": Message(
-                "asked one by one, because a batch would be too small: {requests}", **values
+                "sent individually, because a batch would be too small: {requests}", **values
             ),
             "note": Message("note: {text}", **values),
         }

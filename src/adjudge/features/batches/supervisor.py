@@ -109,7 +109,7 @@ class Watcher:
         if not remaining:
             _LOG.warning(
                 Message(
-                    "no batch at {name} turned out to be {batch}: looking for it once more",
+                    "no batch at {name} matches {batch}: looking for it once more",
                     name=batch.provider,
                     batch=batch.id,
                 )
@@ -122,7 +122,9 @@ class Watcher:
         )
         if lost := [id for id in remaining if unread[id] >= _BELIEVED]:
             raise self._cannot_tell(
-                batch, ", ".join(lost), Message("neither its state nor its results can be read")
+                batch,
+                ", ".join(lost),
+                Message("neither the state nor the results of the batch can be read"),
             )
         return None
 

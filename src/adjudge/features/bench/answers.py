@@ -36,7 +36,7 @@ class Answers:
             tuple(mark for mark in row.marks if self._meaning(mark) != "") for row in rows.rows
         ]
         if not any(marks_of_rows):
-            raise SetupError("{source}: --map leaves out all labels", source=rows.source)
+            raise SetupError("{source}: --map excludes all labels", source=rows.source)
         fewer = [
             (row, len(row.marks) - len(marks))
             for row, marks in zip(rows.rows, marks_of_rows, strict=True)
@@ -48,8 +48,8 @@ class Answers:
         dropped = sum(count for row, count in fewer if count < len(row.marks))
         notes = nonzero(
             plural(
-                "{count} row has only labels that --map leaves out, and was not judged",
-                "{count} rows have only labels that --map leaves out, and were not judged",
+                "{count} row has only labels that --map excludes, and was not judged",
+                "{count} rows have only labels that --map excludes, and were not judged",
                 gone,
             ),
             plural(

@@ -359,14 +359,14 @@ def _learned_note(judge: str, count: int, *, is_ranked: bool) -> Message:
     """Say how many labelled rows do not count for a judge because it learned from them."""
     if is_ranked:
         return plural(
-            "{judge} learned from {count} of the labelled rows: its figures are about the others",
-            "{judge} learned from {count} of the labelled rows: its figures are about the others",
+            "{judge} learned from {count} of the labelled rows; its figures cover only the others",
+            "{judge} learned from {count} of the labelled rows; its figures cover only the others",
             count,
             judge=judge,
         )
     return plural(
-        "{judge} learned from {count} of the labelled rows and has no others: it is not ranked",
-        "{judge} learned from {count} of the labelled rows and has no others: it is not ranked",
+        "{judge} is not ranked, because it learned from all {count} of its labelled rows",
+        "{judge} is not ranked, because it learned from all {count} of its labelled rows",
         count,
         judge=judge,
     )
@@ -409,7 +409,7 @@ def _measure(
         figure=figure,
         agreement=report.figures[figure],
         kappa=report.figures.get("kappa")
-        or undefined("kappa", 0, Message("it is not defined for numbers"), level=level),
+        or undefined("kappa", 0, Message("this figure is not defined for numbers"), level=level),
         single_vote=vote_agreement([] if measure.is_number else judgments, level),
         consistency=consistency(judgments, level),
         order_effect=order_effect(judgments, level),
@@ -602,7 +602,7 @@ def chosen_judge(scores: Sequence[Mapping[RowKey, float]], level: float = 0.95) 
         min(limits.lower, value),
         max(limits.upper, value),
         len(rows),
-        Message("on rows that were not used to choose it"),
+        Message("on rows not used for choosing it"),
         level,
     )
 
@@ -679,13 +679,13 @@ def _notes(judges: Sequence[BenchedJudge], settings: BenchSettings) -> Iterator[
     split = max(bench_judge.rows - bench_judge.report.count for bench_judge in judges)
     if split:
         yield Message(
-            "on {split} rows people are evenly split: those rows are left out of agreement figures",
+            "people are evenly split on {split} rows, which are left out of agreement figures",
             split=split,
         )
     reports = [judge.report for judge in judges]
     yield from max(reports, key=lambda report: report.drawn_otherwise).notes
     if not all(bench_judge.report.drawn for bench_judge in judges):
         yield Message(
-            "the labelled rows were chosen, not drawn at random: the figures are only about "
+            "the labelled rows were chosen, not drawn at random, so the figures apply only to "
             "these rows"
         )

@@ -23,7 +23,7 @@ from adjudge.trust.rows import majority
 
 Source = Literal["writer", "examples", "order"]
 NAMES: Mapping[Source, Message] = {
-    "writer": Message("proposal of the writer"),
+    "writer": Message("the writer's proposal"),
     "examples": Message("examples from labelled rows"),
     "order": Message("another order"),
 }

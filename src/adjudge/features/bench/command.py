@@ -380,8 +380,8 @@ def _show_published(data: Path | None, options: BenchOptions) -> int:
     if data is not None or options.model or options.named or options.criterion or options.output:
         raise UsageError(
             Message(
-                "--published cannot be combined with other options: it shows known results "
-                "and asks no model"
+                "--published cannot be combined with other options, because it only shows known "
+                "results"
             )
         )
     results = published_results()
@@ -503,7 +503,7 @@ def labelled_rows(
     if not criteria and rows.own is None:
         raise UsageError(
             Message(
-                'say what to judge by: -c NAME, -c FILE or --criterion "…" (\'adjudge '
+                'no criteria were given: use -c NAME, -c FILE or --criterion "…" (\'adjudge '
                 "criteria' lists the ready-made ones)"
             )
         )
@@ -522,7 +522,7 @@ def _labels(
         earlier = unique.setdefault(criterion.name, criterion)
         if earlier.option_names != criterion.option_names:
             raise SetupError(
-                "two criteria are called {name!r} and have different options: rename one of them",
+                "two criteria are named {name!r} but have different options: rename one of them",
                 name=criterion.name,
             )
     answers = Answers(options.meanings, ties=options.tie)
@@ -613,7 +613,7 @@ def _gate_failure(ranking: Ranking, least: float) -> tuple[Message, ExitCode] | 
     values = {"judge": judge.judge, "least": least}
     if agreement is None or agreement < least:
         return Message(
-            "Gate failed: no judge reaches an agreement of {least:g} (the first, {judge}: {own}).",
+            "Gate failed: no judge reaches an agreement of {least:g} (the best, {judge}: {own}).",
             **values,
             own=figure(agreement, 3),
         ), ExitCode.GATE_FAILED
@@ -622,8 +622,9 @@ def _gate_failure(ranking: Ranking, least: float) -> tuple[Message, ExitCode] | 
     if ranking.chosen is None or ranking.chosen.value is None:
         return Message(
             "Gate inconclusive: {judge} has an agreement of {own:.3f}, but was chosen for it. "
-            "With fewer than {fewest} rows that all judges decided, or with numbers, no figure "
-            "corrects for that choice. Run the gate with this judge alone, on other rows.",
+            "With fewer than {fewest} rows that all judges decided, or with numbers, this "
+            "selection cannot be corrected for. Run the gate with this judge alone, on other "
+            "rows.",
             **values,
             own=agreement,
             fewest=FOLDS,

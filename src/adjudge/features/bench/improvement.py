@@ -144,14 +144,12 @@ def split(
     }
     if not parts["held_out"].rows:
         raise SetupError(
-            "every labelled row of {source} was used to choose before, so none is left to measure "
-            "a candidate: label more rows",
+            "every labelled row of {source} was already used for choosing, so none is left to "
+            "measure a candidate: label more rows",
             source=rows.source,
         )
     if not (parts["shown"].rows and parts["choosing"].rows):
-        raise SetupError(
-            "too few rows are left to choose by: hold out a smaller part of the rows, or label more"
-        )
+        raise SetupError("too few rows are left for choosing: hold out fewer rows, or label more")
     return Split(parts["shown"], parts["choosing"], parts["held_out"], seed, judged)
 
 
@@ -172,8 +170,8 @@ def without_split_rows(rows: LabelledSet, labels: Sequence[Label]) -> LabelledSe
     if not count:
         return rows
     note = plural(
-        "{count} row has annotators that are evenly split, and is left out",
-        "{count} rows have annotators that are evenly split, and are left out",
+        "{count} row is left out because its annotators are evenly split",
+        "{count} rows are left out because their annotators are evenly split",
         count,
     )
     return replace(rows, rows=kept, notes=(*rows.notes, note))
@@ -317,7 +315,9 @@ def improvement_of(
     """
     shared = {row: score for row, score in new.scores.items() if row in old.scores}
     if not shared:
-        raise RunError("the judge decided none of the held-out rows: there is nothing to compare")
+        raise RunError(
+            "the judge has no verdict on any held-out row, so there is nothing to compare"
+        )
     new_scores, old_scores = list(shared.values()), [old.scores[row] for row in shared]
     count, paired, units = len(shared), PairedScores(), dict[str, list[tuple[float, float]]]()
     for row, score in shared.items():

@@ -202,7 +202,7 @@ def improve(options: ImproveOptions) -> int:
     entry = entries[place]
     rows = _rows(options, entry.criteria, compares=entry.kind == "pairwise")
     if options.writer is None and (rows.compares or options.change == "wording"):
-        raise SetupError("only a model can propose another wording: name one with --writer")
+        raise SetupError("another wording needs a model to propose it: name one with --writer")
     account = TriesAccount.beside(options.labels, entry.criteria.name)
     judged = entry.criteria.to_evaluate_field
     parts = split(rows, options.held_out, options.seed, account.parts(), judged)
@@ -264,19 +264,21 @@ class _Searching:
         base, base_judge = criteria, old
         before = scores_on(old, search.parts.choosing)
         if not before:
-            raise RunError("the judge decided none of the rows to choose by: see its errors")
+            raise RunError("the judge has no verdict on any row used for choosing: see its errors")
         shown: list[DisputedRow] = []
         best: CriteriaCandidate | None = None
         tried = [criteria]
         for number in range(1, options.rounds + 1):
             if all(before.values()):
-                search.reason = Message("the judge agrees with people on every row to choose by")
+                search.reason = Message(
+                    "the judge agrees with people on every row used for choosing"
+                )
                 break
             cases = cases_of(base_judge, search.parts.shown, options.cases)
             shown = shown or cases
             candidates = distinct(self._candidates(base, cases, number), tried)
             if not candidates:
-                search.reason = Message("there is nothing else to try")
+                search.reason = Message("there are no more candidates to try")
                 break
             results, judges = self._try(candidates, number, before)
             tried += [candidate.proposal.criteria for candidate in candidates]
@@ -286,8 +288,8 @@ class _Searching:
             search.results += results
             if chosen is None:
                 search.reason = plural(
-                    "the candidate of round {round} does not agree with people more often",
-                    "none of the {count} candidates of round {round} agrees with people more often",
+                    "the candidate of round {round} does not agree better with people",
+                    "none of the {count} candidates of round {round} agrees better with people",
                     len(results),
                     round=number,
                 )
@@ -469,7 +471,7 @@ def _judge(
     (judge,) = ranking.judges
     if judge.figure != "accuracy":
         raise RunError(
-            "the labels of {labels} are numbers, but the criteria have options: match them with "
+            "the labels of {labels} are numbers, but the criteria have options: map them with "
             "--map",
             labels=options.labels,
         )

@@ -70,7 +70,7 @@ def show_improvement(
     if improvement.measurement > 1:
         screen.say(
             Message(
-                "It is measurement {number} on these held-out rows: the interval is wider for it "
+                "This is measurement {number} on these held-out rows, so the interval is wider "
                 "(level {level:.1%}).",
                 number=improvement.measurement,
                 level=improvement.gain.estimate.level,
@@ -79,8 +79,10 @@ def show_improvement(
     if improvement.failed:
         screen.say(
             plural(
-                "{count} held-out row has no verdict before or after: the limits hold for any.",
-                "{count} held-out rows have no verdict before or after: the limits hold for any.",
+                "{count} held-out row lacks a verdict before or after; the limits hold whatever "
+                "it would be.",
+                "{count} held-out rows lack a verdict before or after; the limits hold whatever "
+                "they would be.",
                 improvement.failed,
             ),
             "yellow",
@@ -97,8 +99,8 @@ def _show_search(search: CriteriaSearch, screen: Screen) -> None:
     counts = {part: len(rows) for part, rows in search.parts.identities.items()}
     screen.say(
         Message(
-            "{rows} labelled rows: {shown} to learn from, {choosing} to choose by, {held_out} held "
-            "out (drawn with seed {seed})",
+            "{rows} labelled rows: {shown} for learning, {choosing} for choosing, {held_out} "
+            "held out (drawn with seed {seed})",
             rows=sum(counts.values()),
             **counts,
             seed=search.parts.seed,
@@ -118,7 +120,7 @@ def _show_search(search: CriteriaSearch, screen: Screen) -> None:
         screen.say(
             Message(
                 "  round {round}, {source}: agreement {before:.3f} → {after:.3f} on the {rows} "
-                "rows to choose by",
+                "rows used for choosing",
                 round=result.round,
                 source=NAMES[result.candidate.source],
                 before=result.agreement_before,

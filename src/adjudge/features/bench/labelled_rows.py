@@ -121,7 +121,7 @@ def labelled_set(source: LabelledSource) -> LabelledSet:
         if not labelled.rows:
             raise RunError("{path} has no labelled row", path=source.path)
         raise RunError(
-            "{path} has no labelled row whose id fits {pattern!r}",
+            "{path} has no labelled row whose id matches {pattern!r}",
             path=source.path,
             pattern=source.only,
         )
@@ -160,10 +160,10 @@ class _RowCollection:
         if split:
             messages.append(
                 plural(
-                    "{count} row appears twice with different labels by one person, which are "
-                    "left out",
-                    "{count} rows appear twice with different labels by one person, which are "
-                    "left out",
+                    "{count} row appears twice with conflicting labels by one person; these "
+                    "labels are left out",
+                    "{count} rows appear twice with conflicting labels by one person; these "
+                    "labels are left out",
                     split,
                 )
             )
@@ -201,16 +201,17 @@ def without_copies(labelled: LabelledSet, criteria: Criteria) -> LabelledSet:
     if copies_count := len(labelled.rows) - len(groups):
         notes.append(
             plural(
-                "{count} row shows the judge the same as another, and counts with it",
-                "{count} rows show the judge the same as others, and count with them",
+                "{count} row shows the judge the same text as another; the two count as one",
+                "{count} rows show the judge the same texts as others; copies count as one",
                 copies_count,
             )
         )
     if disputed := len(merged) - len(rows):
         notes.append(
             plural(
-                "{count} row has copies with different labels by one person, and is left out",
-                "{count} rows have copies with different labels by one person, and are left out",
+                "{count} row is left out because its copies have conflicting labels by one person",
+                "{count} rows are left out because their copies have conflicting labels by one "
+                "person",
                 disputed,
             )
         )

@@ -134,7 +134,7 @@ class Writer:
                     proposals.append(proposal)
         if not proposals:
             raise RunError(
-                "{name} proposed nothing that can be used in {tries} tries: {reason}",
+                "{name} made no usable proposal in {tries} attempts: {reason}",
                 name=self.model.name,
                 tries=count + SPARE_REQUESTS,
                 reason=reason,
@@ -147,7 +147,7 @@ class Writer:
         """Parse the proposal in ``text``; raise a ValueError if there is no usable one."""
         reply = next((match.data for match in reversed(find_objects(text)) if match.data), None)
         if reply is None:
-            raise WrongData("the reply holds no JSON object")
+            raise WrongData("the reply contains no JSON object")
         criteria_new = criteria
         if self.wording:
             criteria_new = replace(

@@ -57,13 +57,14 @@ def beside_set(published_set: PublishedSet) -> Iterator[Message]:
         )
     if published_set.ceiling is not None:
         yield Message(
-            "Two of {people} people agree in {ceiling:.3f}.",
+            "Two of the {people} people agree on a share of {ceiling:.3f}.",
             people=published_set.people,
             ceiling=published_set.ceiling,
         )
     if published_set.majority is not None:
         yield Message(
-            "Always giving the commonest answer reaches {share:.3f}.", share=published_set.majority
+            "Always giving the most common answer reaches {share:.3f}.",
+            share=published_set.majority,
         )
     if any(judge.figure == "Spearman" for judge in published_set.judges):
         yield Message("People gave numbers: agreement is Spearman's correlation with them.")

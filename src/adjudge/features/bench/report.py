@@ -71,7 +71,7 @@ _COLUMNS: Mapping[Message, Callable[[BenchedJudge], str]] = {
     Message("confidence error"): lambda judge: _share(judge.confidence_error),
     term("status", "failed"): _failed_rows,
     Message("per 1000 rows"): _cost,
-    Message("a row takes"): _time,
+    Message("time per row"): _time,
 }
 _KEPT = ("rank", "judge", "agreement", "interval", "failed")
 EXPLAINED: Mapping[str, Message] = {
@@ -85,12 +85,12 @@ EXPLAINED: Mapping[str, Message] = {
         "(Bonferroni)"
     ),
     "one vote": Message("agreement of single votes, before they are pooled"),
-    "consistency": Message("how often two votes on the same question agree"),
+    "consistency": Message("agreement of two votes on the same question"),
     "order effect": Message("verdicts that change when the order is reversed"),
-    "confidence error": Message("how far stated confidence is from being right (ECE)"),
+    "confidence error": Message("gap between stated confidence and accuracy (ECE)"),
     "failed": Message("rows without a verdict"),
-    "per 1000 rows": Message("what a thousand rows would cost, every vote asked"),
-    "a row takes": Message("the votes of a row one after another"),
+    "per 1000 rows": Message("cost of a thousand rows if every vote is asked"),
+    "time per row": Message("time for the votes of a row, run one after another"),
 }
 
 
@@ -128,8 +128,8 @@ def beside(ranking: Ranking) -> list[Message]:
         names = ", ".join(judge.judge for judge in tied)
         notes.append(
             plural(
-                "this {count} judge cannot be told apart: {names}",
-                "these {count} judges cannot be told apart: {names}",
+                "this {count} judge cannot be distinguished: {names}",
+                "these {count} judges cannot be distinguished: {names}",
                 len(tied),
                 names=names,
             )
@@ -306,7 +306,7 @@ def _render(template: str, benchmark: Benchmark, language: str, *, html: bool) -
             title_of=title_of,
             intervals=intervals_message(benchmark),
             disagreement_title=lambda judge: Message(
-                "Where {judge} and people disagree", judge=judge
+                "Disagreements between {judge} and people", judge=judge
             ),
             disagreements=lambda count: Message("{number} disagreements", number=count),
             without_verdict=lambda count: Message("rows without a verdict: {number}", number=count),

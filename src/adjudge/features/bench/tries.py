@@ -130,15 +130,15 @@ class TriesAccount:
             except (ValueError, RecursionError, TypeError):
                 is_good = False
             if not is_good:
-                raise self._damaged(Message("line {number} is not an entry", number=number))
+                raise self._damaged(Message("line {number} is not a valid entry", number=number))
             if number > 1 and entry["criterion"] == self.criterion:
                 entries.append(entry)
         return entries
 
     def _damaged(self, reason: Message) -> SetupError:
         return SetupError(
-            "{path} cannot be read ({reason}). It says how often these labels were used: restore "
-            "it, or use labels that are new",
+            "{path} cannot be read ({reason}). It records how often these labels were used: "
+            "restore it, or use new labels",
             path=self.path,
             reason=reason,
         )

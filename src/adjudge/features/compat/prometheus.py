@@ -218,8 +218,8 @@ class MPrometheusDirectJudge(ModelSettings, _Grades, Direct):
             )
         if 0 < points.count(None) < _GRADES:
             raise SetupError(
-                "criterion {name!r} has options with a score and options without: give it to "
-                "all five or to none",
+                "only some options of criterion {name!r} have a score: give all five a score, or "
+                "none",
                 name=name,
             )
 

@@ -284,7 +284,7 @@ class _Call:
     def check(self) -> None:
         """Raise a ModelError if the answer is no longer needed."""
         if self.stopped:
-            raise ModelError("it is no longer wanted")
+            raise ModelError("the result is no longer needed")
 
     def stop(self) -> None:
         """Cancel the call, because its answer is no longer needed."""
@@ -350,7 +350,7 @@ def _read(ballot: Ballot, call: _Call, result: _UnitxtResult, question: Question
     reading = read(Reply(result.completion), question)
     if reading.verdict is None:
         reason = Message(
-            "{reason} (unitxt takes the nearest: {selected})",
+            "{reason} (unitxt chooses the closest option: {selected})",
             reason=reading.reason,
             selected=result.selected,
         )

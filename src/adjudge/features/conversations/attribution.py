@@ -21,8 +21,8 @@ FAULT_TITLES: Mapping[Fault, Message] = {
     "agent": Message("the agent's fault"),
     "user": Message("the simulated user's fault"),
     "environment": Message("the environment's fault"),
-    "cannot tell": Message("cannot tell whose fault"),
-    "nobody": Message("passed, nothing helped"),
+    "cannot tell": Message("cannot tell whose fault it was"),
+    "nobody": Message("passed without help"),
 }
 Validity = Literal["valid", "spoiled", "unclear", "lost"]
 """Whether the outcome says something about the agent. "spoiled": the user decided it; "unclear":
@@ -65,7 +65,7 @@ def attribute(
     if critical:
         return Attribution("user", "spoiled", _describe(critical[0]), critical[0].turn)
     if behaved is False:
-        return Attribution("user", "spoiled", Message("a judge says that the user broke its role"))
+        return Attribution("user", "spoiled", Message("a judge found that the user broke its role"))
     # what may or may not have helped is no doubt about a pass that needs no help
     minor = [fault for fault in counted if not passed or fault.effect == "helps"]
     if minor:
@@ -85,7 +85,9 @@ def _without_fault(conversation: Conversation, *, passed: bool) -> Attribution:
 
 
 def _describe(fault: UserFault) -> Message:
-    return Message("the user {what}: {reason}", what=FAULT_WORDS[fault.kind], reason=fault.reason)
+    return Message(
+        "the simulated user {what}: {reason}", what=FAULT_WORDS[fault.kind], reason=fault.reason
+    )
 
 
 def _agent_loops(conversation: Conversation) -> bool:

@@ -126,7 +126,7 @@ def read_cassette(path: Path) -> tuple[StoredConversation, Golden]:
         rows.append(row)
     if not rows or rows[0].get("version") != _VERSION:
         raise RunError(
-            "{path} is not a cassette of version {version}: write it again with 'adjudge "
+            "{path} is not a cassette of version {version}: record it again with 'adjudge "
             "conversations record RUN --to FOLDER'",
             path=path,
             version=_VERSION,
@@ -174,7 +174,7 @@ def first_difference(old: Conversation, new: Conversation) -> Message | None:
             new_turn.calls,
         ):
             return Message(
-                "message {number}: {first!r} is now {second!r}",
+                "message {number} changed from {first!r} to {second!r}",
                 number=old_turn.number,
                 first=old_turn.text,
                 second=new_turn.text,
@@ -187,6 +187,8 @@ def first_difference(old: Conversation, new: Conversation) -> Message | None:
         )
     if old.ended != new.ended:
         return Message(
-            "it ended differently: {second}, not {first}", first=old.ended, second=new.ended
+            "the conversation ended differently: {second}, not {first}",
+            first=old.ended,
+            second=new.ended,
         )
     return None

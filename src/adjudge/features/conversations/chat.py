@@ -96,7 +96,7 @@ def _scenario_html(detail: ConversationDetail, language: str) -> Markup:
 
 def _about(detail: ConversationDetail, language: str) -> Iterator[tuple[Message, str]]:
     """Yield the lines shown next to the messages: who is at fault, and the scenario."""
-    yield Message("whose fault"), render(FAULT_TITLES[detail.fault], language)
+    yield Message("whose fault it was"), render(FAULT_TITLES[detail.fault], language)
     yield Message("why"), render(detail.reason_of_fault, language)
     if detail.behaved is not None:
         yield Message("did the user behave as described"), detail.behaved

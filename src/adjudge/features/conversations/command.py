@@ -82,7 +82,9 @@ def check(file: Path) -> int:
         if scenario.proposed:
             parts.append(Message("proposed by a model, not reviewed"))
         expects = (
-            "" if scenario.expect.says_anything else Message("no expected end: a model must judge")
+            ""
+            if scenario.expect.says_anything
+            else Message("no expected outcome: a model has to judge")
         )
         echo(
             join(
@@ -146,11 +148,11 @@ def propose(
     Exit codes: 0 done, 1 could not run, 3 some documents have no proposal.
     """
     if output.exists():
-        raise SetupError("{file} already exists: name another one with -o", file=output)
+        raise SetupError("{file} already exists: choose another name with -o", file=output)
     texts = {str(path): text_in(path) for path in documents}
     if not texts:
         if not criterion:
-            raise SetupError("give documents, --criterion, or both")
+            raise SetupError("documents or --criterion are needed (or both)")
         texts = {"criterion": criterion}
     entries = model_entries(model, at)
     writer = ScenarioWriter(
@@ -209,7 +211,7 @@ def review(file: Path) -> int:
         shown = {name: value for name, value in row.items() if name != "proposed"}
         echo(yaml.safe_dump(shown, allow_unicode=True, sort_keys=False, width=100))
         answer = click.prompt(
-            str(Message("accept, drop or later?")),
+            str(Message("accept, drop, or decide later?")),
             type=click.Choice(["accept", "drop", "later"]),
             default="later",
         )
@@ -252,7 +254,7 @@ def verify(folder: Path) -> int:
     """Judge recorded conversations again by the rules. Exit code 4 if a verdict has changed."""
     files, changed = cassette_files(folder), 0
     if not files:
-        raise SetupError("{folder} contains no cassettes", folder=folder)
+        raise SetupError("there are no cassettes in {folder}", folder=folder)
     for file in files:
         stored, golden = read_cassette(file)
         conversation = stored.conversation
@@ -276,7 +278,11 @@ def verify(folder: Path) -> int:
             )
     same = len(files) - changed
     echo(
-        Message("{same} of {count} conversations are judged as before", same=same, count=len(files))
+        Message(
+            "{same} of {count} conversations have the same verdicts as before",
+            same=same,
+            count=len(files),
+        )
     )
     return ExitCode.GATE_FAILED if changed else ExitCode.OK
 
@@ -304,7 +310,7 @@ def compare(runs: tuple[Path, ...]) -> int:
             detail = conversation_detail(record)
             users.setdefault(name, set()).add(detail.user if detail else "")
     if len(agents) < 2:
-        raise SetupError("there are conversations of only one agent")
+        raise SetupError("the run has conversations with only one agent")
     for agent_a, agent_b in combinations(agents, 2):
         if users[agent_a] != users[agent_b]:
             raise SetupError(
@@ -352,7 +358,7 @@ def _describe_difference(difference: AgentDifference) -> Iterator[Message]:
         high=difference.bounds.high,
     )
     yield Message(
-        "  spoiled by the user: {first} of {one}, {second} of {two}",
+        "  spoiled by the simulated user: {first} of {one}, {second} of {two}",
         first=percent(difference.spoiled[0]),
         one=agent_a,
         second=percent(difference.spoiled[1]),
@@ -360,8 +366,9 @@ def _describe_difference(difference: AgentDifference) -> Iterator[Message]:
     )
     if difference.missing:
         yield plural(
-            "  {count} scenario without a valid conversation of both is left out",
-            "  {count} scenarios without a valid conversation of both are left out",
+            "  {count} scenario is left out, because it has no valid conversation of both agents",
+            "  {count} scenarios are left out, because they have no valid conversation of both "
+            "agents",
             difference.missing,
         )
 
@@ -463,7 +470,7 @@ def _print_faults(records: Sequence[JudgmentRecord], labels: _Labels) -> bool:
     known = [trial for trial in trials if trial.label is not None]
     echo(
         Message(
-            "whose fault, by {labels} labels of {count} conversations:",
+            "whose fault it was, by {labels} labels of {count} conversations:",
             labels=len(known),
             count=len(trials),
         )
@@ -511,9 +518,10 @@ def _print_skipped(count: int) -> None:
     if count:
         echo(
             plural(
-                "  {count} conversation of the sample has no label, or a tie; it may be anything",
-                "  {count} conversations of the sample have no label, or a tie; they may be "
-                "anything",
+                "  {count} conversation of the sample has no label or a tie, so its outcome is "
+                "unknown",
+                "  {count} conversations of the sample have no label or a tie, so their outcomes "
+                "are unknown",
                 count,
             )
         )

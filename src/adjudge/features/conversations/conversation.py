@@ -48,20 +48,20 @@ ENDED_BY: Mapping[End, Party] = {
 """The party that caused each end."""
 END_WORDS: Mapping[End, Message] = {
     "user stopped": Message("the user ended it"),
-    "handed over": Message("the agent handed the user over to a person"),
-    "out of scope": Message("the user found no answer in the scenario"),
+    "handed over": Message("the agent handed the user over to a human"),
+    "out of scope": Message("the scenario does not contain the answer that the user needed"),
     "script ended": Message("the script of the user ended"),
     "state reached": Message("the expected state was reached"),
     "agent stopped": Message("the agent ended it"),
     "turn limit": Message("the limit of turns was reached"),
-    "budget": Message("the budget of the conversation was spent"),
-    "user broken": Message("the simulated user wrote nothing that can be sent"),
+    "budget": Message("the budget of the conversation was used up"),
+    "user broken": Message("the simulated user wrote no message that can be sent"),
     "user failed": Message("the model of the simulated user gave no answer"),
     "application failed": Message("the application gave no answer"),
     "in flight": Message(
         "the run was stopped while a message was on its way; sending it again could act twice"
     ),
-    "unknown": Message("the record does not say why it ended"),
+    "unknown": Message("the record does not say why the conversation ended"),
 }
 LOST: tuple[End, ...] = ("budget", "user failed", "application failed", "in flight")
 """Ends after which the outcome cannot be known."""

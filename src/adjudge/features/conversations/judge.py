@@ -132,8 +132,8 @@ class ConversationJudge(Judge[ConversationItem, ConversationResult]):
         conversation = instance.metadata.get(CONVERSATION)
         if not isinstance(conversation, Conversation):
             raise SetupError(
-                "{id} holds no conversation: add a target that the simulated users talk to, or "
-                "give a file of conversations",
+                "{id} contains no conversation: add a target that the simulated users talk to, "
+                "or give a file of conversations",
                 id=instance.id or Message("the row"),
             )
         recorded_outcome = instance.metadata.get(SAID_OUTCOME)
@@ -262,7 +262,7 @@ def _outcome(item: ConversationItem) -> ScenarioOutcome:
     if item.conversation.is_lost:
         return ScenarioOutcome(None, END_WORDS[item.conversation.ended])
     if item.said_outcome is not None:
-        return ScenarioOutcome(item.said_outcome, Message("as the record says"))
+        return ScenarioOutcome(item.said_outcome, Message("as recorded"))
     return outcome_of(item.scenario, item.conversation)
 
 

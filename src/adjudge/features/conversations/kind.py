@@ -139,7 +139,9 @@ class ConversationEntry(JudgeEntry):
         reading_judge = next(judge for judge in file.judges if judge.reads_traces)
         if reading_judge is not self:
             place = Place(str(file.path), line=reading_judge.line)
-            raise place.wrong("the judge of kind conversation reads the rows: name it first")
+            raise place.wrong(
+                "the judge of kind conversation reads the rows, so it must come first"
+            )
         if not file.target:
             if self.user is not None:
                 raise Place(str(file.path), line=self.line).wrong(

@@ -28,7 +28,9 @@ def outcome_of(scenario: Scenario, conversation: Conversation) -> ScenarioOutcom
     """
     expected = scenario.expect
     if not expected.says_anything:
-        return ScenarioOutcome(None, Message("the scenario does not say how it should end"))
+        return ScenarioOutcome(
+            None, Message("the scenario does not say how the conversation should end")
+        )
     if expected.state and conversation.state is None:
         return ScenarioOutcome(
             None,
@@ -40,7 +42,7 @@ def outcome_of(scenario: Scenario, conversation: Conversation) -> ScenarioOutcom
     missing = list(_missing(scenario, conversation))
     if missing:
         return ScenarioOutcome(False, join("; ", missing))
-    return ScenarioOutcome(True, Message("everything expected is there"))
+    return ScenarioOutcome(True, Message("the outcome is as expected"))
 
 
 def _missing(scenario: Scenario, conversation: Conversation) -> Iterator[Message]:

@@ -165,7 +165,7 @@ class ScenarioWriter(ProposalJudge[ProposedScenarios]):
     def check(self, item: Instance) -> None:
         """Raise a SetupError if the text is empty."""
         if not str(item.fields.get(MATERIAL, "")).strip():
-            raise SetupError("{id} is empty: there is nothing to propose from", id=item.id)
+            raise SetupError("{id} is empty, so no scenario can be proposed from it", id=item.id)
 
     def ballot_of(self, item: Instance, model: str) -> Ballot:
         """Return the request for scenarios."""

@@ -49,7 +49,7 @@ class JudgedConversation:
         if self.conversation.is_lost:
             return ScenarioOutcome(None, Message("the conversation is lost"))
         if self.stored.passed is not None:
-            return ScenarioOutcome(self.stored.passed, Message("as the record says"))
+            return ScenarioOutcome(self.stored.passed, Message("as recorded"))
         return outcome_of(self.scenario, self.conversation)
 
     @cached_property

@@ -120,7 +120,7 @@ def _of_trace(place: str, row: TraceRow) -> StoredConversation | BadRow:
     id = columns.get("task_id", columns.get("id"))
     conversation = of_trajectory(row.trajectory)
     if not conversation.spoken_by("user"):
-        return BadRow(place, Message("no message is from the user"))
+        return BadRow(place, Message("there is no message from the user"))
     task = columns.get("task")
     has_task = isinstance(task, str) and bool(task.strip())
     goal = str(task) if has_task else row.trajectory.goal

@@ -168,7 +168,7 @@ class ConversationPart(SectionPart):
                 passed=rates.spoiled_passed,
             ),
             Message(
-                "may be spoiled: {failed} failed, {passed} passed",
+                "possibly spoiled: {failed} failed, {passed} passed",
                 failed=rates.unclear_failed,
                 passed=rates.unclear_passed,
             ),
@@ -182,11 +182,15 @@ class ConversationPart(SectionPart):
                 without=rates.without_valid,
             ),
         )
-        yield FigureRow(Message("the same without any assumption"), _between(rates.bounds))
+        yield FigureRow(Message("without any assumption"), _between(rates.bounds))
         yield FigureRow(Message("if mistakes only hinder"), _between(rates.hinders))
         for share in rates.shares[1:]:
             fewer = (
-                plural("{count} scenario has fewer", "{count} scenarios have fewer", share.fewer)
+                plural(
+                    "{count} scenario has fewer trials",
+                    "{count} scenarios have fewer trials",
+                    share.fewer,
+                )
                 if share.fewer
                 else ""
             )

@@ -86,8 +86,8 @@ def _check_script(scenario: Scenario, place: Place) -> None:
     """Raise a SetupError if a scenario has no script to be played by."""
     if not scenario.script:
         raise place.wrong(
-            "{id} has no script, and user: script plays nothing else: add script, or leave user "
-            "out, which plays scenarios without a script by rules",
+            "{id} has no script, which user: script needs: add a script, or leave user out to "
+            "play scenarios without a script by rules",
             id=scenario.id,
         )
 

@@ -270,14 +270,14 @@ def read_scenarios(path: Path) -> list[Scenario]:
         scenario = _check(Record(Scenario).read(value, place), place)
         if scenario.id in places_by_id:
             raise place.wrong(
-                "two scenarios are called {id!r}; the first is {first}",
+                "two scenarios are named {id!r}; the first is {first}",
                 id=scenario.id,
                 first=places_by_id[scenario.id].entry or Message("above"),
             )
         places_by_id[scenario.id] = place
         scenarios.append(scenario)
     if not scenarios:
-        raise Place(str(path)).wrong("the file holds no scenario")
+        raise Place(str(path)).wrong("the file contains no scenario")
     return scenarios
 
 
@@ -288,7 +288,7 @@ def _check(scenario: Scenario, place: Place) -> Scenario:
             raise place.wrong("the fact {name!r} appears twice", name=name)
         if name in scenario.unknown:
             raise place.at("unknown").wrong(
-                "{name!r} is a fact of the scenario, so the user knows it", name=name
+                "{name!r} is already a fact of the scenario, so the user knows it", name=name
             )
     for fact in scenario.known_facts:
         if (
@@ -331,9 +331,7 @@ def _csv_rows(text: str, path: Path) -> Iterator[tuple[Place, object]]:
         for number, row in enumerate(reader, 1):
             place = Place(str(path), Message("row {number}", number=number), line=reader.line_num)
             if None in row or None in row.values():
-                raise place.wrong(
-                    "the row has a different number of cells than the first line has columns"
-                )
+                raise place.wrong("the row has more or fewer cells than the header")
             value: dict[str, JsonValue] = {}
             for column, cell in row.items():
                 name = column.strip()
@@ -345,7 +343,9 @@ def _csv_rows(text: str, path: Path) -> Iterator[tuple[Place, object]]:
                     outer, _, inner = name.partition(".")
                     below = value.setdefault(outer, {})
                     if not isinstance(below, dict):
-                        raise place.at(name).wrong("{outer} is also given as a whole", outer=outer)
+                        raise place.at(name).wrong(
+                            "{outer} is also given as a single value", outer=outer
+                        )
                     is_list = inner in ("calls", "no_calls", "says")
                     below[inner] = _cell(cell, place.at(name), is_list=is_list)
                 elif name in _OBJECTS:

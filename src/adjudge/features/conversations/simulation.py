@@ -434,7 +434,7 @@ def simulated_first(
     """Wrap a judge so that the conversations are held before it judges them."""
     if ready.compares:
         raise SetupError(
-            "conversations are judged one by one, but {name} compares", name=ready.name
+            "{name} compares, but conversations can only be judged one by one", name=ready.name
         )
     judge = SimulatedJudge(
         ready,

@@ -256,7 +256,7 @@ class _Course:
             if not isinstance(message, UserMessage):
                 return message
             if not message.text:
-                nothing = Message("it wrote nothing, twice")
+                nothing = Message("the simulated user wrote nothing, twice")
                 return self._end(message.end or "user broken", "" if message.end else nothing)
             self._add_message(message.text)
             self._said += 1

@@ -78,11 +78,11 @@ EFFECTS: dict[FaultKind, tuple[Effect, Severity]] = {
     "broken output": ("hinders", "critical"),
 }
 FAULT_WORDS: dict[FaultKind, Message] = {
-    "invented fact": Message("told a fact that it was not given"),
-    "unknown fact": Message("told a fact that it does not know"),
-    "secret told": Message("told a fact that it must not tell"),
-    "told too early": Message("told a withheld fact before it was asked"),
-    "goal at once": Message("told everything in the first message"),
+    "invented fact": Message("stated a fact that it was not given"),
+    "unknown fact": Message("stated a fact that it does not know"),
+    "secret told": Message("revealed a fact that it must not reveal"),
+    "told too early": Message("revealed a withheld fact before being asked"),
+    "goal at once": Message("revealed everything in the first message"),
     "withheld": Message("withheld a fact when asked"),
     "contradiction": Message("contradicted a fact that it was given or had told"),
     "stopped early": Message("stopped before the goal was reached"),
@@ -90,8 +90,8 @@ FAULT_WORDS: dict[FaultKind, Message] = {
     "repetition": Message("repeated itself"),
     "language": Message("left the language of the scenario"),
     "role reversal": Message("answered as the assistant"),
-    "instructions shown": Message("showed its instructions or its reasoning"),
-    "broken output": Message("wrote nothing that can be sent"),
+    "instructions shown": Message("revealed its instructions or reasoning"),
+    "broken output": Message("wrote no message that can be sent"),
 }
 _SAME = 0.8
 """Share of common words from which two messages are the same one."""
@@ -305,7 +305,7 @@ class UserChecks:
         ]
         if unknown:
             reason = Message(
-                "the user does not know {name}, and says {value}",
+                "the user does not know {name}, but says {value}",
                 name=unknown[0],
                 value=value.text,
             )
@@ -317,14 +317,14 @@ class UserChecks:
             other_value.kind == value.kind for other_value in values_in(fact_asked.value)
         ):
             reason = Message(
-                "{name} is {given} in the scenario, and the user says {value}",
+                "{name} is {given} in the scenario, but the user says {value}",
                 name=fact_asked.name,
                 given=fact_asked.value,
                 value=value.text,
             )
             return UserFault.of("contradiction", turn.number, reason, turn.text)
         reason = Message(
-            "{value} is neither in the scenario nor in what the agent had said",
+            "{value} is neither in the scenario nor in the agent's messages",
             value=value.text,
         )
         # an address that is made of a known name is a guess, and does little harm
@@ -365,7 +365,7 @@ class UserChecks:
                 or bool(OPEN_QUESTION.search(fold(other_turn.text)))
                 for other_turn in self._before(turn, "agent")
             ):
-                reason = Message("nobody had asked for {name}", name=fact.name)
+                reason = Message("the agent had not asked for {name}", name=fact.name)
                 yield UserFault.of("told too early", turn.number, reason, turn.text)
 
     def _goal_at_once(self) -> Iterator[UserFault]:
@@ -377,7 +377,7 @@ class UserChecks:
         count = len(scenario.known_facts)
         if count >= 3 and len(told_facts) > 2 * count / 3:
             names = ", ".join(fact.name for fact in told_facts)
-            reason = Message("the first message tells {names}", names=names)
+            reason = Message("the first message reveals {names}", names=names)
             yield UserFault.of("goal at once", opening.number, reason, opening.text)
             return
         opening_stems = stems(opening.text)
@@ -407,7 +407,7 @@ class UserChecks:
                 if later and not denies:
                     break  # one question at a time
                 reason = (
-                    Message("the user knows {name}, and says that it does not", name=fact.name)
+                    Message("the user knows {name}, but denies it", name=fact.name)
                     if denies
                     else Message("the agent asked for {name}", name=fact.name)
                 )
@@ -436,7 +436,7 @@ class UserChecks:
                 if not self._may_ask_for(self._question_before(turn), clue):
                     continue
                 reason = Message(
-                    "the agent may have asked for {value}, which only the goal says; name it "
+                    "the agent may have asked for {value}, which only the goal mentions; list it "
                     "under facts to be sure",
                     value=clue.text,
                 )
@@ -577,7 +577,7 @@ class UserChecks:
                 return
             question = self._question_before(turn)
             if len(text.split()) >= 6 and likeness(text, question) >= _SAME:
-                reason = Message("it says the same as the agent before")
+                reason = Message("it repeats the agent's previous message")
                 yield UserFault.of("role reversal", turn.number, reason, turn.text)
                 return
 

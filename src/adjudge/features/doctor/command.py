@@ -59,7 +59,7 @@ _PYTEST_PLUGIN = "adjudge.features.integrations.pytest_plugin"
 _PATIENCE = 10.0
 _REACHED = {
     Presence.THERE: Message("yes"),
-    Presence.NOT_SAID: Message("yes, but the server does not say which models it has"),
+    Presence.NOT_SAID: Message("yes, but the server does not list its models"),
     Presence.ANY_NAME: Message(
         "yes, but this gateway accepts any name: only a request shows whether it has this model"
     ),
@@ -124,8 +124,8 @@ def doctor(
         for spec in untried:
             screen.say(
                 Message(
-                    "{name} is not tried, because you name its models yourself: -m {name}/NAME "
-                    "tries one",
+                    "{name} was not tried, because it has no default model: try one with -m "
+                    "{name}/NAME",
                     name=spec.name,
                 )
             )
@@ -137,8 +137,8 @@ def doctor(
     elif is_nothing_to_reach and not untried:
         screen.say(
             Message(
-                "no key is set and no model was named: nothing to reach (-m provider/model tries "
-                "one)"
+                "no key is set and no model was named, so there is nothing to reach (-m "
+                "provider/model tries a model)"
             )
         )
     elif entries:
@@ -188,7 +188,7 @@ def _configuration(project: Project) -> Message:
     return Message(
         "configuration: {file} ({keys})",
         file=project.path,
-        keys=", ".join(project.given) or Message("it says nothing"),
+        keys=", ".join(project.given) or Message("no message"),
     )
 
 

@@ -132,8 +132,8 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
             if self._compares_options(name) and (self.method == "joint" or self.split == CLAIMS):
                 what = "method='joint'" if self.method == "joint" else "split='claims'"
                 raise SetupError(
-                    "{name} compares options and writes nothing: {what} needs a model that "
-                    "writes, or mode='generate'",
+                    "{name} only compares options and generates no text: {what} needs a model "
+                    "that does, or mode='generate'",
                     name=name,
                     what=what,
                 )
@@ -147,8 +147,8 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
             return panel
         if EMBEDDED in panel:
             raise SetupError(
-                "method='flags-first' asks {name} before the named models: name another one, or "
-                "use method='flags'",
+                "method='flags-first' already asks {name} before the named models: name another "
+                "model, or use method='flags'",
                 name=EMBEDDED,
             )
         # first in the panel: it is asked before the others
@@ -248,14 +248,14 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
             if name not in item.fields:
                 names = ", ".join(sorted(item.fields))
                 raise SetupError(
-                    "evidence needs the field {name!r}; the instance has only: {found}",
+                    "evidence needs the field {name!r}, but the instance has only: {found}",
                     name=name,
                     found=names,
                 )
         if not isinstance(item.fields[self.text_field], str):
             raise SetupError(
-                "evidence can only be looked up for one text: the field {text_field!r} contains "
-                "a list",
+                "evidence can be looked up only for a single text, but the field {text_field!r} "
+                "contains a list",
                 text_field=self.text_field,
             )
 

@@ -16,10 +16,10 @@ MARKS: Mapping[Mark, Message] = {
     "contradicted": Message("contradicted"),
     "not found": Message("not found"),
     "unanswered": Message("no verdict"),
-    "unchecked": Message("nothing found by rule; not asked"),
+    "unchecked": Message("no rule applies; no model was asked"),
     "unsupported": Message("unsupported (sure)"),
     "look here": Message("look here"),
-    "nothing found against it": Message("nothing found against it"),
+    "nothing found against it": Message("nothing found against this sentence"),
 }
 
 

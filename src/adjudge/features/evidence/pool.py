@@ -118,12 +118,13 @@ def look_up(
 
 
 _RULES = Message(
-    "by rule alone: numbers, dates, units, names and quotations; what is not marked was not checked"
+    "by rules alone, for numbers, dates, units, names and quotations; unmarked text was not checked"
 )
 
 
 _FLAGS = Message(
-    "flags of a small model, with what the fragments lack: where to look, not what is true"
+    "flags of a small model, with what is missing in the fragments: they show where to look, not "
+    "what is true"
 )
 
 
@@ -161,7 +162,7 @@ def _summary(result: EvidenceResult) -> Message:
         return Message("no sentence makes a claim that a source could support")
     if result.method == "rules":
         return Message(
-            "{marked} of {claims} name something that is in no fragment",
+            "{marked} of {claims} mention something that no fragment contains",
             marked=counts.not_found,
             claims=claims,
         )

@@ -32,7 +32,7 @@ def lists_differ(name: str) -> Reading:
     """Return the reading of a reply with two different lists of the same name."""
     return Reading(
         Outcome.UNREADABLE,
-        reason=Message('the reply holds two lists "{name}" that differ', name=name),
+        reason=Message('the reply contains two different lists "{name}"', name=name),
     )
 
 
@@ -48,7 +48,7 @@ def read_numbered(
         entries = [entry for entry in lists.get(name, ()) if isinstance(entry, Mapping)]
         if [whole_number(entry.get("number")) for entry in entries] != list(range(1, count + 1)):
             reason = Message(
-                '"{name}" must hold one object for each number from 1 to {count}, in that order',
+                '"{name}" must contain one object for each number from 1 to {count}, in that order',
                 name=name,
                 count=count,
             )

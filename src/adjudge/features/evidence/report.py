@@ -18,7 +18,7 @@ from adjudge.messages import Message, join
 from adjudge.runs.sections import SectionPart, SectionTally
 
 COUNTED = ("claims", "supported", "contradicted", "not_found", "unanswered")
-_SPARED = Message("clearly unsupported, and not asked about")
+_SPARED = Message("clearly unsupported, no model was asked")
 
 
 def is_unsupported(record: JudgmentRecord) -> bool:

@@ -75,7 +75,7 @@ def read_sentences(
     numbers = [whole_number(entry.get("number")) for entry in entries]
     if numbers != list(range(1, count + 1)):
         reason = Message(
-            '"{name}" must hold one object for each number from 1 to {count}, in that order',
+            '"{name}" must contain one object for each number from 1 to {count}, in that order',
             name="sentences",
             count=count,
         )
@@ -127,7 +127,7 @@ def read_claims(objects: Sequence[JsonObject], count: int) -> Reading | None:
         or any(not 1 <= number <= count for number, _ in claims)
     ):
         reason = Message(
-            '"claims" must hold objects with a "sentence" from 1 to {count} and its "claim"',
+            '"claims" must contain objects with a "sentence" from 1 to {count} and its "claim"',
             count=count,
         )
         return Reading(Outcome.UNREADABLE, reason=reason)
@@ -182,8 +182,8 @@ def _why(option: str, invented: Sequence[JsonObject]) -> str:
     quote, number = _text(invented[0].get("quote")) or "", invented[0].get("fragment")
     shortened = quote if len(quote) <= 80 else quote[:79] + "…"
     return Message(
-        "the quote {first!r} does not stand in fragment {number}: copy it word for word, or "
-        "choose {not_found!r}",
+        "the quote {first!r} is not in fragment {number}: copy it word for word, or choose "
+        "{not_found!r}",
         first=shortened,
         number=number,
         not_found=NOT_FOUND,

@@ -130,11 +130,11 @@ def _lines(opinions: Opinions, table: PriceTable) -> Iterator[Message]:
         **_counts(opinions),
     )
     yield Message(
-        "not asked about: {good} certain and best, {left_out} without a question of options, "
-        "{skipped} skipped",
+        "not asked: {good} with the best verdict and certain, {left_out} without a question with "
+        "options, {skipped} skipped",
         **_counts(opinions),
     )
-    yield Message("They change no verdict, number or gate of {run}.", run=opinions.run)
+    yield Message("Second opinions change no verdict, number or gate of {run}.", run=opinions.run)
     if opinions.opinions:
         used = run_info(opinions.folder).usage
         yield Message(

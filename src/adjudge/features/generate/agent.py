@@ -126,12 +126,12 @@ class Agent:
 # The embedded model is none of them: it was made to choose among options.
 _NOBODY_WRITES = {
     "code": Message(
-        "no model is named to write the code: name one with Agent(llm=…), such as "
+        "there is no model to write the code: name one with Agent(llm=…), such as "
         "Agent(llm='openai/gpt-4o-mini'), or with Runtime(llm=…) for all agents"
     ),
     "text": Message(
-        "no model is named to write the texts: name one with llm=…, such as "
-        "llm='openai/gpt-4o-mini', or give a function that writes in place of the prompt"
+        "there is no model to write the texts: name one with llm=…, such as "
+        "llm='openai/gpt-4o-mini', or pass a function that writes them instead of the prompt"
     ),
 }
 

@@ -275,11 +275,11 @@ def _no_explanation(result: QualitativeResult) -> str:
 def _number(answer: _Said, name: str) -> float:
     if answer.error is not None:
         kind = _NoCost if answer.unanswered else _NoNumber
-        raise kind(Message("its cost is not known: {name}: {error}", name=name, error=answer.error))
+        raise kind(Message("its cost is unknown: {name}: {error}", name=name, error=answer.error))
     if answer.fallbacks:
         raise _NoCost(
             Message(
-                "its cost is not known: {reasons}",
+                "its cost is unknown: {reasons}",
                 reasons=join("; ", map(_too_few, answer.fallbacks)),
             )
         )
@@ -290,7 +290,7 @@ def _number(answer: _Said, name: str) -> float:
         )
     if not math.isfinite(value):
         raise _NoNumber(
-            Message("its cost is not known: {name} returned {value}", name=name, value=value)
+            Message("its cost is unknown: {name} returned {value}", name=name, value=value)
         )
     return float(value)
 

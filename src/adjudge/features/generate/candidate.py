@@ -198,4 +198,4 @@ def nothing_valid(selection: Selection) -> NoValidCandidate:
         for candidate in selection.candidates
         for number, attempt in enumerate(candidate.tries, 1)
     ]
-    return NoValidCandidate(join("\n", [Message("no candidate can be used:"), *lines]), selection)
+    return NoValidCandidate(join("\n", [Message("no usable candidate:"), *lines]), selection)

@@ -48,9 +48,7 @@ async def aimprove(
     """
     at_least("rounds", rounds, 1)
     if not judge.generate_feedback:
-        raise SetupError(
-            "the judge gives no feedback to work with: create it with generate_feedback=True"
-        )
+        raise SetupError("the judge gives no feedback: create it with generate_feedback=True")
     criteria_asked = as_criteria(criteria, judge.kind, judge.language)
     versions = [judge.case(judge.instance_of(instance), criteria_asked).instance]
     results = await judge.aevaluate([instance], criteria_asked)

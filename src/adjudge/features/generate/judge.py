@@ -106,7 +106,7 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
     def check_settings(self) -> None:
         """Raise a SetupError if a setting is wrong."""
         if not isinstance(self.expression, str) or not self.expression.strip():
-            raise SetupError("the expression is empty: say in a sentence what is judged")
+            raise SetupError("the expression is empty: describe in a sentence what to judge")
         check_votes("votes", self.votes)
         at_least("min_samples_for_aggregation", self.min_samples_for_aggregation, 1)
         super().check_settings()
@@ -227,10 +227,11 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
 
     def _instance(self, code: str, agent: object | None) -> Instance:
         if not isinstance(code, str):
-            raise SetupError("what is judged must be a text, not {name}", name=type(code).__name__)
+            raise SetupError("the input must be a string, not {name}", name=type(code).__name__)
         if agent is None and is_data_file(code):  # with an agent, it is what a model wrote
             raise SetupError(
-                "{code!r} is a file, so its name would be judged: give its contents", code=code
+                "{code!r} is a file, so its name would be judged: pass its contents instead",
+                code=code,
             )
         task = agent.task if isinstance(agent, _HasTask) else ""
         fields = (

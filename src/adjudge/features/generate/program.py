@@ -70,7 +70,7 @@ async def run_code(
         raise
     raise_if_halted()
     if not ended.has_output:
-        raise WrongShape(Message("it set no variable named output"))
+        raise WrongShape(Message("it did not set the variable output"))
     return Ended(conform(ended.output, agent.output_schema), ended)
 
 
@@ -79,13 +79,13 @@ def check_inputs(agent: Agent, inputs: Inputs) -> None:
     missing = [name for name in agent.inputs if name not in inputs]
     if missing:
         raise SetupError(
-            "the agent needs the inputs {missing}: give them with inputs={{…}}",
+            "the agent needs the inputs {missing}: pass them with inputs={{…}}",
             missing=", ".join(missing),
         )
     both = [name for name in inputs if name in agent.toolbox]
     if both:
         raise SetupError(
-            "{both} cannot be an input and a tool at once: give one of them another name",
+            "{both} cannot be both an input and a tool: rename one of them",
             both=", ".join(both),
         )
     for name, value in inputs.items():

@@ -393,7 +393,7 @@ def _first_prompt(runtime: Runtime, agent: Agent, inputs: Inputs) -> Prompt:
 
 def _check_task(task: str) -> None:
     if not isinstance(task, str) or not task.strip():
-        raise SetupError("the task is empty: say in a sentence what the code should do")
+        raise SetupError("the task is empty: describe in a sentence what the code should do")
 
 
 def _check_imports(allowed: Sequence[str], sandbox: str | Sandbox | None) -> None:
@@ -402,7 +402,7 @@ def _check_imports(allowed: Sequence[str], sandbox: str | Sandbox | None) -> Non
     # A custom sandbox may hold any package; adjudge's own hold the standard library.
     if foreign and (sandbox is None or isinstance(sandbox, str)):
         raise SetupError(
-            "allowed_imports names {foreign}, but the sandbox has the standard library and no "
-            "installed packages: give the agent a tool that uses them, since tools run outside",
+            "allowed_imports names {foreign}, but the sandbox has only the standard library: "
+            "give the agent a tool that uses these packages, because tools run outside",
             foreign=", ".join(foreign),
         )

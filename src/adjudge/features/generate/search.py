@@ -194,7 +194,9 @@ class Search:
                 winner=winner + 1,
                 reasons=join("; ", tries[-1].reasons),
             )
-        return "failed", (join("; ", tries[-1].reasons) if tries else Message("it was not tried"))
+        return "failed", (
+            join("; ", tries[-1].reasons) if tries else Message("this candidate was not tried")
+        )
 
     def _why_it_won(self, place: int) -> str:
         failed = ", ".join(
@@ -208,9 +210,9 @@ class Search:
         cost, valid = self.last(place).cost, self._valid()
         if cost is None:
             alone = (
-                Message("the only one that can be used")
+                Message("the only usable candidate")
                 if len(valid) == 1
-                else Message("the first of {count} that can be used", count=len(valid))
+                else Message("the first of {count} usable candidates", count=len(valid))
             )
             return join("; ", filter(None, (alone, self.last(place).no_cost)))
         if self._strategy.reaches(cost, self._strategy.accept_cost_threshold):
@@ -233,7 +235,7 @@ class Search:
                 best=best,
             )
         if cost is None or best is None or cost == best:
-            return Message("as good as candidate {winner}, which came first", winner=winner + 1)
+            return Message("tied with candidate {winner}, which came first", winner=winner + 1)
         return Message(
             "cost {cost:g}; candidate {winner} has {best:g}",
             cost=cost,

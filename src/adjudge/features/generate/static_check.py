@@ -54,7 +54,7 @@ _DUNDER = re.compile(r"__(\w+?)__(?!\w)")
 _FIELD_WITH_DUNDER = re.compile(r"\{[^{}]*__\w+__")
 _WILD = "*"
 _NO_CODE = Message(
-    "the reply holds no code: write the program, in a fence that begins with ```python"
+    "the reply contains no code: write the program in a fence that begins with ```python"
 )
 # Beginnings of lines that are meant as Python, whatever is wrong further on.
 _CODE_LINE = re.compile(
@@ -113,7 +113,7 @@ class _Reader(ast.NodeVisitor):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         if node.level:
             self._refuse(
-                node, Message("there is no package to import from: write the module's full name")
+                node, Message("relative imports do not work here: write the module's full name")
             )
             return
         module = node.module or ""
@@ -154,7 +154,7 @@ class _Reader(ast.NodeVisitor):
             self._refuse(
                 node,
                 Message(
-                    "{of_module}.{name} is not allowed: it leads to what may not be imported",
+                    "{of_module}.{name} is not allowed: it gives access to forbidden imports",
                     of_module=of_module,
                     name=name,
                 ),
@@ -215,7 +215,7 @@ class _Reader(ast.NodeVisitor):
                 self._refuse(
                     node,
                     Message(
-                        "an attribute may be named by a text only where the text is written out"
+                        "an attribute may be named by a string only if the string is a literal"
                     ),
                 )
             else:
@@ -229,7 +229,7 @@ class _Reader(ast.NodeVisitor):
             self._refuse(
                 node,
                 Message(
-                    "the text {value!r} names what reaches into the interpreter",
+                    "the string {value!r} names something that reaches into the interpreter",
                     value=node.value[:40],
                 ),
             )

@@ -116,7 +116,7 @@ class Strategy:
                 raise SetupError("{name} must be a number, not {value!r}", name=name, value=value)
         if self.fresh_samples and not self.costings:
             raise SetupError(
-                "fresh_samples measures the winner's cost again: define the cost with cost=…"
+                "fresh_samples measures the winner's cost again, so a cost is needed: cost=…"
             )
 
     def _thresholds(self) -> Iterator[tuple[str, Any]]:

@@ -33,7 +33,7 @@ def show_selection(selection: Selection, notes: Sequence[str], screen: Screen) -
     for note in notes:
         screen.say(note, "yellow")
     if selection.winner is None:
-        screen.say(Message("no result: no candidate can be used"), "bold red")
+        screen.say(Message("no result, because no candidate is usable"), "bold red")
         return
     result = screen.line(Message("result:"), "bold").append(" ")
     result.append(clean(json.dumps(selection.raw, ensure_ascii=False)), style="bold green")

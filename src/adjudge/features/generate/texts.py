@@ -168,7 +168,7 @@ def _writer(
     if callable(generate):
         return from_function(generate)
     if not isinstance(generate, str) or not generate.strip():
-        raise SetupError("generate is a prompt (a text) or a function that writes a text")
+        raise SetupError("generate must be a prompt (a string) or a function that writes a text")
     start = Prompt((ChatMessage("user", generate),))
     return Conversations(
         agent.writers(), start, agent.strategy.num_candidates, language, temperature, seed

@@ -78,7 +78,9 @@ def from_function(function: Callable[..., object], *arguments: object) -> Write:
             ) from error
         if not isinstance(result, str):
             raise ModelError(
-                "it gave {name}, not a text", model=_name(function), name=type(result).__name__
+                "it returned {name}, not a string",
+                model=_name(function),
+                name=type(result).__name__,
             )
         return Written(result)
 

@@ -102,7 +102,7 @@ def _join(files: Sequence[ForeignFile], log: ImportLog) -> Iterator[RecordedRow]
         yield from verdicts.alone(log)
     elif len(rows) > 1 and verdicts.votes_by_row:
         raise RunError(
-            "outputs are matched to the rows of one file by position, but there are several: "
+            "outputs are matched to rows by position in one file, but there are several files: "
             "{names}",
             names=", ".join(file.name for file in rows),
         )

@@ -41,7 +41,7 @@ def _alpaca_votes(record: ForeignRecord) -> Votes:
         model=annotator, text=record.text("raw_completion"), distribution=_shares(preference)
     )
     wrong = (
-        Message("the preference is null")
+        Message("the recorded preference is null")
         if preference is None
         else Message(
             "a preference of {preference:g} does not name an output", preference=preference
@@ -205,7 +205,7 @@ def _judgebench_votes(record: ForeignRecord) -> Votes:
         if game:
             yield pair_vote(game.value("decision"), vote, relabelled=True)
         else:
-            yield vote.with_failure(Message("the judgment is null"))
+            yield vote.with_failure(Message("the recorded judgment is null"))
 
 
 def _judgebench_judge(record: ForeignRecord, model: str) -> str:
@@ -328,7 +328,7 @@ def _vicuna_votes(record: ForeignRecord) -> Votes:
     vote = RecordedVote(model=judge or "reviewer", text=_review(record))
     scores = _written_scores(record) or _recorded_scores(record)
     if scores is None:
-        unread = Message("the first line of the reply is not two numbers")
+        unread = Message("the first line of the reply does not contain two numbers")
         yield vote.with_failure(unread, unreadable=True)
     else:
         yield replace(vote.with_answer(pick_better_rated(scores)), more={"scores": [*scores]})
@@ -411,7 +411,7 @@ def _report_third_label(record: ForeignRecord, log: ImportLog) -> None:
     if record.text("final_label") not in _annotations(record):
         log.note(
             Message(
-                "if the final label matches neither annotator, all three differ, and the row has "
+                "if the final label matches neither annotator, all three differ and the row has "
                 "no agreed label"
             )
         )

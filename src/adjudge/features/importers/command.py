@@ -178,11 +178,13 @@ def _lines(report: ImportReport) -> Iterator[Message]:
         )
         yield Message("  read: {used}", used=join(", ", used))
     for what, count in report.left.items():
-        yield Message("  left: {what} ({count})", what=what, count=count)
+        yield Message("  not imported: {what} ({count})", what=what, count=count)
     for note in (*report.notes, *report.bad_rows):
         yield Message("  note: {note}", note=note)
     if report.ignored_files:
-        yield Message("  left: files of other kinds ({count})", count=len(report.ignored_files))
+        yield Message(
+            "  not imported: files of other kinds ({count})", count=len(report.ignored_files)
+        )
     yield Message("written to {folder}", folder=report.folder)
 
 

@@ -33,7 +33,7 @@ def direction_notes(
     for name in less_is_better:
         if name not in questions:
             raise RunError(
-                "no question is called {name!r}; the data has {questions}",
+                "there is no question named {name!r}; the data has {questions}",
                 name=name,
                 questions=", ".join(questions),
             )
@@ -48,8 +48,8 @@ def direction_notes(
         )
         if scored and question.higher_is_better and _SOUNDS_BAD.search(name):
             yield Message(
-                "{name}: more is taken as better, because the file does not say; "
-                "--less-is-better {name!r} inverts it",
+                "{name}: the file does not say which end is better, so higher scores count as "
+                "better; --less-is-better {name!r} inverts them",
                 name=name,
             )
 
@@ -62,7 +62,7 @@ def turn_round(row: RecordedRow) -> RecordedRow:
     question = row.question
     if question.kind == "comparison":
         raise RunError(
-            "{name!r} compares responses and has no scores to invert", name=question.name
+            "{name!r} compares responses, so it has no scores to invert", name=question.name
         )
     rated = question.kind == "rating"
     options = tuple(

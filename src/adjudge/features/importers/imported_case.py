@@ -35,7 +35,7 @@ def case_in(path: Path, most: int) -> TestCase:
     question = rows[0].question
     if question.kind == "rating":
         raise SetupError(
-            "{name} asks for a number, but a test case has options: nothing was imported",
+            "{name} asks for a number, but test cases need options: nothing was imported",
             name=path.name,
         )
     question_rows = [row for row in rows if row.question.name == question.name][:most]

@@ -194,10 +194,9 @@ def _notes(tally: ImportTally, options: ImportOptions) -> Iterator[Message]:
         )
     if tally.undescribed:
         yield plural(
-            "{count} judgment is for a question that the run does not describe: it cannot be "
-            "labelled",
-            "{count} judgments are for questions that the run does not describe: they cannot be "
-            "labelled",
+            "{count} judgment cannot be labelled, because the run does not describe its question",
+            "{count} judgments cannot be labelled, because the run does not describe their "
+            "questions",
             tally.undescribed,
         )
 
@@ -263,7 +262,7 @@ def _add(row: RecordedRow, name: str, file_format: Format, run: ImportedRun) -> 
         run.add(row)
     except SetupError as error:
         raise RunError(
-            "{where} was read as {title} but cannot be a row: {error}",
+            "{where} was read as {title}, but cannot be a row: {error}",
             where=f"{name}, {row.id or 'a record'}",
             title=file_format.title,
             error=error,
@@ -278,7 +277,9 @@ def _files(
         tables = [file for path in paths for file in _table_files(path, options)]
         return tables, table_format(options.table or TableColumns()), []
     if options.table is not None:
-        raise SetupError("--text, --label, --judge and --id describe a table: add --as table")
+        raise SetupError(
+            "--text, --label, --judge and --id describe the columns of a table: add --as table"
+        )
     named_format = _format(options.kind) if options.kind else None
     candidates = [
         candidate for path in paths for candidate in _detect_files(path, named_format, options)
@@ -345,8 +346,8 @@ def _detect_files(
 def _unknown(named: str) -> UnknownFormat:
     formats = "|".join(sorted((*FORMATS, TABLE)))
     return UnknownFormat(
-        "the format of {named} was not recognised: name it with --as {formats}. A table of your "
-        "own: --as table --text COLUMN --judge COLUMN --label COLUMN",
+        "the format of {named} was not recognised: name it with --as {formats}. For your own "
+        "table, use --as table --text COLUMN --judge COLUMN --label COLUMN",
         named=named,
         formats=formats,
     )

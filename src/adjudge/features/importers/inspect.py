@@ -160,14 +160,18 @@ def _check(head: ForeignRecord, file: ForeignFile, log: ImportLog) -> None:
     log.version = f"inspect_ai {tool}, log version {head.value('version')}"
     if version is not None and version > _VERSION:
         raise RunError(
-            "{name} is a log of version {version:g}; versions up to {newest} can be read: save "
-            "it with such a version",
+            "{name} is a log of version {version:g}, but only versions up to {newest} can be "
+            "read: save it in an older version",
             name=file.name,
             version=version,
             newest=_VERSION,
         )
     if status not in (None, "success"):
-        log.note(Message("the eval ended as {status!r}: its contents were read", status=status))
+        log.note(
+            Message(
+                "the eval ended with status {status!r}; its contents were imported", status=status
+            )
+        )
 
 
 def _sample(sample: ForeignRecord, about: ForeignRecord, log: ImportLog) -> Iterator[RecordedRow]:
@@ -283,9 +287,9 @@ def _verdict(
     if grade_read is not None and grade_read in _LETTERS:
         return _letter_question(name), vote_base.with_answer(grade_read, outcome=Outcome.REPAIRED)
     missing = (
-        Message("NaN: it was not scored")
+        Message("NaN, because it was not scored")
         if isinstance(value, float)
-        else Message("it has no value")
+        else Message("the score has no value")
     )
     unreadable = bool(vote_base.text) or (isinstance(value, float) and math.isnan(value))
     return _letter_question(name), vote_base.with_failure(

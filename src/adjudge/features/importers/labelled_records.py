@@ -164,7 +164,7 @@ def _marks(label: Json, scale: LabelMeaning, log: ImportLog) -> Iterator[Mark]:
     if answer is not None:
         yield Mark(answer=answer, annotator="gold", kind="expert", design=scale.design)
     elif scale.question.options == PASS_OR_FAIL:
-        log.skip(Message("label {answer}, which says neither pass nor fail", answer=text(label)))
+        log.skip(Message("label {answer}, which is neither pass nor fail", answer=text(label)))
 
 
 def _judges(
@@ -187,7 +187,7 @@ def _judges(
         if valid_votes := tuple(vote for vote in votes if vote is not None):
             yield name, judge_scale, valid_votes
         else:
-            log.skip(Message("judge {name!r}, whose records contain no verdict", name=name))
+            log.skip(Message("judge {name!r}, which has no recorded verdicts", name=name))
 
 
 def _vote(part: ForeignRecord, judge: str, sample: int, scale: LabelMeaning) -> RecordedVote | None:

@@ -25,7 +25,8 @@ from adjudge.messages import Message
 _TEXTS = ("TEXT", "CORRECTION")
 _SUBJECTS = ("observation", "trace", "session", "experiment")
 _NO_TEXTS = Message(
-    "the texts that were scored are not in an export of scores: rows are named by what was scored"
+    "an export of scores does not contain the scored texts, so rows are named after the scored "
+    "objects"
 )
 
 

@@ -50,7 +50,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         log.use({"key": "criteria", "score": "votes and labels", "run_id": "rows"})
         log.note(
             Message(
-                "the texts that were scored are not in feedback rows: rows are named by their run"
+                "feedback rows do not contain the scored texts, so rows are named after their runs"
             )
         )
         yield from join_scores(partial(_scores, file, "feedback", _feedback), log)
@@ -162,9 +162,7 @@ def _feedback(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
     corrected = bool(record.value("correction"))
     fixed = _correction(record, value)
     if corrected and fixed is None:
-        log.skip(
-            Message("correction that does not say which score is right")
-        )  # it may be of the answer
+        log.skip(Message("correction without the correct score"))  # it may be of the answer
     if by_person or fixed is not None:
         author = source.text("user_name", "user_id") or "annotator"
         mark = Mark(answer="", annotator=author, judge_visible=corrected, note=why)

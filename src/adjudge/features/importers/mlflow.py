@@ -50,9 +50,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     for assessment, _ in _assessments(file):
         if _is_gold(assessment) and _name(assessment) not in names:
             log.skip(
-                Message(
-                    "expectation {name!r}, which no judge was asked about", name=_name(assessment)
-                )
+                Message("expectation {name!r}, which belongs to no judge", name=_name(assessment))
             )
     yield from join_scores(
         lambda _: (_score(*both) for both in _assessments(file) if _name(both[0]) in names), log

@@ -100,7 +100,7 @@ def _check(record: ForeignRecord, file: ForeignFile) -> str:
     for vote in record.objects("votes"):
         if vote.value("outcome") not in set(Outcome):
             raise RunError(
-                "{where}: a vote has the outcome {outcome!r}, which does not exist",
+                "{where}: a vote has the unknown outcome {outcome!r}",
                 where=where,
                 outcome=vote.value("outcome"),
             )

@@ -137,7 +137,7 @@ def _graded_rows(
 def _choice(data: ForeignRecord, last: ForeignRecord) -> tuple[RecordedQuestion, RecordedVote]:
     choice, vote = data.text("choice"), RecordedVote(text=_reply_text(data) or _reply_text(last))
     if choice == _INVALID or not choice:
-        vote = vote.with_failure(Message("the reply names no choice"), unreadable=True)
+        vote = vote.with_failure(Message("the reply contains no choice"), unreadable=True)
     else:
         vote = vote.with_answer(choice, data.number("score"))
     return RecordedQuestion(""), vote

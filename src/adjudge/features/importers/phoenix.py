@@ -55,8 +55,8 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         log.use({"result": "votes and labels", "span_id": "rows", "explanation": "explanation"})
         log.note(
             Message(
-                "the texts that were annotated are not in a file of annotations: rows are named "
-                "by their span"
+                "a file of annotations does not contain the annotated texts, so rows are named "
+                "after their spans"
             )
         )
         yield from join_scores(lambda _: map(_score, file.records(("data",))), log)

@@ -196,7 +196,7 @@ def _result(
             )
     unnamed = len(parts) - len(marks) - len(checked)
     if unnamed and grading.text("reason").strip() != _NO_ASSERTIONS:
-        log.skip(Message("result of an assertion that the file does not name"), unnamed)
+        log.skip(Message("result of an assertion that is not in the file"), unnamed)
     if overall:
         yield _overall(record, checked, marks)
 
@@ -210,7 +210,7 @@ def _find_failure(record: ForeignRecord) -> str | None:
     if (failed or (error and not graded)) and not response.text("output"):
         provider_error = error or response.text("error") or Message("no reason is recorded")
         return Message("the provider call failed: {error}", error=provider_error)
-    return None if graded else error or Message("it was not graded")
+    return None if graded else error or Message("the assertion was not graded")
 
 
 def _failed_rows(
@@ -281,8 +281,8 @@ def _model_row(
     if inverted:
         log.note(
             Message(
-                "verdicts of not-… assertions are inverted: they show the judge's own verdict on "
-                "the criterion as written"
+                "verdicts of not-… assertions are inverted, so that they show the judge's "
+                "verdict on the criterion as written"
             )
         )
         marks = tuple(replace(mark, answer=as_verdict(mark.answer != PASS)) for mark in marks)
@@ -409,14 +409,13 @@ def _table(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     log.version = "CSV"
     log.note(
         Message(
-            "the CSV says whether an output passed, not which assertion decided: the verdicts "
-            "are of all assertions together"
+            "the CSV says whether an output passed, not which assertion decided, so each verdict "
+            "is for all assertions together"
         )
     )
     log.note(
         Message(
-            "in the CSV, some errors of a grader look like FAIL: import the JSON instead if you "
-            "have it"
+            "in the CSV, some grader errors look like FAIL: import the JSON instead, if you have it"
         )
     )
     for row in file.records():
@@ -468,7 +467,9 @@ def _status_vote(status: str, score: float | None, reason: str) -> RecordedVote:
     graded = not _NOT_GRADED.match(reason) and not _UNREADABLE.match(reason)
     if status == PASS or (status == FAIL and graded):
         return replace(vote, answer=status, score=score, explanation=reason)
-    return vote.with_failure(reason or Message("its status is {status}", status=status or "empty"))
+    return vote.with_failure(
+        reason or Message("the status of the evaluation is {status}", status=status or "empty")
+    )
 
 
 PROMPTFOO = Format(

@@ -145,14 +145,14 @@ def _table(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 def _cell_vote(value: Json, question: RecordedQuestion) -> RecordedVote:
     points, word, vote = number(value), text(value).strip(), RecordedVote()
     if question.kind == "choice":
-        empty = Message("the cell is empty: the metric ended without a verdict")
+        empty = Message("the cell is empty, because the metric returned no verdict")
         return vote.with_answer_or_failure(word.upper() or None, empty)
     if points is None:
         is_other_text = word and not _is_number(value)
         return vote.with_failure(
             Message("{value!r} is not a number", value=word)
             if is_other_text
-            else Message("NaN: the metric ended without a number")
+            else Message("NaN, because the metric returned no number")
         )
     return vote.with_answer(points if question.higher_is_better else 1 - points)
 
@@ -210,9 +210,7 @@ def _question_in(name: str, column: _Column) -> tuple[RecordedQuestion | None, s
     about = f"{name}, a metric of Ragas."
     words = (word.casefold() for word in _WORDS.findall(name))
     if metric not in _METRICS and any(map(_TAKEN.fullmatch, words)):
-        reason = Message(
-            "column {name!r}, which records what an answer took, not how good it is", name=name
-        )
+        reason = Message("column {name!r}, which records time or cost, not quality", name=name)
         return None, reason if column.numbers else ""
     if column.verdicts and not column.numbers and not column.others:
         return pass_or_fail(name, about), ""
@@ -221,7 +219,9 @@ def _question_in(name: str, column: _Column) -> tuple[RecordedQuestion | None, s
         about += " Less of it is better." if less else ""
         return rate(name, about, less_is_better=less), ""
     if column.numbers:
-        return None, Message("column {name!r}, which holds numbers and other things", name=name)
+        return None, Message(
+            "column {name!r}, which contains both numbers and other values", name=name
+        )
     empty = Message("column {name!r}, which is empty in every row", name=name)
     return None, "" if column.others else empty
 
@@ -290,7 +290,7 @@ def _annotated_row(name: str, annotation: _Annotation, binary: bool, log: Import
     record, verdict = annotation.record, annotation.verdict
     correction = annotation.correction(binary)
     if correction is None and record.value("is_accepted") is not True:
-        log.skip(Message("annotation that rejects a verdict and gives no other"))
+        log.skip(Message("annotation that rejects a verdict without giving another"))
     why = record.text("judge_reason") or annotation.output.text("reason")
     lost = Message(
         "a person edited the parts of the metric, and the judge's own result is not in the file"

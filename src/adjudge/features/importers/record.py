@@ -33,7 +33,7 @@ NAMELESS = ("", NOT_SAID, "api", "code", "assertions")
 UNJUDGED = "rows"
 """The judge's name for rows that no judge has judged."""
 NO_VERDICT = Message("no verdict is recorded")
-NAMED_BY_ID = Message("the texts are not in the file: rows are named by their id")
+NAMED_BY_ID = Message("the file does not contain the texts, so rows are named by their ids")
 _LONGEST_NAME = 80
 # Words that say that something is so, each with its contrary.
 _PAIRS = ((PASS, FAIL), ("yes", "no"), ("true", "false"), ("correct", "incorrect"))

@@ -132,8 +132,8 @@ def _vote(record: ForeignRecord, vote: RecordedVote, log: ImportLog) -> Recorded
         return pair_vote(drawn_winner, vote)
     log.note(
         Message(
-            "a winner that the file drew at random is not a verdict: --unreadable recorded "
-            "counts it as published figures do"
+            "winners that the file drew at random do not count as verdicts; --unreadable "
+            "recorded counts them, as published figures do"
         )
     )
     drawn = replace(vote, stand_in=winner(drawn_winner))

@@ -40,7 +40,9 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         }
     )
     log.note(
-        Message("the completions are reordered, so that their order does not reveal which is right")
+        Message(
+            "the completions were reordered, so that their order does not reveal the correct one"
+        )
     )
     for record in file.records():
         yield _row(record, log)
@@ -56,7 +58,7 @@ def _row(record: ForeignRecord, log: ImportLog) -> RecordedRow:
     )
     if len(good) != 1:
         log.skip(
-            Message("label of a prompt with several right completions: no single one is the best")
+            Message("label of a prompt with several correct completions, none of which is the best")
         )
     scores = record.values("scores")
     return RecordedRow(

@@ -51,7 +51,7 @@ class SeparateVerdicts:
             yield from row.judged_by(votes_by_judge)
         self._check(count)
         if self.votes_by_row:
-            log.skip(Message("verdict about a row that is in no file"), len(self.votes_by_row))
+            log.skip(Message("verdict on a row that is not in any file"), len(self.votes_by_row))
 
     def alone(self, log: ImportLog) -> Iterator[RecordedRow]:
         """Yield placeholder rows for the verdicts if no file has the rows."""
@@ -66,8 +66,8 @@ class SeparateVerdicts:
         for file, count in self.by_place.items():
             if count != rows:
                 raise RunError(
-                    "{file} contains {count} verdicts for {rows} rows: they are matched by "
-                    "position, so the numbers must be equal",
+                    "{file} contains {count} verdicts for {rows} rows; they are matched by "
+                    "position, so the two numbers must be equal",
                     file=file,
                     count=count,
                     rows=rows,

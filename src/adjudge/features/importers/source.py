@@ -450,7 +450,7 @@ def _keys(document: JsonDocument) -> Iterator[str]:
     """
     for _ in _members(document, "{", "}", "an object"):
         if document.peek() != '"':
-            raise document.wrong("a key in quotes is expected here")
+            raise document.wrong("expected a key in quotes")
         key = str(document.value())
         document.take(":", "':'")
         yield key

@@ -83,18 +83,17 @@ class TableColumns:
         """Raise a SetupError if a required column is missing, or there are too many texts."""
         if not self.texts:
             raise SetupError(
-                "--as table needs --text COLUMN, the text that was judged; twice for two "
-                "that were compared"
+                "--as table needs --text COLUMN, the judged text; give it twice for comparisons"
             )
         if len(self.texts) > _MOST_COMPARED:
             raise SetupError(
-                "--text names {count} columns: give one that was judged, or two that were compared",
+                "--text names {count} columns: give one judged column, or two that were compared",
                 count=len(self.texts),
             )
         if not self.judges and not self.labels:
             raise SetupError(
-                "--as table needs --judge COLUMN, what a judge said, or --label COLUMN, "
-                "what people said"
+                "--as table needs --judge COLUMN, a judge's verdicts, or --label COLUMN, "
+                "people's answers"
             )
 
 
@@ -108,7 +107,7 @@ def table_format(columns: TableColumns) -> Format:
     return Format(
         TABLE,
         Message("a table"),
-        Message("the columns that were named"),
+        Message("the named columns"),
         lambda _: False,  # no file shows it: the user says that it is such a table
         read,
     )
@@ -290,9 +289,7 @@ class _Table:
         answer = meaning.read(value)
         if answer is None:
             word = self._in_figures(_word(record, column), column)
-            log.skip(
-                Message("label {value!r}, which is not an answer to what was judged", value=word)
-            )
+            log.skip(Message("label {value!r}, which is not an answer to the question", value=word))
             return
         yield Mark(answer=answer, annotator=column, kind="human", design=meaning.design)
 

@@ -67,7 +67,7 @@ def _read_rewards(format: str) -> _Rows:
 def _read_blame(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     log.use({"history": "steps", "mistake_step": "labels of blame"})
     log.use({"mistake_agent": "labels of blame_agent"})
-    log.note(Message("steps are counted from 1: the file counts them from 0"))
+    log.note(Message("steps are counted from 1 here, but from 0 in the file"))
     for place, trace in _traces(file, "who-and-when"):
         columns = trace.columns
         step, note = number(columns.get("mistake_step")), text(columns.get("mistake_reason"))
@@ -165,7 +165,7 @@ def _reward_marks(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
             answer = record.text(column).strip()
             names = {option.name.lower(): option.name for option in question.options}
             if answer.lower() not in names:
-                log.skip(Message("{answer!r} is not an answer that counts", answer=answer))
+                log.skip(Message("{answer!r} is not a valid answer", answer=answer))
                 continue
             yield RecordedRow(
                 question=question,
@@ -190,7 +190,7 @@ def _refuse_expected_calls(file: ForeignFile, log: ImportLog) -> NoReturn:  # no
 
 def _refuse_half(file: ForeignFile, log: ImportLog) -> NoReturn:  # noqa: ARG001
     raise RunError(
-        "{name} is only one half of TRAIL: give the folder with both traces and annotations",
+        "{name} is only half of TRAIL: give the folder with both traces and annotations",
         name=file.name,
     )
 

@@ -47,7 +47,11 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     for record in file.records():
         is_pair = record.has_any("model_A", "assignment")
         if not record.has_any("last_query", "history"):
-            log.note(Message("the conversations are not in the file: rows are named by their id"))
+            log.note(
+                Message(
+                    "the file does not contain the conversations, so rows are named by their ids"
+                )
+            )
         yield _pair(record, judge) if is_pair else _score_row(record, judge)
 
 

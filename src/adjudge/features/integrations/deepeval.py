@@ -65,8 +65,7 @@ class AdjudgeMetric(BaseMetric):  # type: ignore[misc]
             self.score = verdict.scored_or_raise().score
             if self.score is None:
                 raise RunError(
-                    "{name}: its options have no scores, so there is nothing to compare with a "
-                    "threshold",
+                    "{name}: its options have no scores to compare with a threshold",
                     name=verdict.name,
                 )
         except RunError as error:

@@ -365,8 +365,8 @@ def _check_installed() -> None:
     protocol = os.environ.get(_PROTOCOL, "").strip()
     if protocol not in ("", "http/protobuf"):
         raise SetupError(
-            "{variable} is {protocol!r}, but traces are sent with http/protobuf: leave it out, "
-            "or set it to that",
+            "{variable} is {protocol!r}, but adjudge sends traces with http/protobuf: unset it, "
+            "or set it to http/protobuf",
             variable=_PROTOCOL,
             protocol=protocol,
         )

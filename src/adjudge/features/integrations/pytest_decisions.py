@@ -140,7 +140,7 @@ def _points(gate: GateResult) -> Message:
         shared = Message("{shared}, by another judge", shared=shared)
     if gate.value is None or not gate.sure:
         return Message(
-            "{name}: cannot be told apart from {against}, {shared}",
+            "{name}: indistinguishable from {against}, {shared}",
             name=gate.name,
             against=gate.against,
             shared=shared,

@@ -41,7 +41,7 @@ class GroupSettings:
     def __post_init__(self) -> None:
         if not isinstance(self.criteria, str | Criteria):
             raise SetupError(
-                "criteria must be a text or a Criteria, not {name}",
+                "criteria must be a string or a Criteria, not {name}",
                 name=type(self.criteria).__name__,
             )
         if isinstance(self.criteria, str) and not self.criteria.strip():
@@ -82,7 +82,7 @@ def group_settings(given: Mapping[str, Any]) -> GroupSettings:
                 "unknown argument {name!r}; {hint}", name=name, hint=nearest(name, names)
             )
     if "criteria" not in given:
-        raise SetupError("criteria is missing: say what is to be judged")
+        raise SetupError("criteria is missing: say what to judge")
     return GroupSettings(**given)
 
 

@@ -234,7 +234,7 @@ class JudgingSession:
             return Decision(
                 title,
                 "inconclusive",
-                Message("there is nothing to decide: its tests gave no cases to judged"),
+                Message("there is nothing to decide, because its tests gave no cases to judged"),
             )
         gates = self._gates(settings, group.name)
         if gates.fail_under is None and gates.not_worse_than is None:
@@ -403,7 +403,7 @@ def _entry(criteria: object, name: str, votes: int) -> AspectEntry | DirectEntry
     """
     if not isinstance(criteria, str | Criteria):
         raise SetupError(
-            "criteria must be a text or a Criteria, not {name}", name=type(criteria).__name__
+            "criteria must be a string or a Criteria, not {name}", name=type(criteria).__name__
         )
     entries = (CriteriaEntry(criteria),)
     sentence = (
@@ -441,4 +441,4 @@ def _check_recorded(results: Sequence[Result], replay: Path | None) -> None:
 
 
 def _not_compared(baseline: Path | None) -> Message:
-    return Message("the baseline {baseline} has no run of it", baseline=baseline)
+    return Message("the baseline {baseline} has no run of this group", baseline=baseline)

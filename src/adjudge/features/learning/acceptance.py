@@ -103,8 +103,8 @@ class Acceptance:
         if self.confidence is None:
             return [
                 Message(
-                    "never accept: {rows} rows do not show that at most {risk:.1%} more "
-                    "errors than {reference} are made",
+                    "never accept: {rows} rows do not show that there are at most {risk:.1%} "
+                    "more errors than with {reference}",
                     rows=self.rows,
                     risk=self.risk,
                     reference=reference,
@@ -112,9 +112,9 @@ class Acceptance:
             ]
         messages = [
             Message(
-                "accept from a confidence of {confidence:.3f} on: {accepted} of {rows} rows "
-                "({share:.0%}) need no call; {worse} of them get worse and {better} better than by "
-                "{reference}",
+                "accept if the confidence is at least {confidence:.3f}: {accepted} of {rows} "
+                "rows ({share:.0%}) need no call; compared with {reference}, {worse} of them get "
+                "worse and {better} get better",
                 **some_of(self, "confidence", "accepted", "rows", "worse", "better"),
                 share=self.share,
                 reference=reference,

@@ -109,8 +109,8 @@ def at_most(rows: Sequence[Example]) -> tuple[Sequence[Example], Message]:
     if len(rows) > MOST_EXAMPLES:
         kept_rows = sorted(rows, key=lambda row: text_hash(row.identity))[:MOST_EXAMPLES]
     note = plural(
-        "{count} further row is left out: the others are enough to teach the judge",
-        "{count} further rows are left out: the others are enough to teach the judge",
+        "{count} more row is left out, because the others are enough to teach the judge",
+        "{count} more rows are left out, because the others are enough to teach the judge",
         len(rows) - len(kept_rows),
     )
     return kept_rows, note
@@ -130,8 +130,8 @@ class _Reading:
         configuration = judge.configuration
         if scale.range or scale.compares or len(scale.criteria.options) != 2:
             raise SetupError(
-                "{name!r} cannot be learned: only criteria with two options can; grades, pairs and "
-                "numbers were not measured",
+                "{name!r} cannot be learned: only criteria with two options can (learning "
+                "grades, pairs and numbers was not tested)",
                 name=scale.name,
             )
         labels = by_row(judge.labels)
@@ -161,8 +161,8 @@ class _Reading:
         notes = [
             *nonzero(
                 plural(
-                    "{count} row has annotators that are evenly split, and is left out",
-                    "{count} rows have annotators that are evenly split, and are left out",
+                    "{count} row is left out because its annotators are evenly split",
+                    "{count} rows are left out because their annotators are evenly split",
                     sum(row.truth is None for row in run_rows.labelled),
                 ),
                 left_out,

@@ -117,7 +117,7 @@ class JudgeFile:
             ArithmeticError,
             ZlibError,
         ) as error:
-            raise _broken(path, Message("its parts do not fit together")) from error
+            raise _broken(path, Message("its parts are inconsistent")) from error
 
     def _content(self) -> JsonDict:
         head = self.head
@@ -223,8 +223,8 @@ def _learned_from(kept: Mapping[str, Any]) -> JsonDict:
 
 def _broken(path: Path, reason: Message) -> SetupError:
     return SetupError(
-        "{path} is not a judge that adjudge learned ({reason}): learn it again with 'adjudge learn "
-        "RUN -o {path}'",
+        "{path} is not a learned judge ({reason}): learn it again with 'adjudge learn RUN -o "
+        "{path}'",
         path=path,
         reason=reason,
     )

@@ -253,8 +253,8 @@ async def _learn(
 ) -> tuple[JudgeFile, LearnedFigures, tuple[Message, ...], tuple[Example, ...]]:
     if len(examples.criteria.options) != 2:
         raise SetupError(
-            "{name!r} cannot be learned: only criteria with two options can; grades, pairs and "
-            "numbers were not measured",
+            "{name!r} cannot be learned: only criteria with two options can (learning grades, "
+            "pairs and numbers was not tested)",
             name=examples.criteria.name,
         )
     rows = sorted(examples.rows, key=lambda row: row.identity)  # whatever the order of the run
@@ -265,8 +265,8 @@ async def _learn(
     if reader is None and not settings.words_only:
         notes.append(
             Message(
-                "the weights of the embedded model are not installed: the judge learns from words "
-                "alone ('adjudge models pull smollm2-135m' fetches them)"
+                "the weights of the embedded model are not installed, so the judge learns from "
+                "words alone ('adjudge models pull smollm2-135m' downloads them)"
             )
         )
     rows, inside, dropped = await _read(rows, form, reader)
@@ -346,13 +346,13 @@ async def _read(
         readable = [row for row, _ in fitting]
     notes = [
         plural(
-            "{count} row has different fields than the first, and is left out",
-            "{count} rows have different fields than the first, and are left out",
+            "{count} row is left out, because its fields differ from the first row's",
+            "{count} rows are left out, because their fields differ from the first row's",
             other_fields,
         ),
         plural(
-            "{count} row is too long for the embedded model, and is left out",
-            "{count} rows are too long for the embedded model, and are left out",
+            "{count} row is too long for the embedded model and is left out",
+            "{count} rows are too long for the embedded model and are left out",
             too_long,
         ),
     ]
@@ -364,8 +364,8 @@ def _check_groups(data: Data) -> None:
     count = len({*data.groups})
     if count < FEWEST_GROUPS:
         raise SetupError(
-            "the rows to learn from are in {count} independent groups; a judge needs {fewest} to "
-            "be measured: label rows of other groups",
+            "the labelled rows are in {count} independent groups, but measuring a judge takes "
+            "{fewest}: label rows of other groups",
             count=count,
             fewest=FEWEST_GROUPS,
         )
@@ -378,14 +378,14 @@ def _check_enough(rows: Sequence[Example], criteria: Criteria, *, half: bool = F
         return
     if half:
         raise SetupError(
-            "half of the labels are {count}, {rarer} of them of the rarer answer: too few to learn "
-            "from. Label twice as many, or use --cross, which proves nothing",
+            "half of the labels ({count}, of which {rarer} have the rarer answer) are too few to "
+            "learn from. Label twice as many, or use --cross, which proves nothing",
             count=len(rows),
             rarer=rarer,
         )
     raise SetupError(
-        "{name!r} has {count} labelled rows, {rarer} of them of the rarer answer; a judge needs "
-        "{fewest} and {fewest_of_rarer}: label more",
+        "{name!r} has {count} labelled rows, {rarer} of them with the rarer answer; a judge "
+        "needs {fewest} and {fewest_of_rarer}: label more",
         name=criteria.name,
         count=len(rows),
         rarer=rarer,

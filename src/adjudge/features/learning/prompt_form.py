@@ -68,13 +68,13 @@ class PromptForm:
         question = ballot.question
         if not isinstance(question, Choice) or len(question.options) != 2:
             raise SetupError(
-                "{name!r} cannot be learned: only criteria with two options can; grades, pairs and "
-                "numbers were not measured",
+                "{name!r} cannot be learned: only criteria with two options can (learning "
+                "grades, pairs and numbers was not tested)",
                 name=ballot.criteria.name,
             )
         if ballot.template == CHECK or question.quoted:
             raise SetupError(
-                "{name!r} is asked about parts of a text, which cannot be learned",
+                "{name!r} asks about parts of a text, which cannot be learned",
                 name=ballot.criteria.name,
             )
         fields = shown_fields(ballot.criteria, ballot.instance)
@@ -112,12 +112,12 @@ class PromptForm:
         text = prompt.messages[-1].content[prompt.shared :]
         end = len(text) - len(self.between[-1])
         if not text.startswith(self.between[0]) or text[end:] != self.between[-1]:
-            raise OtherPrompt(Message("the prompt has other fields"))
+            raise OtherPrompt(Message("the prompt has different fields"))
         starts, ends = [len(self.between[0])], []
         for words in self.between[1:-1]:
             place = text.find(words, starts[-1], end)
             if place < 0:
-                raise OtherPrompt(Message("the prompt has other fields"))
+                raise OtherPrompt(Message("the prompt has different fields"))
             ends.append(place)
             starts.append(place + len(words))
         ends.append(max(end, starts[-1]))

@@ -53,7 +53,7 @@ class LearnedModel:
     def note(self) -> str | None:
         """The limits that a reader of its scores must know."""
         return Message(
-            "{name} has learned {criterion!r} from {count} rows and judges nothing else",
+            "{name} learned {criterion!r} from {count} rows and cannot judge anything else",
             name=self.name,
             criterion=self.file.criterion,
             count=len(self.file.rows),
@@ -98,12 +98,13 @@ class LearnedModel:
         form, prompt = self.file.form, request.prompt
         if not request.labels:
             raise SetupError(
-                "{name} writes nothing: leave 'mode' out, or say mode: likelihood", name=self.name
+                "{name} generates no text: leave 'mode' out, or set mode: likelihood",
+                name=self.name,
             )
         try:
             order, texts = form.order_of(prompt), form.texts(prompt)
             if set(request.labels) != order.options.keys():
-                raise OtherPrompt(Message("the options are others"))
+                raise OtherPrompt(Message("the options are different"))
         except OtherPrompt as error:
             raise SetupError(
                 "{name} learned {criterion!r} and cannot judge this: {reason}",

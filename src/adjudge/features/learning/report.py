@@ -19,7 +19,7 @@ NAMES = {
     "learned": Message("learned judge"),
     "zero_shot": Message("embedded judge, untaught"),
     "words": Message("words alone"),
-    "majority": Message("commoner answer"),
+    "majority": Message("more common answer"),
 }
 _MOST_NAMED = 5
 
@@ -68,8 +68,8 @@ def lines(learned: LearnedJudge, *, in_text: bool = True) -> Iterator[Message]:
             "words alone do as well: --words-only makes a judge that needs no embedded model"
         )
     yield plural(
-        "cross-validated on {count} row, groups ({groups}) kept together",
-        "cross-validated on {count} rows, groups ({groups}) kept together",
+        "cross-validated on {count} row in {groups} groups, which were kept together",
+        "cross-validated on {count} rows in {groups} groups, which were kept together",
         figures.rows,
         groups=figures.groups,
     )
@@ -87,7 +87,7 @@ def lines(learned: LearnedJudge, *, in_text: bool = True) -> Iterator[Message]:
     yield from learned.notes
     if learned.wrong and in_text:
         yield Message(
-            "surest wrong verdicts on rows that were left out: {rows}",
+            "most confident wrong verdicts on held-out rows: {rows}",
             rows=", ".join(learned.wrong[:_MOST_NAMED]),
         )
     if file.acceptance is not None:
@@ -95,7 +95,7 @@ def lines(learned: LearnedJudge, *, in_text: bool = True) -> Iterator[Message]:
     elif figures.saving is not None:
         yield Message("as the first step of a cascade, estimated by cross-validation:")
         yield from figures.saving.lines()
-        yield Message("--cascade sets a threshold that carries a promise")
+        yield Message("--cascade sets a threshold with a guarantee")
 
 
 def next_lines(path: Path) -> Iterator[Message]:

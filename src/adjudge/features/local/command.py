@@ -142,9 +142,7 @@ def _entries() -> Iterator[_Entry]:
         )
     yield _Entry("local", "local/PATH.gguf", local, state=free)
     yield _Entry("replay", "replay/PATH.jsonl", [Message("recorded replies")])
-    yield _Entry(
-        "scripted", "scripted/PASS,FAIL", [Message("fixed replies, for trying things out")]
-    )
+    yield _Entry("scripted", "scripted/PASS,FAIL", [Message("fixed replies, for experiments")])
 
 
 def _table(entries: Sequence[_Entry], screen: Screen) -> Table:

@@ -115,7 +115,7 @@ class Llama:
         ids = self._tokens(text, False)
         if len(ids) != 1:
             raise SetupError(
-                "the label {label!r} is not one token of this model: use mode='generate'",
+                "the label {label!r} is not a single token of this model: use mode='generate'",
                 label=label,
             )
         return ids[0]
@@ -209,7 +209,8 @@ class Llama:
     def _check_kinds(path: Path, header: Header, adapter: Path | None) -> None:
         if header.kind == "adapter":
             raise SetupError(
-                "{path} is an adapter, not a model: name it after the model, as local/MODEL+{path}",
+                "{path} is an adapter, not a model: give it after a model, as in "
+                "local/MODEL+{path}",
                 path=path,
             )
         if adapter is not None and read_header(adapter).kind != "adapter":
@@ -273,7 +274,9 @@ def _read_reported(reply: JsonObject, entries: str, value: str) -> dict[int, flo
         if value in entry
     }
     if not values or not all(map(_is_finite, values.values())):
-        raise ModelError("the model returned no numbers: its weights are damaged. Pull them again")
+        raise ModelError(
+            "the model returned no numbers, because its weights are damaged: pull them again"
+        )
     return values
 
 

@@ -174,13 +174,13 @@ class Conversion:
         lists = [
             (
                 plural(
-                    "{count} thing has no counterpart and was left out:",
-                    "{count} things have no counterpart and were left out:",
+                    "{count} item has no counterpart and was left out:",
+                    "{count} items have no counterpart and were left out:",
                     len(self.unmapped),
                 ),
                 self.unmapped,
             ),
-            (Message("Mapped, but with a difference:"), self.notes),
+            (Message("Mapped with a difference:"), self.notes),
         ]
         return [
             (heading, [remark.message for remark in sorted(remarks)])

@@ -117,7 +117,9 @@ class _Reader:
         for scope, nodes in scopes_in(self.module):
             for node in nodes:
                 if called(node) == "ConversationalTestCase":
-                    reason = Message("conversations are judged with per: conversation: see judges")
+                    reason = Message(
+                        "adjudge judges conversations with per: conversation, see judges"
+                    )
                     self.made.leave(node.lineno, "ConversationalTestCase", reason)  # type: ignore[attr-defined]
                 if isinstance(node, ast.Call) and called(node) in (_ASSERT, _EVALUATE):
                     self._read_call(node, scope)
@@ -221,7 +223,9 @@ class _Reader:
     def _leave_unused(self) -> None:
         for node in ast.walk(self.module):
             if isinstance(node, ast.Call) and called(node) == _CASE and id(node) not in self.rows:
-                self.made.leave(node.lineno, _CASE, Message("no assert_test or evaluate judges it"))
+                self.made.leave(
+                    node.lineno, _CASE, Message("it is not used in an assert_test or evaluate")
+                )
 
     # -- metrics -------------------------------------------------------------------------
 
@@ -276,7 +280,9 @@ class _Reader:
             if column != "response" and not all(
                 self.made.rows[row].get(column) for row in use.rows
             ):
-                reason = Message("a test case has no {column}, which it needs", column=column)
+                reason = Message(
+                    "a test case has no {column}, which this metric needs", column=column
+                )
                 self.made.leave(use.call.lineno, name, reason)
                 return False
         return True
@@ -309,7 +315,7 @@ class _Reader:
         if columns is None or not self._have(use, _GRADED, tuple(columns)):
             return None
         reason = Message(
-            "G-Eval scores from 0 to 1 and compares with a threshold; here the answer is Yes or No"
+            "G-Eval compares a score from 0 to 1 with a threshold; here the answer is Yes or No"
         )
         self.made.note(call.lineno, _GRADED, reason)
         fields = ", ".join(f"{_argument_of(each)} is the field {each}" for each in columns)

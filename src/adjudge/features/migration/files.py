@@ -31,7 +31,7 @@ def convert(source: Path, folder: Path = Path()) -> Conversion:
     if not conversion.judges and not conversion.checks:
         lines = [str(remark.message) for remark in conversion.unmapped[:5]]
         raise SetupError(
-            "{path}: nothing in it has a counterpart, so no file is written. {lines}",
+            "{path}: nothing in it has a counterpart, so no file was written. {lines}",
             path=source,
             lines="; ".join(lines),
         )

@@ -64,20 +64,22 @@ _REASONS: Mapping[str, str] = {
     "similar": _NO_MODEL_HERE,
     "classifier": Message("classifiers are not called: use a ready-made criterion"),
     "moderation": Message("moderation services are not called: use a ready-made criterion"),
-    "contains-json": Message("JSON inside other text is not found; the check json reads all of it"),
-    "contains-any-json": Message("JSON inside other text is not found"),
+    "contains-json": Message(
+        "JSON embedded in other text is not found; the check json parses the whole text"
+    ),
+    "contains-any-json": Message("JSON embedded in other text is not found"),
     "is-sql": Message("promptfoo and adjudge parse different dialects: add the check sql yourself"),
     "is-refusal": Message(
         "promptfoo and adjudge know different phrases: add the check refusal yourself"
     ),
     "select-best": Message("comparisons of outputs need a judge of kind: pairwise"),
     "assert-set": Message("sets with their own thresholds are not mapped: write the asserts out"),
-    "context-relevance": Message("no measure here computes the same: see context_noise of rag"),
+    "context-relevance": Message("no measure here is equivalent: see context_noise of rag"),
     "rouge-n": Message("similarity here uses rouge-l, which gives different numbers"),
     "bleu": Message("the BLEU of promptfoo gives different numbers than similarity by bleu"),
     "levenshtein": Message("it counts edits; similarity by edit is a share"),
-    "perplexity": Message("there is no check of perplexity"),
-    "webhook": Message("checks call no addresses: use a python check"),
+    "perplexity": Message("there is no check for perplexity"),
+    "webhook": Message("checks do not call URLs: use a python check"),
 }
 
 
@@ -406,7 +408,7 @@ class _Reader:
             self.made.leave(line, "prompts", reason)
             return None
         if re.match(r"\s*(\[\s*\{|- role:)", text):
-            reason = Message("a target here gets one message, not a list of them")
+            reason = Message("targets here get a single message, not a list")
             self.made.leave(line, "prompts", reason)
             return None
         unknown = [name for name in _TEMPLATE.findall(text) if name not in self.names]
@@ -443,7 +445,7 @@ class _Reader:
             model = model_of_promptfoo(str(title)) if isinstance(title, str) else None
             if model is None:
                 reason = Message(
-                    "it is not turned into a target: name a model, command, url or function"
+                    "it cannot be converted to a target: name a model, command, url or function"
                 )
                 self.made.leave(at, f"provider {title}", reason)
                 continue
@@ -466,7 +468,7 @@ class _Reader:
     ) -> None:
         if not targets or not prompts:
             reason = Message(
-                "without a model and a prompt nothing answers the rows: add target and prompts, or "
+                "there is no model and prompt to answer the rows: add target and prompts, or "
                 "rows with a column response"
             )
             self.made.leave(config.key_lines.get("providers", 1), "target", reason)
@@ -542,7 +544,9 @@ class _Reader:
         names = {*_TEMPLATE.findall(text)}
         rows = {number: self.tests[number].fields for number in numbers}
         if _LOGIC.search(_TEMPLATE.sub("", text)) or any(names - {*row} for row in rows.values()):
-            reason = Message("its template has logic, or a variable that a test lacks")
+            reason = Message(
+                "its template contains logic, or a variable that a test does not define"
+            )
             self.made.leave(one.line, one.what, reason)
             return None
         texts = {
@@ -603,7 +607,7 @@ class _Reader:
     def _text_problem(self, one: _Assert, text: str, fixed: bool) -> str:
         """Return the reason why a text cannot be compared; empty if it can."""
         if not text.strip():
-            return Message("only a text can be compared; an object or an empty text cannot")
+            return Message("only text can be compared, not an object or an empty string")
         if text.startswith(_FILE):
             return Message("values in other files are not read")
         if one.kind == "starts-with" and not fixed and "{" in text:
@@ -655,8 +659,8 @@ class _Reader:
             return None
         if re.search(r"\\[dwbsDWBS]|\$", pattern):
             reason = Message(
-                "in Python \\d, \\w and \\b know all alphabets, and $ also matches before a last "
-                "line break"
+                "in Python, \\d, \\w and \\b cover all alphabets, and $ also matches before a "
+                "final line break"
             )
             self.made.note(one.line, one.what, reason)
         return {"regex": pattern}
@@ -722,7 +726,7 @@ class _Reader:
         texts = one.value if isinstance(one.value, list) else [one.value]
         text = "\n".join(str(each) for each in texts if isinstance(each, str))
         if not text.strip() or text.startswith(_FILE):
-            self.made.leave(one.line, one.what, Message("only a text in this file is mapped"))
+            self.made.leave(one.line, one.what, Message("only a literal string is mapped"))
             return False
         if one.threshold is not None or one.kind == "g-eval":
             reason = Message(
@@ -826,7 +830,7 @@ class _Reader:
                 return False
         setting, name = _RAG[one.kind]
         reason = Message(
-            "promptfoo compares a share with a threshold; {name} of rag is scored another way",
+            "promptfoo compares a share with a threshold; {name} of rag is scored differently",
             name=name,
         )
         self.made.note(one.line, one.what, reason)
@@ -863,15 +867,15 @@ class _Reader:
         line = next(test.line for test in self.tests if test.threshold is not None)
         if len(thresholds) > 1 or self.made.judges or not self.made.checks:
             reason = Message(
-                "the threshold of a test is only mapped if all tests have the same one and all "
-                "asserts are checks; all asserts must hold now"
+                "the threshold of a test is mapped only if all tests have the same one and all "
+                "asserts are checks; here all asserts must pass"
             )
             self.made.leave(line, "threshold", reason)
             return
         (threshold,) = thresholds
         reason = Message(
-            "the assert passes from this share on; no gate is written, because it would apply to "
-            "each check"
+            "the assert passes if this share is reached; no gate is written, because it would "
+            "apply to each check"
         )
         self.made.note(line, "threshold", reason)
         self.made.judges.append(

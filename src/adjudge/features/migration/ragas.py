@@ -116,7 +116,7 @@ class _Reader:
         for number, (call, scope) in enumerate(calls):
             if number:
                 reason = Message(
-                    "an eval file has one data set: convert the other calls on their own"
+                    "an eval file has one data set: convert the other calls separately"
                 )
                 self.made.leave(call.lineno, called(call), reason)
                 continue
@@ -127,8 +127,8 @@ class _Reader:
             self.made.leave(1, "evaluate", Message("the script does not call Ragas' evaluate"))
         if self.made.judges and "models" not in self.made.keys:
             reason = Message(
-                "models of Ragas are objects in code: name models here; without them, the "
-                "embedded model judges"
+                "Ragas models are objects in code: name models here, otherwise the embedded "
+                "model judges"
             )
             self.made.note(1, "models", reason)
         return self.made
@@ -248,7 +248,11 @@ class _Reader:
         node = argument(call, "metrics", 1)
         if node is None:
             names: list[tuple[ast.expr, str]] = [(call, name) for name in _WITHOUT_NAMES]
-            self.made.note(call.lineno, "metrics", Message("none is named: Ragas' four are used"))
+            self.made.note(
+                call.lineno,
+                "metrics",
+                Message("no metrics are named, so Ragas' default four are used"),
+            )
         else:
             metrics = scope.elements(node)
             if metrics is None:
@@ -278,7 +282,9 @@ class _Reader:
         setting, value, needed, difference = _METRICS[name]
         missing = [column for column in needed if column not in self.columns]
         if self.knows_columns and missing:
-            reason = Message("the data set has no {column}, which it needs", column=missing[0])
+            reason = Message(
+                "the data set has no {column}, which this metric needs", column=missing[0]
+            )
             self.made.leave(line, name, reason)
             return
         if value not in rag[setting]:

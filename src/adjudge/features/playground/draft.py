@@ -36,7 +36,7 @@ MOST_ROWS = 200
 FIRST = "conciseness"
 """The ready-made criteria that the playground opens with."""
 _HERE = term("page", "the criteria")
-_BESIDE = term("page", "the criteria beside it")
+_BESIDE = term("page", "the criteria to compare with")
 _SWITCHES = ("check_positional_bias", "feedback", "tie_enabled")
 _TYPED = ("votes", "persona", "temperature", "language", "order")
 _TEXT = "text:"

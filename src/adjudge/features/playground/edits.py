@@ -62,7 +62,7 @@ def with_beside(draft: Draft, entry: CatalogEntry) -> Draft:
 def _edit_beside(draft: Draft, at: int) -> Draft:
     """Swap the edited criterion with another one."""
     if at >= len(draft.beside):
-        raise SetupError("that criterion is gone: reload the page")
+        raise SetupError("that criterion no longer exists: reload the page")
     text = dump_yaml(as_file(draft.entry()))
     texts = tuple(text if place == at else other for place, other in enumerate(draft.beside))
     return replace(_use_criteria(draft, draft.beside[at]), beside=texts)
@@ -76,12 +76,12 @@ def _compare_criteria(draft: Draft, proposed: str) -> Draft:
 def _row_to_example(draft: Draft, at: int) -> Draft:
     """Turn an instance into an example of the criteria."""
     if at >= len(draft.rows):
-        raise SetupError("that instance is gone: reload the page")
+        raise SetupError("that instance no longer exists: reload the page")
     row = draft.rows[at]
     if not row.answer:
         raise SetupError(
             # As an instance it would only be asked to repeat the example.
-            "an example needs the expected option: choose what you expect of this instance first"
+            "an example needs an expected option: choose one for this instance first"
         )
     return replace(
         draft,

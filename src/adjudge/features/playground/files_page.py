@@ -50,7 +50,7 @@ from adjudge.web.home import make_folder
 from adjudge.web.roles import RoleRoute
 from adjudge.web.site import address_of, lead_to, site_of
 
-BROUGHT = Message("what was brought in")
+BROUGHT = Message("the imported text")
 _JSON = ("{", "[")
 
 
@@ -105,7 +105,7 @@ def _instance(
     )
 
 
-_NAME = "what was brought in"
+_NAME = "the imported text"
 _ZIP = "PK\x03\x04"
 
 
@@ -120,7 +120,7 @@ def save(request: Request, form: Form) -> Response:
         "Saved as version {number} of {name} in {folder}.", number=number, name=name, folder=FOLDER
     )
     address = address_of(request, "/playground", {"case": name, "version": number})
-    link = Link(address, Message("Go on from this version"))
+    link = Link(address, Message("Continue from this version"))
     return show_message(request, message, link=link, saved=SavedCase(name, number))
 
 

@@ -167,8 +167,8 @@ def _begin_draft(request: Request, site: Site) -> Draft:
         # The whole draft travels with every click, so a row's size is limited.
         if (length := len(str(draft))) > _LONGEST_ROW:
             raise SetupError(
-                "rows {rows} and their criteria have {length} characters, too many to edit "
-                "here: at most {most}",
+                "rows {rows} and their criteria have {length} characters, but at most {most} can "
+                "be edited here",
                 rows=rows_text(rows),
                 length=length,
                 most=_LONGEST_ROW,
@@ -318,7 +318,7 @@ def _estimate(site: Site, draft: Draft) -> str:
     except AdjudgeError:
         return ""  # judging reports the error
     if not cost.calls[1]:
-        return Message("Everything here was answered before: judging costs nothing.")
+        return Message("All answers are already stored, so judging costs nothing.")
     low, high = cost.usd
     return plural(
         "{count} call, ≈ ${low:.4f} – ${high:.4f}",
@@ -345,8 +345,7 @@ def find_model(site: Site, name: str) -> ModelEntry:
     allowed = site.known_models()
     if name not in allowed:
         raise SetupError(
-            "{name} is not a model that the page may ask: it may ask {known}; start it "
-            "with -m {name}",
+            "the page may not ask {name}, only {known}: start it with -m {name}",
             name=name,
             known=", ".join(allowed),
         )

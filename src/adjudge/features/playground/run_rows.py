@@ -163,7 +163,7 @@ def _collect_expected(rows: LabelledSet, criteria: Criteria) -> dict[str, str]:
         )
         options = ", ".join(criteria.option_names)
         raise SetupError(
-            "people labelled the run's rows {said}, but the criteria have the options {options}: "
+            "the run's rows are labelled {said}, but the criteria have the options {options}: "
             "rename the options to match",
             said=answers,
             options=options,

@@ -90,13 +90,13 @@ class CaseStore:
         latest = max((number for number, _ in self._files(folder)), default=0)
         if latest and base is None:
             raise SetupError(
-                "a test case with that name exists: open it and look at the difference, or save "
-                "under another name"
+                "a test case with that name exists: open it to see the difference, or save under "
+                "another name"
             )
         if latest != (base or 0):
             raise SetupError(
-                "version {latest} was saved since version {base} was opened: open it and "
-                "look at the difference, or save under another name",
+                "version {latest} was saved after you opened version {base}: open it to see the "
+                "difference, or save under another name",
                 latest=latest,
                 base=base,
             )

@@ -311,8 +311,8 @@ class Trial:
         if not sentence or not left_out:
             return sentence
         also = plural(
-            "{count} row is left out because one of the two has no verdict on it",
-            "{count} rows are left out because one of the two has no verdict on them",
+            "{count} row is left out, because one of the two criteria has no verdict on it",
+            "{count} rows are left out, because one of the two criteria has no verdict on them",
             left_out,
         )
         return join("; ", (sentence, also))
@@ -454,7 +454,7 @@ class Trials:
     def find(self, id: str) -> Trial:
         if trial := self.get(id):
             return trial
-        raise SetupError("that trial is gone: judge again")
+        raise SetupError("that trial no longer exists: judge again")
 
     def stop_all(self) -> None:
         for trial in [*self._kept.values()]:

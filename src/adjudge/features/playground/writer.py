@@ -65,8 +65,8 @@ class WritingDesk:
         model = open_entry(self.entry, cache=True, prices=self.spending.prices)
         if model.capabilities.exact_logprobs:
             raise SetupError(
-                "{name} judges and cannot write: start the page with a model that can, such "
-                "as -m openai/gpt-4o-mini, and choose it as the writer",
+                "{name} can judge but not write: start the page with a model that can, such as "
+                "-m openai/gpt-4o-mini, and choose it as the writer",
                 name=model.name,
             )
         return model
@@ -101,7 +101,7 @@ class WritingDesk:
                 except ValueError as error:
                     reason = str(error)
         raise RunError(
-            "{name} wrote nothing that can be used in {tries} tries: {reason}",
+            "{name} wrote nothing usable in {tries} attempts: {reason}",
             name=model.name,
             tries=_TRIES,
             reason=reason,
@@ -119,14 +119,14 @@ def rewrite_text(
 def propose_criteria(desk: WritingDesk, trial: Trial, case: TestCase) -> Proposal:
     """Propose better criteria from the instances on which judge and expectation differ."""
     if trial.case.entry.kind != case.entry.kind:
-        raise SetupError("the criteria have become a different kind since: judge again")
+        raise SetupError("the criteria have changed their kind since then: judge again")
     cases = [
         _case(trial, row)
         for row in trial.differing()
         if trial.case.rows[row].expected in case.choices(trial.case.rows[row])
     ]
     if not cases:
-        raise SetupError("every verdict is as expected: there is nothing to learn from")
+        raise SetupError("every verdict is as expected, so there is nothing to learn from")
     writer = Writer(desk.open_model(), "all", desk.language, case.compares)
     with desk.pay():
         return writer.propose(case.criteria, cases[:_MOST_CASES], 1, None, None)[0]
@@ -189,7 +189,7 @@ def _describe_data(
     possible = [BETTER, CLOSE, TIE] if case.compares else names
     if option not in possible:
         raise SetupError(
-            "{option!r} is not one of {known}: nothing can be written for it",
+            "nothing can be written for {option!r}, which is not one of {known}",
             option=option,
             known=", ".join(possible),
         )

@@ -57,7 +57,7 @@ def fix_text(request: Request, form: Form) -> Response:
     row = whole(request.query_params.get("row", ""))
     place = places_in(trial, Draft.of_form(form)).get(-1 if row is None else row)
     if row is None or place is None:
-        raise SetupError("that instance is gone: judge again")
+        raise SetupError("that instance no longer exists: judge again")
     text_before, text_after = improve_text(_desk(site, form, trial.case), trial, row)
     data = {
         "parts": word_difference(text_before, text_after),
@@ -82,10 +82,10 @@ def rewrite(request: Request, form: Form) -> Response:
         )
     text = values.get("text", "")
     if not text.strip():
-        raise SetupError("select a piece of text first")
+        raise SetupError("select some text first")
     wish = values.get("wish", "").strip()
     if action == "custom" and not wish:
-        raise SetupError("say what should be done with the text")
+        raise SetupError("say what to do with the text")
     case = Draft.of_form(form).case_of()
     text_after = rewrite_text(_desk(site, form, case), action, text, case, wish)
     data = {

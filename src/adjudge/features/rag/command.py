@@ -234,7 +234,7 @@ def _models(
         )
     if provider and ids:
         raise UsageError(
-            Message("name the model once: with --model-provider and --model-name, or with -m")
+            Message("name the model only once: with --model-provider and --model-name, or with -m")
         )
     if provider:
         return [f"{provider}/{name}"]

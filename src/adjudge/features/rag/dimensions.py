@@ -262,13 +262,13 @@ def check_dimensions(dimensions: Sequence[Dimension], *, beside: bool = False) -
         if names.count(name) > 1:
             raise SetupError("there are two dimensions called {name!r}", name=name)
     if not beside and not any(dimension.weight for dimension in dimensions):
-        raise SetupError("no dimension has a weight above 0, so there is no composite")
+        raise SetupError("there is no composite, because no dimension has a weight above 0")
     if (
         math.prod(dimension.maximum + 1 for dimension in dimensions if dimension.gates)
         > _MOST_GATED
     ):
         raise SetupError(
-            "too many dimensions have gates: keep them to the few that must decide alone"
+            "too many dimensions have gates: keep only the gates that must decide on their own"
         )
 
 

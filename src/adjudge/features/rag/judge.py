@@ -202,10 +202,10 @@ class RagEvaluator(AskSettings, RagPlans):
         object.__setattr__(self, "_judge", _dimension_judge(self))
         object.__setattr__(self, "_looks_up", _evidence_judge(self) if self.evidence else None)
         if self.evidence == "flags-first":
-            raise SetupError("evidence='flags-first' is for a judge of kind evidence alone")
+            raise SetupError("evidence='flags-first' works only with a judge of kind evidence")
         if self.claims and self.evidence not in ("each", "joint"):
             raise SetupError(
-                "claims are looked up by a model: give evidence='each' or evidence='joint' as well"
+                "looking up claims takes a model: add evidence='each' or evidence='joint'"
             )
         # last, because it opens the models of ``_judge``
         super().__post_init__()
@@ -347,7 +347,9 @@ class RagEvaluator(AskSettings, RagPlans):
 
         if columns is not None and is_frame(rows):
             if limit is not None:
-                raise SetupError("limit is for files and lists: give the first rows of the frame")
+                raise SetupError(
+                    "limit works only for files and lists: pass the first rows of the frame instead"
+                )
             return await with_verdicts(
                 cast(F, rows),
                 columns,
@@ -551,7 +553,7 @@ def _refusal(measure: RagMeasure) -> Message | None:
     if measure.higher_is_better:
         return None
     return Message(
-        "fail_under cannot be used for {name!r}, because less of it is better: name "
+        "fail_under cannot be used for {name!r}, because lower values are better: name "
         "context_precision, or give it a weight in the composite",
         name=measure.name,
     )

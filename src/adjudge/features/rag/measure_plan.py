@@ -185,7 +185,7 @@ _FIGURES: Mapping[str, Callable[[RowTexts, Said], Figure]] = {
     ),
     "fragment_agreement": lambda _, said: _share(
         [not answer for answer in said["fragments_disagree"]],
-        Message("there are no two fragments to compare"),
+        Message("there are fewer than two fragments to compare"),
     ),
     "correctness": _correctness,
     "correctness_precision": _correctness_precision,

@@ -14,10 +14,10 @@ _TITLES: Mapping[str, Message] = {
     "unknown": term("blame", "cannot tell"),
     "fragment_relevance": Message("no relevant fragment"),
     "groundedness": Message("groundedness"),
-    "statement_in_fragments": Message("of the reference, not in the fragments"),
-    "statement_in_answer": Message("of the reference, not in the answer"),
-    "statement_in_reference": Message("of the answer, not in the reference"),
-    "citation_supports": Message("of the answer, not in what it cites"),
+    "statement_in_fragments": Message("in the reference, not in the fragments"),
+    "statement_in_answer": Message("in the reference, not in the answer"),
+    "statement_in_reference": Message("in the answer, not in the reference"),
+    "citation_supports": Message("in the answer, not in the cited fragments"),
 }
 
 

@@ -152,7 +152,7 @@ def _find_measure(name: str, available: Mapping[str, RagMeasure]) -> RagMeasure:
             known_name for known_name in available if known_name not in NAMES
         )
         raise SetupError(
-            "unknown measure {name!r}; {hint} (of ids: {ranked}; by models: {others})",
+            "unknown measure {name!r}; {hint} (computed from ids: {ranked}; by models: {others})",
             name=name,
             hint=nearest(name, list(available)),
             ranked=ranked,

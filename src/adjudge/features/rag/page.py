@@ -63,7 +63,8 @@ def _judge_again(record: JudgmentRecord, file: str) -> str:
     if rag_detail(record) is None:
         return ""
     return Message(
-        "to judge RAG answers again, run 'adjudge rag --data {file}': these rows are in it",
+        "to judge these RAG answers again, run 'adjudge rag --data {file}', which contains the "
+        "rows",
         file=file,
     )
 

@@ -20,8 +20,8 @@ from adjudge.stats.estimate import Figure
 Grades = Mapping[str, float]
 Name = Literal["hit", "mrr", "ndcg", "precision", "recall", "average_precision"]
 NAMES: tuple[Name, ...] = get_args(Name)
-NOTHING_RELEVANT = Message("nothing is marked as relevant")
-NOTHING_RETRIEVED = Message("nothing was retrieved")
+NOTHING_RELEVANT = Message("no fragment is marked as relevant")
+NOTHING_RETRIEVED = Message("no fragments were retrieved")
 _AT = re.compile(r"([a-z_]+)(?:@([0-9]{1,6}))?")
 _OTHER_NAMES: Mapping[str, Name] = {
     "hits": "hit",

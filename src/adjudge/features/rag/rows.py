@@ -178,7 +178,7 @@ def _require_keys(instances: Sequence[Instance], may_be_empty: Sequence[str]) ->
             if name not in instance.fields and column_for(name, keys) is None:
                 raise SetupError(
                     "{id} has no {name!r}, which is needed to judge the answer; it has: {keys}. "
-                    "Give {name!r}: [] if there is nothing",
+                    "Pass {name!r}: [] if there are none",
                     id=instance.id or Message("row {number}", number=number),
                     name=name,
                     keys=", ".join(keys),
@@ -196,7 +196,7 @@ def check_fields(instance: Instance, dimension: Dimension, absent: Mapping[str, 
         if name not in instance.fields and name not in absent:
             names = ", ".join(sorted(instance.fields))
             raise SetupError(
-                "the dimension {name!r} reads the field {field!r}; the row has only: {found}",
+                "the dimension {name!r} reads the field {field!r}, but the row has only: {found}",
                 name=dimension.name,
                 field=name,
                 found=names,

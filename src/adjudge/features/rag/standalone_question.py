@@ -84,7 +84,7 @@ def judged_question(item: Instance, votes: Sequence[Vote]) -> JudgedQuestion:
         (vote.verdict.option for vote in votes if vote.verdict and _readable(vote)), None
     )
     if rewritten_text is None:
-        unusable = Message("the question that was written cannot be used")
+        unusable = Message("the rewritten question is not usable")
         return JudgedQuestion(
             original, reason=next((vote.reason or unusable for vote in votes), "")
         )

@@ -64,4 +64,4 @@ def status_of_row(statuses: Sequence[Status]) -> Status:
 
 def nobody(prompt: str) -> str:
     """Raise a SetupError; this stands in for a model if none is asked."""
-    raise SetupError("nobody is to be asked: {prompt}", prompt=prompt)
+    raise SetupError("no model may be asked here: {prompt}", prompt=prompt)

@@ -70,7 +70,7 @@ class Part:
                 )
         elif not isinstance(source, Check | Expectation | GroupRanking) and not callable(source):
             raise SetupError(
-                "a reward consists of judges, checks and functions, not of {name}",
+                "a reward must consist of judges, checks and functions, not {name}",
                 name=type(source).__name__,
             )
         if self.criteria is not None and not isinstance(source, CaseJudge):
@@ -128,7 +128,7 @@ class Part:
         if not low <= result.score <= high or low == high:
             return RewardValue.missing(
                 Message(
-                    "the score {score:g} is not on the scale from {low:g} to {high:g}",
+                    "the score {score:g} is outside the scale from {low:g} to {high:g}",
                     score=result.score,
                     low=low,
                     high=high,
@@ -218,8 +218,7 @@ def _scored_criteria(judge: CaseJudge[Any, Any], given: CriteriaLike | None) -> 
     criteria = as_criteria(given, judge.kind, judge.language)
     if not criteria.any_integer and (None in criteria.points or not criteria.best_options):
         raise SetupError(
-            "which option of {name!r} is the best cannot be told: give its options scores, 1 for "
-            "the best",
+            "the best option of {name!r} is unknown: give its options scores, 1 for the best",
             name=criteria.name,
         )
     return criteria

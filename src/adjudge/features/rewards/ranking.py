@@ -128,7 +128,7 @@ class GroupRanking:
         A completion that is alone in its group has none.
         """
         if len(group) < 2:
-            alone = Message("it is the only completion of its prompt in this call")
+            alone = Message("it is the only completion of its prompt in this batch")
             return {place: RewardValue.missing(alone, 0.0, 1.0) for place in group}
         wins = {place: self._wins(place, shares) for place in group}
         return wins if self.scale == "wins" else _rank_group(wins)
@@ -149,7 +149,7 @@ class GroupRanking:
                     "{lost} of {count} comparisons have no verdict: {reason}",
                     lost=len(lost),
                     count=len(own_shares),
-                    reason=lost[0].reason if lost else Message("there was none"),
+                    reason=lost[0].reason if lost else Message("there was no verdict"),
                 ),
                 sum(known_shares) / len(own_shares) if own_shares else 0.0,
                 (sum(known_shares) + len(lost)) / len(own_shares) if own_shares else 1.0,

@@ -367,12 +367,14 @@ def _parts(sources: Sequence[Source | Part], criteria: CriteriaLike | None) -> t
     are given without a single judge to use them.
     """
     if criteria is not None and (len(sources) != 1 or isinstance(sources[0], Part)):
-        raise SetupError("criteria are for a single judge: give each Part its own")
+        raise SetupError(
+            "criteria= works only with a single judge: give each Part its own criteria"
+        )
     parts = [source if isinstance(source, Part) else Part(source, criteria) for source in sources]
     if not any(part.weight > 0 for part in parts):
         raise SetupError("a reward needs a part with a weight above 0")
     counts = Counter(part.name for part in parts)
     twice = [name for name, count in counts.items() if count > 1]
     if twice:
-        raise SetupError("two parts are called {name!r}: give them names", name=twice[0])
+        raise SetupError("two parts are named {name!r}: give them different names", name=twice[0])
     return tuple(parts)

@@ -28,11 +28,14 @@ class Rollouts:
     ) -> Rollouts:
         """Return rollouts; raise a SetupError unless there is a prompt for each completion."""
         if isinstance(completions, str) or isinstance(prompts, str):
-            raise SetupError("prompts and completions must be lists with one entry per completion")
+            raise SetupError(
+                "prompts and completions must be lists of the same length, with one "
+                "entry per completion"
+            )
         if len(prompts) != len(completions):
             raise SetupError(
-                "there are {prompts} prompts and {completions} completions: a prompt is needed for "
-                "each completion",
+                "there are {prompts} prompts and {completions} completions: pass one prompt per "
+                "completion",
                 prompts=len(prompts),
                 completions=len(completions),
             )

@@ -72,8 +72,8 @@ def check_trl(trainer: object) -> None:
         raise SetupError("{name} has no reward functions", name=type(trainer).__name__)
     if len(functions) > 1:
         raise SetupError(
-            "{count} reward functions: TRL counts a failed vote of one of them as 0. Give them to "
-            "one Reward as parts",
+            "with {count} reward functions, TRL counts a failed vote of one of them as 0: pass "
+            "them to a single Reward as parts",
             count=len(functions),
         )
 

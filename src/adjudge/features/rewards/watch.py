@@ -81,13 +81,13 @@ class WatchReport:
         )
         if self.second_failed:
             yield Message(
-                "{count} of these samples have no verdict of the second judge and were counted "
-                "as if it were 1 and the reward 0: {reason}",
+                "{count} of these samples have no verdict from the second judge; they were "
+                "counted as verdict 1 and reward 0: {reason}",
                 count=self.second_failed,
                 reason=self.second_reason or Message("no verdict"),
             )
         if self.unscored:
-            yield Message("{count} drawn rollouts had no reward", count=self.unscored)
+            yield Message("{count} sampled rollouts had no reward", count=self.unscored)
         if self.clipped:
             yield Message("{count} rewards outside 0 to 1 were clipped", count=self.clipped)
         for name, figures in self.probes.items():
@@ -318,12 +318,12 @@ class Watch:
             }
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise SetupError(
-                "{file} is not the state of a watch: {error}", file=file, error=error
+                "{file} does not contain the state of a watch: {error}", file=file, error=error
             ) from error
         if settings != self._settings:
             raise SetupError(
-                "{file} belongs to a watch with other settings: {settings}. Its risk holds for "
-                "one watch; use another file to start a new one",
+                "{file} belongs to a watch with other settings: {settings}. The risk bound "
+                "applies to a single watch; use another file to start a new one",
                 file=file,
                 settings=json.dumps(settings),
             )

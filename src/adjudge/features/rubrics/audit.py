@@ -267,12 +267,12 @@ def _alone(point: PointFigures) -> Iterable[PointRemark]:
         every = next(iter(point.verdicts.values())) > 0
         yield remark(
             Message(
-                "is met in all {rows} rows: it does not tell answers apart",
+                "is met in all {rows} rows, so it does not distinguish answers",
                 rows=len(point.verdicts),
             )
             if every
             else Message(
-                "is met in none of the {rows} rows: it does not tell answers apart",
+                "is met in none of the {rows} rows, so it does not distinguish answers",
                 rows=len(point.verdicts),
             )
         )
@@ -285,8 +285,8 @@ def _alone(point: PointFigures) -> Iterable[PointRemark]:
     if agreement is not None and agreement[1] <= 0.5:
         yield remark(
             Message(
-                "agrees with people no better than chance, as far as {count} labels tell "
-                "(balanced accuracy {value:.2f}, from {lower:.2f})",
+                "is not shown to agree with people better than chance by {count} labels "
+                "(balanced accuracy {value:.2f}, lower bound {lower:.2f})",
                 count=sum(point.agreed.values()),
                 value=agreement[0],
                 lower=agreement[1],
@@ -357,7 +357,8 @@ def _pairs(points: Sequence[PointFigures]) -> Iterable[PointRemark]:
                 point_b.id,
                 point_b.text,
                 Message(
-                    "is met when point {other} is, in {both} of {rows} rows: the two count as one",
+                    "is met whenever point {other} is, in {both} of {rows} rows: the two "
+                    "duplicate each other",
                     other=point_a.id,
                     both=both,
                     rows=len(shared),

@@ -153,7 +153,7 @@ def check(path: Path, labels: Path | None, as_json: bool) -> int:
     if path.is_dir():
         return _check_run(path, labels, as_json=as_json)
     if labels is not None:
-        raise UsageError(Message("--labels is for run folders"))
+        raise UsageError(Message("--labels works only with a run folder"))
     findings, count = _lint_all(_rubrics_in(path))
     errors = sum(finding.severity == "error" for finding in findings)
     if as_json:
@@ -304,7 +304,7 @@ def _show_audit(figures: Audit) -> None:
     if figures.single:
         screen.say(
             Message(
-                "{count} of {all} points are in fewer than 20 rows and are not assessed",
+                "{count} of {all} points are not assessed, because they are in fewer than 20 rows",
                 count=figures.single,
                 all=len(figures.points),
             )
@@ -488,7 +488,7 @@ def probe(
             raise SetupError("{file}: {id}: the row has no rubric", file=file, id=row.id or "")
         probed.append((row, parse_rubric(value if isinstance(value, str) else tuple(value))))
     if not probed:
-        raise SetupError("{file} holds no rows", file=file)
+        raise SetupError("{file} contains no rows", file=file)
     entries = model_entries(model, at)
     judge = RubricJudge(
         [open_entry(entry, cache=True, prices=price_table()) for entry in entries],
@@ -567,7 +567,7 @@ def propose(
     """
     target = output or file.with_name(f"{file.stem}{SUFFIX}")
     if target.exists():
-        raise RunError("{file} already exists: name another one with -o", file=target)
+        raise RunError("{file} already exists: choose another name with -o", file=target)
     prompt_language = choose_language(language)
     rows = [*read_instances(file, limit=limit, needed=("user_input",), also=("reference",))]
     entries = model_entries(model, at)

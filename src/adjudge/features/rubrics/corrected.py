@@ -182,7 +182,9 @@ def _rate(
     missing = len(answers) - len(known_answers)
     judge_rate = known_answers.count(MET) / len(known_answers) if known_answers else None
     if count < FEWEST_LABELS:
-        refusal = Message("{count} labels; {needed} are needed", count=count, needed=FEWEST_LABELS)
+        refusal = Message(
+            "there are only {count} labels; {needed} are needed", count=count, needed=FEWEST_LABELS
+        )
         return CorrectedRate(
             judge, kind, name, len(verdicts), missing, count, judge_rate, refusal=refusal
         )
@@ -214,7 +216,7 @@ def _corrected_score(judge: str, rows: Sequence[_Row], level: float) -> Correcte
     count = sum(score is not None for score in scores)
     if count < FEWEST_LABELS:
         refusal = Message(
-            "{count} rows have a label for every point; {needed} are needed",
+            "only {count} rows have a label for every point; {needed} are needed",
             count=count,
             needed=FEWEST_LABELS,
         )

@@ -105,7 +105,7 @@ def _of_document(value: object) -> RubricBook:
 def _of_rows(value: JsonObject) -> RubricBook:
     rows = value["rows"]
     if not isinstance(rows, Mapping) or not rows:
-        raise SetupError("'rows' must contain a rubric per row id")
+        raise SetupError("'rows' must map row ids to rubrics")
     if unknown := next((name for name in value if name not in ("rows", "others")), None):
         raise SetupError("unknown key {name!r}; known: rows, others", name=unknown)
     default_rubric = value.get("others")
@@ -178,7 +178,7 @@ def _of_table(text: str) -> RubricBook:
         where = Message("line {number}", number=number)
         # DictReader puts surplus cells under the key None, and None in place of missing ones
         if None in line or None in line.values():
-            raise SetupError("{where}: it has a different number of cells", where=where)
+            raise SetupError("{where}: it has more or fewer cells than the header", where=where)
         cells = {name.strip(): cell.strip() for name, cell in line.items() if cell.strip()}
         row, group = cells.pop("row", ""), cells.pop("group", "")
         worth = cells.pop("group_points", None)

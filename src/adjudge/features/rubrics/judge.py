@@ -146,8 +146,8 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
         for name in self.panel:
             if self._compares_options(name) and self.evidence == "required":
                 raise SetupError(
-                    "{name} compares options and writes nothing: evidence='required' needs a "
-                    "model that writes, or mode='generate'",
+                    "{name} only compares options and generates no text: evidence='required' "
+                    "needs a model that does, or mode='generate'",
                     name=name,
                 )
 
@@ -254,8 +254,8 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
             rubric = self.rubric.of(item.id)
             if rubric is None:
                 raise SetupError(
-                    "the file of rubrics has none for row {row!r}; add it, or 'others' for all "
-                    "rows without one",
+                    "the file has no rubric for row {row!r}: add one, or 'others' for all rows "
+                    "without a rubric",
                     row=item.id,
                 )
             return rubric
@@ -263,7 +263,7 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
         value = next((item.fields[name] for name in fields_wanted if name in item.fields), None)
         if value is None:
             raise SetupError(
-                "the row has no rubric: it needs a field {wanted}; it has: {found}",
+                "the row has no rubric, because it lacks the field {wanted}; it has: {found}",
                 wanted=", ".join(fields_wanted),
                 found=", ".join(item.fields),
             )
@@ -273,7 +273,8 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
         """Raise a SetupError for a row without the text, or without a valid rubric."""
         if not isinstance(item.fields.get(self.text_field), str):
             raise SetupError(
-                "a rubric judges one text: the row needs the field {name!r}; it has: {found}",
+                "a rubric judges a single text, so the row needs the field {name!r}; it has: "
+                "{found}",
                 name=self.text_field,
                 found=", ".join(item.fields),
             )
@@ -441,7 +442,11 @@ def _notes(rubric: Rubric) -> tuple[Message, ...]:
     proposed = sum(point.proposed for point in rubric.points)
     if not proposed:
         return ()
-    return (Message("{count} points were proposed by a model and not reviewed", count=proposed),)
+    return (
+        Message(
+            "{count} points were proposed by a model and have not been reviewed", count=proposed
+        ),
+    )
 
 
 def _count_invented(votes: Sequence[Vote]) -> dict[str, int]:

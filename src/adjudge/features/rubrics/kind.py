@@ -59,9 +59,9 @@ class RubricEntry(JudgeEntry):
 
     def check_per(self) -> None:
         if self.per == "topic":
-            raise SetupError("per: topic is for judges of kind direct and aspect")
+            raise SetupError("per: topic works only with judges of kind direct and aspect")
         if self.per in ("step", "trajectory"):
-            raise SetupError("per: step and per: trajectory are for judges of kind agent")
+            raise SetupError("per: step and per: trajectory work only with judges of kind agent")
 
 
 def _make(file: EvalFile, entry: RubricEntry, models: Models) -> list[ReadyJudge]:

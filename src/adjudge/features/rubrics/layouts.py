@@ -88,7 +88,7 @@ def _parse_data(value: object) -> Rubric:
         return _of_mapping(value)
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
         raise SetupError(
-            "a rubric is a list of points, or an object with points; this is {what}",
+            "a rubric must be a list of points or an object with points, not {what}",
             what=type(value).__name__,
         )
     if any(isinstance(part, Mapping) and "criterion" in part for part in value):
@@ -108,7 +108,7 @@ def _of_mapping(value: JsonObject) -> Rubric:
         return parse_rubric(value["rubrics"])
     _refuse_unknown(value, _RUBRIC, Message("the rubric"))
     if "points" not in value:
-        raise SetupError("the rubric has no key 'points', the list of its points")
+        raise SetupError("the rubric has no key 'points' with a list of points")
     listed = value["points"]
     if not isinstance(listed, Sequence) or isinstance(listed, str):
         raise SetupError("the rubric's 'points' must be a list of points")
@@ -116,7 +116,7 @@ def _of_mapping(value: JsonObject) -> Rubric:
     layout = str(value.get("layout", "adjudge"))
     if layout not in LAYOUTS:
         raise SetupError(
-            "the rubric's layout is {layout!r}; known: {layouts}",
+            "unknown rubric layout {layout!r}; known: {layouts}",
             layout=layout,
             layouts=", ".join(LAYOUTS),
         )
@@ -136,7 +136,7 @@ def _node(value: object, number: str) -> Node:
         return Point(id=number, text=value)
     if not isinstance(value, Mapping):
         raise SetupError(
-            "{where}: a point is a text or an object, not {what}",
+            "{where}: a point must be a string or an object, not {what}",
             where=where,
             what=type(value).__name__,
         )
@@ -173,7 +173,7 @@ def _group(value: JsonObject, name: str, number: str, where: Message) -> Group:
     _refuse_unknown(value, _GROUP, where)
     if more := [group_key for group_key in _GROUPS if group_key in value and group_key != name]:
         raise SetupError(
-            "{where}: it has both {first} and {second}: make two groups",
+            "{where}: a group cannot have both {first} and {second}: make two groups",
             where=where,
             first=name,
             second=more[0],
@@ -185,7 +185,9 @@ def _group(value: JsonObject, name: str, number: str, where: Message) -> Group:
     if "combine" in value:
         if name != "group":
             raise SetupError(
-                "{where}: {name} says how it combines; leave 'combine' out", where=where, name=name
+                "{where}: {name} already says how the group combines: leave 'combine' out",
+                where=where,
+                name=name,
             )
         combine = _combine(value["combine"], where)
     return Group(
@@ -219,13 +221,15 @@ def _id(value: JsonObject, number: str, where: Message) -> str:
         or not isinstance(id_value, str | int)
         or not str(id_value).strip()
     ):
-        raise SetupError("{where}: its id must be a text", where=where)
+        raise SetupError("{where}: 'id' must be a string", where=where)
     return str(id_value).strip()
 
 
 def _points(value: JsonObject, where: Message) -> Fraction:
     if "points" in value and "weight" in value:
-        raise SetupError("{where}: 'points' and 'weight' are two names for one thing", where=where)
+        raise SetupError(
+            "{where}: 'points' and 'weight' mean the same: keep only one of them", where=where
+        )
     number = value.get("points", value.get("weight", 1))
     return exact(number, where)
 
@@ -243,20 +247,20 @@ def exact(value: object, where: Message) -> Fraction:
             if abs(number) <= 10**9 and (not number or abs(number) >= Fraction(1, 10**9)):
                 return number
     raise SetupError(
-        "{where}: its points must be a finite number, not {value!r}", where=where, value=value
+        "{where}: 'points' must be a finite number, not {value!r}", where=where, value=value
     )
 
 
 def _text(value: object, name: str, where: Message) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise SetupError("{where}: {name!r} must be a text", where=where, name=name)
+        raise SetupError("{where}: {name!r} must be a non-empty string", where=where, name=name)
     return value.strip()
 
 
 def _texts(value: object, name: str, where: Message) -> tuple[str, ...]:
     listed = [value] if isinstance(value, str) else [] if value is None else value
     if not isinstance(listed, Sequence):
-        raise SetupError("{where}: {name!r} must be a list of texts", where=where, name=name)
+        raise SetupError("{where}: {name!r} must be a list of strings", where=where, name=name)
     return tuple(_text(part, name, where) for part in listed)
 
 

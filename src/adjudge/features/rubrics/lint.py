@@ -105,9 +105,7 @@ def _texts(rubric: Rubric) -> Iterator[tuple[str, Message]]:
         if point.invert and point.points < 0:
             yield (
                 point.id,
-                Message(
-                    "is inverted and has points below 0: it takes points away if it is not met"
-                ),
+                Message("is inverted and has negative points, so it costs points if it is not met"),
             )
         if (
             not point.points
@@ -118,7 +116,7 @@ def _texts(rubric: Rubric) -> Iterator[tuple[str, Message]]:
                 if isinstance(node, Group) and node.combine in LOGICAL
             )
         ):
-            yield point.id, Message("is worth 0 points: it is asked but never counts")
+            yield point.id, Message("is worth 0 points, so it is judged but never counts")
     if len(rubric.points) > _MANY:
         yield (
             "",
@@ -134,12 +132,12 @@ def _weights(rubric: Rubric) -> Iterator[tuple[str, Message]]:
         if len(rubric.units) > 2 and abs(unit.weight) > _HEAVY:
             yield (
                 unit.node.id,
-                Message("is worth {share:.0%} of the highest score", share=float(abs(unit.weight))),
+                Message("is worth {share:.0%} of the maximum score", share=float(abs(unit.weight))),
             )
     if all(unit.weight >= 0 for unit in rubric.units) and all(
         point.required for point in rubric.points
     ):
-        yield "", Message("every point is required: the score is 1 or 0")
+        yield "", Message("every point is required, so the score can only be 1 or 0")
 
 
 def _pairs(rubric: Rubric) -> Iterator[tuple[str, Message]]:
@@ -150,7 +148,7 @@ def _pairs(rubric: Rubric) -> Iterator[tuple[str, Message]]:
                 yield (
                     point.id,
                     Message(
-                        "says nearly the same as point {other}: it counts twice",
+                        "says nearly the same as point {other}, so it counts twice",
                         other=earlier_point.id,
                     ),
                 )

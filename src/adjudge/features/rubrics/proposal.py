@@ -116,7 +116,7 @@ class RubricWriter(ProposalJudge[ProposedRubric]):
         """Raise a SetupError for a row without a question."""
         if not item.fields.get(READS[0]):
             raise SetupError(
-                "a rubric is proposed for a question: the row needs the field {name!r}; it has: "
+                "proposing a rubric takes a question: the row needs the field {name!r}; it has: "
                 "{found}",
                 name=READS[0],
                 found=", ".join(item.fields),

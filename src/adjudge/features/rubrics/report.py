@@ -260,7 +260,7 @@ class RubricSummary(SectionPart):
             messages.append(
                 Message(
                     "{count} of {rows} rows have no score, because points have no verdict: the "
-                    "mean over all rows is from {lower:.3f} to {upper:.3f}",
+                    "mean over all rows is between {lower:.3f} and {upper:.3f}",
                     count=self.total.rows - self.total.scored,
                     rows=self.total.rows,
                     lower=lower,
@@ -270,8 +270,8 @@ class RubricSummary(SectionPart):
         if self.total.is_clipped and self.total.mean is not None:
             messages.append(
                 Message(
-                    "The mean over the rows is {mean:.3f}; it is clipped to 0 once, as HealthBench "
-                    "does. Rows are not clipped.",
+                    "The mean over the rows is {mean:.3f}. As in HealthBench, only the mean is "
+                    "clipped at 0, not the rows.",
                     mean=mean(self.total.lows) or 0.0,
                 )
             )

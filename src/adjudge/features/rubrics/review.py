@@ -140,7 +140,7 @@ def decide(path: Path, row: str, decisions: Sequence[Mapping[str, str]], version
             raise SetupError("{path} has no row {row!r}", path=path.name, row=row)
         review = lines[place].read()
         if len(decisions) != len(review.points) or version != review.version:
-            raise SetupError("the file was changed meanwhile: look at the row again")
+            raise SetupError("the file has changed in the meantime: check the row again")
         accepted_points = [
             changed
             for point, decision in zip(review.points, decisions, strict=True)

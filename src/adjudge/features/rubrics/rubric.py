@@ -243,21 +243,22 @@ def _check_group(group: Group, *, is_root: bool) -> None:
         )
     if group.combine == "penalties" and group.positive:
         raise SetupError(
-            "group {id}: combine: penalties is for points that are all below 0", id=group.id
+            "group {id}: combine: penalties works only if all points are below 0", id=group.id
         )
     if group.combine == "at most one" and any(
         isinstance(part, Point) and part.kind != "met" for part in group.parts
     ):
         raise SetupError(
-            "group {id}: points of 'at most one' are met or not; these are graded or counted",
+            "group {id}: 'at most one' works only with points that are met or not, not with "
+            "graded or counted ones",
             id=group.id,
         )
     if divisor(group) or group.combine in LOGICAL:
         return
     if is_root:
-        raise SetupError("the rubric cannot give a score: no point is worth more than 0")
+        raise SetupError("the rubric cannot give a score, because no point is worth more than 0")
     raise SetupError(
-        "group {id} cannot give a score: no point in it is worth more than 0", id=group.id
+        "group {id} cannot give a score, because no point in it is worth more than 0", id=group.id
     )
 
 

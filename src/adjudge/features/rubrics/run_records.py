@@ -17,5 +17,5 @@ def rubric_records(folder: Path) -> list[JudgmentRecord]:
         raise RunError("{path} is not a run folder (no ledger.sqlite).", path=folder)
     records = [record for record in records_of(folder) if rubric_detail(record)]
     if not records:
-        raise RunError("{path} has no judgments by rubric", path=folder)
+        raise RunError("{path} has no rubric judgments", path=folder)
     return records

@@ -49,10 +49,10 @@ def comparison_notes(comparison: RubricComparison) -> list[Message]:
     if comparison.other_rubrics:
         notes.append(
             plural(
-                "{count} row has another rubric in the later run: its scores measure different "
-                "things",
-                "{count} rows have another rubric in the later run: their scores measure different "
-                "things",
+                "{count} row has a different rubric in the later run, so its scores measure "
+                "different things",
+                "{count} rows have different rubrics in the later run, so their scores measure "
+                "different things",
                 comparison.other_rubrics,
             )
         )
@@ -65,13 +65,15 @@ def comparison_notes(comparison: RubricComparison) -> list[Message]:
             )
         )
     if comparison.alone:
-        notes.append(Message("{count} judgments are in one run only", count=comparison.alone))
+        notes.append(
+            Message("{count} judgments are in only one of the runs", count=comparison.alone)
+        )
     return notes
 
 
 def correction_notes(correction: RubricCorrection) -> list[Message]:
     """Return what a reader of corrected figures must know."""
-    notes = [Message("It holds if the labelled rows were drawn at random.")]
+    notes = [Message("This is valid if the labelled rows were drawn at random.")]
     if correction.tied:
         notes.append(
             Message("{count} points have tied labels and are left out", count=correction.tied)
@@ -79,8 +81,8 @@ def correction_notes(correction: RubricCorrection) -> list[Message]:
     if correction.unmatched:
         notes.append(
             plural(
-                "{count} label is of a row or a point that the run does not have",
-                "{count} labels are of rows or points that the run does not have",
+                "{count} label is for a row or point that the run does not have",
+                "{count} labels are for rows or points that the run does not have",
                 correction.unmatched,
             )
         )

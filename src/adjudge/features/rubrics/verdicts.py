@@ -77,9 +77,9 @@ def read_answers(objects: Sequence[JsonObject], asked: Sequence[AskedPoint], tex
         if counts[point.label] == 1
         else _Answer(
             None,
-            Message("{point} is missing", point=point.label)
+            Message("{point} has no answer", point=point.label)
             if not counts[point.label]
-            else Message("{point} is answered twice", point=point.label),
+            else Message("{point} has two answers", point=point.label),
         )
         for point in asked
     ]
@@ -147,7 +147,7 @@ def _answer(point: AskedPoint, entries: Sequence[JsonObject], text: str) -> _Ans
     if isinstance(explanation, str) and explains_otherwise(explanation, Chosen(option), question):
         return _Answer(
             None,
-            Message("{point}: its explanation comes to another verdict", point=point.label),
+            Message("{point}: its explanation reaches another verdict", point=point.label),
         )
     return _check_quote(
         point,

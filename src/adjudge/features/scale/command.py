@@ -46,13 +46,9 @@ class ClusterMode(RunMode):
 
     def check(self, run: RunRequest) -> None:
         if self.store is not None and (self.on is None or not self.on.startswith("ray")):
-            raise UsageError(
-                Message("--store says where the workers of a Ray cluster write: add --on ray")
-            )
+            raise UsageError(Message("--store works only with a Ray cluster: add --on ray"))
         if self.on is None:
-            raise UsageError(
-                Message("--workers is the number of workers of a cluster: add --on ray")
-            )
+            raise UsageError(Message("--workers works only with a cluster: add --on ray"))
         if len(run.modes) > 1 or run.is_watching:
             raise UsageError(
                 Message("--on cannot be combined with --batch or --watch: leave one of them out")

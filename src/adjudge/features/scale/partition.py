@@ -224,8 +224,8 @@ class PartitionJudge:
         # With several partitions at once, a file's budget would be spent several times.
         if settings.budget is None and file.budget != BudgetEntry():
             raise SetupError(
-                "{path} limits what the whole run may spend, but a partition does not know what "
-                "the others spend: give this partition its part, such as "
+                "{path} limits the spending of the whole run, but a partition does not know what "
+                "the others spend: give this partition its own limit, such as "
                 "budget=Budget(max_calls=100), or use --on ray, which shares one budget",
                 path=file.path,
             )
@@ -400,13 +400,13 @@ def _check_numbered(chunk: Sequence[Numbered]) -> None:
                 kinds.add(isinstance(row, Instance))
             case (int() as number, Instance() | Mapping()):
                 why = (
-                    Message("it is given twice")
+                    Message("it is used twice")
                     if number in numbers
-                    else Message("numbers go from 0 to 2⁶³ - 1")
+                    else Message("row numbers must be from 0 to 2⁶³ - 1")
                 )
                 raise SetupError(
-                    "{number} cannot number a row ({why}): a row's number is its unique position "
-                    "in the whole data set",
+                    "{number} is not a valid row number ({why}): a row's number is its unique "
+                    "position in the whole data set",
                     number=number,
                     why=why,
                 )

@@ -49,7 +49,9 @@ _LOOK_AGAIN = 1.0
 _SIGN_OF_LIFE = 3.0
 # Seconds after which it is told how far this process is.
 _NEWS = 0.5
-_LOST = Message("stopped: this process was away for too long, and others took over its rows")
+_LOST = Message(
+    "stopped, because this process did not respond for too long and others took over its rows"
+)
 
 
 def judge_together(plan: Plan, url: str, *, share: int, cache: bool, tell: Tell) -> None:

@@ -74,7 +74,8 @@ def judge_dataset(
     """
     if not isinstance(dataset, RowSet):
         raise SetupError(
-            "judge_dataset takes a ray.data.Dataset, not {name}: ray.data.from_items makes one",
+            "judge_dataset takes a ray.data.Dataset, not {name}: create one with "
+            "ray.data.from_items",
             name=type(dataset).__name__,
         )
     plan = resolve(
@@ -140,7 +141,7 @@ def _warn_of(bad: list[BadRow]) -> None:
     if bad:
         _LOG.warning(
             Message(
-                "{count} of the rows cannot be judged; the first of them: {first}",
+                "{count} of the rows cannot be judged; the first is: {first}",
                 count=len(bad),
                 first=bad[0],
             )

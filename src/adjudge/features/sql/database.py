@@ -42,8 +42,8 @@ def read_database(path: Path) -> Database:
         log = Path(f"{path}-wal")
         if log.exists() and log.stat().st_size:
             raise SetupError(
-                "{path} has changes in {log} that are not in the file yet: close the program that "
-                "writes it",
+                "{path} has changes in {log} that are not in the file yet: close the program "
+                "that writes to it",
                 path=path,
                 log=log.name,
             )

@@ -46,8 +46,8 @@ def _same(found: Found) -> str:
     if most := found.get("most_changed"):
         parts.append(
             Message(
-                "a copy changed at most {most} of up to {rows} rows of a table, so a difference in "
-                "few rows may be missed",
+                "the copies change at most {most} of up to {rows} rows of a table, so a "
+                "difference in few rows may be missed",
                 most=int(most),
                 rows=int(found["largest"]),
             )
@@ -57,39 +57,36 @@ def _same(found: Found) -> str:
 
 def _empty(found: Found) -> str:
     return Message(
-        "neither query returns a row, on the database and on {copies} changed copies: any query "
-        "without rows would be equal",
+        "neither query returns a row on the database or on {copies} changed copies, as any query "
+        "that finds nothing would",
         copies=int(found["copies"]),
     )
 
 
 def _blank(found: Found) -> str:
     return Message(
-        "both queries return only 0 or NULL, on the database and on {copies} changed copies: any "
-        "query that finds nothing would be equal",
+        "both queries return only 0 or NULL on the database and on {copies} changed copies, as "
+        "any query that finds nothing would",
         copies=int(found["copies"]),
     )
 
 
 def _storage(_: Found) -> str:
     return Message(
-        "the rows differ, but the data do not decide the reference's rows: they depend on the "
-        "order in which the rows are stored, as with ties before a LIMIT in a subquery"
+        "the rows differ, but the reference's rows are not well defined: they depend on storage "
+        "order, as with ties before a LIMIT in a subquery"
     )
 
 
 def _ties(_: Found) -> str:
     return Message(
-        "the rows differ, but the data do not decide which rows the reference's LIMIT leaves: "
+        "the rows differ, but the rows that the reference's LIMIT keeps are not well defined: "
         "there are ties, or no ORDER BY"
     )
 
 
 def _order_unknown(_: Found) -> str:
-    return Message(
-        "the same rows in another order, and which rows tie in the reference's ORDER BY is not "
-        "known"
-    )
+    return Message("the same rows in another order; ties in the reference's ORDER BY are unknown")
 
 
 def _columns(found: Found) -> str:
@@ -140,7 +137,7 @@ def _denied(found: Found) -> str:
     if found["action"] == "load_extension":
         return Message("it loads an extension")
     action, name = str(found["action"]), str(found["name"])
-    return Message("it does more than read: {action} {name}", action=action, name=name)
+    return Message("it does more than reading: {action} {name}", action=action, name=name)
 
 
 def _slow(found: Found) -> str:

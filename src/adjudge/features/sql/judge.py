@@ -97,7 +97,7 @@ class SqlJudge(VoteSettings, Direct):
                     "{name} must be a number above 0, not {value!r}", name=name, value=value
                 )
         if self.votes != 1 or self.check_positional_bias:
-            raise SetupError("a query has one result: leave out votes")
+            raise SetupError("a query has only one result: leave out votes")
         if self._path is not None and not self._path.is_dir():
             read_database(self._path)
 

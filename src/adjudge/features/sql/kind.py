@@ -62,7 +62,7 @@ class SqlEntry(JudgeEntry):
 
     def check_per(self) -> None:
         if self.per != "row":
-            raise SetupError("a judge of kind sql takes rows: leave per out")
+            raise SetupError("a judge of kind sql judges rows: leave per out")
 
 
 def _make(file: EvalFile, entry: SqlEntry, models: Models) -> list[ReadyJudge]:  # noqa: ARG001

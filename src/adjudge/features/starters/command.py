@@ -222,7 +222,7 @@ def _keep_language(folder: Path, language: str) -> Message:
     if project.language == language:
         return Message("kept {file}: it says {line}", file=from_here(project.path), line=line)
     return Message(
-        "kept {file}: add {line} to it, and every command here uses that language",
+        "kept {file}: add {line} to it to use that language in every command here",
         file=from_here(project.path),
         line=line,
     )
@@ -233,7 +233,7 @@ def _write(target: Path, content: bytes, *, force: bool) -> tuple[Path | None, M
     if target.exists() or target.is_symlink():
         if not force:
             message = Message(
-                "kept {file}: it already exists (--force writes {name}.new next to it)",
+                "kept {file}, which already exists (--force writes {name}.new next to it)",
                 file=target,
                 name=target.name,
             )

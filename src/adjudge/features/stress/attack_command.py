@@ -242,7 +242,7 @@ def _gate(judge: JudgeFinding, level: float, most: float) -> tuple[Message, Exit
     over = [family for family in attacks if (family.lower_together or 0) > most]
     if over:
         return Message(
-            "Gate failed: {names} move {judge!r} on more than {most:g} of the rows.",
+            "Gate failed: {names} move {judge!r} on more than a share of {most:g} of the rows.",
             names=join(", ", (title_of(family.family) for family in over)),
             **values,
         ), ExitCode.GATE_FAILED
@@ -261,7 +261,7 @@ def _gate(judge: JudgeFinding, level: float, most: float) -> tuple[Message, Exit
         "room": judge.room,
         "needed": Message("{rows} would be enough if none is moved", rows=rows)
         if rows
-        else Message("no number of rows shows that nothing is ever moved"),
+        else Message("no number of rows can show that nothing is ever moved"),
     }
     if not uppers:
         return Message(
@@ -270,8 +270,8 @@ def _gate(judge: JudgeFinding, level: float, most: float) -> tuple[Message, Exit
     if len(uppers_known) < len(uppers):
         unknown = [family for family in attacks if family.upper_if_moved is None]
         return Message(
-            "Gate inconclusive: it cannot be told on how many of the rows {names} move {judge!r} "
-            "({room} rows without the best verdict; {needed}).",
+            "Gate inconclusive: it is unknown on how many rows {names} move {judge!r} ({room} "
+            "rows without the best verdict; {needed}).",
             names=join(", ", (title_of(family.family) for family in unknown)),
             **values,
         ), ExitCode.GATE_INCONCLUSIVE

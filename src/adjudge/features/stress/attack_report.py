@@ -64,7 +64,7 @@ def _sources(report: AttackReport, language: str) -> DocumentPart:
         headings=[
             Message("family"),
             "--family",
-            Message("what its texts do"),
+            Message("effect of its texts"),
             Message("source"),
         ],
         rows=[
@@ -122,15 +122,15 @@ def sentences(judge: JudgeFinding, level: float) -> Iterator[Message]:
     for control in judge.families:
         if control.control and control.is_shown(level):
             yield Message(
-                "Controls move it, too ({moved:.0f} of {rows} rows), although nothing of substance "
-                "was changed. Read the other figures against that.",
+                "Controls also move the judge ({moved:.0f} of {rows} rows), although they change "
+                "nothing of substance. Compare the other figures with that.",
                 moved=control.moved,
                 rows=control.rows,
             )
     if failed := sum(family.failed for family in judge.families):
         yield Message(
-            "Attacked rows whose judgment failed: {count}. The table leaves them out; --fail-over "
-            "allows that each of them is moved.",
+            "Attacked rows whose judgment failed: {count}. The table leaves them out; "
+            "--fail-over counts them as possibly moved.",
             count=failed,
         )
     if refused := sum(family.unscored - family.failed for family in judge.families):
@@ -171,7 +171,7 @@ def _verdict(family: FamilyFinding, level: float) -> str:
         return Message("cannot tell")
     if not family.is_shown(level):
         return Message("not shown")
-    return Message("moves it, and must not") if family.control else Message("moves it")
+    return Message("moves it, but must not") if family.control else Message("moves it")
 
 
 def _text(finding: TextFinding, language: str) -> list[str]:

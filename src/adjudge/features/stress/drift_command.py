@@ -86,7 +86,7 @@ def init(run: Path, output: Path, count: int, seed: int) -> int:
         file.writelines(anchors.to_lines())
     echo(
         Message(
-            "{path}: anchors: {anchors}, questions: {questions}. Look again with: adjudge drift "
+            "{path}: anchors: {anchors}, questions: {questions}. Check again with: adjudge drift "
             "check {path} EVAL",
             path=output,
             anchors=len(anchors.anchors),
@@ -178,8 +178,9 @@ def _note_changes(anchors: Path, runs_path: str, changes: Mapping[str, float]) -
     # one
     if not any(runs.is_relative_to(folder.resolve()) for folder in (anchors.parent, Path())):
         warning = Message(
-            "{anchors} names the runs in {runs}, which is neither below it nor below this folder: "
-            "the change is not noted there. Calibrate those runs with --drift {anchors}",
+            "{anchors} names runs in {runs}, which is neither below its folder nor below the "
+            "current one, so the change is not recorded there. Calibrate those runs with --drift "
+            "{anchors}",
             anchors=anchors,
             runs=runs,
         )
@@ -211,8 +212,8 @@ def _check_questions(look: Plan, names: set[str]) -> None:
         return  # some judges name their questions themselves
     if not any(name in questions or name.partition(": ")[2] in questions for name in names):
         raise RunError(
-            "the anchors are about {known}, but the judge asks {asked}: give the judge of the "
-            "run that they come from",
+            "the anchors are for {known}, but the judge asks {asked}: use the judge of the run "
+            "that they come from",
             known=", ".join(map(repr, sorted(names))),
             asked=", ".join(map(repr, sorted(questions))),
         )

@@ -51,16 +51,16 @@ def summary(report: DriftReport) -> Iterator[Message]:
         )
     for model, name_then, name_now in report.renamed:
         yield Message(
-            "Replies of {model} now name {now!r}; when the anchors were made they named "
-            "{before!r}. Name a dated version of the model to pin it.",
+            "Replies from {model} now name {now!r}; when the anchors were created they named "
+            "{before!r}. Use a dated version of the model to pin it.",
             model=model,
             now=name_now,
             before=name_then,
         )
     if any(question.reconfigured for question in report.questions):
         yield Message(
-            "The judge is configured differently than when the anchors were made (model, "
-            "criterion, prompt or settings): assume that a change is your own until shown "
+            "The judge's configuration (model, criterion, prompt or settings) has changed since "
+            "the anchors were created, so assume that any change comes from that until shown "
             "otherwise."
         )
     if report.unscored:
@@ -107,8 +107,7 @@ def sentence(drift: QuestionDrift, looks: int) -> Message:
             **values,
         )
     return Message(
-        "{name}: no change (looks: {looks}); all anchors have the verdict that they had: "
-        "{compared}.",
+        "{name}: no change (looks: {looks}); all {compared} anchors still have the same verdict.",
         **values,
     )
 
@@ -132,7 +131,7 @@ def _change_sentence(drift: QuestionDrift, values: Mapping[str, object]) -> Mess
         if drift.itself is None:
             return other
         first = Message(
-            "The judge that the anchors are from changed, too: at look {look}.", look=drift.itself
+            "The anchors' original judge changed, too, at look {look}.", look=drift.itself
         )
         return join(" ", (other, first))
     if drift.other_judge:
@@ -212,7 +211,7 @@ def _row(
         figure(drift.means[place], 3),
         "–" if not place else Message("{value:.3g}", value=drift.evidence[place - 1]),
         *(
-            [(Message("another") if look.number in drift.other_judge else Message("as at first"))]
+            [(Message("another") if look.number in drift.other_judge else Message("unchanged"))]
             if drift.other_judge
             else []
         ),

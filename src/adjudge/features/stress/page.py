@@ -39,7 +39,7 @@ PAGE = Page(
     document=document_of,
     has_document=has_document,
     watched_by=(
-        Message("How far can texts move its judge? {command}", command="adjudge attack"),
-        Message("Has its judge changed? {command}", command="adjudge drift"),
+        Message("Measure how far texts can move its judge: {command}", command="adjudge attack"),
+        Message("Check whether its judge has changed: {command}", command="adjudge drift"),
     ),
 )

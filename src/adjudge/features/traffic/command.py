@@ -196,7 +196,7 @@ class FollowOptions:
             return GrowingFiles(str(self.folder / FOLDER), self.id, self.time)
         files = GrowingFiles(self.source, self.id, self.time)
         if not files.has_files():
-            echo(Message("{source}: there is no such file yet", source=self.source), err=True)
+            echo(Message("{source} does not exist yet", source=self.source), err=True)
         return files
 
     @property

@@ -112,10 +112,10 @@ class RoundDone:
         )
         if self.taken.late:
             yield plural(
-                "{count} span arrived after its trace was considered complete, and is left out: "
-                "--quiet sets how long to wait",
-                "{count} spans arrived after their trace was considered complete, and are left "
-                "out: --quiet sets how long to wait",
+                "{count} span is left out, because it arrived after its trace was considered "
+                "complete (--quiet sets how long to wait)",
+                "{count} spans are left out, because they arrived after their traces were "
+                "considered complete (--quiet sets how long to wait)",
                 self.taken.late,
             )
         for why in self.taken.bad[:_MOST_TOLD]:
@@ -124,8 +124,8 @@ class RoundDone:
             yield Message("left out: {count} more", count=len(self.taken.bad) - _MOST_TOLD)
         if self.waiting:
             yield plural(
-                "{count} row is not judged: the budget of its day is spent",
-                "{count} rows are not judged: the budget of their day is spent",
+                "{count} row is not judged, because the budget of its day is used up",
+                "{count} rows are not judged, because the budget of their day is used up",
                 self.waiting,
             )
         if self.sent:

@@ -42,13 +42,14 @@ def traffic_document(folder: Path, language: str = "en") -> Document:
         + [_days(counts, days[-_DAYS:])],
         notes=[
             Message(
-                "Rates are those of all events over the last {window} days, not those of the "
+                "Rates are estimates for all events of the last {window} days, not for the "
                 "sample; bars are 95% intervals.",
                 window=_WINDOW,
             ),
             Message(
-                "Label rows drawn at random (queue random) to correct a rate, and suspicious ones "
-                "(queue suspicious) to learn from: they are kept apart, and only the first count."
+                "Label rows drawn at random (queue random) to correct a rate, and suspicious "
+                "ones (queue suspicious) to learn from. They are kept separate, and only the "
+                "random ones count."
             ),
         ],
     )
@@ -103,7 +104,7 @@ def _row(day: str, rate: TrafficRate) -> list[str]:
 def _days(counts: Sequence[StratumCount], days: Sequence[str]) -> DocumentPart:
     """Return a table of the events per stratum, and how many were chosen."""
     return DocumentPart(
-        title=Message("What came"),
+        title=Message("Received events"),
         headings=[Message("day"), Message("stratum"), Message("events"), Message("chosen")],
         rows=[
             [

@@ -214,7 +214,7 @@ def open_intake(folder: Path) -> Iterator[Intake]:
         ):
             if not is_locked:
                 raise RunError(
-                    "{folder} is followed by another process: stop it, or use another folder",
+                    "another process is following {folder}: stop it, or use another folder",
                     folder=folder,
                 )
             connection.execute("PRAGMA journal_mode = WAL")

@@ -40,7 +40,7 @@ def spans_in(row: JsonObject) -> tuple[list[TrafficEvent], list[str]]:
 def _event(part: JsonObject, scope: JsonObject, span: JsonObject) -> TrafficEvent:
     trace, id = text_at(span, "traceId", "trace_id"), text_at(span, "spanId", "span_id")
     if not trace or not id:
-        raise WrongData("a span has no traceId or no spanId")
+        raise WrongData("a span lacks a traceId or spanId")
     alone: JsonDict = {
         "resource": inner_object(part, "resource"),
         "scopeSpans": [{"scope": inner_object(scope, "scope"), "spans": [span]}],

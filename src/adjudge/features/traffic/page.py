@@ -19,5 +19,5 @@ PAGE = Page(
     name="traffic",
     document=document_of,
     has_document=lambda folder: is_followed(folder.parent),
-    watched_by=(Message("How does production do? {command}", command="adjudge follow"),),
+    watched_by=(Message("Measure production traffic: {command}", command="adjudge follow"),),
 )

@@ -92,13 +92,13 @@ class TrafficRate:
     def sentence(self) -> Message:
         """Return the rate with its interval, and which rows it leaves out."""
         lost = plural(
-            "{count} row has no score and may be anything",
-            "{count} rows have no score and may be anything",
+            "{count} row has no score and could have any value",
+            "{count} rows have no score and could have any value",
             self.unscored,
         )
         skipped = plural(
-            "{count} row was not to be judged (skipped)",
-            "{count} rows were not to be judged (skipped)",
+            "{count} row was skipped",
+            "{count} rows were skipped",
             self.skipped,
         )
         wordless = plural(
@@ -128,7 +128,7 @@ class TrafficRate:
         events = self._events()
         if self.mean is None and self.rows:
             return Message(
-                "{name}: cannot tell: too few {events} were drawn by chance",
+                "{name}: cannot tell, because too few {events} were drawn at random",
                 name=name,
                 events=events,
             )
@@ -424,8 +424,8 @@ class Alarm:
         if not self.unscored:
             return sentence
         lost = plural(
-            "{count} row of the day has no score and is taken as good",
-            "{count} rows of the day have no score and are taken as good",
+            "{count} row of the day has no score and counts as good",
+            "{count} rows of the day have no score and count as good",
             self.unscored,
         )
         return join("; ", (sentence, lost))

@@ -105,7 +105,7 @@ def receiving(port: int, folder: Path) -> Iterator[int]:
         server = _Server(port, folder)
     except OSError as error:
         raise SetupError(
-            "cannot listen on port {port}: {reason}; name another one, such as otlp:4319",
+            "cannot listen on port {port} ({reason}): choose another one, such as otlp:4319",
             port=port,
             reason=reason_of(error),
         ) from error

@@ -210,7 +210,7 @@ class ServiceSpans:
                 content: JsonValue = json.loads(answer.read(_LARGEST) or b"null")
         except (HTTPError, URLError, OSError, ValueError, http.client.HTTPException) as error:
             raise SourceAway(
-                "{name} does not answer at {path}: {reason}",
+                "{name} does not respond at {path}: {reason}",
                 name=self.service.name,
                 path=path.partition("?")[0],
                 reason=_why(error),
@@ -223,7 +223,7 @@ class ServiceSpans:
             raise SourceAway(
                 "{name} did not return its spans: {reason}",
                 name=self.service.name,
-                reason=Message("the answer has no list {key!r}", key=self.service.rows),
+                reason=Message("the response has no list {key!r}", key=self.service.rows),
             )
         return answer
 
@@ -234,7 +234,7 @@ class ServiceSpans:
         if self.service.name in _WITHOUT_KEY:
             return {}
         raise SetupError(
-            "{name} needs a key: set {variables}",
+            "{name} needs an API key: set {variables}",
             name=self.service.name,
             variables=", ".join(self.service.keys),
         )

@@ -148,7 +148,7 @@ def calibrate(options: CalibrateOptions) -> int:
         _write(
             options.output,
             Learnt(weights=tuple(learnt_weights(run, calibrations))),
-            Message("{run} has no panel of models that takes weights", run=run),
+            Message("{run} has no panel of models that could be weighted", run=run),
         )
     if options.as_json:
         print_results(
@@ -244,7 +244,7 @@ def _changes(options: CalibrateOptions) -> dict[str, float]:
 
 
 def _no_labels(run: Path, file: Path | None, criteria: str | None) -> SetupError:
-    clause = Message(" of {criteria!r}", criteria=criteria) if criteria else ""
+    clause = Message(" for {criteria!r}", criteria=criteria) if criteria else ""
     if file is not None:
         return SetupError(
             "{file} contains no labels{clause} for what {run} judged",
@@ -267,8 +267,8 @@ def _cascades(
 ) -> int:
     if not reports:
         raise SetupError(
-            "{run} has no cascade with labels: run an eval file with 'cascade', then "
-            "'adjudge label {run}'",
+            "{run} has no labelled cascade: run an eval file with 'cascade', then 'adjudge label "
+            "{run}'",
             run=run,
         )
     refused = any(report.refusal for report in reports)
@@ -289,7 +289,8 @@ def _probabilities(
 ) -> int:
     if not reports:
         raise SetupError(
-            "{run} has no judge of one model with labels: label rows with 'adjudge label {run}'",
+            "{run} has no labelled judge with a single model: label rows with 'adjudge label "
+            "{run}'",
             run=run,
         )
     if output:

@@ -268,7 +268,7 @@ def _login() -> str:
 
 def _label_rows(run: Path, who: Annotator, criteria: str | None) -> int:
     if not who.name:
-        raise UsageError(Message("--annotator is empty: say who labels"))
+        raise UsageError(Message("--annotator is empty: give the name of the annotator"))
     with as_usage_error():
         label_scale(run, criteria)
     work = labelling(run, who, criteria)
@@ -297,27 +297,29 @@ def _label_rows(run: Path, who: Annotator, criteria: str | None) -> int:
 def _intro(work: Labelling, who: Annotator) -> Message:
     if work.assigned:
         return Message(
-            "The rows that are assigned to {name}, drawn at random (seed {seed}). You do not see "
-            "what the judge said.",
+            "Rows assigned to {name}, drawn at random (seed {seed}). You do not see the judge's "
+            "verdict.",
             name=who.name,
             seed=work.draw.seed,
         )
     if who.queue == "random":
         return Message(
-            "Rows in random order (seed {seed}). You do not see what the judge said.",
+            "Rows in random order (seed {seed}). You do not see the judge's verdict.",
             seed=work.draw.seed,
         )
     if is_drawn(who.queue):
         return Message(
-            "Rows drawn at random, some kinds more often than others ({queue}, seed {seed}): each "
-            "label keeps its chance, and they count. You do not see what the judge said.",
+            "Rows drawn at random, some kinds more often than others ({queue}, seed {seed}). "
+            "Each label records its chance, so these labels count. You do not see the judge's "
+            "verdict.",
             queue=who.queue,
             seed=work.draw.seed,
         )
     if who.queue == "learn":
         return Message(
-            "Rows in random order (seed {seed}), mixed with as many that teach a judge most. Only "
-            "the random ones count in a corrected rate. You do not see what the judge said.",
+            "Rows in random order (seed {seed}), mixed with as many rows that teach a judge "
+            "most. Only the random ones count in a corrected rate. You do not see the judge's "
+            "verdict.",
             seed=work.draw.seed,
         )
     return Message(
@@ -357,17 +359,17 @@ class _Session:
                 )
         done, total = self._work.progress()
         if done == total:
-            return Message("{done} of {total} labelled: that is all.", done=done, total=total)
+            return Message("{done} of {total} labelled; no rows are left.", done=done, total=total)
         if self._work.waits_for_others():
             return Message(
                 "{done} of {total} labelled; others are labelling the rest. Run the same command "
-                "later for the rows that they leave.",
+                "later for the rows that remain.",
                 done=done,
                 total=total,
             )
         return Message(
-            "{done} of {total} labelled, and the rest was skipped: the same command shows those "
-            "rows again.",
+            "{done} of {total} labelled; the rest was skipped. The same command shows those rows "
+            "again.",
             done=done,
             total=total,
         )
@@ -502,10 +504,10 @@ def _import(options: LabelOptions, source: Path, defaults: LabelDefaults) -> int
     if bad and defaults.design != "chosen":
         echo(
             plural(
-                "{count} row of the file is left out: if it was drawn, no interval allows for it; "
-                "write ? where an annotator could not tell",
-                "{count} rows of the file are left out: if they were drawn, no interval allows for "
-                "them; write ? where an annotator could not tell",
+                "{count} row of the file is left out. If it was drawn, no interval allows for "
+                "it; write ? if an annotator could not tell",
+                "{count} rows of the file are left out. If they were drawn, no interval allows "
+                "for them; write ? if an annotator could not tell",
                 len(bad),
             ),
             err=True,
@@ -541,7 +543,8 @@ def _import(options: LabelOptions, source: Path, defaults: LabelDefaults) -> int
     if older := _count_older(new, store):
         echo(
             Message(
-                "labels that do not count, because their annotator labelled the row later: {count}",
+                "labels that do not count, because their annotator labelled the row again later: "
+                "{count}",
                 count=older,
             )
         )
@@ -556,15 +559,15 @@ def _say_outside_draw(new: list[Label], store: LabelStore) -> None:
     if len(outside) > count_drawn:
         echo(
             Message(
-                "{count} of them are for chosen rows: they do not affect the corrected rate (if "
-                "the rows were drawn at random, add --design random)",
+                "{count} of them are for chosen rows, so they do not affect the corrected rate "
+                "(if the rows were drawn at random, add --design random)",
                 count=len(outside) - count_drawn,
             )
         )
     if count_drawn:
         echo(
             Message(
-                "{count} of them are for rows that were drawn before: they count in the "
+                "{count} of them are for rows that were already drawn, so they count in the "
                 "corrected rate",
                 count=count_drawn,
             )
@@ -599,7 +602,9 @@ def _about(label: Label) -> tuple[str, str, str, str | None]:
 
 def _export(run: Path, target: Path, criteria: str | None, *, wide: bool, history: bool) -> int:
     if wide and history:
-        raise UsageError(Message("--wide shows only what counts: leave out --history, or --wide"))
+        raise UsageError(
+            Message("--wide shows only labels that count: leave out --history or --wide")
+        )
     store = LabelStore(run)
     labels = list(store.history(criteria) if history else store.current_of_copies(criteria))
     if not labels:

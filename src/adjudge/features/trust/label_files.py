@@ -40,8 +40,8 @@ def _wide(labels: list[Label]) -> list[JsonDict]:
     # such a column would be read back as another field
     if clashing := [name for name in annotators if name in (*NAMES, *ANSWERS, "judge")]:
         raise SetupError(
-            "the annotator {taken!r} cannot have a column of that name: write one label per row, "
-            "without --wide",
+            "the annotator's name {taken!r} is already the name of a column: write one label per "
+            "row, without --wide",
             taken=clashing[0],
         )
     for label in labels:

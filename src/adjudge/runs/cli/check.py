@@ -106,7 +106,7 @@ def check(options: CheckOptions, flags: Flags) -> int:
     check_writable(options.output)
     expectations = _expectations(options)
     if options.good and not options.criterion:
-        raise UsageError(Message("--good says which answer to --criterion is the good one"))
+        raise UsageError(Message("--good needs --criterion: it says which answer is the good one"))
     if expectations:
         judge: JudgeEntry = _program(options, expectations)
     elif options.good == "no":
@@ -149,8 +149,10 @@ def _failed_checks(outcome: RunOutcome) -> ExitCode:
     failed = max((section.summary.options.get(FAIL, 0) for section in report.sections), default=0)
     if failed and report.total > 1:
         line = plural(
-            "{count} row fails a check, so the exit code is 4; --fail-under NUMBER lets some fail",
-            "{count} rows fail a check, so the exit code is 4; --fail-under NUMBER lets some fail",
+            "{count} row fails a check, so the exit code is 4; --fail-under NUMBER allows some "
+            "failures",
+            "{count} rows fail a check, so the exit code is 4; --fail-under NUMBER allows some "
+            "failures",
             failed,
         )
         echo(line, err=True)
@@ -189,8 +191,8 @@ def _program(options: CheckOptions, expected: tuple[Expectation, ...]) -> CheckE
     if options.criterion or options.aspect_name:
         raise UsageError(
             Message(
-                "a criterion needs a model and a check does not: give one of the two, or write "
-                "both into an eval file ('adjudge init')"
+                "give either a criterion (judged by a model) or a check (which needs no model), "
+                "or put both into an eval file ('adjudge init')"
             )
         )
     return CheckEntry(kind="check", checks=expected)
@@ -230,8 +232,8 @@ def _definition(criterion: str | None, aspect_name: str | None, language: str) -
     if (criterion is None) == (aspect_name is None):
         raise UsageError(
             Message(
-                'say what to check: either --criterion "…" or --aspect NAME; without a model, '
-                "--contains TEXT"
+                'nothing to check was given: use --criterion "…" or --aspect NAME or, without a '
+                "model, --contains TEXT"
             )
         )
     with as_usage_error():

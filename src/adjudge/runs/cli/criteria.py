@@ -195,7 +195,7 @@ def add(source: str, folder: Path, path: Path) -> int:
     content = remote.fetch()
     if file.exists() and file.read_bytes() != content:
         raise RunError(
-            "{file} already exists and differs: move it away, or choose another folder with --to",
+            "{file} already exists and differs: move it, or choose another folder with --to",
             file=file,
         )
     keep_criteria(file, content)

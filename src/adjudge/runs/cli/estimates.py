@@ -68,7 +68,7 @@ def show_estimate(
     if found.in_batches:
         echo(
             Message(
-                "asked in batches that are under way, and not counted below: {votes}",
+                "already asked in batches under way, not counted below: {votes}",
                 votes=count_votes(found.in_batches),
             )
         )
@@ -76,7 +76,7 @@ def show_estimate(
         echo(Message("will fail: {votes}: {reason}", votes=count_votes(votes), reason=reason))
     if len(found.refused) > _MOST_REFUSED:
         other_votes = sum(list(found.refused.values())[_MOST_REFUSED:])
-        echo(Message("will fail as well: {votes}", votes=count_votes(other_votes)))
+        echo(Message("will also fail: {votes}", votes=count_votes(other_votes)))
     echo(Message("calls: {span}", span=_span(*found.calls)))
     echo(Message("tokens: {span}", span=_span(*found.tokens)))
     echo(Message("cost: {cost}", cost=_cost(found)))
@@ -106,10 +106,10 @@ def _show_saving(saving: ExpectedSaving) -> None:
     echo(
         plural(
             "cascade: {step} is expected to decide about {spared} of {count} row without {last} "
-            "({share:.0%} of the {set_by} rows that set its threshold); the upper ends are without "
+            "({share:.0%} of the {set_by} rows that set its threshold); the upper bounds ignore "
             "this saving",
             "cascade: {step} is expected to decide about {spared} of {count} rows without {last} "
-            "({share:.0%} of the {set_by} rows that set its threshold); the upper ends are without "
+            "({share:.0%} of the {set_by} rows that set its threshold); the upper bounds ignore "
             "this saving",
             saving.rows,
             step=saving.step,
@@ -129,10 +129,10 @@ def _show_replacement(replacement: ReplacementCost) -> None:
     echo(
         Message(
             "replacement: {model} may add up to {calls} calls ({cost}) if a model fails on every "
-            "row; the figures above are without them",
+            "row; the figures above do not include them",
             model=replacement.model,
             calls=grouped(replacement.calls),
-            cost=Message("no price known") if usd is None else dollars(usd),
+            cost=Message("price unknown") if usd is None else dollars(usd),
         )
     )
 
@@ -147,7 +147,7 @@ def _show_batches(found: CostEstimate) -> None:
         low, high = found.batch_usd
         echo(
             Message(
-                "in batches: ${low} to ${high}, ${saved} less at the upper end",
+                "in batches: ${low} to ${high}, up to ${saved} less",
                 low=figure(low, 4),
                 high=figure(high, 4),
                 saved=figure(found.usd[1] - high, 4),

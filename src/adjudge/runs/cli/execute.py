@@ -93,7 +93,7 @@ def listener_named(name: str) -> OpenListener:
     if name not in LISTENERS:
         raise UsageError(
             Message(
-                "there is no listener {name!r}; known: {known}",
+                "unknown listener {name!r}; known: {known}",
                 name=name,
                 known=", ".join(LISTENERS),
             )
@@ -130,8 +130,8 @@ class JudgmentSpool:
             pickle.dump(judged, self._file, pickle.HIGHEST_PROTOCOL)
         except OSError as error:
             raise RunError(
-                "{gettempdir}, where judgments wait to be shown: {strerror}; set TMPDIR to "
-                "another folder",
+                "judgments cannot be buffered in {gettempdir}: {strerror}; set TMPDIR to another "
+                "folder",
                 gettempdir=gettempdir(),
                 strerror=error.strerror,
             ) from error
@@ -189,7 +189,7 @@ def data_entry(
     file.
     """
     if flags.id and file is None:
-        raise UsageError(Message("--id names a column of rows: give the rows with --file"))
+        raise UsageError(Message("--id names a column of a file: give the file with --file"))
     return DataEntry(
         path=str(file or ""),
         columns=tuple(columns.items()),
@@ -258,8 +258,8 @@ def outcome_for(
     if full_plan is not plan:
         echo(
             Message(
-                "{folder} contains {rows} judged rows, more than the limit of {limit}: those "
-                "that are still in the data are shown, and no others are judged.",
+                "{folder} already contains {rows} judged rows, more than the limit of {limit}. "
+                "Those still in the data are shown; no other rows are judged.",
                 folder=plan.folder,
                 rows=full_plan.limit,
                 limit=plan.limit or plan.file.data.limit,

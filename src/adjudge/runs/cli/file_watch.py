@@ -118,4 +118,4 @@ def _say_gone(missing: list[Path], looks: Counter[Path]) -> None:
     looks.update(missing)
     for path in missing:
         if looks[path] == _LOOKS_A_SECOND:
-            echo(Message("{file} is gone: waiting until it is back", file=path), err=True)
+            echo(Message("{file} no longer exists: waiting until it is back", file=path), err=True)

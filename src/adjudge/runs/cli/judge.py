@@ -124,7 +124,7 @@ class CompareOptions(TextOptions):
 def judge(options: JudgeOptions, flags: Flags) -> int:
     """Judge texts by one criterion, or by several with equal weights."""
     if options.good and not options.criterion:
-        raise UsageError(Message("--good says which answer to --criterion is the good one"))
+        raise UsageError(Message("--good needs --criterion: it says which answer is the good one"))
     criteria = _criteria(options.criterion, options.named, "direct", flags.language)
     if options.good == "no":
         criteria = [

@@ -233,8 +233,8 @@ def _one_order_note(records: Sequence[JudgmentRecord]) -> Iterator[Message]:
 def _skipped_note(count: int) -> tuple[Message]:
     return (
         plural(
-            "{count} row was not to be judged (skipped)",
-            "{count} rows were not to be judged (skipped)",
+            "{count} row was skipped",
+            "{count} rows were skipped",
             count,
         ),
     )

@@ -151,7 +151,7 @@ def test_a_trace_that_no_memory_holds_is_one_line(
         bad: list[BadRow] = []
         assert list(files.read_traces(tmp_path / name, on_bad_row=bad.append)) == []
         (found,) = bad
-        assert "6 MB is too large: up to 5 MB are read" in str(found), name
+        assert "6 MB is too large (limit 5 MB)" in str(found), name
 
 
 def test_a_table_of_traces_leaves_the_limit_of_cells_as_it_was(tmp_path: Path) -> None:

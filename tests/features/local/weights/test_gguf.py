@@ -57,7 +57,7 @@ def test_a_good_header_says_what_the_model_is(tmp_path: Path) -> None:
 def test_what_a_file_does_not_say_is_not_made_up(tmp_path: Path) -> None:
     header = read_header(written(tmp_path, with_fields({})))
     assert (header.kind, header.chat_template, header.special_tokens) == ("model", None, {})
-    with pytest.raises(SetupError, match="does not say its context length"):
+    with pytest.raises(SetupError, match="its context length is missing"):
         _ = header.context_length
 
 

@@ -99,7 +99,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones(tiny: KnownWeights, nam
     assert done.returncode == 1
     assert (
         done.stderr
-        == f"adjudge: there are no weights called {name!r} to pull; known: smollm2-135m, tiny\n"
+        == f"adjudge: there are no weights named {name!r} to pull; known: smollm2-135m, tiny\n"
     )
 
 

@@ -175,7 +175,7 @@ def test_a_text_that_is_too_long_fails_alone(scorer: Scorer) -> None:
 
 
 def test_a_label_of_several_tokens_is_refused(scorer: Scorer) -> None:
-    with pytest.raises(SetupError, match="'Maybe' is not one token"):
+    with pytest.raises(SetupError, match="'Maybe' is not a single token"):
         scorer.score([prompt("x")], [("Maybe",)])
 
 

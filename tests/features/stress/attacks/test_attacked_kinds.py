@@ -137,7 +137,7 @@ def test_the_fence_keeps_orders_out_of_an_agents_judge_with_each_defence(
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        (("goal, errors", "errors"), "no text can influence"),
+        (("goal, errors", "errors"), "texts cannot influence"),
         (("kind: agent", "kind: agent, per: turn"), "leave per out"),
     ],
 )

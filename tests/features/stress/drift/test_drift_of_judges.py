@@ -265,7 +265,7 @@ def test_runs_that_lie_elsewhere_are_not_written_to(
     monkeypatch.chdir(here)
     judge.strict = 20
     adjudge(monkeypatch, "drift", "check", "anchors.jsonl", "eval.yaml", "-q")
-    assert "the change is not noted there" in " ".join(capsys.readouterr().err.split())
+    assert "the change is not recorded there" in " ".join(capsys.readouterr().err.split())
     assert not Path("../runs/judge-changes.json").exists()
 
 
@@ -346,7 +346,7 @@ def test_another_judge_looked_at_in_between_is_no_change_of_this_one(
     (found,) = look(monkeypatch, capsys, 4)["results"]
     assert found["since"] == 1
     assert "evidence of its own looks" in found["sentence"]
-    assert "The judge that the anchors are from changed, too: at look 3." in found["sentence"]
+    assert "The anchors' original judge changed, too, at look 3." in found["sentence"]
     Path("runs/judge-changes.json").unlink()
     run = ("calibrate", "runs/first", "--json", "--drift", "anchors.jsonl")
     assert adjudge(monkeypatch, *run) == 5
@@ -367,7 +367,7 @@ def test_a_look_at_another_judge_does_not_erase_a_change(
     assert "the judge that the anchors are from changed" in found["sentence"]
     assert adjudge(monkeypatch, "drift", "history", "anchors.jsonl") == 4
     shown = capsys.readouterr().out
-    assert "as at first" in shown and "another" in shown
+    assert "unchanged" in shown and "another" in shown
 
 
 def test_a_few_other_verdicts_of_another_judge_are_not_called_noise(
@@ -377,7 +377,7 @@ def test_a_few_other_verdicts_of_another_judge_are_not_called_noise(
     path = Path("eval.yaml")
     path.write_text(path.read_text().replace("It is right.", "It is quite right."))
     same = look(monkeypatch, capsys, 0)["results"][0]
-    assert same["reconfigured"] and "all anchors have the verdict" in same["sentence"]
+    assert same["reconfigured"] and "anchors still have the same verdict" in same["sentence"]
     judge.strict = 28
     (found,) = look(monkeypatch, capsys, 5)["results"]
     assert (found["outcome"], found["differ"]) == ("cannot tell", 2)
@@ -402,7 +402,7 @@ def test_a_judge_beside_one_that_changed_keeps_its_labels(
 
 
 def label(run: str, quarters: int) -> None:
-    """Labels of so many rows of four, each as the judge was at first."""
+    """Labels of so many rows of four, each as the judge wunchanged."""
     rows = [one for one in records_of(run) if one.index % 4 < quarters]
     LabelStore(run).add(
         *(

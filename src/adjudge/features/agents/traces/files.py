@@ -195,8 +195,8 @@ def _open_unpacked(path: Path) -> BinaryIO:
 def _check_size(size: int) -> None:
     if size > LARGEST_TRACE:
         raise WrongData(
-            "a trace of {size:,} MB is too large: up to {most:,} MB are read; leave out the spans "
-            "that are not of agents, models and tools",
+            "a trace of {size:,} MB is too large (limit {most:,} MB): leave out spans that do "
+            "not belong to agents, models or tools",
             size=size // 1_000_000,
             most=LARGEST_TRACE // 1_000_000,
         )

@@ -93,7 +93,7 @@ def read_checked(format: TraceFormat, trace_objects: Sequence[Object]) -> Iterat
             error=f"{type(error).__name__} {error}"[:200],
         ) from error
     if not count:
-        raise WrongData("contains no trajectory of {format}", format=format.name)
+        raise WrongData("contains no {format} trajectory", format=format.name)
 
 
 def lack_of_texts(row: TraceRow) -> Message | None:
@@ -106,7 +106,7 @@ def lack_of_texts(row: TraceRow) -> Message | None:
     if trajectory.goal or trajectory.answer or any(has_content):
         return None
     return Message(
-        "the trace contains no texts: record them with "
-        "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY (older: true), or without "
-        "OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS"
+        "the trace contains no message texts: record them with "
+        "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY (older versions: true), or "
+        "without OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS"
     )

@@ -25,7 +25,7 @@ from adjudge.features.batches.transfer import fetch
 from adjudge.messages import Message, StoredMessage, pack
 
 Json = JsonDict
-EXPIRED = Message("the batch ended before this request was answered")
+EXPIRED = Message("the batch ended without an answer to this request")
 MARK = "adjudge"
 """Under which a batch carries our name for it."""
 _WRONG_KEY = 401

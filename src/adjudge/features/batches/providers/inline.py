@@ -51,8 +51,8 @@ class AnthropicBatches(BatchApi):
     most_bytes = 250_000_000
     marks = False
     note = Message(
-        "Anthropic keeps batches and their results for 29 days, also for accounts with zero "
-        "data retention"
+        "Anthropic keeps batches and their results for 29 days, even for accounts with zero data "
+        "retention"
     )
     between: ClassVar[bytes] = b",\n"
     closing: ClassVar[bytes] = b"]}"

@@ -36,8 +36,8 @@ class CommandBatches(OpenAIBatches):
         self._words = shlex.split(command)
         if not {"{input}", "{output}"} <= set(self._words):
             raise SetupError(
-                "the batch command must name its two files: write it like 'vllm run-batch "
-                "-i {input} -o {output} --model MODEL'"
+                "the batch command must contain {input} and {output}, as in 'vllm run-batch -i "
+                "{input} -o {output} --model MODEL'"
             )
         if which(self._words[0]) is None:
             raise SetupError(

@@ -73,7 +73,7 @@ def after_failure(report: FailureReport, limits: Limits) -> Ending:
         return Ending(
             error=Crashed,
             text=Message(
-                "the value of `output` is not JSON ({said}): use dicts, lists, texts and numbers",
+                "the value of `output` is not JSON ({said}): use dicts, lists, strings and numbers",
                 said=message,
             ),
         )
@@ -119,11 +119,11 @@ def took_too_long(what: str) -> Ending:
 def too_much(limits: Limits, *, calls: bool = False) -> Ending:
     """Return the ending for too much output or too many tool calls."""
     text = (
-        Message("the code called tools more than {most} times", most=limits.tool_calls)
+        Message("the code made more than {most} tool calls", most=limits.tool_calls)
         if calls
         else Message(
-            "more than {most} KB came out of the code: printed text, arguments of tools and "
-            "result together",
+            "the code produced more than {most} KB of printed text, tool arguments and result "
+            "together",
             most=limits.output_kb,
         )
     )
@@ -135,7 +135,7 @@ def broken_line(error: Exception) -> Ending:
     return Ending(
         error=Crashed,
         text=Message(
-            "what came out of the sandbox cannot be read: {kind}: {error}",
+            "the output of the sandbox cannot be read: {kind}: {error}",
             kind=type(error).__name__,
             error=error,
         ),

@@ -49,7 +49,7 @@ class Meter:
             )
         if used > 4 * self.file_mb * 1024 * 1024:
             return Message(
-                "the files in the scratch folder take more than {most:g} MB together",
+                "the files in the scratch folder take up more than {most:g} MB",
                 most=4 * self.file_mb,
             )
         return None

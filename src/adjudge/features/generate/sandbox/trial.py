@@ -45,7 +45,7 @@ def trouble_with(sandbox: Sandbox) -> str | None:
     if not broken:
         return None
     return Message(
-        "code inside could do what it must not, or could not do what it must: {attempts}",
+        "code inside could do forbidden things, or could not do necessary ones: {attempts}",
         attempts=join(", ", broken),
     )
 

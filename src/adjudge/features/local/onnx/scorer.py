@@ -75,7 +75,7 @@ def _sentence(said: str) -> str:
     return Message(
         "onnxruntime stopped ({said}): run 'adjudge models pull' again; if that does not help, "
         "pip install --upgrade 'adjudge[local]'",
-        said=said.strip().splitlines()[0] if said.strip() else Message("without a word"),
+        said=said.strip().splitlines()[0] if said.strip() else Message("without a message"),
     )
 
 
@@ -144,7 +144,7 @@ class Scorer:
         ids = self._shared(f" {label}" if self._spaced else label)
         if len(ids) != 1:
             raise SetupError(
-                "the label {label!r} is not one token of this model: use mode='generate'",
+                "the label {label!r} is not a single token of this model: use mode='generate'",
                 label=label,
             )
         return ids[0]
@@ -330,7 +330,9 @@ class _Prefixes:
 
 def _logprobs(logits: NDArray[np.float64]) -> list[float]:
     if not np.isfinite(logits).all():
-        raise ModelError("the model returned no numbers: its weights are damaged. Pull them again")
+        raise ModelError(
+            "the model returned no numbers, because its weights are damaged: pull them again"
+        )
     top = logits.max()
     logprobs: list[float] = (logits - top - np.log(np.exp(logits - top).sum())).tolist()
     return logprobs

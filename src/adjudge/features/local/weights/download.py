@@ -106,7 +106,7 @@ def _complaint(requirement: str, log: Path) -> str:
             said=pip_error,
         )
     way_out = Message(
-        "is there a network, and does pip reach its index ('pip config list' shows which)?"
+        "check the network, and whether pip can reach its index ('pip config list' shows which)"
     )
     return Message(
         "{requirement} could not be downloaded: {advice} (pip: {said})",

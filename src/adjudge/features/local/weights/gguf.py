@@ -143,9 +143,7 @@ class Header:
     def _of_architecture(self, key: str) -> int:
         value = self.metadata.get(f"{self.architecture}.{key}")
         if not isinstance(value, int):
-            raise _unusable(
-                self.path, Message("it does not say its {name}", name=key.replace("_", " "))
-            )
+            raise _unusable(self.path, Message("its {name} is missing", name=key.replace("_", " ")))
         return value
 
 
@@ -229,7 +227,8 @@ class _Reader:
         count = int(self._number(code))
         if count > most:
             raise WrongData(
-                "its header is damaged: it counts {count}, but at most {most} are possible",
+                "its header is damaged: it gives a count of {count}, but at most {most} are "
+                "possible",
                 count=count,
                 most=most,
             )

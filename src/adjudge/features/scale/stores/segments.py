@@ -107,7 +107,7 @@ class SegmentStore:
             document = json.loads(self._place.read(BEGUN))
             if document.get("format", _FORMAT) > _FORMAT:
                 raise RunError(
-                    "{name}/{begun} was written by a newer adjudge: update this one",
+                    "{name}/{begun} was written by a newer version of adjudge: upgrade adjudge",
                     name=self.name,
                     begun=BEGUN,
                 )
@@ -130,8 +130,8 @@ class SegmentStore:
         """Add a segment; it is stored when this returns."""
         if not _WRITER.fullmatch(session.writer):
             raise RunError(
-                "the name of a writer has up to 64 letters, digits, dots, hyphens and "
-                "underscores, unlike {writer!r}",
+                "the name of a writer may have up to 64 letters, digits, dots, hyphens and "
+                "underscores, not {writer!r}",
                 writer=session.writer,
             )
         content = gzip.compress("\n".join(map(line_of, records)).encode(), compresslevel=1, mtime=0)

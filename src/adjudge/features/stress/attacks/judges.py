@@ -90,7 +90,7 @@ class TwoPass(JudgeAround[Any]):
         return replace(
             without_verdict(result, Status.ABSTAINED),
             votes=tuple(votes),
-            explanation=Message("not judged: the material addresses its judge"),
+            explanation=Message("not judged, because the material addresses its judge"),
         )
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:

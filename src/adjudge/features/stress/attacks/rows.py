@@ -264,10 +264,10 @@ def check_attackable(ready: ReadyJudge) -> None:
     judge = ready.judge
     of_parts = isinstance(judge, AgentEvaluator) and judge.per != "trajectory"
     if ready.per != "row" or of_parts:
-        raise SetupError("attacks change single rows: leave per out of the eval file")
+        raise SetupError("attacks change single rows: remove per from the eval file")
     if isinstance(judge, AgentEvaluator) and not judge.asks:
         raise SetupError(
-            "{name!r} measures by rules, which no text can influence: add a measure that a model "
-            "judges, such as goal",
+            "{name!r} measures by rules, which texts cannot influence: add a measure that a "
+            "model judges, such as goal",
             name=ready.name,
         )

@@ -108,14 +108,14 @@ def read_anchors(path: Path) -> AnchorSet:
     head = object_in(lines[0]) if lines else {}
     if head.get("schema") != SCHEMA:
         raise RunError(
-            "{path} is not a file of anchors: make one with 'adjudge drift init RUN -o {path}'",
+            "{path} is not a file of anchors: create one with 'adjudge drift init RUN -o {path}'",
             path=path,
         )
     try:
         return _anchor_set(head, objects_in(lines[1:]))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise RunError(
-            "{path} is not what 'adjudge drift init' writes: {error!r}", path=path, error=error
+            "{path} was not written by 'adjudge drift init': {error!r}", path=path, error=error
         ) from error
 
 

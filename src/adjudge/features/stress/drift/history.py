@@ -181,7 +181,7 @@ def look_plan(plan: Plan, anchors: AnchorSet, number: int) -> Plan:
     """Return ``plan`` over the intact anchors."""
     rows = tuple(candidate.instance for candidate in anchors.anchors if candidate.is_intact)
     if not rows:
-        raise RunError("no anchor is still the row that was judged: make new anchors")
+        raise RunError("no anchor still matches the row that was judged: create new anchors")
     judges = tuple(
         # a further sample each time, so that no answer comes from an earlier look
         replace(asked_again(candidate, number), name=candidate.name, label=candidate.label)
