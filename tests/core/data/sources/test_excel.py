@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import zipfile
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
@@ -157,3 +159,26 @@ def test_only_workbooks_have_sheets(tmp_path: Path) -> None:
     path.write_text("response\na\n")
     with pytest.raises(WrongData, match=r"a\.csv is not an Excel workbook: leave --sheet"):
         list(read_instances(path, sheet="x"))
+
+
+def test_a_formula_without_a_value_is_refused_on_the_sheet_that_is_read(write: Write) -> None:
+    """openpyxl stores no values: the answer was judged as an empty text."""
+    path = write(["response"], ["seen"], others={"sums": ["=1+1"]})
+    assert [row.fields for row in read_instances(path)] == [{"response": "seen"}]
+    with pytest.raises(WrongData, match="sheet 'sums': cell A1 is a formula without a stored"):
+        list(read_instances(path, sheet="sums"))
+
+
+@pytest.mark.parametrize(
+    "cell", ['<c r="A2"><f>1+1</f><v>2</v></c>', '<c r="A2" t="str"><f>""</f><v></v></c>']
+)
+def test_a_formula_with_a_stored_value_is_read(write: Write, cell: str) -> None:
+    path = write(["response"], ["=1+1"], ["seen"])
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name).decode() for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    parts[sheet] = re.sub(r'<c r="A2".*?</c>', cell, parts[sheet])
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    assert list(read_instances(path))[-1].fields == {"response": "seen"}

@@ -25,7 +25,7 @@ def open_workbook(
 
     Its rows are read on demand.
     """
-    book, opened = _load(path)
+    book, formulas, opened = _load(path)
     visible = [
         worksheet.title for worksheet in book.worksheets if worksheet.sheet_state == "visible"
     ]
@@ -46,6 +46,15 @@ def open_workbook(
             sheet=sheet,
             sheets=", ".join(str(worksheet.title) for worksheet in book.worksheets),
         )
+    if cell := formulas.get(book[title]._worksheet_path):
+        opened.close()
+        raise WrongData(
+            "{path}, sheet {sheet!r}: cell {cell} is a formula without a stored value. "
+            "Open the file and save it in a spreadsheet program, or save the table as CSV",
+            path=path,
+            sheet=title,
+            cell=cell,
+        )
     other_titles = tuple(name for name in visible if name != title)
     name = str(path)
     if other_titles or sheet is not None:
@@ -65,8 +74,8 @@ _DAMAGED = (
 )
 
 
-def _load(path: Path | ObjectFile) -> tuple[Any, ExitStack]:
-    """Return the workbook, and the resources to close after it."""
+def _load(path: Path | ObjectFile) -> tuple[Any, dict[str, str], ExitStack]:
+    """Return the workbook, its formulas without a value by part, and the resources to close."""
     try:
         import openpyxl  # noqa: F401
         from openpyxl.reader.excel import ExcelReader
@@ -92,10 +101,10 @@ def _load(path: Path | ObjectFile) -> tuple[Any, ExitStack]:
     try:
         with ExitStack() as opened:
             file = opened.enter_context(path.open("rb"))
-            check_workbook(file, str(path))
+            formulas = check_workbook(file, str(path))
             reader = Reader(file, read_only=True, data_only=True, keep_links=False)
             reader.read()
-            return reader.wb, opened.pop_all()
+            return reader.wb, formulas, opened.pop_all()
     except (RunStopped, WrongData):
         raise
     except (InvalidFileException, *_DAMAGED) as error:

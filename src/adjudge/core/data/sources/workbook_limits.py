@@ -2,6 +2,7 @@
 can unpack to gigabytes, and its elements take a hundred times their bytes in memory.
 
 Every part is unpacked and parsed once here, with nothing kept, before openpyxl sees it.
+A formula whose value is not stored is found here too: openpyxl would read it as an empty cell.
 """
 
 from __future__ import annotations
@@ -34,12 +35,16 @@ MOST_CELLS = 50_000_000
 """Cells of a sheet, including those that a row skips before its last one: each takes time."""
 _CHUNK = 1 << 16
 _COLUMN = re.compile("[A-Za-z]{1,4}")
-_ROW, _CELL, _TEXT = "row", "c", "si"
+_ROW, _CELL, _TEXT, _FORMULA, _VALUE = "row", "c", "si", "f", "v"
 
 
-def check_workbook(file: BinaryIO, name: str) -> None:
-    """Raise a WrongData if a workbook is too large, too dense or holds entities."""
+def check_workbook(file: BinaryIO, name: str) -> dict[str, str]:
+    """Raise a WrongData if a workbook is too large, too dense or holds entities.
+
+    Return the first cell of each part that is a formula without a stored value.
+    """
     unpacked = 0
+    formulas: dict[str, str] = {}
     with zipfile.ZipFile(file) as archive:
         for info in archive.infolist():
             if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -64,6 +69,9 @@ def check_workbook(file: BinaryIO, name: str) -> None:
                             Message("it unpacks to more than {most:,} bytes", most=MOST_UNPACKED),
                         )
                     check.feed(chunk)
+                if check is not None and (cell := check.formula_without_value()):
+                    formulas[info.filename] = cell
+    return formulas
 
 
 def _chunks(part: IO[bytes]) -> Iterator[bytes]:
@@ -88,6 +96,13 @@ class _PartCheck:
         self._parser.StartDoctypeDeclHandler = self._refuse_doctype
         self._fed = self._began = self._elements = 0
         self._row = self._column = self._width = self._cells = 0
+        self._formula = ""  # the last cell, while it is a formula whose value was not seen
+        self._first_formula = self._reference = ""
+        self._is_text = False
+
+    def formula_without_value(self) -> str:
+        """Return the first such cell, "" if there is none. An empty text is a value."""
+        return self._first_formula or self._formula
 
     def feed(self, chunk: bytes) -> None:
         self._parser.Parse(chunk)
@@ -116,7 +131,14 @@ class _PartCheck:
         self._elements += 1
         local = tag.rpartition(" ")[2]
         if local == _CELL:
+            self._first_formula = self.formula_without_value()
+            self._formula = ""
+            self._is_text = attributes.get("t") == "str"
             self._add_cell(attributes.get("r", ""))
+        elif local == _FORMULA:
+            self._formula = "" if self._is_text else self._reference
+        elif local == _VALUE and self._formula:
+            self._parser.CharacterDataHandler = self._add_value
         elif local in (_ROW, _TEXT):
             self._check_size()
             self._began, self._elements = self._parser.CurrentByteIndex, 0
@@ -127,6 +149,10 @@ class _PartCheck:
                 self._name, Message("a row has more than {most:,} XML elements", most=MOST_ELEMENTS)
             )
 
+    def _add_value(self, _: str) -> None:
+        self._formula = ""
+        self._parser.CharacterDataHandler = None
+
     def _add_row(self, number: str) -> None:
         self._row = int(number) if number.isdecimal() and len(number) < 10 else self._row + 1
         self._column = self._width = 0
@@ -136,6 +162,7 @@ class _PartCheck:
     def _add_cell(self, reference: str) -> None:
         letters = _COLUMN.match(reference)
         self._column = _column_number(letters[0]) if letters else self._column + 1
+        self._reference = reference or f"R{self._row}C{self._column}"
         if self._column > MOST_COLUMNS:
             raise _refusal(
                 self._name, Message("it has more than {most:,} columns", most=MOST_COLUMNS)
