@@ -176,7 +176,7 @@ class BudgetSpent(ModelError):
 class SandboxError(AdjudgeError):
     """Generated code did not complete in the sandbox.
 
-    ``stdout`` and ``stderr`` hold what it had printed.
+    ``stdout`` and ``stderr`` contain its output.
     """
 
     def __init__(

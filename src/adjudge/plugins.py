@@ -1,8 +1,8 @@
 """The extension surface, on one page: what an installed package may bring, and how it is found.
 
 A package brings a part with an entry point: group ``adjudge.KIND``, a name, ``module:attribute``.
-Our own parts stand in ``OURS`` in the same notation and are loaded by the same code. Nothing is
-imported before it is used, and entry points are read only where a name is not ours.
+Our own parts are listed in ``OURS`` in the same notation and are loaded by the same code. Nothing
+is imported before it is used, and entry points are read only for names that are not ours.
 """
 
 from __future__ import annotations

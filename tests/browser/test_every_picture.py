@@ -213,7 +213,7 @@ def test_trust(page: Page, server: Server) -> None:
     confusion = [str(cell["count"]) for row in one["confusion"]["rows"] for cell in row["cells"]]
     assert [cell.split()[-1] for cell in heat][: len(confusion)] == confusion
     kappas = [cell for line in one["kappas"] for cell in line["cells"] if cell]
-    square = page.locator("[aria-label='Kappa of each two: judge and annotators'] td.heat.nowrap")
+    square = page.locator("[aria-label='Kappa of each pair: judge and annotators'] td.heat.nowrap")
     assert square.all_text_contents() == [f"{cell['kappa']:.2f} {cell['rows']}" for cell in kappas]
     assert [one.get_attribute("title") for one in square.all()] == [cell["told"] for cell in kappas]
     estimates = [number(each["range"]) for each in one["estimates"]]

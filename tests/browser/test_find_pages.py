@@ -92,7 +92,7 @@ def test_three_runs_are_ticked_compared_and_looked_into(page: Page) -> None:
     page.locator("table.grid tbody tr", has_text="r7").get_by_role("link", name="failed").click()
     page.get_by_role("heading", name="Row 8 · r7").wait_for()
     page.go_back()
-    page.get_by_role("link", name="Make it the base").last.click()
+    page.get_by_role("link", name="Use as base").last.click()
     assert "third" in page.locator("ul.plain li").first.inner_text()
     page.get_by_role("link", name="With the base alone").first.click()
     page.get_by_role("link", name="Swap A and B").click()

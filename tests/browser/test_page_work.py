@@ -317,7 +317,7 @@ def test_rows_are_fetched_ahead_and_the_last_key_decides(browser: Browser, serve
     page.keyboard.press("k")
     page.keyboard.press("x")
     expect(page.locator("[data-ticked] b")).to_have_text("2")
-    page.get_by_role("button", name="Show them alone").click()
+    page.get_by_role("button", name="Show only these").click()
     page.wait_for_url("**rows=8-9*")
     assert page.locator("[data-line]").count() == 2
     page.goto(server.address(f"{server.run('dates')}/row/5"))

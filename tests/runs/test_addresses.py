@@ -74,7 +74,7 @@ def test_addresses_that_lead_nowhere_or_hold_a_secret_are_refused(
 
 def test_traces_and_watching_need_files_of_this_machine(tmp_path: Path) -> None:
     file = eval_at(tmp_path, "{path: 's3://bucket/traces.jsonl', as: otlp}")
-    assert "download it first" in carried_out("run", str(file))
+    assert "agent traces must be on this machine" in carried_out("run", str(file))
     file = eval_at(tmp_path, "s3://bucket/rows.csv")
     assert "--watch needs rows on this machine" in carried_out("run", str(file), "--watch")
 

@@ -269,11 +269,11 @@ def test_bad_rows_are_told_or_stop_as_the_file_says(
         ),
         (
             "  - {kind: direct, criteria: pairwise_helpfulness}",
-            "is for pairwise judges, but this one is direct",
+            "is for pairwise judges, but this judge is direct",
         ),
         (
             "  - {kind: pairwise, criteria: own.yaml}",
-            "'kindness' is for direct judges, but this one is pairwise",
+            "'kindness' is for direct judges, but this judge is pairwise",
         ),
         ("  - {kind: direct, criteria: [own.yaml, own.yaml]}", "'kindness' appears twice here"),
         (
@@ -286,7 +286,7 @@ def test_bad_rows_are_told_or_stop_as_the_file_says(
         ),
         (
             "  - {kind: aspect, criteria: It is.}\n  - {kind: aspect, criteria: It is.}",
-            "2 judges are called 'It is.': give each a different name",
+            "2 judges are named 'It is.': give each a different name",
         ),
         (
             "  - {kind: aspect, criteria: It is.}\n  - {kind: pairwise, criteria: It is.}",

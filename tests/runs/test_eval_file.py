@@ -404,7 +404,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match=r"none\.yaml does not exist: 'adjudge init'"):
+    with pytest.raises(SetupError, match=r"none\.yaml does not exist: create an eval file"):
         load_eval(tmp_path / "none.yaml")
     (tmp_path / "a.yaml").write_bytes(b"data: \xff\n")
     with pytest.raises(SetupError, match="is not UTF-8"):
@@ -426,7 +426,7 @@ def test_rows_that_are_named_elsewhere_need_not_be_named_in_the_file(tmp_path: P
 )
 def test_a_file_of_rows_is_not_an_eval_file(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
-    with pytest.raises(SetupError, match="it contains rows and is not an eval file") as caught:
+    with pytest.raises(SetupError, match="it contains rows, so it is not an eval file") as caught:
         load_eval(tmp_path / name)
     for way in ("adjudge check --data", "adjudge rag --csv", "adjudge import", "adjudge init"):
         assert way in str(caught.value)

@@ -411,7 +411,7 @@ def test_a_label_that_comes_while_its_run_is_deleted_keeps_the_run(
         return under_lock(folder)
 
     monkeypatch.setattr("adjudge.runs.folder.under_lock", overtaken)
-    with pytest.raises(RunError, match="labels that people made"):
+    with pytest.raises(RunError, match="human labels"):
         delete_run(run)
     assert len([*LabelStore(run).current()]) == run_info(run).rows == 1
 

@@ -645,7 +645,7 @@ def test_code_that_changes_while_the_user_is_asked_is_not_run(folder: Path) -> N
     def agree_late(_: object) -> None:
         code.write_text("def answer(row):\n    return 'evil'\n")
 
-    with asking(agree_late), pytest.raises(SetupError, match="changed while you were asked"):
+    with asking(agree_late), pytest.raises(SetupError, match="changed during the question"):
         open_eval(folder / "eval.yaml")
 
 

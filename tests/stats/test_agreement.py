@@ -292,7 +292,7 @@ def test_a_class_that_nobody_names_has_no_scores() -> None:
     table: Table = {("a", "a"): 3, ("a", "b"): 1}
     assert precision(table, "b") == Figure(None, "the judge never said b")
     assert recall(table, "c") == Figure(None, "c is never the truth")
-    assert f1(table, "c") == Figure(None, "nobody said c")
+    assert f1(table, "c") == Figure(None, "no annotator said c")
     assert macro(table, precision, ["a", "b"]).reason == "the judge never said b"
 
 

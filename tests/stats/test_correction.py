@@ -500,7 +500,7 @@ def test_it_is_said_how_many_labels_a_judge_saves() -> None:
         "labels instead of 100"
     )
     found = describe_savings(Estimate(0.5, 0.404, 0.6, 100, "post-stratified"), alone)
-    assert found == "the judge saves no labels: corrected ±0.098, the labels alone ±0.100"
+    assert found == "the judge saves no labels: ±0.098 corrected, ±0.100 with the labels alone"
 
 
 def test_only_the_number_of_labels_refuses_a_corrected_rate() -> None:

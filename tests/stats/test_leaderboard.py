@@ -162,7 +162,7 @@ def test_a_leaderboard_has_ratings_ranks_and_their_intervals() -> None:
         assert one.best_rank <= one.rank <= one.worst_rank
     assert sum(one.wins for one in found.places) == sum(one.losses for one in found.places)
     assert found.ties > 0 and not found.padded
-    assert rank([]).reason == "no two were compared"
+    assert rank([]).reason == "no pair was compared"
 
 
 def test_contests_of_one_prompt_count_once_in_the_interval() -> None:

@@ -37,7 +37,7 @@ def test_the_interval_of_a_difference_of_shares_is_newcombes_or_a_little_wider()
     found = self_preference([True] * 56 + [False] * 14, [True] * 48 + [False] * 32)
     assert found.lower is not None and 0.0524 - 0.02 < found.lower < 0.0524
     assert found.upper is not None and 0.3339 < found.upper < 0.3339 + 0.02
-    assert self_preference([True], []).reason == "no better answer is by others"
+    assert self_preference([True], []).reason == "no better answer is from others"
 
 
 @given(

@@ -157,6 +157,7 @@ def test_members_that_are_too_alike_are_refused() -> None:
     found = dawid_skene([MemberVote(1, "a", "yes")], effective=1.2)
     assert (
         found.probabilities == {}
-        and found.reason == "the members err together: they are worth 1.2 independent ones"
+        and found.reason
+        == "the members make the same errors: together they are worth 1.2 independent members"
     )
     assert dawid_skene([]).reason == "no votes"

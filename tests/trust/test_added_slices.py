@@ -70,7 +70,9 @@ def test_a_slice_of_rows_that_were_added_later_is_named(run: Path) -> None:
     assert (slices["jp"]["rows_added_since_draw"], slices["en"]["rows_added_since_draw"]) == (30, 6)
     assert "rows_added_since_draw" not in slices["de"]
     assert slices["jp"]["corrected"]["value"] is None
-    assert slices["jp"]["corrected"]["reason"] == "not corrected: added after the draw"
+    assert (
+        slices["jp"]["corrected"]["reason"] == "not corrected, because it was added after the draw"
+    )
     assert slices["jp"]["naive"] == pytest.approx(24 / 30)
     assert slices["en"]["naive"] == pytest.approx(48 / 60)
     assert slices["en"]["corrected"]["lower"] is not None
@@ -88,6 +90,6 @@ def test_reports_name_it(run: Path, kind: str) -> None:
     else:
         commands.adjudge("report", run, "--to", "md", "--by", "lang")
         text = (run / "results.md").read_text("utf-8")
-    why = "not corrected: added after the draw"
+    why = "not corrected, because it was added after the draw"
     assert any("jp" in line and "30" in line and why in line for line in text.splitlines())
     assert "en: 6 of 66 rows were added after the draw; the figures are about the others" in text

@@ -95,7 +95,7 @@ def test_from_labels_to_a_cascade_that_saves_calls(folder: Path, provider: FakeP
         "learnt from 120 labels"
     ) in done.stdout
     assert (
-        "openai/gpt-4o-mini: accept from a confidence of 1.000 on: 90 of 120 labelled rows, "
+        "openai/gpt-4o-mini: accept if the confidence is at least 1.000: 90 of 120 labelled rows, "
         "0 of them wrong"
     ) in done.stdout
     (folder / "second.yaml").write_text(eval_file(provider, "calibration: cascade.json"))

@@ -79,7 +79,7 @@ def test_two_options_and_comparisons_have_no_distance() -> None:
     [
         (
             Distance(0.0, 0.95, 60, options=True),
-            "people choose the judge's option on 95% of rows like these (60 labels)",
+            "people agree with the judge's option on 95% of rows like these (60 labels)",
         ),
         (
             Distance(1.0, 0.95, 60, options=True),

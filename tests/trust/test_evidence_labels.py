@@ -133,7 +133,7 @@ def test_rules_give_no_verdict_to_be_labelled(tmp_path: Path) -> None:
     EvidenceJudge(method="rules").evaluate(
         [{"contexts": [FRAGMENT], "response": "It is 330 m tall."}], run=tmp_path / "run"
     )
-    with pytest.raises(RunError, match="nothing that people could label"):
+    with pytest.raises(RunError, match="nothing to label"):
         label_scale(tmp_path / "run", None)
 
 

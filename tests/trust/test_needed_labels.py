@@ -55,7 +55,7 @@ def test_rows_that_belong_together_have_no_plan() -> None:
     grouped = calibrate(results, labels, settings=replace(NUMBER_ONLY, cluster="talk"))
     assert grouped.needed.labels is None
     assert grouped.needed.reason == (
-        UNKNOWN + "rows belong together, and their labels are not independent"
+        UNKNOWN + "rows belong together, so their labels are not independent"
     )
 
 
@@ -79,7 +79,7 @@ def test_rows_that_nobody_decided_have_no_plan(tmp_path: Path, state: str) -> No
     run = labelled(run_of(tmp_path / "run", rows), [*labels_of(rows[:60]), *undecided])
     found = only(calibrate_run(run, settings=NUMBER_ONLY))
     assert found.skipped == 20
-    assert found.needed.reason == UNKNOWN + "drawn rows were skipped or marked unsure"
+    assert found.needed.reason == UNKNOWN + "some drawn rows were skipped or marked unsure"
 
 
 def test_labels_are_enough_exactly_if_the_width_is_reached(tmp_path: Path) -> None:

@@ -28,6 +28,6 @@ def test_results_of_learned_rows_are_left_out_and_counted() -> None:
     calibration = calibrate(results, labels, learned_rows=learned, settings=NUMBER_ONLY)
     assert (calibration.count, calibration.labels_only.value) == (30, 0.0)
     notes = list(map(str, calibration.notes))
-    assert "30 labels are of rows that the judge learned from, and do not count" in notes
+    assert "30 labels do not count, because the judge learned from their rows" in notes
     assert any(note.startswith("30 rows that the judge learned from are left") for note in notes)
     assert calibrate(results, labels, settings=NUMBER_ONLY).count == 60

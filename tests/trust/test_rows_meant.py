@@ -37,7 +37,7 @@ def only(found: Sequence[Calibration]) -> Calibration:
 
 
 def renamed(rows: Sequence[Row]) -> list[Row]:
-    """Rows that come later, with texts of their own."""
+    """Rows that come later, with their own texts."""
     return [(text.replace("row", "new row"), good, passed) for text, good, passed in rows]
 
 

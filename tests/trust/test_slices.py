@@ -218,7 +218,7 @@ def test_runs_are_compared_slice_by_slice(runs: tuple[Path, Path]) -> None:
     assert en.outcome.value == "worse"
     lines = [str(line) for line in comparison_lines(whole, "two")]
     assert any(line.startswith("  en: worse: ") for line in lines)
-    assert "  the intervals of all slices, over all criteria, hold simultaneously at 95%" in lines
+    assert "  the intervals of all slices and criteria hold simultaneously at 95%" in lines
     assert whole.to_dict()["slices"][2]["difference"]["reason"]  # type: ignore[index,call-overload]
 
 

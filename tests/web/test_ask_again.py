@@ -82,7 +82,7 @@ def test_failed_rows_are_asked_again_and_no_others(
             assert left == ([groups[1]] if reason else [])
         figures = page.data(run)["figures"]
         assert (figures["failures"], figures["statuses"]) == ([], {"scored": ROWS})
-        assert "Nothing can be asked again" in page.get(f"{run}/again").text
+        assert "There is nothing to ask again" in page.get(f"{run}/again").text
     with served(tmp_path / "runs", read_only=True) as page:
         assert page.get(f"{page.run('lost')}/again").status == 403
 

@@ -20,4 +20,4 @@ def test_a_vote_shows_the_probability_of_each_option(tmp_path: Path) -> None:
     assert [name for name, _ in vote["bars"]] in (["PASS", "FAIL"], ["FAIL", "PASS"])
     assert sum(share for _, share in vote["bars"]) == 1
     assert vote["prompt"]["checked"] is True
-    assert "No explanation: a decision model writes none." in text
+    assert "No explanation, because decision models generate no text." in text

@@ -370,7 +370,7 @@ def test_other_criteria_and_dimensions_are_columns(page: Page) -> None:
     )
     assert _ids(page, run, "row = 4") == ["r3"]
     shown = page.get(run).text
-    assert "where one of its judgments meets the whole expression" in shown
+    assert "if one of its judgments matches the whole expression" in shown
     assert "one of its judgments" not in page.get(page.run("dates")).text
     assert page.data(f"{run}?min=0,5")["rows"] == page.data(f"{run}?min=0.5")["rows"] != []
     assert _ids(page, run, "not short") == ["r5"]

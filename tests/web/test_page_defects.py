@@ -182,7 +182,7 @@ def test_a_search_for_an_absent_word_goes_on_by_itself_to_the_end(
     monkeypatch.setattr("adjudge.core.ledger.record_browser.LOOKED_AT", 40)
     run = page.run("dates")
     first = page.get(f"{run}?q=absent&sort=row").text
-    assert "Looked through 40 of 300 judgments." in first
+    assert "Searched 40 of 300 judgments." in first
     address, steps = _goes_on(first, page), 0
     while address:
         part = page.get(address).text
@@ -233,7 +233,7 @@ def test_an_address_of_an_earlier_server_says_what_to_do_in_the_readers_language
     earlier = f"/{'0' * 32}/"
     english = page.ask(earlier, accept="text/html")
     assert english.status == 403
-    assert "<h1>This address does not open the page</h1>" in english.text
+    assert "<h1>This address does not give access</h1>" in english.text
     assert "adjudge view" in english.text
     russian = page.ask(earlier, accept="text/html", cookie="adjudge_language=ru")
     assert "<h1>Этот адрес не открывает страницу</h1>" in russian.text

@@ -205,7 +205,7 @@ def test_the_order_stands_beside_its_noise_and_places_beside_what_they_may_be(
         assert f"<title>{numbers}</title>" in shown
         assert f"<title>{numbers}</title>" in report
     assert (once["within"], once["excess"], once["detected"]) == (None, None, False)
-    assert "How much of this is noise is not known" in told
+    assert "The share of noise is unknown" in told
     (board,) = data["leaderboards"]
     (own,) = leaderboards(tmp_path / "twice")
     assert board["places"] == own.to_dict()["places"]

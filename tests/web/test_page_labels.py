@@ -424,7 +424,7 @@ def test_two_who_divide_rows_never_have_the_same_one(page: Page) -> None:
     last = str(next_row(page, ann)["identity"])
     waits = page.data(bob)["work"]
     assert waits["row"] is None and waits["waiting"]
-    assert "with other annotators now" in page.get(bob).text
+    assert "assigned to other annotators" in page.get(bob).text
     press(page, ann, do="skip", row=last)
     assert next_row(page, bob)["identity"] == last
 

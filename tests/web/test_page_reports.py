@@ -121,7 +121,7 @@ def test_trust_shows_the_corrected_number_and_the_label_plan(page: Page) -> None
 
 
 def test_a_run_without_labels_is_said_to_be_unknown(page: Page) -> None:
-    assert "Nobody has labelled" in page.get(f"{page.run('two')}/trust").text
+    assert "No row of this run is labelled" in page.get(f"{page.run('two')}/trust").text
 
 
 def test_the_catalogue_and_one_of_its_criteria(page: Page) -> None:

@@ -554,7 +554,7 @@ def test_others_get_the_role_of_the_file_but_nobody_who_looks_like_a_user(tmp_pa
     ("text", "part"),
     [
         ("", "a mapping"),
-        ("users:\n", "lists nobody"),
+        ("users:\n", "lists no users"),
         ("users:\n  sam: admin\n", "must be read or label or spend"),
         ("users:\n  sam: {annotator: x}\n", "users.sam.role"),
         ("users:\n  sam: read\n  SAM: spend\n", "spelt almost like sam"),

@@ -396,7 +396,7 @@ def test_the_list_is_without_a_run_that_is_deleted_meanwhile(
         assert [one["name"] for one in page.data("/")["runs"]] == ["two"]
         shutil.rmtree(places[0].folder, ignore_errors=True)
         gone = page.get(f"{address}/line")
-        assert (gone.status, "was deleted meanwhile" in gone.text) == (404, True)
+        assert (gone.status, "have been deleted" in gone.text) == (404, True)
 
 
 def test_a_run_that_was_deleted_is_said_to_be_gone(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_the_end_of_a_queue_sums_up_what_was_said(page: Page) -> None:
         page.post(address, do="unsure", row=found["row"]["identity"])
     assert found["summary"]["answers"] == {"PASS": 1}
     assert found["summary"]["notes"] == 1
-    assert "What you said" in page.get(address).text
+    assert "Your answer" in page.get(address).text
 
 
 def test_a_vote_on_a_rag_answer_says_which_dimension_it_is_about(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Many rows: eval files, run folders, what is in them and how they are resumed."""
+"""Runs over many rows: eval files, and run folders with their contents and how they are resumed."""
 
 from __future__ import annotations
 

@@ -126,8 +126,8 @@ def _refuse_opposed_criteria(judges: Sequence[ReadyJudge]) -> None:
 
 
 def make_explaining(file: EvalFile, opened: OpenEntry, judges: Sequence[ReadyJudge]) -> Explaining:
-    """Return what asks for the second opinions of a file with ``explain``, with its model opened
-    and everything checked.
+    """Create the object that asks for the second opinions of a file with ``explain``, with its
+    model opened and all settings checked.
     """
     from adjudge.runs.second_opinions import Explaining  # loaded only if a file asks for it
 

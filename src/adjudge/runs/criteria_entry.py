@@ -71,7 +71,7 @@ class CriteriaType:
                     raise place.at(name).wrong("is empty")
         elif given["kind"] != self.kind:
             raise place.at("kind").wrong(
-                "must be {kind}, as the judge is, not {given!r}",
+                "must be {kind}, like the judge, not {given!r}",
                 kind=self.kind,
                 given=given["kind"],
             )
@@ -92,7 +92,7 @@ def criteria_said(
     for place, entry in entries:
         if entry.kind != kind:
             raise place.wrong(
-                "criterion {name!r} is for {kind} judges, but this one is {kind2}",
+                "criterion {name!r} is for {kind} judges, but this judge is {kind2}",
                 name=entry.criteria.name,
                 kind=entry.kind,
                 kind2=kind,

@@ -359,9 +359,9 @@ class JudgeEntry:
     def check_per(self) -> None:
         """Raise if this kind cannot judge the given part of a row."""
         if self.per == "step":
-            raise SetupError("per: step is for judges of kind agent")
+            raise SetupError("per: step works only with judges of kind agent")
         if self.per == "point":
-            raise SetupError("per: point is for judges of kind rubric")
+            raise SetupError("per: point works only with judges of kind rubric")
         if self.per == "topic" and not self.judges_topics:
             raise SetupError("per: topic works only with judges of kind direct and aspect")
 
@@ -435,7 +435,8 @@ class CascadeEntry(PanelEntry):
             raise SetupError("a judge has models or a cascade of them, not both")
         if self.cascade and self.replacement:
             raise SetupError(
-                "replacement is of a panel; in a cascade, the next step is asked: leave it out"
+                "replacement works only with a panel; in a cascade, the next step is asked "
+                "instead: leave it out"
             )
         if self.calibration and not self.cascade:
             raise SetupError("nothing uses the calibration: add cascade, or weights: from labels")
@@ -470,9 +471,7 @@ class AspectEntry(CascadeEntry):
         if self.weights != FROM_LABELS or self.cascade:
             super().check_calibration()
         if self.cascade and self.weights:
-            raise SetupError(
-                "weights are for a panel, in which all models count: leave them out for a cascade"
-            )
+            raise SetupError("weights work only with a panel: leave them out for a cascade")
 
     def polarity_notes(self, *, typed: bool) -> Iterator[Message]:
         return aspect_polarity_notes(self.criteria, typed=typed)
@@ -788,8 +787,7 @@ class EvalFile:
         source = self.source
         if isinstance(source, ObjectFile):
             raise SetupError(
-                "agents' traces are read from this machine, and {source} is elsewhere: "
-                "download it first",
+                "agent traces must be on this machine: download {source} first",
                 source=source,
             )
         return source
@@ -862,7 +860,7 @@ def eval_text(path: str | Path) -> str:
     path = Path(path)
     if not path.exists():
         raise SetupError(
-            "{path} does not exist: 'adjudge init' writes an eval file to begin with", path=path
+            "{path} does not exist: create an eval file with 'adjudge init'", path=path
         )
     if path.is_file() and path.suffix.lower() in ROW_FILES and path.suffix.lower() != ".json":
         raise _holds_rows(Place(str(path)))
@@ -920,10 +918,10 @@ def read_eval_text(
 
 def _holds_rows(place: Place) -> SetupError:
     return place.wrong(
-        "it contains rows and is not an eval file. Judge them directly: adjudge check --data "
-        "FILE --criterion 'The answer …', or adjudge rag --csv FILE if sources were retrieved; "
-        "import another tool's verdicts: adjudge import FILE --run RUN; or create an eval file "
-        "with adjudge init and name them there as data"
+        "it contains rows, so it is not an eval file. Judge the rows directly: adjudge check "
+        "--data FILE --criterion 'The answer …', or adjudge rag --csv FILE if sources were "
+        "retrieved. Import another tool's verdicts: adjudge import FILE --run RUN. Or create an "
+        "eval file with adjudge init and name the rows there as data"
     )
 
 

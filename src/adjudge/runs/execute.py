@@ -175,7 +175,7 @@ class RoundsBackend(Backend, Protocol):
     """A backend whose answers arrive between passes over the rows."""
 
     async def begin(self) -> None:
-        """Load what was sent earlier."""
+        """Load requests that were sent earlier."""
 
     def begin_pass(self) -> None:
         """Prepare for the next pass over all rows."""

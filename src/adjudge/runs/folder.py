@@ -459,7 +459,7 @@ def delete_run(folder: str | Path, *, only_try: bool = False) -> None:
     place = Path(folder)
     if place.is_symlink():
         raise RunError(
-            "{place} is a symbolic link: delete the run in its real place, or only the link",
+            "{place} is a symbolic link: delete the run at its real path, or only the link",
             place=place,
         )
     _refuse_valuable(place)
@@ -488,8 +488,8 @@ def _delete_files(place: Path) -> None:
 def _refuse_valuable(place: Path) -> None:
     if holds_labels(place):
         raise RunError(
-            "it contains labels that people made: export them with 'adjudge label RUN --export "
-            "FILE', then delete labels.sqlite"
+            "it contains human labels: export them with 'adjudge label RUN --export FILE', then "
+            "delete labels.sqlite"
         )
     _refuse_open_batches(place)
 
@@ -503,8 +503,8 @@ def _refuse_open_batches(place: Path) -> None:
         return  # a ledger that cannot be read has nothing to collect them by
     if collectable(batches):
         raise RunError(
-            "its batches are under way, and would be lost: collect them with 'adjudge "
-            "resume {place}'",
+            "its batches are under way and would be lost: collect them with 'adjudge resume "
+            "{place}'",
             place=place,
         )
 

@@ -45,7 +45,8 @@ def _changes_in(runs: Path) -> dict[str, float]:
         return {}
     except (OSError, ValueError, RecursionError) as error:
         raise RunError(
-            "{path} cannot be read ({error}): delete it, and 'adjudge drift check' writes it again",
+            "{path} cannot be read ({error}): delete it, and 'adjudge drift check' will create "
+            "it again",
             path=path,
             error=error,
         ) from error

@@ -70,14 +70,14 @@ def _question_text(criterion: CriteriaEntry) -> str:
 def _aspect_note(text: str, word: str, *, typed: bool) -> Message:
     if typed:
         return Message(
-            "{text!r}: a text passes if this is so, but {word!r} sounds bad. If it should pass "
-            "when this is not so, add --good no.",
+            "{text!r}: a text passes if this is true, but {word!r} sounds bad. If a text should "
+            "pass if it is false, add --good no.",
             text=text,
             word=word,
         )
     return Message(
-        "{text!r}: a text passes if this is so, but {word!r} sounds bad. If it should pass when "
-        "this is not so, say what a good text meets, or use kind: direct with 'good: No'.",
+        "{text!r}: a text passes if this is true, but {word!r} sounds bad. If a text should pass "
+        "if it is false, describe a good text instead, or use kind: direct with 'good: No'.",
         text=text,
         word=word,
     )

@@ -334,7 +334,7 @@ def _read(path: Path) -> Project | None:
         )
     if project.has_credentials and not (project.base_url or project.model):
         raise table.at("api_key_env" if project.api_key_env else "headers").wrong(
-            "belongs to a server: name it with base_url or model"
+            "belongs to a server: name the server with base_url or model"
         )
     return replace(project, path=path, digest=text_hash(text))
 
@@ -348,7 +348,7 @@ def _check_owner(path: Path) -> None:
     others_write = path.parent.stat().st_mode & 0o002
     if others_write and path.stat().st_uid not in (os.getuid(), 0):
         raise SetupError(
-            "{path} belongs to another user, in a folder that everybody may write to, so it is "
-            "not used. Work in another folder",
+            "{path} is not used, because it belongs to another user and is in a folder that "
+            "everyone can write to. Work in another folder",
             path=path,
         )

@@ -1,4 +1,4 @@
-"""A judge that was made from an eval file: what it takes from a row, and the label of its
+"""A judge created from an eval file, with the fields it takes from a row and the label of its
 judgments.
 """
 

@@ -128,7 +128,7 @@ def needs_of_env(env: EnvFile) -> list[Need]:
     if not env.values:
         return []
     names = ", ".join(env.names)
-    what = Message("the variables that {file} sets: {names}", file=env.path.name, names=names)
+    what = Message("the variables set by {file}: {names}", file=env.path.name, names=names)
     return [Need(READS, what, env.path, "")]
 
 
@@ -157,7 +157,7 @@ def needs_of_project(project: Project) -> list[Need]:
         needs.append(Need(SENDS, what, path, "api_key_env"))
     needs += [Need(SENDS, _header_text(header), path, "headers") for header in project.headers]
     if project.prices:
-        what = Message("{path}, the prices that limits in dollars count by", path=project.prices)
+        what = Message("{path}, the prices used for limits in dollars", path=project.prices)
         needs.append(Need(READS, what, path, "prices"))
     if project.model and is_reference(project.model) and not is_known(project.model):
         # it is looked for next to the eval file, wherever that is
@@ -413,7 +413,7 @@ def _links_out(folder: Path, root: Path) -> list[str]:
             if path.is_symlink() and (outside := place_outside(path, root)) is not None:
                 targets_outside.append(outside)
         if len(targets_outside) > _MOST_LINKS:
-            further_links = Message("further files that links in {folder} lead to", folder=folder)
+            further_links = Message("other files, reached through links in {folder}", folder=folder)
             return [*targets_outside[:_MOST_LINKS], further_links]
     return targets_outside
 

@@ -24,8 +24,8 @@ _ANSWERED = ("response", "contexts", "tool_call")
 class RowReader:
     """Reads the rows of an eval file, any number of times.
 
-    Everything that stays the same is looked up once: the source, whether it holds traces or an
-    earlier run, and the fields that the judges read.
+    Constant properties are looked up once: the source, whether it holds traces or an earlier run,
+    and the fields that the judges read.
     """
 
     file: EvalFile

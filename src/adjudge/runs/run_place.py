@@ -117,7 +117,7 @@ def earlier_run(folder: Path, facts: JsonObject) -> Path | None:
 
 
 def _runs_of_file(first: Path) -> Iterator[Path]:
-    """Yield those of FOLDER, FOLDER-2, … that hold a run."""
+    """Yield the folders among FOLDER, FOLDER-2, … that contain a run."""
     numbered = re.compile(rf"{re.escape(first.name)}(-[2-9]|-[1-9]\d+)?")
     entries = first.parent.iterdir() if first.parent.is_dir() else ()
     return (entry for entry in entries if numbered.fullmatch(entry.name) and holds_run(entry))

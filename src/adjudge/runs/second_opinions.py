@@ -269,8 +269,8 @@ class Explaining:
         asked = [models for judge in configurations.values() if (models := models_of(judge))]
         if asked and all(self.model.name in models for models in asked):
             raise SetupError(
-                "explain: {model} is the judge itself, so its opinion would not be a second one: "
-                "name another model",
+                "explain: {model} is the judge itself and cannot give a second opinion: name "
+                "another model",
                 model=self.model.name,
             )
 

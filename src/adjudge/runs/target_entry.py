@@ -31,7 +31,7 @@ _KINDS = ("model", "command", "url", "function", "mcp")
 
 @light_dataclass(frozen=True, kw_only=True)
 class TargetEntry(ServerEntry):
-    """One application, and how it is called."""
+    """One application and the way to call it."""
 
     name: str | None = key(Text(), "What reports call it.", None)
     model: str | None = key(Text(), "A model, which is shown the prompts.", None)

@@ -145,7 +145,7 @@ class TopicJudge(JudgeAround[TopicItem]):
                 (bound for bound in (part, following) if bound and not bound.opens), None
             )
             problem = unknown and Message(
-                "it cannot be told whether message {number} opens a new topic: {reason}",
+                "cannot tell whether message {number} opens a new topic: {reason}",
                 number=unknown.message,
                 reason=unknown.reason,
             )

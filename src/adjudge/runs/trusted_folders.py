@@ -132,8 +132,8 @@ def _refuse(files: Sequence[TrustedFile]) -> None:
     if more := lines[_MOST_TOLD:]:
         lines[_MOST_TOLD:] = [Message("and {count:,} more", count=len(more))]
     raise SetupError(
-        "{file} does more than an untrusted folder may: {needs}. Look at it, "
-        "then run 'adjudge trust {file}', or set {variable}=1",
+        "{file} does more than an untrusted folder may: {needs}. Check it, then run 'adjudge "
+        "trust {file}', or set {variable}=1",
         file=from_here(files[0].path),
         needs=join("; ", lines),
         variable=VARIABLE,
@@ -222,8 +222,8 @@ def open_eval(
     was_asked = require_trust([opened.eval_file, *files_of_env(env), *files_of_project(project)])
     if was_asked and opened.has_changed(project, data, env):
         raise SetupError(
-            "{file}, or code that it runs, changed while you were asked: nothing was read, run or "
-            "sent. Run the command again",
+            "{file}, or code that it runs, changed during the question, so nothing was read, run "
+            "or sent. Run the command again",
             file=from_here(path),
         )
     env.apply()
@@ -244,7 +244,7 @@ def own_folder(path: Path, root: Path = Path()) -> Path:
     if outside is None or trusts_everything() or not _is_behind_link(path, root):
         return path
     raise SetupError(
-        "{path} is a link to {place}, and nothing is written there: name another folder, or set "
+        "{path} is a link to {place}, so nothing is written there: name another folder, or set "
         "{variable}=1 if the link is yours",
         path=path,
         place=outside,

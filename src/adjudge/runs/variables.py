@@ -102,8 +102,8 @@ def _look_up(match: re.Match[str], place: Place, environ: Mapping[str, str]) -> 
         )
     if _SECRET.search(name) or looks_like_a_key(value):
         raise place.wrong(
-            "{name} contains a key, and this value would be stored with the run: name the "
-            "variable with api_key_env, or in a header",
+            "{name} contains a key, which would be stored with the run: name the variable with "
+            "api_key_env, or in a header",
             name=name,
         )
     return value
@@ -163,7 +163,7 @@ def _parse_env(text: str, path: Path) -> Mapping[str, str]:
         # os.environ refuses null bytes
         if match is None or "\0" in line:
             place = replace(Place(str(path)), line=number)
-            raise place.wrong("a line is NAME=value, or begins with #")
+            raise place.wrong("a line must be NAME=value or begin with #")
         quoted = _QUOTED.fullmatch(match[2])
         values[match[1]] = quoted[2] if quoted else re.split(r"\s#", match[2])[0].strip()
     return values

@@ -31,14 +31,16 @@ def variants_of(file: EvalFile, opened: OpenEntry) -> list[Variant]:
     names = [variant.system for variant in variants]
     for name in names:
         if names.count(name) > 1:
-            raise SetupError("two targets are called {name!r}: give each a name", name=name)
+            raise SetupError("two targets are named {name!r}: give them different names", name=name)
     return [replace(variant, sample=time) for variant in variants for time in range(file.repeat)]
 
 
 def _variants(file: EvalFile, entry: TargetEntry, opened: OpenEntry) -> Iterator[Variant]:
     if entry.kind != "model":
         if entry.prompts:
-            raise SetupError("prompts are for models: {name} takes the row", name=entry.title)
+            raise SetupError(
+                "prompts work only with models, but {name} takes the row", name=entry.title
+            )
         target = _target(file, entry)
         if version := file.code.of_target(entry):
             target.version = f" {version}"

@@ -99,7 +99,7 @@ def recall(table: Table, option: Option) -> Figure:
 def f1(table: Table, option: Option) -> Figure:
     """Return the harmonic mean of precision and recall."""
     judge_counts, truth_counts = _count_sides(table)
-    never = Message("nobody said {option}", option=option)
+    never = Message("no annotator said {option}", option=option)
     return _share_of_option(table, option, (judge_counts[option] + truth_counts[option]) / 2, never)
 
 
@@ -155,7 +155,7 @@ def cohen_kappa(
     )
     # Agreement by chance is certain then, and kappa is 0/0.
     if expected == 0:
-        return Figure(None, Message("both raters gave one and the same answer for every row"))
+        return Figure(None, Message("both raters gave the same single answer for every row"))
     return Figure(1 - observed / expected)
 
 

@@ -173,8 +173,8 @@ def self_preference(own_upheld: Sequence[bool], others_upheld: Sequence[bool]) -
         own_upheld,
         others_upheld,
         (
-            Message("no better answer is by the judge's own family"),
-            Message("no better answer is by others"),
+            Message("no better answer is from the judge's own family"),
+            Message("no better answer is from others"),
         ),
     )
 

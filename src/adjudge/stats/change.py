@@ -139,7 +139,7 @@ def _comparisons(
 
 
 def _steps(track: _Track[int | None], last: int) -> tuple[int, ...] | None:
-    """Return each answer's score; None if an answer without a score was given up to this look."""
+    """Return each answer's score; None if an answer so far has no score."""
     counted = zip(track.answers, track.counts[last], strict=True)
     if any(step is None and count for step, count in counted):
         return None

@@ -32,9 +32,7 @@ class Controlled:
 
 
 def relative_length(first: float, second: float) -> float:
-    """Return by how much the first length exceeds the second, relative to their sum: from -1 to
-    1.
-    """
+    """Return the relative difference of two lengths, from -1 to 1."""
     return (first - second) / (first + second) if first + second else 0.0
 
 

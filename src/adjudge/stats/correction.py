@@ -90,8 +90,8 @@ class Stratum:
         return len(self.labels)
 
     def expected_labels(self) -> ExpectedLabels:
-        """Return what further labels will be like: the present ones, or without any, half of them
-        good.
+        """Return the expected distribution of further labels: like the present ones or, without
+        any, half of them good.
         """
         mean = self.mean
         if mean is None:

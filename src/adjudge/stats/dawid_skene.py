@@ -63,7 +63,8 @@ def dawid_skene(
         return Consensus(
             {},
             reason=Message(
-                "the members err together: they are worth {effective:.1f} independent ones",
+                "the members make the same errors: together they are worth {effective:.1f} "
+                "independent members",
                 effective=effective,
             ),
         )

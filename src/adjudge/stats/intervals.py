@@ -55,7 +55,7 @@ def count_units(values: Sized, clusters: Clusters) -> int:
 def effective_units(values: Sequence[float], clusters: Clusters) -> int:
     """Return how many equal clusters would be as informative (Kish).
 
-    These are fewer than the actual clusters if a few of those hold most values.
+    There are fewer than actual clusters if a few clusters contain most values.
     """
     if clusters is None:
         return len(values)

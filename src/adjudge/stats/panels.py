@@ -38,7 +38,7 @@ Votes = Mapping[str, Sequence[str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Alikeness:
-    """How the members' errors correlate over labelled rows."""
+    """The correlation of the members' errors over labelled rows."""
 
     correlations: dict[tuple[str, str], float | None]
     """Correlation of errors per pair of members; None if one of them never erred, or always."""

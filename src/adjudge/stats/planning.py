@@ -25,7 +25,7 @@ MOST = 100_000
 
 @dataclass(frozen=True, slots=True)
 class JudgeQuality:
-    """How well a judge agrees with people on passes and on fails."""
+    """A judge's agreement with people on passes and on fails."""
 
     sensitivity: float
     specificity: float

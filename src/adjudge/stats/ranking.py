@@ -314,7 +314,7 @@ def rank(
     """
     counted = Counter(contests)
     if len(_names(contests)) < 2:
-        return Standings((), 0.0, False, (), draws, level, Message("no two were compared"))
+        return Standings((), 0.0, False, (), draws, level, Message("no pair was compared"))
     fitted = strengths(counted)
     units = count_units(contests, prompts)
     # Padded strengths are limited by the padding alone, so draws would only measure the padding.

@@ -165,13 +165,13 @@ def no_better_than_chance(
         )
     if chance_p_value(opposite, labels, clusters) <= RISK:
         return Message(
-            "on your labels the verdict says the opposite of the truth ({figures}): are the "
-            "options the right way round? The corrected number is still valid",
+            "on your labels the verdict says the opposite of the truth ({figures}): check "
+            "whether the options are swapped. The corrected number is still valid",
             figures=figures,
         )
     return Message(
-        "on your labels the verdict says nothing about the truth ({figures}): the corrected "
-        "number rests on the labels, and a better criterion would help",
+        "on your labels the verdict says nothing about the truth ({figures}), so the corrected "
+        "number relies on the labels alone; a better criterion would help",
         figures=figures,
     )
 
@@ -239,7 +239,7 @@ def describe_savings(corrected: Estimate, alone: Estimate) -> Message | None:
             count=corrected.count,
         )
     return Message(
-        "the judge saves no labels: corrected ±{corrected:.3f}, the labels alone ±{alone:.3f}",
+        "the judge saves no labels: ±{corrected:.3f} corrected, ±{alone:.3f} with the labels alone",
         corrected=corrected.width / 2,
         alone=alone.width / 2,
     )
@@ -250,7 +250,7 @@ NOTHING_TO_PLAN_WITH = Message("no labels to plan with: label a few rows at rand
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """How many labels a corrected interval of some width needs."""
+    """The number of labels that a corrected interval of a given width needs."""
 
     target_width: float
     labels: int | None

@@ -67,7 +67,7 @@ class AgreementSettings:
 
 @dataclass(frozen=True)
 class AgreementReport:
-    """How well the judge agrees with people on one criterion, and people with each other."""
+    """The agreement of the judge with people on one criterion, and of people with each other."""
 
     count: int
     """Labelled rows that it is about."""
@@ -265,7 +265,7 @@ def _wrong_steps(
             ],
             together,
             level,
-            Message("nobody named a step"),
+            Message("no annotator named a step"),
         )
         for name, most in (("wrong step", 0), ("wrong step ±1", 1))
     }
@@ -446,7 +446,7 @@ def _by_slice(rows: Iterable[LabelledRow], slicing: Slicing | None) -> dict[str,
 
 def _pair(pairs: Sequence[tuple[Option, Option]], measure: Measure) -> TwoRaters:
     if measure.is_number:
-        none = Figure(None, Message("numbers are seldom equal: see the correlations"))
+        none = Figure(None, Message("numbers are rarely equal, so see the correlations"))
         return TwoRaters(len(pairs), none, none)
     return TwoRaters.of(pairs)
 

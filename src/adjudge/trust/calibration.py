@@ -130,7 +130,7 @@ class RateShape(TypedDict):
 
 
 class LabelsUsedShape(TypedDict):
-    """The labels that a number stands on."""
+    """The labels behind a number."""
 
     n: int
     by_verdict: Count
@@ -703,7 +703,7 @@ def _plan_labels(
             like_labels=rows.weighting is not None,
         )
     if plan.more == 0:
-        why = Message("by the plan these labels should be enough already")
+        why = Message("according to the plan, these labels should already be enough")
         return cannot_plan(target, why, of_scale=of_scale)
     return plan
 
@@ -718,11 +718,11 @@ def _why_no_plan(
     if settings.sequential:
         return Message("the interval has to hold at every look")
     if rows.together is not None or estimates.apart.places:
-        return Message("rows belong together, and their labels are not independent")
+        return Message("rows belong together, so their labels are not independent")
     if any(part.verdict is None and not part.labels for part in estimates.strata):
         return Message("failed judgments have no label")
     if rows.skipped:
-        return Message("drawn rows were skipped or marked unsure")
+        return Message("some drawn rows were skipped or marked unsure")
     if rows.measure.is_number and (rows.weighting is not None or rows.is_grown):
         return Message("numbers are not corrected by labels of rows with different chances")
     return None
@@ -893,7 +893,7 @@ def _sequential_labels_only(
 def _width_notes(
     corrected: Estimate, once: Estimate, settings: CalibrationSettings
 ) -> Iterator[Message]:
-    """Yield how much wider the interval is because it holds at every look."""
+    """Yield a note on how much wider the interval is because it holds at every look."""
     if settings.sequential and corrected.width and once.width:
         yield Message(
             "the interval is valid however often you look at it; this makes it {ratio:.2f} times "
@@ -1011,10 +1011,10 @@ def _notes(used: LabelsUsed, estimates: _Estimates, rows: Rows) -> Iterator[str]
             rows.contradicted,
         ),
         plural(
-            "{rows} rows are copies of one text that was not drawn, and may be anything: the "
-            "intervals hold whatever they are",
-            "{rows} rows are copies of {count} texts that were not drawn, and may be anything: the "
-            "intervals hold whatever they are",
+            "{rows} rows are copies of one text that was not drawn; the intervals allow for any "
+            "value of them",
+            "{rows} rows are copies of {count} texts that were not drawn; the intervals allow "
+            "for any value of them",
             estimates.apart.undrawn_texts,
             rows=estimates.apart.undrawn_rows,
         ),

@@ -92,7 +92,7 @@ def calibration_lines(calibration: Calibration) -> Iterator[str]:
 
 
 def _scope_lines(calibration: Calibration) -> Iterator[Message]:
-    """Yield which rows the intervals cover, and how many drawn rows have no label."""
+    """Yield notes on the rows that the intervals cover, and on drawn rows without a label."""
     rows = count_rows(calibration.rows)
     yield (
         Message("intervals apply to exactly these {rows}, not to rows like them", rows=rows)
@@ -141,7 +141,7 @@ def confusion_table(calibration: Calibration) -> tuple[list[str], list[list[str]
 
 
 def distance_text(distance: Distance) -> Message:
-    """Say how far people's answers are from the judge's at most."""
+    """State the maximum distance between people's answers and the judge's."""
     values = {
         "within": float(distance.within),
         "share": 100 * distance.level,
@@ -155,7 +155,7 @@ def distance_text(distance: Distance) -> Message:
         )
     if not distance.within:
         return Message(
-            "people choose the judge's option on {share:.0f}% of rows like these ({labels})",
+            "people agree with the judge's option on {share:.0f}% of rows like these ({labels})",
             **values,
         )
     return Message(
@@ -166,7 +166,7 @@ def distance_text(distance: Distance) -> Message:
 
 
 def needed_text(needed: Needed, scale: tuple[float, float]) -> Message:
-    """Say how many labels an interval of the target width needs."""
+    """State the number of labels that an interval of the target width needs."""
     width = (
         Message("an interval {width:g} wide", width=needed.target_width)
         if scale == (0, 1)
@@ -198,7 +198,7 @@ def needed_text(needed: Needed, scale: tuple[float, float]) -> Message:
 
 
 def agreement_title(report: AgreementReport) -> Message:
-    """Say on which rows the judge and people are compared."""
+    """State the rows on which the judge and people are compared."""
     rows = count_rows(report.count)
     title = (
         Message("agreement of judge and people on {rows} drawn at random", rows=rows)
@@ -373,7 +373,7 @@ def pair_text(pair: TwoRaters) -> Message:
     agreed = (
         (kappa,)
         if alike is None
-        else (Message("{share:.1f}% alike", share=100 * float(alike)), kappa)
+        else (Message("{share:.1f}% equal", share=100 * float(alike)), kappa)
     )
     return Message("{agreed} ({rows})", agreed=join(", ", agreed), rows=count_rows(pair.count))
 
@@ -418,7 +418,7 @@ def panel_lines(report: PanelReport) -> Iterator[Message]:
 
 
 def _right_text(right: RightAnswers) -> Message:
-    """Say how often a member or panel is right, and how many rows do not count."""
+    """State the accuracy of a member or panel, and the number of rows left out."""
     if right.share is None:
         return plural(
             "no readable vote on {count} row", "no readable vote on {count} rows", right.left_out

@@ -87,7 +87,7 @@ class CascadeReport(JudgeCriterion):
 
     @property
     def accepted(self) -> int:
-        """How many labelled rows some step would decide."""
+        """The number of labelled rows that any step would decide."""
         return sum(step.accepted for step in self.thresholds.steps)
 
     @property
@@ -126,7 +126,7 @@ class CascadeReport(JudgeCriterion):
 
 
 def step_text(threshold: Threshold) -> str:
-    """Say at which confidence a step is accepted, or why it never is."""
+    """State the confidence from which a step is accepted, or why it never is."""
     if threshold.confidence is None:
         return (
             threshold.reason
@@ -136,13 +136,13 @@ def step_text(threshold: Threshold) -> str:
     values = some_of(threshold, "confidence", "accepted", "rows", "errors")
     if threshold.limit is None:
         return Message(
-            "accept from a confidence of {confidence:.3f} on: {accepted} of {rows} labelled rows, "
-            "{errors} of them wrong",
+            "accept if the confidence is at least {confidence:.3f}: {accepted} of {rows} "
+            "labelled rows, {errors} of them wrong",
             **values,
         )
     return Message(
-        "accept from a confidence of {confidence:.3f} on: {accepted} of {rows} labelled rows, "
-        "{errors} of them wrong, so at most {limit:.1%} are",
+        "accept if the confidence is at least {confidence:.3f}: {accepted} of {rows} labelled "
+        "rows, {errors} of them wrong, so the error rate is at most {limit:.1%}",
         limit=threshold.limit,
         **values,
     )
@@ -282,7 +282,7 @@ _NO_CONFIDENCE = Message(
 
 
 _MODEL_MADE = Message(
-    "the labels were made by a model: a promise about another model, not about people"
+    "the labels were made by a model, so the promise is about that model, not about people"
 )
 
 

@@ -581,7 +581,7 @@ class _Line:
 NO_BOUNDS = Message(
     "a count has no maximum: no interval for it holds at every look; compare without --sequential"
 )
-FEWER = Message("a count is better the lower it is: the difference says how many fewer there are")
+FEWER = Message("lower counts are better: the difference says how many fewer there are")
 
 
 def _mean(total: float, rows: int, *, is_count: bool) -> float | None:
@@ -591,9 +591,7 @@ def _mean(total: float, rows: int, *, is_count: bool) -> float | None:
 
 
 def _moved_note(moves: Counter[tuple[str, str]], column: str, paired: int) -> Iterator[Message]:
-    """Yield how many pairs are in no slice, and which move was most frequent; nothing without
-    moves.
-    """
+    """Yield a note on pairs that are in no slice, with the most frequent move."""
     if moves:
         (old_slice, new_slice), most = moves.most_common(1)[0]
         yield plural(
@@ -971,7 +969,8 @@ def _notes(
         )
     elif not same_judge:
         yield Message(
-            "the judges differ as well as the texts: part of the difference may be theirs"
+            "both the judges and the texts differ, so part of the difference may come from the "
+            "judges"
         )
 
 

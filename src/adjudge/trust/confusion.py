@@ -102,4 +102,4 @@ def _rows_of(rows: Sequence[LabelledRow], option: str) -> list[LabelledRow]:
 
 
 def _no_row_text(option: str) -> Message:
-    return Message("no row with a verdict that people called {option}", option=option)
+    return Message("no row with a verdict was labelled {option}", option=option)

@@ -1,4 +1,4 @@
-"""The compared systems of a run: the same two on whichever side they stand, or more of them."""
+"""The compared systems of a run: the same two in either order, or more than two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find what a guideline should say more clearly, from rows on which annotators differ."""
+"""Suggest what to clarify in the guideline, from rows on which annotators differ."""
 
 from __future__ import annotations
 

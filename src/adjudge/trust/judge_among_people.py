@@ -22,7 +22,7 @@ JUDGE = ""
 
 @dataclass(frozen=True)
 class RaterModel:
-    """How often each annotator is right, by a Dawid–Skene model of people and judge."""
+    """Each annotator's accuracy, by a Dawid–Skene model of people and judge."""
 
     right: Mapping[str, float] = field(default_factory=dict)
     """Annotator → how often they are right; the judge under an empty name."""
@@ -68,7 +68,9 @@ def judge_among_people(rows: Sequence[LabelledRow]) -> RaterModel:
     ]
     if len(votes) > MOST_VOTES:
         return RaterModel(
-            rows=len(rows_by_unit), shared=shared, reason=Message("more votes than it is made for")
+            rows=len(rows_by_unit),
+            shared=shared,
+            reason=Message("more votes than the method supports"),
         )
     model = dawid_skene(votes)
     return RaterModel(

@@ -66,7 +66,9 @@ def consistency(rows: Sequence[LabelledJudgment], level: float) -> Estimate:
         for judgment in rows
         if (share := _share_of_equal_votes(judgment.row.votes)) is not None
     ]
-    return mean_of(shares, level, Message("one vote per row: ask for several with --votes"))
+    return mean_of(
+        shares, level, Message("there is only one vote per row: ask for several with --votes")
+    )
 
 
 def _share_of_equal_votes(votes: Votes) -> float | None:
@@ -87,7 +89,7 @@ def order_effect(rows: Sequence[LabelledJudgment], level: float) -> Estimate:
     """Measure how often the verdict changes if responses or options are listed in reverse."""
     biases = [judgment.record.positional_bias for judgment in rows]
     flips = [float(bias.detected) for bias in biases if bias and bias.detected is not None]
-    return mean_of(flips, level, Message("asked in one order: add --check-positional-bias"))
+    return mean_of(flips, level, Message("asked in one order only: add --check-positional-bias"))
 
 
 def vote_agreement(rows: Sequence[LabelledJudgment], level: float) -> Estimate:
@@ -118,7 +120,7 @@ def confidence_figures(rows: Sequence[LabelledJudgment], level: float) -> dict[s
     ]
     if not stated:
         reason = Message(
-            "no confidence is known: ask for several votes with --votes, or by likelihood"
+            "confidence is unknown: ask for several votes with --votes, or use likelihood mode"
         )
         none = undefined("ECE", 0, reason, level=level)
         return dict.fromkeys(("ECE", "ECE by chance", "Brier"), none)
@@ -145,7 +147,7 @@ class Effort:
 
 
 def effort_of(rows: Sequence[LabelledJudgment], prices: PriceTable) -> Effort:
-    """Add up what the votes took."""
+    """Add up the tokens, cost and time of the votes."""
     votes = [vote for judgment in rows for vote in judgment.row.votes]
     used, seconds = usage_by_model(votes), sum(vote.latency for vote in votes)
     costs = {model: prices.cost(model, usage) for model, usage in used.items()}

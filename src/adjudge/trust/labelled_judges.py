@@ -85,8 +85,8 @@ def learned_labels_note(count: int) -> list[Message]:
     """Say how many labels do not count because the judge learned from their rows."""
     return nonzero(
         plural(
-            "{count} label is of a row that the judge learned from, and does not count",
-            "{count} labels are of rows that the judge learned from, and do not count",
+            "{count} label does not count, because the judge learned from its row",
+            "{count} labels do not count, because the judge learned from their rows",
             count,
         )
     )

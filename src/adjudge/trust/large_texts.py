@@ -1,4 +1,4 @@
-"""Texts with so many copies that each forms a stratum of its own.
+"""Texts with so many copies that each forms its own stratum.
 
 The queue draws texts, each once, but the number is about rows. Suppose 60 of 200 rows hold one
 canned reply: that is one text of 141, and most samples miss it. Nothing in them shows then how

@@ -18,7 +18,7 @@ from adjudge.trust.labelled_rows import labelled_rows, learned_row_count
 from adjudge.trust.pair_leanings import better_first_text, first_place_text, longer_text
 from adjudge.trust.self_preference import self_preference_text
 
-_UNLABELLED = Message("not measured: that needs people's labels")
+_UNLABELLED = Message("not measured, because it needs human labels")
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ def leanings_of(folder: str | Path, judge: str) -> Iterator[Leaning]:
     yield Leaning(Message("self-preference"), own_family)
     if count := learned_row_count(folder, judge):
         text = plural(
-            "{count} labelled row that the judge learned from is left out of all leanings "
-            "measured with labels",
-            "{count} labelled rows that the judge learned from are left out of all leanings "
-            "measured with labels",
+            "leanings measured with labels leave out {count} labelled row that the judge learned "
+            "from",
+            "leanings measured with labels leave out {count} labelled rows that the judge "
+            "learned from",
             count,
         )
         yield Leaning(Message("rows it learned from"), text)

@@ -56,7 +56,7 @@ class Measure:
 
 
 def measure_of(scale: LabelScale, systems: Sequence[str] = ()) -> Measure:
-    """Return what is measured for a criterion. ``systems``: the systems that it compares."""
+    """Return the quantity measured for a criterion. ``systems``: the systems that it compares."""
     # without options nothing says otherwise
     if scale.range or not (scale.compares or scale.criteria.options):
         return Measure("score", (), {}, scale.range or _UNIT)

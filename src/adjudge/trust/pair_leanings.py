@@ -45,7 +45,7 @@ def first_place_text(folder: str | Path, judge: str) -> str:
         count=len({pick.row for pick in picks}),
     )
     return Message(
-        "the response shown first is picked in {value:.3f} of verdicts, where half is fair "
+        "the response shown first is picked in {value:.3f} of verdicts; half would be fair "
         "({limits})",
         value=rate.value,
         limits=limits,
@@ -110,7 +110,7 @@ def longer_text(folder: str | Path, judge: str) -> str:
     difference = compare([verdict for verdict, _ in pairs], [truth for _, truth in pairs]).estimate
     return difference.say(
         Message(
-            "of two responses the longer is picked {value:+.3f} more often than people pick it "
+            "the judge picks the longer of two responses {value:+.3f} more often than people do "
             "({limits})"
         ),
         Message("{lower:+.3f} to {upper:+.3f}; {count} pairs"),

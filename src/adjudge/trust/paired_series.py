@@ -30,7 +30,7 @@ from adjudge.trust.vote_values import MOST_ROWS
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """What a comparison needs to know about a run, apart from its rows."""
+    """The data of a run, apart from its rows, that a comparison needs."""
 
     folder: Path
     measures: dict[str, Measure]

@@ -115,8 +115,8 @@ class PanelReport:
         if effective < LEAST_EFFECTIVE:
             messages.append(
                 Message(
-                    "warning: the members err together: {members} of them are worth "
-                    "{effective:.1f}",
+                    "warning: the members make the same errors: {members} of them are worth "
+                    "{effective:.1f} independent ones",
                     members=len(self.members),
                     effective=effective,
                 )

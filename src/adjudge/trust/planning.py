@@ -106,7 +106,7 @@ class PlanShape(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class SamplePlan:
-    """How many rows and labels are needed."""
+    """The rows and labels needed."""
 
     what: str
     """rate, comparison or gate."""
@@ -120,7 +120,7 @@ class SamplePlan:
     usd: float | None = None
 
     def sentences(self) -> list[Message]:
-        """Describe what is needed, and how certain that is."""
+        """Describe the plan and its certainty."""
         return list(self._sentences())
 
     def _sentences(self) -> Iterator[Message]:
@@ -137,8 +137,8 @@ class SamplePlan:
             )
         if self.judge and self.judge.measured:
             yield Message(
-                "By its labels these are {sensitivity:.3f} and {specificity:.3f}; one mistake of "
-                "each kind is added, because few labels may have found none.",
+                "According to its labels these are {sensitivity:.3f} and {specificity:.3f}; one "
+                "mistake of each kind is added, because a few labels may not show any.",
                 **some_of(self.judge.measured, "sensitivity", "specificity"),
             )
         if self.size.count is not None:
@@ -193,7 +193,7 @@ class SamplePlan:
                 reached=self.size.reached,
             )
         return Message(
-            "Out of reach: of {rows} rows {reached:.3f} of draws are decided.",
+            "Out of reach: with {rows} rows, only {reached:.3f} of draws are decided.",
             rows=self.size.most,
             reached=self.size.reached,
         )
@@ -286,7 +286,7 @@ def _check(settings: PlanSettings, judge: PlannedJudge | None) -> None:
         )
     if settings.rows is not None and (judge is None or settings.width is None):
         raise SetupError(
-            "rows is the number of rows that a judge judges: name the judge, and a width"
+            "rows needs a judge and a width: it is the number of rows that the judge judges"
         )
 
 

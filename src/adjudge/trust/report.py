@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def trust_sentence(calibration: Calibration) -> Message:
-    """Say what the corrected number is, with its labels and the uncorrected number, or why there is
-    none.
+    """Give the corrected number with its labels and the uncorrected number, or the reason why there
+    is none.
     """
     return Message("{said}.", said=trust_clause(calibration))
 

@@ -71,7 +71,7 @@ class LabelledRow:
 
     @property
     def unit(self) -> str:
-        """What was drawn: the text with all its copies, or this row alone."""
+        """The drawn unit: the text with all its copies, or only this row."""
         return self.identity if self.id is None else f"{self.identity} {self.id}"
 
     @property
@@ -343,7 +343,7 @@ class Rows:
 
     @cached_property
     def _label_kinds(self) -> tuple[bool, bool]:
-        """Whether there are drawn labels of texts, and of single rows."""
+        """Flags for drawn labels of texts, and of single rows."""
         drawn = {
             label.is_of_text
             for labels in self.labels.values()
@@ -574,12 +574,12 @@ class Rows:
 
     @cached_property
     def measure(self) -> Measure:
-        """What is estimated."""
+        """The estimated quantity."""
         return measure_of(self.scale, self.contestants.names)
 
     @cached_property
     def clusters(self) -> list[Hashable]:
-        """The cluster of each row. A row on its own has its position as cluster."""
+        """The cluster of each row. For a row outside any cluster, this is its position."""
         return clusters_of(self.units) or list(range(len(self.units)))
 
     @cached_property

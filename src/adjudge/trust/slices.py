@@ -168,7 +168,7 @@ def _added_slice(
 ) -> CorrectedSlice:
     """Return a slice of rows that were all added after the draw, so that it has no labels."""
     judge_values = [measure.value(answer) for answer in answers if answer is not None]
-    why = Message("not corrected: added after the draw")
+    why = Message("not corrected, because it was added after the draw")
     return CorrectedSlice(
         name,
         len(answers),

@@ -152,9 +152,7 @@ def sort_labels(
 
 
 def draw_sizes(labels: Iterable[Label]) -> tuple[float, ...]:
-    """Return how many rows the run had at each draw, ascending; infinity for labels that do not
-    say.
-    """
+    """Return how many rows the run had at each draw, ascending; infinity for labels without it."""
     drawn = (label.drawn_of for label in labels if label.is_random)
     return tuple(sorted({math.inf if size is None else size for size in drawn}))
 
@@ -330,8 +328,8 @@ def _notes(
             ),
         ),
         plural(
-            "{count} label given with the judge's verdict in sight, which draws people towards it",
-            "{count} labels given with the judge's verdict in sight, which draws people towards it",
+            "{count} label was given with the judge's verdict visible, which influences people",
+            "{count} labels were given with the judge's verdict visible, which influences people",
             sum(label.judge_visible for label in usable),
         ),
     )

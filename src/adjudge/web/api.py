@@ -67,7 +67,7 @@ _STATUSES: Mapping[type[AdjudgeError], tuple[int, str]] = {
 
 @dataclass(frozen=True)
 class Api:
-    """What all routes share."""
+    """The state shared by all routes."""
 
     service: JudgingService
     index: RunIndex

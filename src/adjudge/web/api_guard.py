@@ -1,5 +1,5 @@
-"""Who may use the JSON API: programs that have the key, under a name that is ours, and no web page
-of somebody else.
+"""Access control of the JSON API: programs that have the key and use one of our host names, but no
+foreign web page.
 """
 
 from __future__ import annotations

@@ -138,15 +138,17 @@ def _refuse(request: Request, error: Exception) -> Response:
 # as handlers are called
 def _tell_gone(request: Request, error: Exception) -> Response:  # noqa: ARG001
     """Answer 404 if a file vanished, e.g. because a run was deleted while its page was rendered."""
-    message = Message("what this page shows was deleted meanwhile: see the list of runs")
+    message = Message("the contents of this page have been deleted: see the list of runs")
     return _answer(request, message, 404)
 
 
 def _admit(request: Request, error: Exception) -> Response:
-    """Answer 500 for a bug of ours. The terminal has the traceback; the page says what to do."""
+    """Respond with 500 for an internal error. The terminal has the traceback; the page says what to
+    do.
+    """
     message = Message(
-        "the page failed at this: {kind}. The terminal where 'adjudge view' runs says where; "
-        "please report it",
+        "the page failed with an internal error ({kind}). The terminal that runs 'adjudge view' "
+        "shows the details; please report it",
         kind=type(error).__name__,
     )
     return _answer(request, message, 500)

@@ -68,8 +68,8 @@ class AuditLog:
             self.write("the log is written again", {})
         if self._problem:
             raise RunError(
-                "the audit log of this page cannot be written, so nothing may be changed: tell "
-                "whoever runs the page"
+                "the audit log of this page cannot be written, so nothing can be changed: tell "
+                "the operator of the page"
             )
 
     def _append(self, line: bytes) -> None:
@@ -97,12 +97,12 @@ class AuditLog:
 
 
 def note(request: Request, what: str, **details: JsonValue) -> None:
-    """Say for the audit log what a request did. The line is written when it is answered."""
+    """Record what a request did. The log line is written with the response."""
     request.state.deed = what, details
 
 
 def deed_of(request: Request) -> tuple[str, dict[str, JsonValue]] | None:
-    """Return what ``note`` was told about a request; None if nothing was."""
+    """Return what ``note`` recorded for a request, or None."""
     return getattr(request.state, "deed", None)
 
 

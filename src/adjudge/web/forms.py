@@ -49,7 +49,7 @@ def rows_in(texts: Iterable[str]) -> frozenset[int] | None:
         start, end = ends[0], ends[-1]
         if len(ends) > 2 or not start or not end or end - start >= _MOST_ROWS - len(rows):
             raise SetupError(
-                "rows are written as 3,8,12-15, at most {most} of them, not {part!r}",
+                "write rows as 3,8,12-15, at most {most} of them, not {part!r}",
                 most=_MOST_ROWS,
                 part=part,
             )
@@ -83,7 +83,9 @@ async def fields_of(
             body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=most
         )
     except ValueError as error:
-        raise HTTPException(413, Message("that is more than this page sends")) from error
+        raise HTTPException(
+            413, Message("that is more data than this page's forms send")
+        ) from error
 
 
 def with_form(

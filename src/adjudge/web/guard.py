@@ -99,7 +99,7 @@ class Access(ServerAccess):
         return self.form_token_of(OWNER)
 
     def form_token_of(self, person: Person) -> str:
-        """Return the form token of one person, so that nobody can use that of another."""
+        """Return a person's form token; it is different for everyone."""
         return self._made_for(f"form {person.user}" if person.user else "form")
 
     def _made_for(self, purpose: str) -> str:
@@ -184,7 +184,9 @@ class Guard:
         return None
 
     def _set_person(self, scope: Scope, headers: Headers) -> Response | None:
-        """Set who sent the request, as the proxy of a shared page says, or refuse it."""
+        """Set the sender of the request as named by the proxy of a shared page, or refuse the
+        request.
+        """
         if self._access.sharing:
             try:
                 scope["state"]["person"] = self._access.sharing.identify(scope)
@@ -276,7 +278,7 @@ def _stray(scope: Scope, headers: Headers) -> Response:
         return PlainTextResponse(text, 403)
     language = _language(headers)
     texts = {
-        "title": Message("This address does not open the page"),
+        "title": Message("This address does not give access"),
         "said": Message("To get in, open the address that adjudge view printed, with its token."),
         "hint": Message(
             "The page was restarted, or this browser never had access. If it is not running, "

@@ -1,5 +1,5 @@
-"""Files below the folder where the page was started. They are found by a scan: no address holds a
-path, and links are skipped.
+"""Files below the folder where the page was started. They are found by a scan: addresses contain no
+paths, and links are skipped.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Preview(NamedTuple):
 
 
 def data_files(home: Path) -> dict[str, FoundFile]:
-    """Return the files that hold rows, by name."""
+    """Return the files with rows, by name."""
     return _find_files(home, ROW_FILES)
 
 

@@ -1,5 +1,5 @@
-"""Runs that the page started: each in a process of its own, within a share of the page's budget,
-and stopped when the page ends.
+"""Runs that the page started: each in a separate process, within a share of the page's budget, and
+stopped when the page ends.
 """
 
 from __future__ import annotations
@@ -183,7 +183,8 @@ class Jobs:
         if job := self._jobs.get(id):
             return job
         raise SetupError(
-            "that run was not started by this page, or long ago: look for it in the list of runs"
+            "that run was not started from this page, or was started long ago: look for it in "
+            "the list of runs"
         )
 
     def of(self, folder: Path) -> Job | None:
@@ -206,7 +207,7 @@ class Jobs:
         """
         printed = self.answer_of(
             [*words, "--dry-run", "--json"],
-            Message("the estimate takes too long: judge the first rows alone"),
+            Message("the estimate takes too long: judge only the first rows"),
         )
         result: JsonDict = json.loads(printed)["results"][0]
         return result
@@ -260,7 +261,7 @@ class Jobs:
 
 
 def _no_process(error: OSError) -> RunError:
-    return RunError("no process could be started: {reason}", reason=reason_of(error))
+    return RunError("the process could not be started: {reason}", reason=reason_of(error))
 
 
 def dollars_in(folder: Path) -> float:

@@ -192,13 +192,13 @@ def _bind(port: int, host: str) -> socket.socket:
         why = error.strerror or error
         if host != LOOPBACK:
             raise SetupError(
-                "{address}, port {port}, cannot be listened on: {why}",
+                "cannot listen on {address}, port {port}: {why}",
                 address=host,
                 port=port,
                 why=why,
             ) from error
         raise SetupError(
-            "port {port} cannot be used: {why}; choose another with --port, or leave it out",
+            "port {port} cannot be used ({why}): choose another with --port, or leave it out",
             port=port,
             why=why,
         ) from error

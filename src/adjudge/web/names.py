@@ -90,7 +90,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "random-uncertain": Message("at random, unsure verdicts more often"),
         "random-disagreement": Message("at random, divided votes more often"),
         "random-stratified": Message("at random, by verdict and column"),
-        "disagreement": Message("disagreement first"),
+        "disagreement": Message("disagreements first"),
         "learn": Message("to teach a judge"),
         "low-confidence": Message("low confidence first"),
         "failed": term("queue", "failed"),
@@ -114,7 +114,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
     "task": {
         "question answering": Message("answers to questions"),
         "summary": Message("summaries"),
-        "writing": Message("texts of their own"),
+        "writing": Message("their own texts"),
         "dialogue": Message("turns of a conversation"),
     },
     "tab": {

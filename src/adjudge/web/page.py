@@ -182,7 +182,7 @@ class Page:
     comparison: ComparisonPart | None = None
 
     def problem_as_plugin(self) -> str:
-        """Return what is wrong with this page as part of a plugin; empty if nothing is."""
+        """Return the error in this page as part of a plugin; empty if there is none."""
         wrong = [route for route in self.routes if not isinstance(route, Route)]
         if wrong:
             return Message("{route!r} is not a starlette Route", route=wrong[0])

@@ -44,19 +44,19 @@ def links() -> list[NavigationLink]:
 
 @cache
 def row_parts() -> tuple[RowPart, ...]:
-    """Return what pages add to the view of a single row."""
+    """Return the pages' additions to the view of a single row."""
     return tuple(page.row for page in pages() if page.row)
 
 
 @cache
 def list_parts() -> tuple[ListPart, ...]:
-    """Return what pages add to the list of a run's rows."""
+    """Return the pages' additions to the list of a run's rows."""
     return tuple(page.rows for page in pages() if page.rows)
 
 
 @cache
 def comparison_parts() -> tuple[ComparisonPart, ...]:
-    """Return what pages add to the comparison of two runs."""
+    """Return the pages' additions to the comparison of two runs."""
     return tuple(page.comparison for page in pages() if page.comparison)
 
 
@@ -82,7 +82,7 @@ def has_document(folder: Path) -> bool:
 
 
 def row_data(row: RowContext) -> JsonDict:
-    """Return what all parts add to a row's data."""
+    """Return the data that all parts add to a row."""
     return merge_data(part.data(row) for part in row_parts() if part.data)
 
 

@@ -95,13 +95,13 @@ class _Listed:
         # without a list, letters of another script can look like somebody else's name
         if self.others is None or not user.isascii():
             raise NotAdmitted(
-                Message("{user} may not use this page: whoever runs it lists its users", user=user)
+                Message("{user} may not use this page: ask its operator for access", user=user)
             )
         if _folded(user) in self.taken:
             raise NotAdmitted(
                 Message(
-                    "{user} is spelt almost like somebody else who uses this page: whoever runs "
-                    "it must list this spelling, too",
+                    "{user} is spelt almost like another user of this page: its operator must "
+                    "list this spelling, too",
                     user=user,
                 )
             )
@@ -137,7 +137,7 @@ class Users:
 
 @dataclass(frozen=True)
 class Sharing:
-    """How a proxy names the users of a page, and which proxies may."""
+    """The settings for user names from a proxy, and the proxies allowed to send them."""
 
     header: str
     """In lower case."""
@@ -164,7 +164,7 @@ class Sharing:
         return address is not None and any(address in network for network in self.proxies)
 
     def identify(self, scope: Scope) -> Person:
-        """Return who sent a request; raise NotAdmitted if that is not said exactly once."""
+        """Return the sender of a request; raise NotAdmitted unless it is named exactly once."""
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         if not self.is_proxy(scope.get("client")):
             raise NotAdmitted(
@@ -196,7 +196,7 @@ class Sharing:
         if len(values) > 1:
             raise NotAdmitted(
                 Message(
-                    "{header} is there {count} times: the proxy must set it once",
+                    "{header} was sent {count} times: the proxy must set it once",
                     header=name,
                     count=len(values),
                 ),
@@ -204,7 +204,8 @@ class Sharing:
             )
         if not values or not values[0].strip():
             raise NotAdmitted(
-                Message("the proxy did not say who this is: it must set {header}", header=name), 401
+                Message("the proxy did not identify the user: it must set {header}", header=name),
+                401,
             )
         try:
             user = values[0].decode("utf-8")
@@ -281,8 +282,8 @@ def _network(text: str) -> Network:
 
 def _too_wide(text: str) -> SetupError:
     return SetupError(
-        "--trusted-proxy {text} is too wide: whoever has an address in it can pose as any user; "
-        "name the proxy",
+        "--trusted-proxy {text} is too wide, because anyone in that network can pose as any "
+        "user: name only the proxy",
         text=text,
     )
 
@@ -307,7 +308,7 @@ def _origin(text: str) -> str:
 
 
 def _version(path: Path) -> tuple[int, int, int] | None:
-    """Return what changes with the file's content; None if it is gone."""
+    """Return a value that changes with the file's content; None if the file no longer exists."""
     try:
         stat = path.stat()
     except OSError:
@@ -341,7 +342,7 @@ def _read_users(path: Path) -> _Listed:
     role = one_of(others, ("refuse", *ROLES), place.at("others"))
     if not people and role == "refuse":
         raise place.wrong(
-            "lists nobody: write 'users:' and below it lines such as 'anna@example.com: label'"
+            "lists no users: write 'users:' and below it lines such as 'anna@example.com: label'"
         )
     return _Listed(people, taken.keys(), None if role == "refuse" else cast("Role", role))
 

@@ -1,4 +1,4 @@
-"""Who uses the page, what each role may do, and which role a route needs."""
+"""The users of the page, the rights of each role, and the role that a route needs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Endpoint = Callable[[Request], Response | Awaitable[Response]]
 
 @dataclass(frozen=True)
 class Person:
-    """Who sent a request."""
+    """The sender of a request."""
 
     user: str
     """As the proxy names them; empty for the owner of a page that is not shared."""
@@ -46,7 +46,7 @@ PERSON: ContextVar[Person] = ContextVar("person", default=OWNER)
 
 
 def person_of(request: Request) -> Person:
-    """Return who sent a request."""
+    """Return the sender of a request."""
     person: Person = request.state.person
     return person
 
@@ -72,8 +72,8 @@ class RoleRoute(Route):
 
 
 def role_of(route: BaseRoute) -> Role:
-    """Return the role that a route needs. One that does not say needs ``read`` if it only reads,
-    else the highest.
+    """Return the role that a route needs. A route without a declared role needs ``read`` if it only
+    reads, else the highest role.
     """
     if isinstance(route, RoleRoute):
         return route.role
@@ -89,7 +89,7 @@ def changes_something(route: BaseRoute) -> bool:
 
 
 def refusal(person: Person, role: Role) -> Message:
-    """Return why a person may not do what needs this role."""
+    """Return the reason for refusing a person who lacks this role."""
     return Message(
         "{user} {what} on this page. This needs someone who {needed}: ask the person who runs the "
         "page for that role.",

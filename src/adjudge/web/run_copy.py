@@ -85,7 +85,7 @@ _FILTERS = {
 
 @dataclass(frozen=True)
 class CopySettings:
-    """What a copy includes. Keys, local folders and annotators' names are never copied."""
+    """The contents of a copy. Keys, local folders and annotators' names are never copied."""
 
     language: str = "en"
     prompts: bool = False

@@ -30,7 +30,7 @@ others: before they are needed, and not while a reader waits.
 
 
 class SharingOptions(TypedDict, total=False):
-    """What a shared page needs besides the options of every page."""
+    """The settings of a shared page, in addition to those of every page."""
 
     sharing: Sharing
     address: str

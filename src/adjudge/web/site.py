@@ -182,7 +182,7 @@ class Site:
         self._endings.append(end)
 
     def close(self) -> None:
-        """End everything that pages have started."""
+        """Stop everything that pages have started."""
         while self._endings:
             self._endings.pop()()
 
@@ -212,7 +212,7 @@ class Site:
         return choice if choice in LANGUAGES else self.language
 
     def may(self, request: Request, role: Role) -> bool:
-        """Return True if who sent a request may do what needs this role, on this page."""
+        """Return True if the sender of a request has this role on this page."""
         return person_of(request).may(role) and (role == "read" or not self.read_only)
 
     def _tell_spent(self, share: Share, usd: float) -> None:

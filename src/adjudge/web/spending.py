@@ -29,7 +29,7 @@ class Share:
 
 
 class Spending:
-    """Tracks what is spent and what is reserved. Thread-safe."""
+    """Tracks spent and reserved amounts. Thread-safe."""
 
     def __init__(self, max_usd: float = DEFAULT_USD, prices: PriceTable | None = None) -> None:
         self.max_usd = max_usd
@@ -63,7 +63,7 @@ class Spending:
             if usd is not None and usd > remaining:
                 raise BudgetSpent(
                     "${usd:.2f} is more than the page has left to spend (${left:.2f} of "
-                    "${max_usd:.2f}): take less, or start it with a higher --max-usd",
+                    "${max_usd:.2f}): choose less, or start it with a higher --max-usd",
                     usd=usd,
                     left=remaining,
                     max_usd=self.max_usd,

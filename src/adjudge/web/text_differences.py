@@ -1,4 +1,4 @@
-"""What differs between two texts, by lines or by words."""
+"""The differences between two texts, by lines or by words."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _LEAST_WORDS = 8
 
 
 def are_unrelated(parts: Sequence[Part]) -> bool:
-    """Return True if two texts are not versions of one another, so that the words that they happen
-    to share say nothing.
+    """Return True if two texts are not versions of one another, so their common words are
+    coincidental.
     """
     words: dict[str, Counter[str]] = {kind: Counter() for kind in ("same", "gone", "new")}
     for kind, text in parts:

@@ -147,7 +147,7 @@ def view(options: ViewOptions) -> int:
             )
         )
     if options.export is not None and options.trust_header is not None:
-        raise UsageError(Message("--export writes a copy and ends: leave --trust-header out"))
+        raise UsageError(Message("--export writes a copy and exits: leave --trust-header out"))
     if options.export is not None:
         return _export(options, options.export)
     if options.run or options.with_prompts or options.most_rows:
@@ -221,7 +221,7 @@ def _serve(options: ViewOptions) -> int:
 
 
 def _sharing(options: ViewOptions) -> SharingOptions:
-    """Return how the page is shared; nothing if it is not."""
+    """Return the settings for sharing the page, or None."""
     from adjudge.web.audit import AuditLog
     from adjudge.web.loopback import LOOPBACK
     from adjudge.web.proxy import SECRET_VARIABLE, make_sharing
@@ -232,7 +232,7 @@ def _sharing(options: ViewOptions) -> SharingOptions:
         raise UsageError(
             Message(
                 "--trust-header needs --trusted-proxy ADDRESS, --public-origin ADDRESS and "
-                "--users FILE: without them anybody could send the header"
+                "--users FILE, because otherwise anyone could send the header"
             )
         )
     sharing = make_sharing(

@@ -1,5 +1,5 @@
-"""Run a command of adjudge for the page, in a process of its own:
-``python -m adjudge.web.worker run eval.yaml …``
+"""Run a command of adjudge for the page, in a separate process: ``python -m adjudge.web.worker run
+eval.yaml …``
 
 It stops gently as soon as the page closes its standard input: because the user stopped it, or
 because the page is gone.

@@ -199,7 +199,7 @@ def test_variables_stand_anywhere_in_a_value_and_two_dollars_are_one(
             "the header X-Key uses $NOT_SET_ANYWHERE, but that environment variable is not set",
         ),
         ({"X Key": "a"}, "'X Key' is not a valid header name"),
-        ({"X-Key": "a\r\nX-Other: b"}, "the value of the header X-Key contains characters"),
+        ({"X-Key": "a\r\nX-Other: b"}, "the value of the header X-Key contains invalid characters"),
         ({"content-length": "5"}, "content-length is part of the request itself"),
     ],
 )

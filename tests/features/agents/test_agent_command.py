@@ -213,7 +213,7 @@ def test_in_russian(folder: Path) -> None:
 def test_a_gate_on_counts_says_that_no_confidence_is_applied(folder: Path) -> None:
     words = ("agent", "runs.jsonl", "--measure", "errors", "--at-most", "errors=3")
     plain, sure = adjudge(folder, *words), adjudge(folder, *words, "--confidence", "0.95")
-    said = "The confidence is not applied: counts have no limits, only a mean."
+    said = "The confidence is not applied, because counts have no limits, only a mean."
     assert (plain.returncode, said in plain.stderr) == (0, False), plain.stderr
     assert (sure.returncode, said in sure.stderr) == (0, True), sure.stderr
 

@@ -247,7 +247,7 @@ def test_a_gate_on_loops_holds_where_there_are_none(tmp_path: Path) -> None:
     done = adjudge(
         "agent", "runs.jsonl", "-q", "--measure", "steps", "--at-most", "lops=0", cwd=tmp_path
     )
-    assert "max: nothing is called 'lops'" in done.stderr
+    assert "max: unknown name 'lops'" in done.stderr
     said = {"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}
     (tmp_path / "said.jsonl").write_text(json.dumps(said))
     done = adjudge("agent", "said.jsonl", "--at-most", "loops=0", cwd=tmp_path)

@@ -375,7 +375,7 @@ def test_azure_is_known_by_its_host() -> None:
 
 def test_a_model_without_a_batch_api_is_refused(tmp_path: Path, batches: BatchProvider) -> None:
     run = eval_run(tmp_path, batches, models="scripted")
-    with pytest.raises(SetupError, match="scripted has no batch API"):
+    with pytest.raises(SetupError, match="no batch API of scripted"):
         judged(run)
     assert not (tmp_path / "run").exists()  # so that the folder is free for the next try
 

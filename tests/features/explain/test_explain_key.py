@@ -252,11 +252,11 @@ def test_a_decision_models_temperature_is_applied_and_bound_to_it(tmp_path: Path
 
 def test_what_could_explain_nothing_is_refused_before_a_verdict_is_paid(tmp_path: Path) -> None:
     evaluation = Evaluation(tmp_path, more="explain: judge\n")
-    with pytest.raises(SetupError, match="would not be a second one"):
+    with pytest.raises(SetupError, match="cannot give a second opinion"):
         evaluation.plan()
     with serving() as server:
         evaluation = Evaluation(tmp_path, more=f"explain: 'systemone:{server.url}#fake-1'\n")
-        with pytest.raises(SetupError, match=r"explain: .*cannot write"):
+        with pytest.raises(SetupError, match=r"explain: .*can judge but not write"):
             evaluation.plan()
     assert evaluation.asked == []
 

@@ -102,7 +102,7 @@ def test_an_assistant_judges_compares_and_reads_runs(tmp_path: Path) -> None:
         refused = data(await client.call_tool("calibration", {"run": "nightly"}))
         assert refused["calibrations"] is not None
         outside = await client.call_tool("run_rows", {"run": "../elsewhere"})
-        assert outside.is_error and "no run is called" in str(outside.content)
+        assert outside.is_error and "there is no run named" in str(outside.content)
         path = await client.call_tool(
             "judge_text", {"criteria": "/etc/passwd.yaml", "response": "x"}
         )
@@ -128,7 +128,7 @@ def test_a_spent_budget_is_a_result_without_a_score(tmp_path: Path, provider: Fa
             )
         )
         assert (found["status"], found["score"]) == ("failed", None)
-        assert "budget is spent" in str(found["reason"])
+        assert "budget is used up" in str(found["reason"])
 
     words = (
         "-m",

@@ -191,7 +191,7 @@ class TestRefused:
         del kept["checksum"]
         change(kept)  # type: ignore[operator]
         path.write_text(json.dumps({**kept, "checksum": content_hash(kept)}))
-        with pytest.raises(SetupError, match="do not fit together") as caught:
+        with pytest.raises(SetupError, match="are inconsistent") as caught:
             DirectJudge(f"learned/{path}")
         assert "\n" not in str(caught.value)
 

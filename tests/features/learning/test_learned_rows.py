@@ -98,7 +98,7 @@ def test_calibration_is_about_the_other_rows(run: Path) -> None:
     assert calibration.agreement is not None
     assert calibration.agreement.count == ROWS - LEARNED
     notes = "\n".join(calibration.notes)
-    assert "60 labels are of rows that the judge learned from, and do not count" in notes
+    assert "60 labels do not count, because the judge learned from their rows" in notes
     assert "60 rows that the judge learned from are left out" in notes
 
 
@@ -149,7 +149,7 @@ class TestBench:
     def test_no_other_judge(self, model: str, tmp_path: Path) -> None:
         DirectJudge(model).evaluate(TEXTS, CRITERIA, run=tmp_path / "run")
         label_rows(tmp_path / "run", LEARNED)
-        with pytest.raises(RunError, match="learned from 60 of the labelled rows"):
+        with pytest.raises(RunError, match="learned from all 60 of its labelled rows"):
             benchmark_of(tmp_path / "run")
 
 

@@ -157,7 +157,7 @@ def test_money_is_spent_from_one_budget_and_no_further(play: Page) -> None:
     share = spending.set_aside()
     again = judged(play, direct([("something new", "")], ("model", MODEL)))
     share.settle(0)
-    assert "budget is spent" in again["trial"]["error"]
+    assert "budget is used up" in again["trial"]["error"]
     assert again["rows"][0]["verdict"] is None
 
 

@@ -32,7 +32,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "eval.yaml").write_text("mine", encoding="utf-8")
     done = adjudge("init", cwd=tmp_path)
     assert done.returncode == 0
-    assert "kept eval.yaml: it already exists" in done.stdout
+    assert "kept eval.yaml, which already exists" in done.stdout
     assert (tmp_path / "data" / "example.csv").is_file()
     assert adjudge("init", "--force", cwd=tmp_path).returncode == 0
     assert (tmp_path / "eval.yaml").read_text(encoding="utf-8") == "mine"

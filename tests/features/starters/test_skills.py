@@ -83,7 +83,7 @@ def test_every_command_runs_in_its_order(tmp_path: Path) -> None:
     label = "adjudge label runs/eval --criteria dates --annotator ann"
     assert "0 of 12 labelled" in printed[f"{label} < /dev/null"]
     assert "1 of 12 labelled" in printed[f"echo 1 | {label}"]
-    assert "Taken back" in printed[f"echo u | {label}"] or "1 of 12" in printed[f"echo u | {label}"]
+    assert "Undone" in printed[f"echo u | {label}"] or "1 of 12" in printed[f"echo u | {label}"]
     assert "because" not in printed[f"{label} < /dev/null"]  # the judge's words
     last = printed["adjudge runs diff runs/without runs/with --expect-better"].splitlines()[-1]
     assert last == "passed: better by checks: gives a day"

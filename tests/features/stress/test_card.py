@@ -132,11 +132,13 @@ def test_a_judge_of_pairs_that_goes_by_the_first_place_is_seen(tmp_path: Path) -
     judge.evaluate(rows, Criteria("better", "Which is better?"), run=tmp_path / "run")
     found = leanings(tmp_path / "run")
     assert found["first place"] == (
-        "the response shown first is picked in 0.900 of verdicts, where half is fair (0.796 to "
+        "the response shown first is picked in 0.900 of verdicts; half would be fair (0.796 to "
         "0.956; 40 pairs in both orders)"
     ), "a pair is one unit"
     assert (
-        found["length"] == found["better shown first"] == "not measured: that needs people's labels"
+        found["length"]
+        == found["better shown first"]
+        == "not measured, because it needs human labels"
     )
     LabelStore(tmp_path / "run").add(
         *(
@@ -149,7 +151,7 @@ def test_a_judge_of_pairs_that_goes_by_the_first_place_is_seen(tmp_path: Path) -
         "the better response is picked +0.800 more often if it is shown first (+0.6"
     )
     assert (
-        found["length"].startswith("of two responses the longer is picked ")
+        found["length"].startswith("the judge picks the longer of two responses ")
         and "; 40 pairs)" in found["length"]
     )
 

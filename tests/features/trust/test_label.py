@@ -380,9 +380,7 @@ def test_old_runs_with_labels_are_not_thrown_away(run: Path) -> None:
     LabelStore(run).add(label(TEXTS[0]))
     done = commands.adjudge("runs", "gc", run.parent, "--older-than", "0", "--yes")
     assert "kept" in done.stdout
-    assert (
-        "labels that people made: export them with 'adjudge label RUN --export FILE'" in done.stdout
-    )
+    assert "human labels: export them with 'adjudge label RUN --export FILE'" in done.stdout
     assert (run / "ledger.sqlite").exists()
     (run / "labels.sqlite").unlink()
     commands.adjudge("runs", "gc", run.parent, "--older-than", "0", "--yes")

@@ -46,7 +46,7 @@ def test_a_plan_says_what_it_takes_and_how_sure_that_is(
         ("--rate 0.9 --difference 0.2", "make 1.1"),
         ("--rate 0.9 --difference 0", "not 0"),
         ("--rate 0.9 --width 0", "width must be between"),
-        ("--rate 0.9 --width 0.1 --rows 50", "name the judge"),
+        ("--rate 0.9 --width 0.1 --rows 50", "rows needs a judge"),
         ("--rate 0.9 --width 0.1 --sensitivity 0.9", "give both"),
         ("--rate 0.9 --difference 0.05 --discordant 0.01", "at least as large"),
         ("--rate 0.9 --width 0.1 --judge nowhere", "nowhere"),
@@ -97,8 +97,8 @@ def test_a_plan_says_how_its_judge_differs_from_the_measured_one(tmp_path: Path)
     assert f"sensitivity {hits / good:.3f}" in shown
     assert f"to pass {hits / (good + 1):.3f} of what people pass" in plan.stdout
     assert (
-        f"By its labels these are {hits / good:.3f} and {rejected / bad:.3f}; one mistake of each "
-        "kind is added"
+        f"According to its labels these are {hits / good:.3f} and {rejected / bad:.3f}; one "
+        "mistake of each kind is added"
     ) in plan.stdout
 
 

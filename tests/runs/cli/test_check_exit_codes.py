@@ -53,7 +53,7 @@ _EXACT = "{equals: {field: gold}, rows_with: gold}"
 def test_a_check_of_no_row_is_undecided(folder: Path) -> None:
     done = adjudge("check", "-f", "rows.csv", "--check", _EXACT, cwd=folder)
     assert done.returncode == 5
-    assert "Nothing was decided: all 3 rows were skipped." in done.stderr
+    assert "No verdicts, because all 3 rows were skipped." in done.stderr
     assert "3 rows have no value: the row has no gold" in done.stdout
 
 
@@ -61,7 +61,7 @@ def test_a_gate_on_no_row_says_so(folder: Path) -> None:
     words = ("check", "-f", "rows.csv", "--check", _EXACT, "--fail-under", "0.9")
     done = adjudge(*words, cwd=folder)
     assert done.returncode == 5
-    assert "is unknown, since no row was judged." in done.stderr
+    assert "is unknown, because no row was judged." in done.stderr
     assert "0 of 0" not in done.stderr
 
 

@@ -237,7 +237,7 @@ def test_a_cluster_that_is_no_column_is_refused_before_anything_is_asked(project
     assert done.returncode != 0 and "has no column 'tlak'; it has" in done.stderr
     assert not project.folder.joinpath("run").exists()
     alone = talks(project, 2, 2, 2, "{fail_under: 0.5, cluster: talk}")
-    assert "cluster says which rows belong together" in alone.stderr
+    assert "cluster groups rows for confidence limits" in alone.stderr
 
 
 def test_a_gate_that_is_looked_at_daily_is_surer_and_says_so(project: Project) -> None:

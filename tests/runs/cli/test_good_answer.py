@@ -52,7 +52,7 @@ def test_check_warns_and_asks_the_question_with_good_no(folder: Path) -> None:
     words = ("check", "-f", "rows.csv", "--criterion", "Is it rude?", "--no-cache")
     done = adjudge(*words, "-m", "scripted/PASS", cwd=folder)
     said = " ".join(done.stdout.split())
-    assert "'Is it rude?': a text passes if this is so, but 'rude' sounds bad." in said
+    assert "'Is it rude?': a text passes if this is true, but 'rude' sounds bad." in said
     turned = adjudge(*words, "-m", "scripted/Yes", "--good", "no", "--json", cwd=folder)
     found = json.loads(turned.stdout)
     assert [one["score"] for one in found["results"]] == [0.0, 0.0]

@@ -99,6 +99,6 @@ def test_what_a_command_prints_follows_the_environment_and_prompts_do_not(tmp_pa
     assert "Стоимость" in done.stdout
     assert "## Summary" in (tmp_path / "report.md").read_text(), "files are in the eval file's"
     english = adjudge("run", "eval.yaml", "--language", "en", environment=RUSSIAN, cwd=tmp_path)
-    assert "nothing was asked" in english.stdout, "the prompts are the same"
+    assert "no request was sent" in english.stdout, "the prompts are the same"
     found = adjudge("runs", "show", "runs/eval", "--json", environment=RUSSIAN, cwd=tmp_path)
     assert found.stdout == adjudge("runs", "show", "runs/eval", "--json", cwd=tmp_path).stdout

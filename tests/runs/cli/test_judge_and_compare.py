@@ -59,7 +59,7 @@ def test_the_name_of_a_data_file_is_not_judged(
     done = adjudge(*command, "pairs.csv", "--criterion", "Is it polite?", "-m", "scripted")
     assert done.returncode == 2, done.stdout
     assert (
-        "'pairs.csv' is a file, so its name would be judged: give its rows with --file "
+        "'pairs.csv' is a file, so its name would be judged: pass its rows with --file "
         "pairs.csv" in done.stderr
     )
 
@@ -336,7 +336,7 @@ def test_a_comparison_without_an_outcome_is_no_success() -> None:
         (("judge", "x", "-c", "helpfullness", "-m", "scripted"), 2, "helpfulness"),
         (("judge", "x", "-c", "none.yaml", "-m", "scripted"), 1, "none.yaml"),
         (("compare", "one", "--criterion", "c", "-m", "scripted"), 2, "two or more responses"),
-        (("compare", "--criterion", "c", "-m", "scripted"), 2, "say what to compare"),
+        (("compare", "--criterion", "c", "-m", "scripted"), 2, "nothing to compare was given"),
         (
             ("compare", "a", "b", "--criterion", "c", "--contests", "cup", "-m", "scripted"),
             2,

@@ -17,8 +17,7 @@ from support.page import served
 
 _COMPARE = ("compare", "-f", "pairs.csv", "--column", "old", "--column", "new")
 _ONE_ORDER = (
-    "10 of 10 rows were judged in one order only: a better response cannot be told apart from a "
-    "better"
+    "10 of 10 rows were judged in one order only, so a better response cannot be told from a better"
 )
 
 
@@ -148,7 +147,7 @@ def test_verdicts_that_turn_with_the_options_are_reported(folder: Path) -> None:
     with model(answer) as words:
         more = ("-f", "rows.csv", "--check-positional-bias", "--run", "r", "--json")
         done = adjudge("judge", *words, *more, cwd=folder)
-    sentence = "the verdict changes with the order of the options in 8 of 9 rows"
+    sentence = "the verdict depends on the order of the options in 8 of 9 rows"
     notes = json.loads(done.stdout)["notes"]
     assert f"{sentence}; 1 row lacks a verdict in one of the orders" in notes
     for kind, page in pages(folder).items():
@@ -161,4 +160,4 @@ def test_steady_verdicts_are_reported_without_a_warning(folder: Path) -> None:
         found = json.loads(adjudge("judge", *words, *more, cwd=folder).stdout)
     assert found["notes"] == []
     (remark,) = found["remarks"]
-    assert remark.endswith("the verdict changes with the order of the options in 0 of 10 rows")
+    assert remark.endswith("the verdict depends on the order of the options in 0 of 10 rows")

@@ -94,7 +94,7 @@ def test_a_budget_stops_it_and_the_rest_is_asked_when_it_is_resumed(
     (tmp_path / "rows.csv").write_text(rows)
     stopped = adjudge(tmp_path, *args, "--run", "kept", "--max-calls", "1", "-j", "1", "--no-cache")
     assert stopped.returncode == 1
-    assert "budget is spent" in stopped.stderr
+    assert "budget is used up" in stopped.stderr
     assert run_info(tmp_path / "kept").votes == 1
     whole = adjudge(tmp_path, "resume", "kept", "--", "--max-calls", "100")
     assert whole.returncode == 3, whole.stderr

@@ -11,5 +11,5 @@ def test_a_second_output_is_refused_and_not_forgotten(tmp_path: Path) -> None:
     page, table = tmp_path / "a.md", tmp_path / "b.csv"
     done = adjudge("check", "yes", "--contains", "yes", "-o", page, f"--output={table}")
     assert done.returncode == 2
-    assert "--output is given 2 times" in " ".join(done.stderr.split())
+    assert "--output was given 2 times" in " ".join(done.stderr.split())
     assert not page.exists() and not table.exists()

@@ -131,13 +131,13 @@ def test_an_id_that_repeats_is_said_and_counts_once(project: Project) -> None:
     rows = [*BEFORE[:40], *BEFORE[:2]]
     assert project.judge(rows, "old")[0] == 0
     code, told = project.judge(rows, "new", "--not-worse-than", "old", "--margin", "0.2")
-    assert (code, "42 of 42 rows paired, by id; 4 rows share their id with others." in told) == (
+    assert (code, "42 of 42 rows paired, by id; 4 rows share an id with other rows." in told) == (
         0,
         True,
     ), told
     out = project.said("runs", "diff", "old", "new")
     assert (
-        "4 rows share their id with others: those of one id were paired in their order, and "
+        "4 rows share an id with other rows: those of one id were paired in their order, and "
         "count as one"
     ) in out
     (one,) = json.loads(project.said("runs", "diff", "old", "new", "--json"))["comparisons"]
@@ -165,7 +165,7 @@ def test_where_nothing_names_the_rows_the_way_out_is_said_and_works(project: Pro
         "rows there, 40 here)"
     ) in told
     assert "--id COLUMN" in told
-    assert "no row could be paired, of 39 before and 40 now" in project.said(
+    assert "no row could be paired (39 before, 40 now)" in project.said(
         "runs", "diff", "old", "new"
     )
     (project.folder / "rows.csv").write_text(
@@ -421,7 +421,7 @@ def test_a_criterion_that_only_this_run_has_is_named(project: Project) -> None:
     code, told = project.judge(FEW, "new", *polite, "--not-worse-than", "old")
     assert code == 0, told
     assert "Gate passed: nothing changed for Is it right?" in told
-    assert "Is it polite?: not compared, since old does not have it." in told
+    assert "Is it polite?: not compared, because old does not have it." in told
     (gate,) = json.loads(project.said("runs", "show", "new", "--json"))["gates"]
     assert gate["not_compared"] == ["Is it polite?"]
 

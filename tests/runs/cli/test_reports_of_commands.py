@@ -322,7 +322,7 @@ def test_a_gate_names_a_system_that_is_compared(tmp_path: Path) -> None:
     )
     done = adjudge(tmp_path, *asked, "-m", "scripted/A", "--fail-under", "newer=0.5")
     assert done.returncode == 2
-    assert "nothing is called 'newer'" in done.stderr
+    assert "unknown name 'newer'" in done.stderr
 
 
 def test_a_gate_finds_a_system_as_its_column_was_found(tmp_path: Path) -> None:

@@ -254,7 +254,7 @@ def test_an_eval_file_shows_its_data_models_and_outputs(adjudge: Adjudge, tmp_pa
         ),
         (
             ("generate", "a task", "-m", "scripted", "-o", "x.json"),
-            "runs    code that the models write, in a sandbox",
+            "runs    code written by models, in a sandbox",
         ),
         (
             ("generate", "a task", "-m", "scripted", "--output-schema", "s.json"),

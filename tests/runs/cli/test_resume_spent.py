@@ -1,4 +1,4 @@
-"""A run whose budget is spent, resumed without a larger one: it reports every row that its folder
+"""A run whose budget is used up, resumed without a larger one: it reports every row that its folder
 holds, not only those it passed again. A real server that fails first, several requests at once.
 """
 

@@ -111,7 +111,7 @@ def test_gc_leaves_what_a_link_leads_to(adjudge: Adjudge, link: str) -> None:
         code, said, _ = adjudge("runs", "gc", "--older-than", 0, *flags)
         assert code == 0
         assert said.startswith(f"kept {link}")
-        assert "deleted" not in said.replace("delete it in its real place", "")
+        assert "deleted" not in said.replace("delete it at its real path", "")
     assert run_info("elsewhere/one").rows == 4
 
 
@@ -373,7 +373,7 @@ def test_the_money_shown_is_the_whole_runs() -> None:
     watch = ProgressWatch(lambda: 2, PriceTable.load(), quiet=True)
     watch.on_result(result, Spent(calls=7, usd=2.5))
     watch.on_result(result, Spent(calls=8, usd=2.75, unpriced=1))
-    assert "$2.7500, price not known" in watch.note()
+    assert "$2.7500, price unknown" in watch.note()
 
 
 @pytest.mark.parametrize("name", ["ledger.lock", "ledger.sqlite-journal", "ledger.sqlite-wal"])

@@ -313,9 +313,7 @@ def test_the_nearest_file_counts_and_a_pyproject_without_our_table_does_not(
     (below / "pyproject.toml").write_text('[project]\nname = "x"\ndependencies = ["adjudge"]\n')
     assert f"настройки: {folder / 'adjudge.toml'} (language)" in run(below, "doctor").stdout
     (below / "adjudge.toml").write_text("")
-    assert (
-        f"configuration: {below / 'adjudge.toml'} (it says nothing)" in run(below, "doctor").stdout
-    )
+    assert f"configuration: {below / 'adjudge.toml'} (no message)" in run(below, "doctor").stdout
 
 
 def test_a_folder_that_is_gone_or_cannot_be_looked_into_says_nothing(tmp_path: Path) -> None:
@@ -456,7 +454,7 @@ def test_prices_of_a_project_are_counted_by(
         ),
         (
             "api_key_env = 'GATEWAY_KEY'\n",
-            "line 1, api_key_env: belongs to a server: name it with base_url or model",
+            "line 1, api_key_env: belongs to a server: name the server with base_url or model",
         ),
     ],
 )

@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
         (["check", "x"], "nothing to check was given"),
         (["check", "--criterion", "c"], "say what to judge"),
         (["check", "x", "--criterion", "c", "--language", "fr"], "'fr' is not one of 'en', 'ru'"),
-        (["check", "rows.csv", "--criterion", "c"], "give its rows with --file rows.csv"),
+        (["check", "rows.csv", "--criterion", "c"], "pass its rows with --file rows.csv"),
         (["judge", "x"], "say what to judge by"),
         (["judge", "x", "--criterion", "c", "-o", "out.docx"], ".docx cannot be written here"),
         (
@@ -50,13 +50,13 @@ def folder(tmp_path: Path) -> Path:
         ),
         (
             ["judge", "x", "-c", "Is version 1.5 named?"],
-            "give your own question with --criterion",
+            "pass your own question with --criterion",
         ),
         (
             ["compare", "a", "b", "--criterion", "c", "--contests", "many"],
             "'many' is not one of 'joint', 'pairs'",
         ),
-        (["compare", "--criterion", "c"], "say what to compare"),
+        (["compare", "--criterion", "c"], "nothing to compare was given"),
         (["rag", "--csv", "rows.csv", "--model-provider", "ollama"], "belong together"),
         (
             ["check", "x", "--criterion", "c", "--base-url", "http://127.0.0.1:9/v1"],
@@ -80,7 +80,7 @@ def folder(tmp_path: Path) -> Path:
         ),
         (
             ["check", "x", "--criterion", "c", "-m", "scripted", "--fail-under", "nope=0.5"],
-            "nothing is called 'nope'; known: 'c",
+            "unknown name 'nope'; known: 'c",
         ),
         (
             [
@@ -228,7 +228,7 @@ def test_a_limit_takes_no_judged_rows_from_a_run(folder: Path) -> None:
     assert done.returncode == 0
     assert "kept contains 3 judged rows, more than the limit of 1" in done.stderr
     assert "3 rows judged" in done.stdout
-    assert "nothing was asked" in done.stdout
+    assert "no request was sent" in done.stdout
     assert run_info(folder / "kept").judges == before
     assert adjudge(*asked, "--limit", "3", cwd=folder).returncode == 0
 

@@ -229,10 +229,10 @@ def test_a_row_of_rag_shows_its_score_and_its_weakest_dimension(tmp_path: Path) 
 
 def test_what_is_too_long_is_cut_after_a_line_and_says_so(tmp_path: Path) -> None:
     made = GithubReport(judged(tmp_path / "run", "FAIL"))
-    assert "was cut" not in made.summary()
+    assert "was shortened" not in made.summary()
     cut = made.summary(0.5)
     assert len(cut.encode()) <= 512
-    assert "was cut" in cut
+    assert "was shortened" in cut
     page = "\n".join(f"line é {number}" for number in range(200_000))
     assert 850 * 1024 < len(_within(page, 900 * 1024, "cut").encode()) <= 900 * 1024
 
@@ -432,7 +432,7 @@ def test_skipped_rows_are_named_as_in_other_reports_and_are_no_judgments(
     step_outputs(tmp_path, monkeypatch)
     adjudge("report", "runs/eval", "--to", "md", "-o", "other.md", cwd=tmp_path)
     skipped = (
-        f"dates: {10 - okay} rows were not judged: their checks do not pass, they lack the "
+        f"dates: {10 - okay} rows were not judged, because their checks fail, they lack the "
         "field of rows\\_with, or their conversations have fewer parts."
     )
     for name in ("page.md", "other.md"):

@@ -74,7 +74,7 @@ def test_comparisons_go_to_evalassist_and_nowhere_else(tmp_path: Path) -> None:
     (row,) = judgments(came_back(tmp_path / "run", "evalassist", tmp_path))
     assert (row["selected_option"], row["fields"]["response"]) == (1, ["a", "b"])
     for kind in ("promptfoo", "inspect"):
-        with pytest.raises(SetupError, match="no place for compared responses"):
+        with pytest.raises(SetupError, match="cannot represent comparisons"):
             export(tmp_path / "run", tmp_path / f"{kind}.json", kind)
         assert not (tmp_path / f"{kind}.json").exists()
 

@@ -76,7 +76,7 @@ def test_a_run_whose_baseline_is_gone_is_shown_and_undecided(project: Path, tmp_
     shutil.rmtree(project / "runs/main")
     page, cases, message = shown(project / "runs/new", tmp_path / "elsewhere")
     for text in (page, cases, message):
-        assert "is no longer there, so this run cannot be compared with it." in text
+        assert "no longer exists, so this run cannot be compared with it." in text
     (gate,) = report_of_run(project / "runs/new").gates
     assert gate.verdict == "inconclusive"
     assert "| good |" in page

@@ -147,8 +147,8 @@ def test_a_baseline_that_is_always_listed_first_is_named(tmp_path: Path) -> None
     found = board(tmp_path, alpaca([1.0, 2.0] * 20))
     assert found.notes == [
         (
-            "always listed first, and asked in one order: old; a bias towards the first position "
-            "cannot be told apart from strength"
+            "always listed first and asked in one order: old; a bias towards the first position "
+            "cannot be told from strength"
         )
     ]
 

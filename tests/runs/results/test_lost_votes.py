@@ -45,7 +45,7 @@ def test_lost_votes_of_an_aspect_leave_the_gate_open(tmp_path: Path) -> None:
     assert (summary.lower, summary.upper) == (pytest.approx(2 / 3), 1.0)
     gate = mean_gate("aspect", "aspect", summary, 0.7)
     assert gate.verdict == "inconclusive"
-    assert "10 of 10 rows lack votes of the panel that could change them." in gate.sentence()
+    assert "10 of 10 rows lack panel votes that could change them." in gate.sentence()
     assert mean_gate("aspect", "aspect", summary, 0.6).verdict == "holds"
     sure = tally(tmp_path / "run", 0.95).summary().confident
     assert sure is not None and sure.lower < 2 / 3
@@ -119,7 +119,7 @@ def test_lost_votes_leave_a_gate_on_a_win_rate_open(tmp_path: Path) -> None:
     assert (winner.winrate, winner.bounds, winner.opened.rows) == (1.0, (0.0, 1.0), 10)
     gate = _win_rate("judge", Bar("judge", 0.5, winner.name), winner, None)
     assert gate.verdict == "inconclusive"
-    assert "10 of 10 rows lack votes of the panel that could change them." in gate.sentence()
+    assert "10 of 10 rows lack panel votes that could change them." in gate.sentence()
 
 
 def test_lost_votes_leave_not_worse_than_open(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_lost_votes_leave_not_worse_than_open(tmp_path: Path) -> None:
     assert (open_gate.open_votes, open_gate.verdict) == (10, "inconclusive")
     assert open_gate.lower == -1.0
     assert settled.lower > -0.5
-    assert "10 of 10 rows lack votes of the panel" in open_gate.sentence()
+    assert "10 of 10 rows lack panel votes" in open_gate.sentence()
 
 
 def test_runs_that_lack_the_same_votes_of_the_same_texts_are_unchanged(tmp_path: Path) -> None:

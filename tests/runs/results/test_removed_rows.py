@@ -42,7 +42,7 @@ def test_rows_that_left_are_counted_and_named(tmp_path: Path, words: tuple[str, 
     shown = " ".join(done.stdout.split())
     assert "20 rows judged" in shown
     assert (
-        "20 rows that were judged are no longer in the data, and do not count: "
+        "20 judged rows are no longer in the data and do not count: "
         "r20, r21, r22, r23, r24, r25, r26, r27, r28, r29, …" in shown
     )
     assert "all of them are shown" not in done.stderr
@@ -57,13 +57,11 @@ def test_the_note_stays_until_the_rows_are_back(tmp_path: Path) -> None:
     write_rows(tmp_path, range(20))
     for words in (run, run, ("resume", "run")):
         done = adjudge(*words, cwd=tmp_path)
-        assert "20 rows that were judged are no longer in the data" in " ".join(done.stdout.split())
+        assert "20 judged rows are no longer in the data" in " ".join(done.stdout.split())
         assert len(notes(tmp_path)) == 1
     write_rows(tmp_path, range(39))
     adjudge(*run, cwd=tmp_path)
-    assert notes(tmp_path) == [
-        "1 row that was judged is no longer in the data, and does not count: r39"
-    ]
+    assert notes(tmp_path) == ["1 judged row is no longer in the data and does not count: r39"]
     write_rows(tmp_path, range(40))
     adjudge(*run, cwd=tmp_path)
     assert notes(tmp_path) == []
@@ -75,7 +73,7 @@ def test_a_resumed_run_counts_them_too(tmp_path: Path) -> None:
     write_rows(tmp_path, range(39))
     done = adjudge("resume", "run", cwd=tmp_path)
     shown = " ".join(done.stdout.split())
-    assert "1 row that was judged is no longer in the data, and does not count: r39" in shown
+    assert "1 judged row is no longer in the data and does not count: r39" in shown
 
 
 def test_rows_without_ids_are_known_by_their_content(tmp_path: Path) -> None:
@@ -84,7 +82,7 @@ def test_rows_without_ids_are_known_by_their_content(tmp_path: Path) -> None:
     adjudge("run", "eval.yaml", "--run", "run", cwd=tmp_path)
     write_rows(tmp_path, range(20, 40), named=False)
     done = adjudge("run", "eval.yaml", "--run", "run", cwd=tmp_path)
-    assert "20 rows that were judged are no longer in the data" in " ".join(done.stdout.split())
+    assert "20 judged rows are no longer in the data" in " ".join(done.stdout.split())
 
 
 def test_an_edited_or_added_row_has_not_left(tmp_path: Path) -> None:

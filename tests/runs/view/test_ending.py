@@ -154,8 +154,8 @@ def test_answers_that_were_there_are_named_as_such(rows: Path) -> None:
     asked = ("check", "-f", "few.csv", "--criterion", "It ends in Y.", "-m", "scripted")
     first = adjudge(*asked, "--run", "one", cwd=rows, environment=cached).stdout
     again = adjudge(*asked, "--run", "one", cwd=rows, environment=cached).stdout
-    assert "nothing was asked" not in first
-    assert "nothing was asked: every answer was already in the run" in again
+    assert "no request was sent" not in first
+    assert "no request was sent, because every answer was already in the run" in again
 
 
 def test_a_stopped_run_says_how_far_it_came(rows: Path) -> None:

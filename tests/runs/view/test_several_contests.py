@@ -49,9 +49,9 @@ def test_three_systems_of_which_two_are_close_are_not_all_too_close(tmp_path: Pa
     model = ScriptedModel(lambda request: ranks(request.prompt.text))
     PairwiseJudge(model).evaluate(rows, Criteria("clarity", "Which is clearer?"), run=run)
     shown = " ".join(adjudge("runs", "show", run).stdout.split())
-    assert "No system is ahead of all others beyond doubt." in shown
+    assert "No system is clearly ahead of all others." in shown
     assert "Too close to call" not in shown
     adjudge("export", run, "-o", tmp_path / "run.html")
-    assert "No system is ahead of all others" in (tmp_path / "run.html").read_text()
+    assert "No system is clearly ahead of all others" in (tmp_path / "run.html").read_text()
     adjudge("export", run, "-o", tmp_path / "run.md")
-    assert "No system is ahead of all others" in (tmp_path / "run.md").read_text()
+    assert "No system is clearly ahead of all others" in (tmp_path / "run.md").read_text()

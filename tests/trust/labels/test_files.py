@@ -122,7 +122,7 @@ def test_an_export_of_the_run_with_a_column_added_is_read(run: Path, tmp_path: P
             "line 2, column 'criteria'",
             "unknown criterion 'tone'; the run has 'dates'",
         ),
-        ("id,label\nr0,\n", "line 2, column 'label'", "holds no answer"),
+        ("id,label\nr0,\n", "line 2, column 'label'", "contains no answer"),
         ("id,label,design\nr0,PASS,guess\n", "line 2", "design of a label must be one of"),
         (
             "id,label,judge_visible\nr0,PASS,perhaps\n",
@@ -131,7 +131,7 @@ def test_an_export_of_the_run_with_a_column_added_is_read(run: Path, tmp_path: P
         ),
         ("id,label,at\nr0,PASS,noon\n", "line 2, column 'at'", "not a number"),
         ("id,label,seed\nr0,PASS,1.5\n", "line 2, column 'seed'", "not a whole number"),
-        ("id\nr0\n", "line 2", "no column holds an answer"),
+        ("id\nr0\n", "line 2", "no column contains an answer"),
     ],
 )
 def test_what_is_wrong_is_named_with_file_row_and_column(

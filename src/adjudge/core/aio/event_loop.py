@@ -1,4 +1,4 @@
-"""The single event loop on which all models live, in a thread of its own.
+"""The single event loop of all models, in a separate thread.
 
 Connections and limits belong to a loop. With one loop for all, judges, threads, scripts and
 notebooks can share a model, and a synchronous call works inside a running event loop.

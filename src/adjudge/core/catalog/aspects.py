@@ -1,4 +1,4 @@
-"""Ready-made aspects of the aspect critic."""
+"""Ready-made aspects for the aspect critic."""
 
 from __future__ import annotations
 

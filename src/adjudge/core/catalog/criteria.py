@@ -46,7 +46,7 @@ _OWN_WORDS = ("g_eval", "geval", "llm_rubric", "rubric", "custom")
 
 
 def criteria(name: str, language: str = "en") -> Criteria:
-    """Return the ready-made criteria ``name``."""
+    """Return the ready-made criterion ``name``."""
     return entry(name, language).criteria
 
 
@@ -79,7 +79,7 @@ def ready_made(name: str, kind: Kind, language: str = "en") -> Criteria:
 
 
 def criteria_of(text: str, kind: Kind = "direct", language: str = "en") -> Criteria:
-    """Return criteria for a text: the ready-made ones that it names, else a question with the
+    """Interpret a string as the name of ready-made criteria, otherwise as a question with the
     answers Yes and No.
     """
     name = ready_made_name(text)
@@ -134,7 +134,7 @@ def ready_made_name(text: str) -> str | None:
 
 
 def is_risk(name: str) -> bool:
-    """Return True for ready-made criteria that name a risk, so that less of it is better."""
+    """Return True for ready-made criteria that name a risk, where less is better."""
     return name in all_names() and not entry(name).criteria.higher_is_better
 
 

@@ -1,7 +1,7 @@
 """Detects questions that ask two things at once, by their words. A guess, in English and Russian;
 good for a warning.
 
-Not covered: things joined without "and" or "or" ("clear, yet short"), and words that neither the
+Not covered: questions joined without "and" or "or" ("clear, yet short"), and words that neither the
 list nor their ending gives away.
 """
 

@@ -98,7 +98,7 @@ def _places(
 
 
 def _items(node: Node | None) -> list[Node]:
-    """Return the items of a list; anything else is the only item."""
+    """Return the items of a list; wrap any other value in a list."""
     from yaml.nodes import SequenceNode
 
     if node is None:

@@ -195,7 +195,7 @@ def column_for(field: str, found: Iterable[str]) -> str | None:
 
 
 def columns_for(field: str, found: Iterable[str]) -> list[str]:
-    """Return all columns that may hold a field."""
+    """Return all columns that may contain a field."""
     names = {fold_name(name) for name in (field, *_NAMES.get(field, ()))}
     return [column for column in found if fold_name(str(column)) in names]
 

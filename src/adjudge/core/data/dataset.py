@@ -155,7 +155,7 @@ def read_comparisons(
     """Yield one comparison per row.
 
     ``responses``: the columns with the responses; else a list in one column, or numbered columns.
-    Everything else is as in ``read_instances``.
+    Otherwise like ``read_instances``.
     """
     field_columns, id = names_apart(columns or {}, options.pop("id", None))
     row_columns = _ComparisonColumns(
@@ -196,7 +196,7 @@ class _ComparisonColumns(Columns):
 
 
 def field_names(source: Source) -> set[str]:
-    """Return the fields and columns that hold something in at least one row.
+    """Return the fields and columns that are not empty in every row.
 
     Reads the whole source. A run does not need this: ``read_instances`` looks for the needed fields
     as it goes.

@@ -25,8 +25,8 @@ _LONGEST = 1_000_000
 
 
 def parse_nested(text: str) -> object:
-    """Return the list or object that a text holds in JSON or Python syntax; else the text
-    itself.
+    """Parse a text that is a list or object in JSON or Python syntax; return any other text
+    unchanged.
     """
     if text[:1] not in ("[", "{") or len(text) > _LONGEST:
         return text

@@ -191,7 +191,7 @@ class Criteria:
 
     @property
     def title(self) -> str:
-        """The name if it says more than the definition, else an empty text."""
+        """The name if it adds to the definition, else an empty string."""
         return "" if (self.name or "").strip() == self.definition.strip() else self.name
 
     @property

@@ -166,7 +166,7 @@ class Label:
 
     @property
     def about(self) -> tuple[str, str | None]:
-        """The identity of the labelled text, and the id if the label counts for one row alone."""
+        """The identity of the labelled text, and the id if the label counts only for one row."""
         return self.row, None if self.is_of_text else self.id
 
     @property

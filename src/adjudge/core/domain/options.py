@@ -54,7 +54,7 @@ def match_option(
 
 
 def match_integer(value: object) -> int | None:
-    """Return the integer that ``value`` is or writes; None for anything else."""
+    """Return ``value`` as an integer, also from a string; None if it is not one."""
     return next(
         (int(match[1]) for text in _spellings(value) if (match := _INTEGER.fullmatch(_key(text)))),
         None,
@@ -67,9 +67,7 @@ def are_numbers(options: Sequence[str]) -> bool:
 
 
 def yes_and_no(options: Sequence[str]) -> tuple[str, str] | None:
-    """Return the option called yes or pass and the one called no or fail, if there are just these
-    two.
-    """
+    """Return the options named yes or pass, and no or fail, if these are the only two."""
     return (
         _find_pair(options, _CALLED_YES | _PASS, _CALLED_NO | _FAIL) if len(options) == 2 else None
     )

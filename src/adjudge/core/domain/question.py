@@ -84,7 +84,7 @@ class _QuestionBase:
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The keys of an answer that say where something happened."""
+        """The keys of an answer that locate a step."""
         return ()
 
     @property

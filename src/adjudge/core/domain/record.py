@@ -831,7 +831,7 @@ class JudgmentRecord:
 
 
 def spare_models(replaced: Mapping[str, str], excluded: Collection[str]) -> frozenset[str]:
-    """Return, per model that was replaced, it or its replacement: the one whose votes do not count
+    """Return for each replaced model either it or its replacement: the one whose votes do not count
     as missing.
 
     The replacement stands for the model; if it has no verdict either, the model's own failure
@@ -848,7 +848,7 @@ def place_names(count: int) -> tuple[str, ...]:
 
 
 def place_name(place: int) -> str:
-    """Return the name of the response at this position (from 0) if it has none of its own."""
+    """Return the default name of the response at this position (from 0)."""
     return f"response {place + 1}"
 
 

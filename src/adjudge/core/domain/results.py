@@ -37,7 +37,7 @@ _LONGEST_SHOWN = 120
 
 
 class Status(StrEnum):
-    """Whether a judgment has a score and, if not, how it ended."""
+    """The status of a judgment: scored, abstained or failed."""
 
     SCORED = "scored"
     ABSTAINED = "abstained"

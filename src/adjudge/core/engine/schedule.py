@@ -53,7 +53,7 @@ class Plans(Protocol[I_contra, R_co]):
 
     @property
     def max_in_flight(self) -> int:
-        """Maximum number of items under way at once."""
+        """Maximum number of concurrent items."""
         ...
 
     def plan(self, item: I_contra, votes: Sequence[Vote]) -> Sequence[Ballot]:

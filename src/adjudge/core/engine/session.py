@@ -1,6 +1,4 @@
-"""Sessions: who answers one stream of judgments, who is notified, and the run that it belongs
-to.
-"""
+"""Sessions: the source of answers for a stream of judgments, its listeners, and its run."""
 
 from __future__ import annotations
 
@@ -134,7 +132,7 @@ class EnclosingRun:
 
 @light_dataclass(frozen=True)
 class SampleNumbers:
-    """The numbers of the samples that criteria take."""
+    """Assigns numbers to the samples of criteria."""
 
     first: int = 0
     """The number of the first sample. Other numbers mean other samples, for caches and seeds

@@ -533,9 +533,7 @@ def retry_after(value: str | None) -> float | None:
 
 
 def clock_ahead(endpoint: Endpoint) -> float | None:
-    """Return by how many seconds the server's clock was ahead at its last answer, or None if
-    unknown.
-    """
+    """Return how many seconds the server's clock was ahead at its last answer, if known."""
     date, heard = http_client().dates.get(endpoint.host, ("", 0.0))
     ahead = _seconds_until(date) + time.time() - heard
     return ahead if math.isfinite(ahead) else None

@@ -349,7 +349,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         ]
 
     def _ballot_like(self, ballot: Ballot, case: Case, model: str) -> Ballot:
-        """Return the same question to another model."""
+        """Return a ballot that asks another model the same question."""
         return cast(Ballot, cast(Any, self).ballot(case, model, ballot.question, ballot.sample))
 
     def cases(

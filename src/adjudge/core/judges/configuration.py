@@ -158,7 +158,7 @@ class ConfiguredJudge(ABC):
 
     @property
     def max_in_flight(self) -> int:
-        """Items under way at once."""
+        """Maximum number of concurrent items."""
         return self.panel.max_in_flight
 
     @cached_property

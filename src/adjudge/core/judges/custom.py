@@ -44,7 +44,7 @@ class OwnJudge(CaseJudge[R, M], Generic[R, M]):
 
     @property
     def max_in_flight(self) -> int:
-        """Cases under way at once."""
+        """Maximum number of concurrent cases."""
         return _BATCHES_AT_ONCE * self.batch_size
 
     # as in the base class

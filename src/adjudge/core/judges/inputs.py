@@ -70,7 +70,7 @@ def is_one(given: object) -> bool:
 
 
 def one_or_all(given: object, results: list[T]) -> T | list[T]:
-    """Return the only result if the caller gave one thing to judge, else all of them."""
+    """Return a single result if the caller passed a single item, else the list of results."""
     return results[0] if is_one(given) else results
 
 
@@ -379,8 +379,8 @@ def as_multi_criteria(given: MultiCriteriaLike, kind: Kind, language: str) -> Mu
     """
 
     def ready_made(item: MultiCriteriaItem) -> MultiCriteriaItem:
-        """Look up an item in the catalogue if MultiCriteria, which does not know it, made the item
-        from a text.
+        """Look up an item in the catalogue if MultiCriteria, which cannot access it, created the
+        item from a string.
         """
         criterion = item.criterion
         was_text = criterion.name == criterion.description and criterion == yes_no_criteria(

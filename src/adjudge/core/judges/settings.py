@@ -43,7 +43,7 @@ _ROOM_FOR_A_PANEL = 2048
 
 
 class ModelPanel(FrozenDict[OpenModel]):
-    """Models by the names on the ballots, as they were when the judge was made."""
+    """Models by their names on the ballots, as they were when the judge was created."""
 
     replacement: str | None = None
     """The model that takes the place of a member without a verdict, if there is one."""

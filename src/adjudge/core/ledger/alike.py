@@ -72,9 +72,9 @@ class AlikeRows:
         """Return the row if it is a usual one: as adjudge writes it, with a score, by votes that
         all count, and independent of others.
 
-        None means that its record must be made. The id and the explanation of an alike row are
-        not decoded: they are in no sum. What else is in no text of its own was decoded in the first
-        row like it. ``usual_votes``: True if ``are_usual`` says so of its votes.
+        None means that its record must be made. The id and the explanation of an alike row are not
+        decoded, since no sum needs them. All other values were decoded in the first row like it.
+        ``usual_votes``: True if ``are_usual`` says so of its votes.
         """
         parts = _parts_of(row, _RELATED)
         if parts is None:
@@ -189,7 +189,7 @@ def _is_plain(record: JudgmentRecord) -> bool:
 
 
 class VoteTotals(NamedTuple):
-    """What reports count of the votes of alike rows."""
+    """The figures that reports count from the votes of alike rows."""
 
     usage: Mapping[str, Usage]
     """Model → its usage."""
@@ -224,7 +224,9 @@ def add_votes(rows: Iterable[AlikeRow]) -> VoteTotals:
 
 
 class VoteFormat(NamedTuple):
-    """What tells a vote apart from the votes of other rows, and if its reply had to be mended."""
+    """The properties that distinguish a vote from those of other rows, and a flag for repaired
+    replies.
+    """
 
     model: str
     key: tuple[object, ...]

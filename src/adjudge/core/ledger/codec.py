@@ -563,7 +563,7 @@ class _StoredVotes:
         self._absent = {name: missing[name] for name in self._names}
 
     def extras(self, text: object) -> Any | None:
-        """Return what is stored of a vote besides its columns; None if it must be read value by
+        """Return the stored data of a vote besides its columns; None if it must be read value by
         value.
         """
         return self._decoder.decode(text)

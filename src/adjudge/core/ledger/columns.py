@@ -78,7 +78,7 @@ class KnownColumns:
         return [*self._spellings()]
 
     def written(self, prefix: str, name: str) -> str:
-        """Return how a user writes a name: with its prefix if the bare name means something
+        """Return a name as a user must write it: with its prefix if the bare name means something
         else.
         """
         return (self._spellings().get(name, "") == prefix and name) or f"{prefix}{name}"

@@ -155,7 +155,7 @@ def _is_row(instance: Instance, kept_fields: str, kept_row: str | None) -> bool:
 class Ledger:
     """The votes of a run by their ballots, and the judgments by their positions.
 
-    Everything for which ``keep`` has returned is on the disk.
+    When ``keep`` returns, its rows are on disk.
     """
 
     def __init__(
@@ -326,7 +326,7 @@ class Ledger:
         return self._read(lambda: read_fact(verify_row("meta", rows[0])[1])) if rows else None
 
     async def flush(self) -> None:
-        """Wait until everything is on the disk."""
+        """Wait until everything is on disk."""
         await self._writer.flush()
 
     def usage_by_model(self) -> dict[str, Usage]:

@@ -94,7 +94,7 @@ class Batch:
 
     @property
     def organisation(self) -> str:
-        """The owner of the key that sent it, if the provider said so."""
+        """The owner of the key that sent the batch, if the provider reported it."""
         return str(self.more.get("organisation", ""))
 
     @property

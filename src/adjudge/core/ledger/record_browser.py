@@ -204,7 +204,7 @@ class _Place(NamedTuple):
 
 
 class _Segment(NamedTuple):
-    """Judgments that an index holds in the wanted order."""
+    """Judgments that an index has in the requested order."""
 
     which: str
     by_score: bool
@@ -758,7 +758,7 @@ def row_of_id(connection: sqlite3.Connection, judge: str, id: str, criterion: st
 def neighbours(
     connection: sqlite3.Connection, group: Sequence[RowJudgment], index: int
 ) -> tuple[int | None, int | None]:
-    """Return the rows before and after that of ``group``, from 1; None at the ends.
+    """Return the numbers (from 1) of the rows before and after ``group``; None at the ends.
 
     With several criteria, each is the row's judgment by the same criterion as the one at ``index``.
     """

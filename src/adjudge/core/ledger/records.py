@@ -116,8 +116,8 @@ def outcomes(
     is_enough: Callable[[StoredOutcome], bool],
     columns: Collection[str] | None = None,
 ) -> Iterator[StoredOutcome | JudgmentRecord]:
-    """Yield the outcome of every judgment, by judge and row; its whole record if it has no bare
-    outcome, or that is not enough.
+    """Yield the outcome of every judgment, by judge and row; the whole record if the bare outcome
+    is missing or not enough.
 
     ``columns``: the columns of the row that the caller looks for. The ``input`` of a row that has
     none of them may then be empty, which is faster; None reads every column.

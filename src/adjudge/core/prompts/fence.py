@@ -2,7 +2,7 @@
 
 A text is wrapped in marks with a code made from the text itself, so prompts stay reproducible and a
 text cannot know its own code. Anything in it that looks like such a mark, or like a token of a chat
-template, is made harmless.
+template, is neutralised.
 """
 
 from __future__ import annotations

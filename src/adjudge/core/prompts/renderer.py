@@ -277,9 +277,7 @@ def _fence_parts(ballot: Ballot) -> list[str]:
 
 
 def render_repair(ballot: Ballot, prompt: Prompt, reply: str, reason: str) -> Prompt:
-    """Return the conversation so far, plus a turn that explains what was wrong with the last
-    reply.
-    """
+    """Return the conversation so far, plus a turn that explains why the last reply was rejected."""
     question, bounds = ballot.question, _bounds(ballot.question)
     answer_values = {
         "options": list(question.labels),

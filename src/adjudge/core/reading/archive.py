@@ -131,8 +131,8 @@ def _content(file: BinaryIO, info: zipfile.ZipInfo, path: Path) -> bytes:
 
 
 def _unpack(file: BinaryIO, info: zipfile.ZipInfo, where: str) -> bytes:
-    """Unpack an entry. The sizes in the archive may be false, so never more than the limit is in
-    memory.
+    """Unpack an entry. The sizes stated in the archive may be false, so never more than the limit
+    is read into memory.
     """
     unpacker, remaining, content = (
         _unpacker(info.compress_type, where),

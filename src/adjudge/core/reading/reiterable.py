@@ -1,4 +1,4 @@
-"""An iterable that is regenerated for every iteration, so that nothing is held."""
+"""An iterable that is regenerated for every iteration, so nothing is kept in memory."""
 
 from __future__ import annotations
 

@@ -377,7 +377,7 @@ class Record(Generic[T]):
 
 @light_dataclass(frozen=True)
 class Kinds(Generic[T]):
-    """Records of several kinds, told apart by a word under one key."""
+    """Records of several kinds, distinguished by the value of one key."""
 
     by: str
     records: Mapping[str, Type[T]]

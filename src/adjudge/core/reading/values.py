@@ -1,4 +1,4 @@
-"""Typed values of a file, or an error that says where one is wrong."""
+"""Typed values of a file; an error says where one is wrong."""
 
 from __future__ import annotations
 

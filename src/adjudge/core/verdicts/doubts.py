@@ -531,7 +531,7 @@ def _with_letters(sentence: str, question: Comparison) -> str:
 
 
 def _may_conclude(text: str, question: Question) -> bool:
-    """Return True if a text is worth a second look; most are not, and it takes time."""
+    """Return True if a text needs the slow check; most do not."""
     if question.numeric:
         return len(text) <= _SHORT_TEXT or any(map(str.isdigit, text))
     is_comparison = isinstance(question, Comparison)

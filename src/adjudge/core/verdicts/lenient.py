@@ -29,7 +29,7 @@ _QUOTED_KEY = re.compile(r"""["'“”„«‘]\w+["'“”»’]\s*+:""")
 
 
 def _refuse_conflicts(pairs: list[tuple[str, JsonValue]]) -> JsonDict:
-    """Return an object, or raise ValueError if it says two different things under one name."""
+    """Return an object, or raise ValueError if it has two different values for one key."""
     data = dict(pairs)
     if len(data) < len(pairs) and any(data[name] != value for name, value in pairs):
         raise ValueError("one name twice")
@@ -60,8 +60,8 @@ class FoundObject(NamedTuple):
 def find_objects(text: str, *, cut: bool = False) -> list[FoundObject]:
     """Return every outermost object in ``text``, in order.
 
-    One that cannot be read is the last: what follows it may be inside it, such as a verdict that it
-    only quotes.
+    An unreadable object is the last, because the text after it may be inside it, such as a quoted
+    verdict.
     """
     objects: list[FoundObject] = []
     end, start = 0, next_object(text, 0)

@@ -61,7 +61,7 @@ _LONGEST_VERDICT = 3
 
 
 def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | None:
-    """Return the reading of an object; None if it holds no verdict, or only shows where one goes.
+    """Return the reading of an object; None if it contains no verdict or only a placeholder.
 
     A correction without a verdict is unreadable.
     """

@@ -95,7 +95,7 @@ class RunContest(PairwiseJudge):
         return (*super().notes(item, votes), *(shortened if isinstance(shortened, list) else ()))
 
     def plan_all(self, item: Case) -> Sequence[Ballot]:
-        """Return all ballots that may be cast, except those too long for the models."""
+        """Return all ballots that might be cast, except those too long for the models."""
         return [
             ballot for ballot in self.ballots(item) if self.budget.reason_against(ballot) is None
         ]

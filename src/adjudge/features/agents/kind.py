@@ -43,7 +43,7 @@ from adjudge.runs.ready_judge import ReadyJudge
 
 @dataclass(frozen=True, kw_only=True)
 class ArgumentsEntry:
-    """When two arguments of calls are the same."""
+    """Rules for treating two arguments of calls as equal."""
 
     types: Types = key(
         Word[Types](TYPES),
@@ -59,7 +59,7 @@ class ArgumentsEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class AgentEntry(JudgeEntry):
-    """What an agent did: rules without a model, and questions with evidence."""
+    """Measures of an agent's actions: rules without a model, and questions with evidence."""
 
     measures: tuple[str, ...] = key(
         Many(Text(), commas=True),

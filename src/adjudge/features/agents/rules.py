@@ -108,7 +108,7 @@ class Untold(Unmeasurable):
 
 @dataclass(frozen=True, slots=True)
 class MadeCall:
-    """A call that was made, with its step."""
+    """A recorded call and its step."""
 
     step: Step
     call: ToolCall

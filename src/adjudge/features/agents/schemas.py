@@ -36,9 +36,7 @@ class SchemaProblem(AdjudgeError):
 
 
 def problem_with(arguments: JsonObject | str, schema: JsonObject) -> Message | None:
-    """Return what is wrong with the arguments, or None; raise a SchemaProblem if that cannot be
-    decided.
-    """
+    """Return the error in the arguments, or None; raise a SchemaProblem if undecidable."""
     if isinstance(arguments, str):
         return Message("the arguments are not a JSON object")
     validator = _validator(json.dumps(schema, sort_keys=True, default=str))

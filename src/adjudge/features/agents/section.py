@@ -31,7 +31,7 @@ class StepsPart(SectionPart):
 
 
 class StepsTally(SectionTally):
-    """Counts nothing: every judgment of a trajectory has its own score."""
+    """Adds no counts, since every judgment of a trajectory has its own score."""
 
     name: ClassVar[str] = "steps"
 

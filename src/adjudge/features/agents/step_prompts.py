@@ -44,7 +44,7 @@ class ShownTrajectory:
 
     @property
     def note(self) -> Message | None:
-        """How much was left out; None if nothing was."""
+        """The amount that was left out; None if nothing was."""
         if self.shortened is None:
             return None
         text = Message(

@@ -262,7 +262,9 @@ def _read_measures(
 
 
 def _window_start(steps: KeptSteps, begin: str, step: str) -> int:
-    """Return the index at which a window starts: as requested, or so that it holds a given step."""
+    """Return the start index of a window: as requested, or so that the window contains a given
+    step.
+    """
     at = whole(begin) if begin else None
     if step and (number := whole(step)) is not None:
         place = steps.place_of(number)

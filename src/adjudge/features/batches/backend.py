@@ -245,8 +245,8 @@ class Batches:
     # -- rounds ------------------------------------------------------------------------
 
     async def begin(self) -> None:
-        """Continue the batches of an earlier process: find those that it may have sent, and
-        collect those that have ended.
+        """Continue the batches of an earlier process: find the ones it may have sent, and collect
+        the finished ones.
         """
         if self._folder.is_symlink():
             raise RunError(

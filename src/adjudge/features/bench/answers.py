@@ -86,7 +86,9 @@ class Answers:
         ]
 
     def read_as(self, rows: LabelledSet, criteria: Criteria) -> str:
-        """Say how labels with other names than the options are read; empty if there are none."""
+        """Describe how labels with names other than the options are mapped; empty if there are
+        none.
+        """
         answers = {} if rows.compares else self._read(rows, criteria)
         pairs = [
             f"{label} → {option}"

@@ -267,7 +267,7 @@ class Ranking:
 
     @property
     def tied(self) -> tuple[BenchedJudge, ...]:
-        """The best judge and those that cannot be told apart from it; empty if there are none."""
+        """The best judge and those indistinguishable from it; empty if there are none."""
         rivals = [judge for judge in self.judges[1:] if judge.told_apart is False]
         return (self.judges[0], *rivals) if rivals else ()
 
@@ -356,7 +356,7 @@ def benchmark_of(folder: str | Path, settings: BenchSettings | None = None) -> B
 
 
 def _learned_note(judge: str, count: int, *, is_ranked: bool) -> Message:
-    """Say how many labelled rows do not count for a judge because it learned from them."""
+    """Note how many labelled rows do not count because the judge learned from them."""
     if is_ranked:
         return plural(
             "{judge} learned from {count} of the labelled rows; its figures cover only the others",

@@ -104,7 +104,7 @@ def split(
 ) -> Split:
     """Split the rows pseudo-randomly by their content; ``share`` of them is held out.
 
-    Rows of ``earlier`` calls keep their part: those by which something was chosen never measure.
+    Rows of ``earlier`` calls keep their part: rows used for choosing are never used for measuring.
     """
     if len(rows.rows) < FEWEST:
         raise SetupError(
@@ -309,7 +309,7 @@ def improvement_of(
     measurement: int = 1,
 ) -> CriterionImprovement:
     """Compare old and new criteria on the held-out rows that the judge decided both times; the
-    limits hold whatever it would have said of the others.
+    limits hold for any verdicts on the others.
 
     ``level`` is that of a first measurement on these rows; later ones get a wider interval.
     """

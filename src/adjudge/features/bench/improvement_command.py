@@ -241,7 +241,7 @@ class _Searching:
         self._options, self._account, self._language = options, account, language
 
     def key(self, criteria: Criteria) -> str:
-        """Return how the account names criteria that this judge tries."""
+        """Return the name that the record of tries uses for criteria tried with this judge."""
         options = self._options
         judge = [list(options.model), options.votes, self._language]
         return content_hash([criteria.identity, judge])[:16]

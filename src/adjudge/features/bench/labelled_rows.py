@@ -73,7 +73,7 @@ class LabelledSet:
 
 @dataclass(frozen=True)
 class LabelledSource:
-    """Where labelled rows are, and how to read them."""
+    """The location of labelled rows, and the options for reading them."""
 
     path: Path
     human: tuple[str, ...] = ()

@@ -265,7 +265,7 @@ def title_of(benchmark: Benchmark, ranking: Ranking) -> Message:
 
 
 def intervals_message(benchmark: Benchmark) -> Message:
-    """Say at which level the intervals hold, and how they were computed."""
+    """State the level of the intervals and their method."""
     draws = benchmark.settings.agreement.draws
     return Message(
         "Intervals at {level:.0f}%; those of kappa and confidence by bootstrap, {count} draws "

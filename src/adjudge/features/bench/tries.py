@@ -1,7 +1,7 @@
-"""The account of everything that was tried on a set of labels, in a file beside them.
+"""The record of everything tried on a set of labels, in a file next to them.
 
 It keeps each row's part, so that rows by which candidates were chosen never measure one later, and
-it counts how often the held-out rows were measured on. It holds hashes, no texts.
+it counts how often the held-out rows were measured on. It contains hashes, but no texts.
 """
 
 from __future__ import annotations

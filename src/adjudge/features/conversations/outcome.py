@@ -14,7 +14,7 @@ from adjudge.messages import Message, join
 
 
 class ScenarioOutcome(NamedTuple):
-    """Whether the expected end was reached, and why or why not."""
+    """The outcome of a conversation: reached or not, with the reason."""
 
     passed: bool | None
     """None if it cannot be decided."""

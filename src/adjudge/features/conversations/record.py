@@ -59,7 +59,7 @@ class ConversationResult(Result):
 
     @property
     def reason(self) -> str | None:
-        """Why there is no score."""
+        """The reason for a missing score."""
         return self.reason_text or super().reason
 
     def detail(self) -> ConversationDetail:

@@ -431,7 +431,7 @@ def simulated_first(
     parallel: int | None,
     role: str | None = None,
 ) -> ReadyJudge:
-    """Wrap a judge so that the conversations are held before it judges them."""
+    """Wrap a judge so that the conversations are simulated before it judges them."""
     if ready.compares:
         raise SetupError(
             "{name} compares, but conversations can only be judged one by one", name=ready.name

@@ -64,7 +64,7 @@ class TalkLimits:
 
 @dataclass(frozen=True)
 class Talker:
-    """The simulated user, and how conversations are held."""
+    """The simulated user, and the settings of its conversations."""
 
     kind: UserKind
     model: OpenModel | None = field(default=None, repr=False)

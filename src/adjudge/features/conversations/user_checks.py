@@ -444,8 +444,8 @@ class UserChecks:
                 break
 
     def _may_ask_for(self, text: str, clue: _Clue) -> bool:
-        """Return True if a sentence asks for something by the words before a value in the goal, or
-        by the usual words for such a value if it asks for no other fact.
+        """Return True if a sentence asks for a value, either with the words before it in the goal
+        or, if it asks for no other fact, with the usual words for such a value.
         """
         unknown = [Fact(name, "") for name in self.scenario.unknown]
         for sentence in _sentences(text):

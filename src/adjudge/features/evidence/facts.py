@@ -2,8 +2,8 @@
 that no source contains.
 
 Not covered: sums and differences ("twice as many"), names that begin a sentence and stand alone,
-synonyms ("the US" for "America"), and anything said in other words. What is marked may be right;
-what is not marked may be wrong.
+synonyms ("the US" for "America"), and anything said in other words. A marked fact may be right, and
+an unmarked one wrong.
 """
 
 from __future__ import annotations

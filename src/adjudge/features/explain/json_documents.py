@@ -10,7 +10,7 @@ from adjudge.runs.exporters.documents import Envelope
 
 
 class OpinionCounts(TypedDict):
-    """How many judgments there are of each kind."""
+    """The number of judgments of each kind."""
 
     asked: int
     agrees: int

@@ -27,7 +27,7 @@ class TryShape(TypedDict):
 
 
 class CandidateShape(TypedDict):
-    """A series of versions, and how it ended."""
+    """A candidate's attempts and their outcome."""
 
     number: int
     state: str
@@ -95,7 +95,7 @@ class Try:
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A series of tries, and how it ended."""
+    """A series of attempts and their outcome."""
 
     number: int
     """Number from 1 up; of equals the earlier wins."""

@@ -58,7 +58,7 @@ class _HasTask(Protocol):
 
 @runtime_checkable
 class _Writer(Protocol):
-    """An agent that states what it writes."""
+    """An agent that can describe its output."""
 
     writes: Literal["code", "text"]
 

@@ -1,4 +1,4 @@
-"""Run candidates at once, each in its own line of tries, until enough is known."""
+"""Run candidates in parallel, each with its own attempts, until the choice is certain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OTHER_SAMPLES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A candidate's next text, and what is wrong with it, if anything."""
+    """A candidate's next text, with its problem if it has one."""
 
     text: str
     trouble: str | None = None

@@ -84,7 +84,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 @dataclass
 class _Direction:
-    """Whether a metric is better when lower, and whether it has verdicts."""
+    """The properties of a metric: if lower is better, and if it has verdicts."""
 
     less: bool
     verdicts: bool = False

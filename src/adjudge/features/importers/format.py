@@ -11,7 +11,7 @@ from adjudge.features.importers.source import ForeignFile, Head
 
 @dataclass(frozen=True)
 class Format:
-    """A foreign format: how to recognise it by its structure, and how to read it."""
+    """A foreign format, recognised by its structure, and its reader."""
 
     name: str
     title: str

@@ -91,7 +91,7 @@ class ImportShape(TypedDict):
 
 @dataclass(frozen=True)
 class ImportReport:
-    """The result of an import: what was read, as which format, and what was left out."""
+    """The result of an import: imported files, their format, and everything left out."""
 
     source: str
     folder: str

@@ -169,7 +169,7 @@ class ImportLog:
     """Data about all rows of the file, for an export to the same tool."""
 
     def skip(self, what: str, count: int = 1) -> None:
-        """Count something that was not imported."""
+        """Count an item that was not imported."""
         self.skipped[what] += count
 
     def note(self, text: str) -> None:

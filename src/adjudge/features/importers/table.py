@@ -1,5 +1,5 @@
-"""Any table whose columns the user names: what was judged, what judges said of it, and what people
-did.
+"""Import any table whose columns the user names: judged texts, judges' verdicts and people's
+labels.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The places where people work: each is a file of its own behind its extra, and
-none knows another.
+"""Integrations with other tools. Each is a separate module with its own extra, independent of the
+others.
 """
 
 USES = ("agents", "conversations")

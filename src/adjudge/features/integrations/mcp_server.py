@@ -51,7 +51,7 @@ _OF_A_ROW = (
 
 
 class Judgment(BaseModel):
-    """What came of judging one text, or of a comparison."""
+    """The result of judging one text, or of a comparison."""
 
     status: str = Field(
         description="scored, abstained or failed; only scored has an option or a score"
@@ -90,13 +90,13 @@ class CriteriaList(BaseModel):
 
 
 class FindingList(BaseModel):
-    """What is likely to go wrong with criteria."""
+    """Likely problems of criteria."""
 
     findings: list[dict[str, str]]
 
 
 class RunList(BaseModel):
-    """The runs that may be looked at."""
+    """The readable runs."""
 
     runs: list[dict[str, JsonValue]]
 
@@ -124,7 +124,7 @@ class RowList(BaseModel):
 
 
 class CalibrationList(BaseModel):
-    """What people's labels say of a run's numbers."""
+    """A run's rates, corrected using human labels."""
 
     calibrations: list[dict[str, JsonValue]]
 

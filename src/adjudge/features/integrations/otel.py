@@ -46,7 +46,7 @@ class _Ending(Protocol):
     def __init__(self, *, resource: object) -> None: ...
 
     def shutdown(self) -> None:
-        """Send what is left, and stop."""
+        """Flush pending data and stop."""
         ...
 
 

@@ -239,7 +239,7 @@ def _options(votes: Iterable[VoteRecord], model: str) -> Iterator[str]:
 def _only_model(configuration: JudgeConfiguration) -> str:
     """Return the only model of a judge; for a cascade, that of the last step.
 
-    Return an empty text if there are several, or if the model is local and so free.
+    Return an empty string if there are several, or if the model is local and therefore free.
     """
     models = list(configuration.models)
     if configuration.steps:

@@ -1,7 +1,7 @@
 """The prompt of a learned judge without the judged texts.
 
-A learned judge is bound to these texts. They hold the criterion, the options, the language and the
-wording of the template, so a prompt about anything else does not fit.
+A learned judge is bound to these texts. They contain the criterion, the options, the language and
+the wording of the template, so no other prompt fits.
 """
 
 from __future__ import annotations
@@ -98,7 +98,9 @@ class PromptForm:
         return cls(requests[0][0].kind, (option_a, option_b), (*between, remaining), tuple(orders))
 
     def order_of(self, prompt: Prompt) -> AskedOrder:
-        """Return the order that a prompt shows; raise OtherPrompt if it asks something else."""
+        """Return the order of the options in a prompt; raise OtherPrompt if the prompt asks another
+        question.
+        """
         for order in self.orders:
             if len(prompt.messages) == 2 and (
                 prompt.messages[0].content == order.system

@@ -61,7 +61,7 @@ def verdict_sentence(figures: LearnedFigures) -> Message:
 
 
 def lines(learned: LearnedJudge, *, in_text: bool = True) -> Iterator[Message]:
-    """Yield what stands below the figures; ``in_text``: with the curve and the mistakes."""
+    """Yield the lines below the figures; ``in_text``: include the curve and the mistakes."""
     figures, file = learned.figures, learned.file
     if figures.words_suffice:
         yield Message(

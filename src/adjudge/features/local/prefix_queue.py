@@ -25,7 +25,7 @@ class PrefixQueue:
 
     @asynccontextmanager
     async def turn(self, kind: str) -> AsyncIterator[None]:
-        """Wait for a turn and hold it."""
+        """Wait for a turn and keep it until the block ends."""
         await self._enter(kind)
         try:
             yield

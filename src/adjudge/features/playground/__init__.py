@@ -1,5 +1,5 @@
-"""What the playground does: a draft in a form, trials of it, saved versions, files to take away,
-and what models write for it.
+"""The playground: a draft in a form, its trials, saved versions and downloads, and texts written by
+models.
 """
 
 USES = ("bench", "compat", "importers")

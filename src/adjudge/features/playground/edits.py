@@ -115,7 +115,7 @@ def _add_field(draft: Draft, text: str) -> Draft:
 
 
 def _use_criteria(draft: Draft, proposed: str) -> Draft:
-    """Take over proposed criteria."""
+    """Replace the criteria by the proposed ones."""
     changed = replace(draft, mode="yaml", yaml=proposed)
     return changed if draft.mode == "yaml" else changed.in_form()
 

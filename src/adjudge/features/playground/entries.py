@@ -1,7 +1,7 @@
 """Names of criteria in the playground.
 
-Ready-made ones go by their name, those of the user's files by ``FILE#NAME``, and those of earlier
-versions of the test case by ``v2``.
+Ready-made criteria keep their names, those in the user's files are ``FILE#NAME``, and earlier
+versions of the test case are ``v2`` and so on.
 """
 
 from __future__ import annotations

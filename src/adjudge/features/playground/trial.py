@@ -438,7 +438,7 @@ class Trials:
         return trial
 
     def _running(self, trial: Trial) -> Trial | None:
-        """Return a running trial that asks the same, so that nothing is asked twice."""
+        """Return a running trial with the same questions, so that nothing is asked twice."""
         return next(
             (
                 candidate

@@ -1,5 +1,5 @@
-"""The ballots for a row, given the votes so far: on its dimensions, its sentences, and what its
-measures need.
+"""Plan the ballots for a row, given the votes so far: on its dimensions, its sentences, and the
+needs of its measures.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class RagPlans(Judge[Instance, RagResult]):
         return [*rewriting, *self._ballots(cases, cast), *ballots]
 
     def plan_all(self, item: Instance) -> Sequence[Ballot]:
-        """Return all ballots that may be needed, also those that depend on answers."""
+        """Return all ballots that may be needed, including those that depend on answers."""
         cases = [
             *self._cases_to_ask(item, None, None),
             *self._measuring.cases(row_texts(item), None),

@@ -32,8 +32,8 @@ BINS = 10
 
 
 def rank_of(record: JudgmentRecord, dimensions: Iterable[Dimension]) -> Rank:
-    """Return a sort key, the worst answer first: those barred by a gate, those below the best
-    composite, those without one, the rest.
+    """Return a sort key, the worst answer first: answers capped by a gate, answers below the best
+    composite, answers without one, then the rest.
     """
     lowest = (record.score or 0.0) if record.scored else record.bounds[0]
     if is_barred(record, dimensions):
@@ -64,7 +64,7 @@ def fired_gate(record: JudgmentRecord, dimensions: Iterable[Dimension]) -> str |
 
 
 def title_of_measure(measures: MeasuresSummary | None, name: str, language: str) -> str:
-    """Return the title of a figure behind a row's blame: a measure, or something else."""
+    """Return the title of the figure that decided whom a row blames."""
     if measures is None:
         is_known = measure_name(name) is not None
         return chosen_measures([name], {}, language)[0].title if is_known else measure_title(name)

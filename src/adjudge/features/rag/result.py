@@ -111,8 +111,8 @@ class RagResult(Result):
 
     @property
     def explanations(self) -> dict[str, str | None]:
-        """Why each score was given: the model's words, else how probable the score was, else what
-        went wrong.
+        """The explanation of each score: the model's words, else the score's probability, else the
+        error.
         """
         return {name: _explanation(result) for name, result in self.judged.items()}
 

@@ -79,7 +79,7 @@ class RankMeasure:
 
 
 def _hit(top: Sequence[str], relevant: Grades, _: int | None) -> float:
-    """Return 1 if something relevant is among the first ``k``, else 0."""
+    """Return 1 if one of the first ``k`` is relevant, else 0."""
     return float(any(item_id in relevant for item_id in top))
 
 

@@ -193,7 +193,7 @@ class Watch:
             raise error
 
     def report(self) -> WatchReport:
-        """Return what was seen so far."""
+        """Return the findings so far."""
         compared = self._bets.count - self._counts["second_failed"]
         return WatchReport(
             step=self._counts["step"],

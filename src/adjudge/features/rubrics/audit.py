@@ -140,7 +140,7 @@ class PointFigures:
 
 @dataclass(frozen=True)
 class PointRemark:
-    """Something about a point that deserves a look."""
+    """A finding about a point that deserves attention."""
 
     judge: str
     point: str

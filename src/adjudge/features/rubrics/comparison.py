@@ -153,7 +153,9 @@ def _figures(detail: RubricDetail) -> dict[tuple[str, str], float | None]:
 
 
 def _point_key(point: RubricPointRecord) -> tuple[str, str]:
-    """Return the kind and text of a point: more is better, so what should not be met is avoided."""
+    """Return a point's kind and text. More is always better: a point that should not be met is
+    counted as avoided.
+    """
     return "penalty" if (point.points < 0) != point.invert else "point", point.text
 
 

@@ -76,7 +76,7 @@ class CorrectedRate:
 
 @dataclass(frozen=True)
 class RubricCorrection:
-    """The corrected figures of a run, and the labels that count for none of them."""
+    """The corrected figures of a run, and its unused labels."""
 
     rates: tuple[CorrectedRate, ...]
     labels: int

@@ -75,7 +75,7 @@ def _style() -> str:
 
 
 def show(request: Request) -> Response:
-    """Show how well the points of a run work, and its figures corrected by a file of labels."""
+    """Show how well a run's points work, and its figures corrected using a file of labels."""
     site, place = site_of(request), place_of(request)
     if site.must_wait(request, place, "rubric points"):
         return site.answer_first(request, {"title": Message("Rubric")})

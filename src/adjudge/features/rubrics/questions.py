@@ -142,7 +142,7 @@ class PointQuestion(Choice):
         )
 
     def restore(self, option: str, explanation: str | None, details: Details) -> Grounded:
-        """Rebuild the verdict that a ledger holds."""
+        """Rebuild a verdict from a ledger."""
         return Grounded.of(option, explanation, details.get("evidence") or ())
 
     def check_reading(

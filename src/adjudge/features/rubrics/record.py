@@ -14,7 +14,7 @@ from adjudge.core.domain.verdict import KeptQuote
 
 @light_dataclass(frozen=True, kw_only=True)
 class RubricPointRecord:
-    """One point, and what the votes make of it."""
+    """One point, and the result of its votes."""
 
     id: str
     text: str

@@ -28,7 +28,7 @@ _DEEPEST = 30
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One requirement, and what it is worth."""
+    """One requirement and its points."""
 
     id: str
     text: str

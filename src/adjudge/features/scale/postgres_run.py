@@ -165,7 +165,8 @@ async def _tell_news(session: OpenPartitionJudge, tally: WorkerTally) -> None:
 class _Ranges:
     """Reads the rows of ranges.
 
-    Ranges come in order, so the data is read once; a range that was given up is read again.
+    Ranges come in order, so the data is read once; a range that another worker abandoned is read
+    again.
     """
 
     def __init__(self, plan: Plan) -> None:

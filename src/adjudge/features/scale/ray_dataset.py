@@ -41,7 +41,7 @@ class RowSet(Protocol):
     def context(self) -> _Context: ...
 
     def iter_rows(self) -> Iterable[Mapping[str, object]]:
-        """Yield its rows as they are made."""
+        """Yield the rows as Ray produces them."""
         ...
 
 

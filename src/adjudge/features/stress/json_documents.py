@@ -45,7 +45,7 @@ class Attacks(Envelope):
 
 
 class DriftShape(QuestionDriftShape):
-    """One question at all looks."""
+    """The history of one question over all looks."""
 
     sentence: str
 

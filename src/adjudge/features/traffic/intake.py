@@ -52,7 +52,7 @@ _WHOLE = (
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Counts of one look at the source."""
+    """Counts of one read of the source."""
 
     new: int = 0
     again: int = 0

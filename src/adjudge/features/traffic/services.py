@@ -247,7 +247,7 @@ def _why(error: Exception) -> str:
 
 
 def _moment(text: str) -> datetime:
-    """Parse a time; anything else counts as long ago."""
+    """Parse a time; an invalid value counts as long ago."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

@@ -45,7 +45,7 @@ class TrafficBatch:
 
 
 class TrafficSource(Protocol):
-    """A source of events that is read from a cursor on.
+    """A source of events that is read from a cursor onwards.
 
     The same cursor gives the same events, and possibly later ones.
     """

@@ -102,7 +102,7 @@ def show_estimate(
 
 
 def _show_saving(saving: ExpectedSaving) -> None:
-    """Print how many rows a learned first step is expected to decide, and what that risks."""
+    """Print how many rows a learned first step is expected to decide, and at what risk."""
     echo(
         plural(
             "cascade: {step} is expected to decide about {spared} of {count} row without {last} "

@@ -160,7 +160,7 @@ class _Allowance:
             self._left -= self.prices.cost(call.model, call.reply.usage) or 0.0
 
     def pay_lost(self, lost: Spent) -> None:
-        """Subtract what lost replies may have cost."""
+        """Subtract the possible cost of lost replies."""
         if self._left is not None:
             self._left -= lost.usd
 

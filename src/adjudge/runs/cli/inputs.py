@@ -53,10 +53,7 @@ def rows_in(text: str | None, file: Path | None) -> Path | None:
     """
     if (text is None) == (file is None):
         raise UsageError(
-            Message(
-                "say what to judge by giving one of these: a text, - for standard input, or "
-                "--file PATH"
-            )
+            Message("nothing to judge was given: pass a text, - for standard input, or --file PATH")
         )
     return file if is_rows(file) else None
 
@@ -76,7 +73,7 @@ def refuse_files(texts: Sequence[str]) -> None:
         refuse_document(Path(texts[0]))
         raise UsageError(
             Message(
-                "{texts!r} is a file, so its name would be judged: give its rows with --file "
+                "{texts!r} is a file, so its name would be judged: pass its rows with --file "
                 "{texts}",
                 texts=texts[0],
             )
@@ -98,7 +95,7 @@ def check_given(criteria: Criteria, fields: Collection[str]) -> None:
             )
             raise UsageError(
                 Message(
-                    "criteria {name!r} reads {name2!r} in addition to {judged!r}: give it {way}",
+                    "criteria {name!r} reads {name2!r} in addition to {judged!r}: pass it {way}",
                     name=criteria.name,
                     name2=name,
                     judged=judged_field,
@@ -119,7 +116,8 @@ def columns_from(given: Sequence[str], judged: str = "response") -> dict[str, st
         if columns.setdefault(name, column_name) != column_name:
             raise UsageError(
                 Message(
-                    "--column names two columns for {name}, {found} and {meant}: keep one of them",
+                    "--column names two columns for {name}, {found} and {meant}: keep only one "
+                    "of them",
                     name=name,
                     found=columns[name],
                     meant=column_name,

@@ -238,8 +238,8 @@ def _criteria(
         if len(name.split()) > 1 and not Path(name).exists():
             raise UsageError(
                 Message(
-                    "{name!r} is a text, but -c takes the name of ready-made criteria or a file: "
-                    "give your own question with --criterion",
+                    "-c takes the name of ready-made criteria or a file, not {name!r}: pass your "
+                    "own question with --criterion",
                     name=name,
                 )
             )
@@ -249,8 +249,8 @@ def _criteria(
     if not criteria:
         raise UsageError(
             Message(
-                "say what to judge by: --criterion \"…\" or -c NAME ('adjudge criteria' lists "
-                "the ready-made ones)"
+                "no criteria were given: use --criterion \"…\" or -c NAME ('adjudge criteria' "
+                "lists the ready-made ones)"
             )
         )
     return criteria
@@ -274,7 +274,7 @@ def _judged_field(criteria: Sequence[Criteria], given: Collection[str]) -> str:
     if field in given:
         raise UsageError(
             Message(
-                "criteria {name!r} judges {judged!r}: give that as the text itself",
+                "criteria {name!r} judges {judged!r}: pass it as the text itself",
                 name=criteria[0].name,
                 judged=field,
             )
@@ -314,20 +314,20 @@ def _comparisons(
 ) -> tuple[DataEntry, list[Instance]]:
     if bool(responses) == (file is not None):
         raise UsageError(
-            Message("say what to compare: either two or more responses, or --file ROWS")
+            Message("nothing to compare was given: pass at least two responses, or --file ROWS")
         )
     if file is not None and not is_rows(file):
         raise UsageError(
             Message(
-                "{file} is neither CSV nor JSONL, JSON, Parquet or Excel: comparisons are "
-                "read from rows",
+                "comparisons are read from rows, but {file} is neither CSV nor JSONL, JSON, "
+                "Parquet or Excel",
                 file=file,
             )
         )
     refuse_files(responses)
     if len(responses) == 1:
         raise UsageError(
-            Message("a comparison needs two or more responses, but only one was given")
+            Message("a comparison needs at least two responses, but only one was given")
         )
     response_columns = tuple(name for name in column if "=" not in name)
     if repeated := next(

@@ -68,8 +68,7 @@ def model_entries(
     if not names and (server.says_anything or project.base_url):
         raise UsageError(
             Message(
-                "a server was named, but no model to ask there: name one with -m, such as -m "
-                "openai/gpt-4o-mini"
+                "a server was named, but no model: name one with -m, such as -m openai/gpt-4o-mini"
             )
         )
     entries = (

@@ -80,8 +80,8 @@ class NamedJudge(SpendingOptions):
         file = self._file_of_options(rows) if path is None else self._load_file(path, rows)
         if file.target:
             raise SetupError(
-                "{path} has its rows answered by a target: run it first, and give the run folder "
-                "as rows",
+                "in {path}, a target answers the rows: run it first, and pass the run folder as "
+                "rows",
                 path=file.path,
             )
         asking = tuple(judge for judge in file.judges if not judge.is_check)

@@ -86,9 +86,8 @@ class Command(_WithLanguage):
                 if is_single and order.count(param) > 1:
                     raise click.UsageError(
                         Message(
-                            "this command writes one file, but --output is given {count} times: "
-                            "name one, and write others from a run folder: adjudge export RUN -o "
-                            "FILE",
+                            "this command writes one file, but --output was given {count} times. "
+                            "Name one, and write others with adjudge export RUN -o FILE",
                             count=order.count(param),
                         ),
                         ctx,

@@ -1,4 +1,4 @@
-"""``adjudge plugins``: what installed packages bring, and what is broken."""
+"""``adjudge plugins``: the parts of installed packages, and broken ones."""
 
 from __future__ import annotations
 

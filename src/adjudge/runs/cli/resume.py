@@ -1,4 +1,4 @@
-"""``adjudge resume``: run the eval file that a run folder keeps. If somebody else may have put it
+"""``adjudge resume``: run the eval file that a run folder keeps. If another person may have put it
 there, show first what it does.
 """
 
@@ -168,8 +168,8 @@ def _record(folder: Path) -> JsonObject:
         )
     if FACT not in facts:
         raise RunError(
-            "{folder} contains no eval file: it was made by a program, or the file was lost to "
-            "damage. To continue, run that program again, or the command with --run",
+            "{folder} contains no eval file, because it was created by a program or the file was "
+            "lost. To continue, run that program again, or the command with --run",
             folder=folder,
         )
     return object_in(facts[FACT])
@@ -207,15 +207,14 @@ def _confirm(
     """
     if given.get("sandbox") == "none":
         raise RunError(
-            "{folder} was not made by you on this machine, and it runs code without a sandbox, "
-            "so it is not resumed. If that is what you want, give the command yourself, with "
-            "--run",
+            "{folder} was not created by you on this machine and runs code without a sandbox, so "
+            "it is not resumed. If you want that, enter the command yourself, with --run",
             folder=folder,
         )
     language = output().language
     lines = [
         render(
-            Message("{folder} was not made by you on this machine. Resuming it", folder=folder),
+            Message("{folder} was not created by you on this machine. Resuming it", folder=folder),
             language,
         )
     ]
@@ -233,7 +232,7 @@ def _confirm(
         return
     if not sys.stdin.isatty():
         raise RunError(
-            "{folder} was not made by you on this machine: look at what it does, above, and add "
+            "{folder} was not created by you on this machine: check what it does, above, and add "
             "--trust to resume it",
             folder=folder,
         )
@@ -257,7 +256,7 @@ def _what_it_does(kept: Kept, given: JsonObject) -> Iterator[tuple[Message, str]
         for part in filter(None, value if isinstance(value, list | tuple) else [value]):
             yield from _what_option_does(name, part)
     if kept.what == "generate":
-        yield RUNS, Message("code that the models write, in a sandbox")
+        yield RUNS, Message("code written by models, in a sandbox")
     limits = [f"{name}={given[name]}" for name in _LIMITS if given.get(name) is not None]
     if isinstance(kept.what, EvalFile) and not limits:
         budget = kept.what.budget

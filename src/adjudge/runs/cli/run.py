@@ -447,8 +447,8 @@ def _find_place(
     if place.passed_over:
         echo(
             Message(
-                "{other} was not made by you on this machine, so its verdicts are not used: this "
-                "run is kept in {folder}. Add --trust to continue in {other}.",
+                "{other} was not created by you on this machine, so its verdicts are not used, "
+                "and this run is stored in {folder}. Add --trust to continue in {other}.",
                 other=place.passed_over,
                 folder=place.folder,
             ),

@@ -45,7 +45,7 @@ class RunMode:
 
     @staticmethod
     def adopt(folder: Path) -> None:
-        """Take over what workers left in a run folder that now continues without them."""
+        """Take over answers that workers left in a run folder that now continues without them."""
 
 
 MODES: Parts[type[RunMode]] = Parts("modes")

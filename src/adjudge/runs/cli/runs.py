@@ -293,7 +293,7 @@ def recover_run(folder: Path) -> int:
     votes, rows = recover(folder)
     echo(
         Message(
-            "saved {votes} and {judgments}; resume the run: what is missing is asked again",
+            "saved {votes} and {judgments}; resume the run to ask for the missing ones again",
             votes=count_votes(votes),
             judgments=count_judgments(rows),
         )
@@ -374,15 +374,15 @@ def _left_out(folder: Path, format_: str) -> tuple[int, Message]:
     if format_ in ("langfuse", "phoenix"):
         count = without_verdict(folder)
         return count, Message(
-            "{judgments} without a verdict left out: {format} has no place for a failure",
+            "left out: {judgments} without a verdict, because {format} cannot represent failures",
             judgments=count_judgments(count),
             format=format_,
         )
     if format_ == "promptfoo":
         count = count_without_place(folder)
         return count, Message(
-            "{judgments} left out that are counts or were skipped: in promptfoo everything passes "
-            "or fails",
+            "left out: {judgments} (counts or skipped rows), because in promptfoo "
+            "everything passes or fails",
             judgments=count_judgments(count),
         )
     return 0, Message("")
@@ -391,8 +391,8 @@ def _left_out(folder: Path, format_: str) -> tuple[int, Message]:
 def _delete(folder: Path, parent: Path, *, really: bool) -> Message:
     if folder.resolve() != parent.resolve() / folder.relative_to(parent):
         return Message(
-            "kept {folder}: a symbolic link leads to it, so it may belong to someone else; "
-            "delete it in its real place",
+            "kept {folder}: it was reached through a symbolic link, so it may belong to someone "
+            "else; delete it at its real path",
             folder=folder,
         )
     try:

@@ -26,7 +26,7 @@ def judging_service(
     table = price_table(prices)
     if allow_spend is None and (paid := paid_for(models, table)):
         raise SetupError(
-            "{paid} may cost money: --allow-spend USD says how much may be spent",
+            "{paid} may cost money: allow it with --allow-spend USD",
             paid=", ".join(paid),
         )
     return JudgingService(

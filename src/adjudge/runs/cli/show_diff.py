@@ -77,11 +77,7 @@ def show_comparison(one: Path, two: Path) -> None:
         comparisons = compare_runs(one, two, diff)
         _show_comparisons(comparisons, two)
     if not comparisons:
-        echo(
-            Message(
-                "no criterion of {run} was judged again, so there is nothing to compare", run=one
-            )
-        )
+        echo(Message("nothing to compare, because no criterion of {run} was judged again", run=one))
 
 
 def _show_comparisons(comparisons: Iterable[RunComparison], two: Path) -> None:

@@ -68,21 +68,25 @@ def trust(path: Path, yes: bool, is_list: bool, is_forgotten: bool) -> int:
     if not any(file.needs for file in files):
         echo(
             Message(
-                "{path} needs no trust: a restricted folder may do everything it needs", path=path
+                "{path} needs no trust, because it does nothing that a restricted folder may not "
+                "do",
+                path=path,
             )
         )
         return ExitCode.OK
     show_needs(files)
     if not yes:
         if not sys.stdin.isatty():
-            raise SetupError("there is no terminal to ask at: check what is shown, and add --yes")
+            raise SetupError(
+                "there is no terminal for a question: check what is shown, and add --yes"
+            )
         if not click.confirm(render(Message("Trust it?"), output().language), err=True):
             raise SetupError("{file} is not trusted", file=path)
     remember(files)
     if unknown := [file for file in files if not file.is_trusted]:
         raise SetupError(
-            "the trust in {file} cannot be stored: your folder for it cannot be written to, or "
-            "there are too many programs below it",
+            "the trust in {file} cannot be stored: the folder for it is not writable, or it "
+            "contains too many programs",
             file=from_here(unknown[0].path),
         )
     echo(Message("{path} is trusted until one of its files changes", path=path))

@@ -30,13 +30,12 @@ def ask_for_trust(files: Sequence[TrustedFile]) -> None:
     name = from_here(files[0].path)
     if not sys.stdin.isatty():
         raise SetupError(
-            "{file} needs what is shown above, but you have not trusted it: nothing was read, "
-            "run or sent. Look at it, then run 'adjudge trust {file}', or add --trust for one "
-            "command",
+            "{file} needs what is shown above, but is not trusted, so nothing was read, run or "
+            "sent. Check it, then run 'adjudge trust {file}', or add --trust for one command",
             file=name,
         )
     if not click.confirm(render(Message("Trust it?"), output().language), err=True):
-        raise SetupError("{file} is not trusted: nothing was read, run or sent", file=name)
+        raise SetupError("{file} is not trusted, so nothing was read, run or sent", file=name)
 
 
 def show_needs(files: Sequence[TrustedFile]) -> None:

@@ -121,7 +121,7 @@ class ProgressWatch:
         if usd:
             parts.append(render(dollars(usd), self.language))
         if unpriced:
-            parts.append(render(Message("price not known"), self.language))
+            parts.append(render(Message("price unknown"), self.language))
         if failed:
             parts.append(render(Message("{count} without a score", count=failed), self.language))
         return ", ".join(parts)

@@ -34,7 +34,8 @@ _MOST_ANNOTATIONS = 10
 _LONGEST = 300
 """Characters of a text in the table of rows."""
 _CUT = Message(
-    "This page was cut: it would be too long for its place. The run folder contains all of it."
+    "This page was shortened, because it would exceed the size limit. The run folder contains "
+    "everything."
 )
 _MARKS = {"holds": "✅", "failed": "❌", "inconclusive": "❔", "none": "ℹ️"}
 

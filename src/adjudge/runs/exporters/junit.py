@@ -115,7 +115,7 @@ def _scores(means: Mapping[tuple[str, str], _Mean]) -> dict[str, float | None]:
 
 
 def _exclusion_lines(info: RunInfo, judge: str) -> Iterator[str]:
-    """Yield on how many rows each excluded panel model did not count."""
+    """Yield the number of rows on which each excluded panel model did not count."""
     rows, language = sum(info.judges[judge].values()), Setup.of_run(info).language
     for model, lost in info.excluded.get(judge, {}).items():
         yield render(exclusion(model, lost, rows), language)

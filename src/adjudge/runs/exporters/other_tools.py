@@ -243,7 +243,7 @@ def system_of(row: JudgmentRecord) -> JsonDict:
 def _refuse_comparison(row: JudgmentRecord, tool: str) -> None:
     if row.systems:
         raise SetupError(
-            "{tool} has no place for compared responses: export the run to evalassist or jsonl",
+            "{tool} cannot represent comparisons: export the run to evalassist or jsonl",
             tool=tool,
         )
 

@@ -87,7 +87,9 @@ def _failed(names: Sequence[str], margin: float) -> Message:
 
 
 def _may_be_decided(comparison: RunComparison) -> bool:
-    """Return False if another judge or other options, not the texts, may be what differs."""
+    """Return False if the difference may come from another judge or other options, not from the
+    texts.
+    """
     return comparison.is_comparable and (comparison.same_judge or comparison.corrected is not None)
 
 
@@ -98,7 +100,7 @@ def _undecided(comparisons: Sequence[RunComparison]) -> Message:
     between = [each for each in comparisons if each.is_comparable and not _may_be_decided(each)]
     if between:
         return Message(
-            "cannot tell by {names}: the judges differ, and may be what makes the difference",
+            "cannot tell by {names}: the judges differ, which may explain the difference",
             names=names(between),
         )
     if unlimited := [each for each in comparisons if each.shown.lower is None]:
@@ -106,6 +108,6 @@ def _undecided(comparisons: Sequence[RunComparison]) -> Message:
             "cannot tell by {names}: there is no interval, see above", names=names(unlimited)
         )
     return Message(
-        "cannot tell by {names}: the interval holds both answers, and more rows would narrow it",
+        "cannot tell by {names}: the interval allows both answers; more rows would narrow it",
         names=names(comparisons),
     )

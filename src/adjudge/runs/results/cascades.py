@@ -96,7 +96,7 @@ class CascadeSummary:
     def sentence(self, name: str) -> Message:
         shares: list[str] = [f"{step} {self.decided.get(step, 0)}" for step in self.steps]
         if self.undecided:
-            shares.append(Message("nobody {rows}", rows=self.undecided))
+            shares.append(Message("no step {rows}", rows=self.undecided))
         parts = [
             plural(
                 "{judge}: decided by {steps}; {last} was not asked about {spared} of {count} row",
@@ -186,7 +186,7 @@ class CascadeTally:
     def _calls_per_row(self, steps: tuple[str, ...]) -> int | None:
         """Return how many calls the last step takes for a row without repeats.
 
-        That is one call per vote. Rows that did not reach it tell how many votes are its own.
+        That is one call per vote. Rows that did not reach it show how many votes belong to it.
         """
         calls = self._fewest_calls.get(steps[-1])
         votes, earlier_votes = map(self._fewest_votes.get, (steps, steps[:-1]))
@@ -260,9 +260,7 @@ def _lessons(judge: str, source: JsonObject) -> Iterator[Message]:
 def _promised(
     judge: str, steps: Sequence[str], confidence: float | None, promise: JsonObject
 ) -> Message:
-    """Say at which confidence the verdicts of a learned first step are accepted, and what that
-    risks.
-    """
+    """State the minimum confidence of a learned first step, and the risk."""
     if confidence is None:
         return Message(
             "{judge}: {step} is never accepted: its labels did not justify it",
@@ -270,7 +268,7 @@ def _promised(
             step=steps[0],
         )
     decides = Message(
-        "{judge}: {step} decides from a confidence of {confidence:.3f} on, as it learned",
+        "{judge}: {step} decides if its confidence is at least {confidence:.3f}, as it learned",
         judge=judge,
         step=steps[0],
         confidence=confidence,
@@ -279,7 +277,7 @@ def _promised(
     if risk is None:
         return decides
     if delta is None:
-        risked = Message("what that risks is not proven")
+        risked = Message("the risk of that is not proven")
     elif promise.get("reference"):
         risked = Message(
             "at most {risk:.1%} more errors than {reference} alone, except with probability "
@@ -307,8 +305,8 @@ def _thresholds(calibration: JsonObject, otherwise: JsonValue) -> Message:
         for step in objects_in(calibration.get("steps"))
     ]
     return Message(
-        "{judge}: accepted from a confidence of: {steps}; at most {risk:.1%} of accepted verdicts "
-        "are wrong, except with probability {delta:g}; learnt from {labels} of {date}; "
+        "{judge}: minimum confidence for accepting: {steps}; at most {risk:.1%} of accepted "
+        "verdicts are wrong, except with probability {delta:g}; learned from {labels} of {date}; "
         "{otherwise}",
         judge=calibration.get("criteria"),
         steps=join(", ", steps),

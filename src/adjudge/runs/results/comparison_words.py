@@ -24,14 +24,14 @@ def _lines(comparison: RunComparison, two: str) -> Iterator[str]:
     estimate, pairing, name = comparison.shown, comparison.pairing, comparison.name
     if not pairing.paired:
         yield Message(
-            "{name}: cannot tell: no row could be paired, of {before} before and {now} now",
+            "{name}: cannot tell, because no row could be paired ({before} before, {now} now)",
             name=name,
             before=grouped(pairing.rows[0]),
             now=grouped(pairing.rows[1]),
         )
         yield Message(
-            "no id is in both, and only the judged text could identify rows: name a column that "
-            "identifies them with --id"
+            "the runs share no ids, and only the judged text could identify rows: name an id "
+            "column with --id"
         )
         return
     if not comparison.is_comparable:
@@ -147,7 +147,7 @@ def _slices(comparison: RunComparison) -> Iterator[str]:
         )
     if comparison.slices:
         yield Message(
-            "the intervals of all slices, over all criteria, hold simultaneously at {level}",
+            "the intervals of all slices and criteria hold simultaneously at {level}",
             level=level_text(comparison.level),
         )
     yield from comparison.slicing

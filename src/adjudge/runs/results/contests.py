@@ -191,7 +191,7 @@ class ContestSummary:
         if all(system.winrate is None for system in self.systems):
             return Message("No row could be compared.")
         if len(self.systems) > 2:
-            return Message("No system is ahead of all others beyond doubt.")
+            return Message("No system is clearly ahead of all others.")
         return Message("Too close to call on these rows.")
 
 
@@ -321,10 +321,10 @@ def order_message(order: OrderEffect) -> Message:
 def one_order_message(summary: ContestSummary) -> Message:
     """Say how many rows have a verdict in only one of the two orders."""
     return plural(
-        "{rows} of {count} row was judged in one order only: a better response cannot be told "
-        "apart from a better position",
-        "{rows} of {count} rows were judged in one order only: a better response cannot be told "
-        "apart from a better position",
+        "{rows} of {count} row was judged in one order only, so a better response cannot be told "
+        "from a better position",
+        "{rows} of {count} rows were judged in one order only, so a better response cannot be "
+        "told from a better position",
         summary.compared,
         rows=summary.one_order,
     )

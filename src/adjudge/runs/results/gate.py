@@ -264,8 +264,8 @@ class GateResult:
 
     @property
     def needed(self) -> int:
-        """How many rows would have to change from the worst score to the best, or still need a
-        score.
+        """The number of rows that would have to change from the worst score to the best, or still
+        need a score.
         """
         if self.measure == "missing":
             return max(0, self.missing - self.allowed)
@@ -304,14 +304,14 @@ class GateResult:
         if not self.same_judge:
             sentences.append(
                 Message(
-                    "That run had another judge (criteria, model or settings): part of the "
-                    "difference may be the judges'."
+                    "That run had another judge (criteria, model or settings), which may explain "
+                    "part of the difference."
                 )
             )
         sentences += [Message("{note}.", note=capitalize(note)) for note in self.judge_changes]
         sentences += [
             Message(
-                "{name}: not compared, since {against} does not have it.",
+                "{name}: not compared, because {against} does not have it.",
                 name=name,
                 against=self.against,
             )
@@ -319,7 +319,9 @@ class GateResult:
         ]
         if self.ignores_confidence:
             sentences.append(
-                Message("The confidence is not applied: counts have no limits, only a mean.")
+                Message(
+                    "The confidence is not applied, because counts have no limits, only a mean."
+                )
             )
         if self.largest_change and self.sure:
             sentences.append(
@@ -337,8 +339,8 @@ class GateResult:
         """
         if self.open_votes and not self.stopped and self.verdict != "holds":
             yield plural(
-                "{open_votes} of {count} row lacks votes of the panel that could change it.",
-                "{open_votes} of {count} rows lack votes of the panel that could change them.",
+                "{open_votes} of {count} row lacks panel votes that could change it.",
+                "{open_votes} of {count} rows lack panel votes that could change them.",
                 self.rows,
                 open_votes=self.open_votes,
             )
@@ -346,10 +348,10 @@ class GateResult:
                 yield Message("Rows without a score: {missing}.", missing=self.missing)
         if self.one_order and not self.stopped and self.verdict != "holds":
             yield plural(
-                "{one_order} of {count} row was judged in one order only: a better response "
-                "cannot be told apart from a better position there.",
-                "{one_order} of {count} rows were judged in one order only: a better response "
-                "cannot be told apart from a better position there.",
+                "{one_order} of {count} row was judged in one order only, so a better response "
+                "cannot be told from a better position there.",
+                "{one_order} of {count} rows were judged in one order only, so a better response "
+                "cannot be told from a better position there.",
                 self.rows - self.missing,  # as in the note of the report
                 one_order=self.one_order,
             )
@@ -368,28 +370,28 @@ class GateResult:
             )
         if self.added:
             yield plural(
-                "{count} row was added after the labels were drawn and may be anything.",
-                "{count} rows were added after the labels were drawn and may be anything.",
+                "{count} row was added after the labels were drawn and could have any value.",
+                "{count} rows were added after the labels were drawn and could have any value.",
                 self.added,
             )
         if self.skipped:
             yield plural(
-                "{count} drawn row was skipped or marked unsure and may be anything.",
-                "{count} drawn rows were skipped or marked unsure and may be anything.",
+                "{count} drawn row was skipped or marked unsure and could have any value.",
+                "{count} drawn rows were skipped or marked unsure and could have any value.",
                 self.skipped,
             )
 
     def _lost_rows(self) -> Message:
         if self.measure == "difference":
             return plural(
-                "{count} of {rows} rows has no score in one of the runs and may be anything.",
-                "{count} of {rows} rows have no score in one of the runs and may be anything.",
+                "{count} of {rows} rows has no score in one of the runs and could have any value.",
+                "{count} of {rows} rows have no score in one of the runs and could have any value.",
                 self.missing,
                 rows=self.rows,
             )
         return plural(
-            "{count} of {rows} rows has no score and may be anything.",
-            "{count} of {rows} rows have no score and may be anything.",
+            "{count} of {rows} rows has no score and could have any value.",
+            "{count} of {rows} rows have no score and could have any value.",
             self.missing,
             rows=self.rows,
         )
@@ -423,7 +425,7 @@ class GateResult:
     def _unpaired_outcome(self) -> Message:
         if self.is_baseline_gone:
             return Message(
-                "Gate undecided: {against} is no longer there, so this run cannot be compared with "
+                "Gate undecided: {against} no longer exists, so this run cannot be compared with "
                 "it.",
                 against=self.against,
             )
@@ -489,10 +491,10 @@ class GateResult:
             )
         if not self.rows:
             return Message(
-                "Gate undecided: no row has a value of {of}; at most {bar:g} is allowed.", **values
+                "Gate undecided: no row has a value for {of}; at most {bar:g} is allowed.", **values
             )
         return Message(
-            "Gate undecided: {missing} of {rows} rows have no value of {of}; at most {bar:g} is "
+            "Gate undecided: {missing} of {rows} rows have no value for {of}; at most {bar:g} is "
             "allowed.",
             **values,
         )
@@ -626,9 +628,11 @@ class GateResult:
 
     def _plain_undecided(self, values: Values) -> Message:
         if not self.rows and self.measure == "win rate":
-            return Message("Gate undecided: no system is called {of}.", of=self._of)
+            return Message("Gate undecided: there is no system named {of}.", of=self._of)
         if not self.rows:
-            return Message("Gate undecided: {what} is unknown, since no row was judged.", **values)
+            return Message(
+                "Gate undecided: {what} is unknown, because no row was judged.", **values
+            )
         if self.one_order or self.open_votes:
             return Message(
                 "Gate undecided: {what} is between {lower:.3f} and {upper:.3f}, the bar is "
@@ -637,7 +641,7 @@ class GateResult:
             )
         return Message(
             "Gate undecided: {what} is between {lower:.3f} and {upper:.3f}, the bar is "
-            "{bar:.3f}. {missing} of {rows} rows have no score: with theirs it can be decided.",
+            "{bar:.3f}. The {missing} of {rows} rows without a score would decide it.",
             **values,
         )
 

@@ -66,7 +66,7 @@ class FirstRateShape(TypedDict):
 
 
 class DrawsShape(TypedDict):
-    """The draws behind the intervals."""
+    """The bootstrap draws used for the intervals."""
 
     over: str
     draws: int
@@ -164,14 +164,14 @@ class Leaderboard(JudgeCriterion):
         few = [place.name for place in places if place.name not in one_way]
         if one_way:
             yield Message(
-                "no limits for {systems}: contests that all go one way do not show how far apart "
-                "systems are",
+                "no limits for {systems}: if all contests go one way, the distance between "
+                "systems is unknown",
                 systems=", ".join(one_way),
             )
         if few:
             yield Message(
-                "no limits for {systems}: with so few contests, or so few that go the other way, "
-                "it is unknown how far apart systems are",
+                "no limits for {systems}: there are too few contests, or too few that go the "
+                "other way, to tell how far apart systems are",
                 systems=", ".join(few),
             )
 
@@ -182,7 +182,9 @@ class Leaderboard(JudgeCriterion):
 
     def _notes(self) -> Iterator[Message]:
         for cycle in self.ranking.cycles:
-            yield Message("they beat each other in a circle: {systems}", systems=", ".join(cycle))
+            yield Message(
+                "these systems beat each other in a circle: {systems}", systems=", ".join(cycle)
+            )
         if self.ranking.padded:
             yield Message(
                 "not every system is linked to every other by a chain of wins: a tenth of a win "
@@ -212,8 +214,8 @@ class Leaderboard(JudgeCriterion):
         lower, upper = self.first.lower, self.first.upper
         if self.always_first:
             yield Message(
-                "always listed first, and asked in one order: {systems}; a bias towards the "
-                "first position cannot be told apart from strength",
+                "always listed first and asked in one order: {systems}; a bias towards the first "
+                "position cannot be told from strength",
                 systems=", ".join(self.always_first),
             )
         elif lower is not None and upper is not None and not lower <= 0.5 <= upper:
@@ -331,8 +333,8 @@ def leaderboards(folder: str | Path, settings: RankingSettings | None = None) ->
             collected_by_line.setdefault((record.judge, record.criterion), _Collected()).add(record)
     if not collected_by_line:
         raise SetupError(
-            "{folder} compares nothing: only comparisons ('adjudge compare', pairwise "
-            "judges) can be ranked",
+            "{folder} contains no comparisons ('adjudge compare', pairwise judges), so nothing "
+            "can be ranked",
             folder=folder,
         )
     return [

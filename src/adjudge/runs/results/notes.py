@@ -100,8 +100,8 @@ def payment_notes(batches: Iterable[Batch]) -> tuple[Message, ...]:
         twice[batch.provider] += batch.paid_twice
     return tuple(
         Message(
-            "requests to {provider} that may have been paid twice: {requests}; what was sent first "
-            "could not be found, or could not be read",
+            "requests to {provider} that may have been paid twice: {requests}; the first batch "
+            "could not be found or read",
             provider=provider,
             requests=requests,
         )
@@ -164,9 +164,9 @@ def format_notes(missed: Mapping[str, tuple[int, int]]) -> Iterator[Message]:
     for model, (repeated, votes) in missed.items():
         if repeated >= _OFTEN and repeated / votes > _OFTEN_SHARE:
             yield Message(
-                "{model} often misses the reply format: {share} of its votes were asked again, "
-                "or have no verdict because of it. Each repeat costs a call; a model that "
-                "supports JSON schemas needs none",
+                "{model} often misses the reply format: because of that, {share} of its votes "
+                "were asked again or have no verdict. Each repeat costs a call; a model that "
+                "supports JSON schemas avoids this",
                 model=model,
                 share=percent(repeated / votes),
             )

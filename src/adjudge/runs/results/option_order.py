@@ -25,8 +25,8 @@ class OptionOrder:
 
     def sentence(self) -> Message:
         turned = plural(
-            "the verdict changes with the order of the options in {turned} of {count} row",
-            "the verdict changes with the order of the options in {turned} of {count} rows",
+            "the verdict depends on the order of the options in {turned} of {count} row",
+            "the verdict depends on the order of the options in {turned} of {count} rows",
             self.rows,
             turned=self.turned,
         )

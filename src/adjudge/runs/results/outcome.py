@@ -110,9 +110,7 @@ class RunOutcome:
         self.gates = RunGates(self.plan, self._setup, self.fail_under)
         bars = self.gates.bars()
         if self._setup.confidence is not None and not bars and not self._setup.against:
-            raise SetupError(
-                "confidence says how sure a gate must be: add fail_under or not_worse_than"
-            )
+            raise SetupError("confidence applies only to gates: add fail_under or not_worse_than")
         self._tally = ReportTally(replace(self._setup, bars=bars), self.shown)
         self._left = LeftRows(self.plan)
 

@@ -12,7 +12,7 @@ _WAYS: Mapping[Way, Message] = {
     "id": Message("by id"),
     "fields": Message("by the fields that are not judged"),
     "text": Message("by their text"),
-    "place": Message("by place"),
+    "place": Message("by position"),
 }
 
 
@@ -56,7 +56,7 @@ def pairing_message(pairing: Pairing) -> Message:
         )
     if pairing.shared:
         shared = grouped(pairing.shared)
-        remarks.append(Message("{shared} rows share their id with others", shared=shared))
+        remarks.append(Message("{shared} rows share an id with other rows", shared=shared))
     if pairing.other_questions:
         remarks.append(
             Message(

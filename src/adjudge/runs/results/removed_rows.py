@@ -108,10 +108,8 @@ class LeftRows:
         names = ", ".join(self._names[key] for key in islice(rows_left.elements(), _MOST_NAMED))
         return [
             plural(
-                "{count:,} row that was judged is no longer in the data, and does not count: "
-                "{names}",
-                "{count:,} rows that were judged are no longer in the data, and do not count: "
-                "{names}",
+                "{count:,} judged row is no longer in the data and does not count: {names}",
+                "{count:,} judged rows are no longer in the data and do not count: {names}",
                 count,
                 names=f"{names}, …" if count > _MOST_NAMED else names,
             )
@@ -119,8 +117,8 @@ class LeftRows:
 
 
 def _read_kept(facts: JsonObject) -> Iterator[tuple[str, str, int]]:
-    """Parse the data of ``LeftRows.kept``, ignoring anything else, since anyone may have written
-    the folder.
+    """Parse the output of ``LeftRows.kept``. Ignore invalid data, since anyone may have written the
+    folder.
     """
     rows = facts.get(LEFT)
     for row in rows if isinstance(rows, list) else ():

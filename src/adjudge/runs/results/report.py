@@ -170,7 +170,7 @@ class Skipped:
 
     @classmethod
     def of(cls, kept: object) -> Skipped:
-        """Read the data that ``kept`` returned; anything else counts as nothing skipped."""
+        """Read the output of ``kept``; invalid data counts as nothing skipped."""
         match kept:
             case {
                 "rows": int(rows),
@@ -445,9 +445,9 @@ class Report(HtmlRepr):
         """Remarks on rows that were not judged, and on those without a value, with reasons."""
         skipped = [
             plural(
-                "{name}: {count} row was not judged: its checks do not pass, it lacks the "
-                "field of rows_with, or its conversation has fewer parts",
-                "{name}: {count} rows were not judged: their checks do not pass, they lack the "
+                "{name}: {count} row was not judged, because its checks fail, it lacks the field "
+                "of rows_with, or its conversation has fewer parts",
+                "{name}: {count} rows were not judged, because their checks fail, they lack the "
                 "field of rows_with, or their conversations have fewer parts",
                 section.summary.skipped - sum(section.summary.unmeasured.values()),
                 name=section.name,
@@ -714,8 +714,8 @@ class _SectionTally:
 
     @property
     def may_turn(self) -> bool:
-        """Return True if rows that are best so far may be bad ones once better ones come, or if
-        counts may be a smaller share of the largest one.
+        """Return True if later rows may change the ranking: a better row may make the best rows so
+        far look bad, or a larger count may shrink the share of the others.
         """
         return self._may_be_better or self._tally.is_count
 
@@ -966,8 +966,8 @@ class ReportTally:
     def _pause_note(self) -> Iterator[Message]:
         if self._not_asked:
             yield Message(
-                "not asked, since a model was paused after many failures in a row: {number} of "
-                "{total} judgments; resume the run to ask them",
+                "not asked, because a model was paused after many failures in a row: {number} of "
+                "{total} judgments; resume the run to ask for them",
                 number=self._not_asked,
                 total=self.total,
             )

@@ -192,8 +192,7 @@ def is_sequential(plan: Plan) -> bool:
     gates = plan.file.gates
     if gates.sequential and gates.confidence is None:
         raise SetupError(
-            "sequential is for limits that are checked repeatedly: add confidence (--confidence "
-            "0.95)"
+            "sequential applies only to confidence limits: add confidence (--confidence 0.95)"
         )
     if gates.sequential and gates.cluster:
         raise SetupError("sequential does not work with cluster: leave one of them out")
@@ -210,7 +209,7 @@ def cluster_column(plan: Plan) -> str:
     limits = gates.confidence is not None or gates.not_worse_than is not None
     if gates.cluster and not limits and not plan.reader.reads_traces:
         raise SetupError(
-            "cluster says which rows belong together, for limits: add confidence, or not_worse_than"
+            "cluster groups rows for confidence limits: add confidence or not_worse_than"
         )
     return gates.cluster or ""
 
@@ -218,7 +217,5 @@ def cluster_column(plan: Plan) -> str:
 def _no_such_name(key: str, name: str, known: Sequence[str]) -> Message:
     values = {"key": key, "name": name, "names": ", ".join(map(repr, known))}
     if (hint := nearest(name, known)).startswith("did"):
-        return Message(
-            "{key}: nothing is called {name!r}; {hint} There are {names}", hint=hint, **values
-        )
-    return Message("{key}: nothing is called {name!r}; known: {names}", **values)
+        return Message("{key}: unknown name {name!r}; {hint} Known: {names}", hint=hint, **values)
+    return Message("{key}: unknown name {name!r}; known: {names}", **values)

@@ -94,7 +94,7 @@ class Baseline:
 
     @classmethod
     def of_kept(cls, kept: JsonValue) -> Baseline:
-        """Read the data that ``kept`` returned; anything else gives an empty baseline."""
+        """Read the output of ``kept``; invalid data gives an empty baseline."""
         match kept:
             case {"run": str(run), "figures": dict(figures), **more}:
                 numbers = {str(name): number_of(value) for name, value in figures.items()}
@@ -174,7 +174,7 @@ class ReportedJudge(Protocol):
 
 @light_dataclass(frozen=True, kw_only=True)
 class Setup:
-    """How the judgments were made, and the gates that apply to them."""
+    """The settings of the judgments, and the gates that apply to them."""
 
     title: str = ""
     """The run's folder; empty if no run is kept."""

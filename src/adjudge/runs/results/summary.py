@@ -385,8 +385,8 @@ class Tally:
     def add_alike(self, records: Sequence[JudgmentRecord], usage: Iterable[Usage]) -> None:
         """Add the records of ``AlikeRow``, many of which are the same object, in their order.
 
-        ``usage``: that of their votes, added up. It is as if each were given to ``add``, but takes
-        a tenth of the time. The rows must be in no group.
+        ``usage``: the sum over their votes. Equivalent to calling ``add`` for each, but ten times
+        as fast. The rows must not be in a group.
         """
         for amounts in usage:
             self._usage.add(amounts)

@@ -68,7 +68,9 @@ class SystemDifference:
 
     @property
     def sentence(self) -> Message:
-        """A line that says which system is better and by how much, or that this cannot be told."""
+        """A line that says which system is better and by how much, or that they cannot be
+        distinguished.
+        """
         estimate, (system_a, system_b) = self.difference.estimate, self.systems
         counted = count_tasks(self.rows) if self.of_tasks else count_rows(self.rows)
         parts: list[str] = [

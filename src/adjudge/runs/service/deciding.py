@@ -106,8 +106,8 @@ class DecisionService:
         for model in self.models:
             if not (model.capabilities.logprobs or model.capabilities.exact_logprobs):
                 raise SetupError(
-                    "{name} gives no log-probabilities, so typed questions have no answer: start "
-                    "the server with another model",
+                    "{name} gives no log-probabilities, so typed questions cannot be answered: "
+                    "start the server with another model",
                     name=model.name,
                 )
             check_form(model, text_first=self.text_first)

@@ -134,14 +134,14 @@ class JudgingService:
             entry = parse_entry(dict(said), Place("criteria"), self.language, kind)
             if entry.kind != kind:
                 raise SetupError(
-                    "criteria {name!r} are {kind}, but {kind2} ones are needed here",
+                    "criteria {name!r} are {kind}, but {kind2} criteria are needed here",
                     name=entry.criteria.name,
                     kind=entry.kind,
                     kind2=kind,
                 )
             return entry.criteria
         if not said.strip():
-            raise SetupError("criteria must be a question, a name or an object, but is empty")
+            raise SetupError("criteria is empty: it must be a question, a name or an object")
         if len(said.split()) == 1 or PACKAGED.fullmatch(said):
             return ready_made(said, kind, self.language)
         return criteria_of(said, kind, self.language)
@@ -179,7 +179,7 @@ def _beside(fields: Fields | None, criterion: Criteria) -> Fields:
     """Return the additional fields. Raises a SetupError if they include the judged field."""
     if fields and criterion.to_evaluate_field in fields:
         raise SetupError(
-            "fields also contains {to_evaluate_field!r}, which is what is judged: give it once",
+            "fields also contains the judged field {to_evaluate_field!r}: pass it only once",
             to_evaluate_field=criterion.to_evaluate_field,
         )
     return fields or {}

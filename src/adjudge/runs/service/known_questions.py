@@ -32,7 +32,7 @@ from adjudge.runs.eval_file import EvalFile
 from adjudge.stats.temperature import at_temperature
 
 _FIELD = "response"
-_UNSURE = Message("the judges are not sure enough")
+_UNSURE = Message("the judges are not confident enough")
 
 
 @dataclass(frozen=True)

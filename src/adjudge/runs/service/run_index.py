@@ -1,5 +1,5 @@
-"""The runs that other programs may look at: those under one folder. They are named, never given by
-a path.
+"""The runs that other programs can read, all in one folder. They are identified by name, never by
+path.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class RunIndex:
     def _find(self, name: str) -> Path:
         folder = runs_inside(self._root).get(name)
         if folder is None:
-            raise NoSuchRun("no run is called {name!r}: see the list of runs", name=name)
+            raise NoSuchRun("there is no run named {name!r}: see the list of runs", name=name)
         return folder
 
 

@@ -25,7 +25,7 @@ _STANDING = {
 
 
 def decision(report: Report) -> str:
-    """Return "Ready" or not, if a gate decides that, followed by the figures behind it."""
+    """Return "Ready" or "Not ready" if a gate decides, followed by the figures behind it."""
     verdict = report.standing
     sections = _deciding_sections(report)
     corrected = list(report.calibrations)

@@ -47,7 +47,7 @@ _STANDING = {
 
 @light_dataclass(frozen=True, kw_only=True)
 class RunEnding:
-    """What to show at the end of a command."""
+    """The output at the end of a command."""
 
     report: Report
     stopped: str = ""
@@ -106,8 +106,8 @@ def show_warnings(report: Report, aside: Screen) -> None:
             _warn(line, aside)
     if report.decided_nothing:
         skipped = plural(
-            "Nothing was decided: the only row was skipped.",
-            "Nothing was decided: all {count} rows were skipped.",
+            "No verdicts, because the only row was skipped.",
+            "No verdicts, because all {count} rows were skipped.",
             max(part.summary.skipped for part in report.sections),
         )
         _warn(join(" ", (_SIGNS["inconclusive"], skipped)), aside, _STYLES["inconclusive"])
@@ -198,7 +198,10 @@ def _facts(ending: RunEnding) -> Iterator[tuple[str, str]]:
         and report.usage.calls
         and not report.reused
     ):
-        yield Message("Cost"), Message("nothing was asked: every answer was already in the run")
+        yield (
+            Message("Cost"),
+            Message("no request was sent, because every answer was already in the run"),
+        )
     for file in ending.files:
         yield Message("Report"), str(from_here(file) if isinstance(file, Path) else file)
     if folder is not None:

@@ -247,7 +247,7 @@ def _shade(record: JudgmentRecord, report: Report) -> float | None:
 
 
 def _question(record: JudgmentRecord) -> str:
-    """Return what the row is about, as one shortened line."""
+    """Summarize the row in one shortened line."""
     text = (
         record.fields.get("user_input")
         or record.fields.get("response")

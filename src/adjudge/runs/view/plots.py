@@ -166,7 +166,7 @@ def interval(
 
 
 class Move(NamedTuple):
-    """How many rows changed from one answer to another."""
+    """The number of rows that changed from one answer to another."""
 
     before: str
     after: str

@@ -15,8 +15,8 @@ from adjudge.trust.slices import SliceReport
 def slice_title(slices: SliceReport | ScoreSlices) -> Message:
     """Return the slices' column, and the level of their intervals."""
     promise = Message(
-        "by {column}: the intervals of all slices hold simultaneously at {level} for this judge "
-        "and criterion (each at {each:.4g}%)",
+        "by {column}: simultaneous {level} intervals over all slices, for this judge and "
+        "criterion (each at {each:.4g}%)",
         column=slices.column,
         level=level_text(slices.level),
         each=100 * float(slices.each),
@@ -94,9 +94,9 @@ def slice_lines(report: SliceReport) -> Iterator[Message]:
     """Yield remarks that readers of the table need."""
     if _is_pooled(report):
         yield Message(
-            "pooled: the slice's own number, pulled towards the number expected from the judge's "
-            "errors on all rows; the fewer labels, the stronger the pull. Right on average over "
-            "slices, not for each of them"
+            "pooled: the slice's own number, shrunk towards the number expected from the judge's "
+            "errors on all rows; the fewer labels, the stronger the shrinkage. Right on average "
+            "over slices, not for each slice"
         )
     for part in report.slices:
         if 0 < part.added < part.rows:

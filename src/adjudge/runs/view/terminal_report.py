@@ -58,7 +58,7 @@ def reason_lines(report: Report) -> Iterator[Message]:
 
 
 def excluded_lines(summary: Summary, name: str = "") -> Iterator[Message]:
-    """Yield on how many rows each excluded panel model did not count."""
+    """Yield the number of rows on which each excluded panel model did not count."""
     for model, rows in summary.excluded.items():
         line = plural(
             "excluded {model}: {rows} of {count} row",

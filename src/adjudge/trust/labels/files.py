@@ -376,7 +376,7 @@ class _RowReader:
             )
         if not columns:
             raise WrongData(
-                "no column holds an answer: name it {names}, or give each annotator a column",
+                "no column contains an answer: name it {names}, or give each annotator a column",
                 names=", ".join(ANSWERS),
             )
         for name in columns:
@@ -430,7 +430,7 @@ class _RowReader:
         for name in self._answers:
             if (text := self._text(name)) is not None:
                 return _read_answer(scale, text, found_row)
-        raise WrongData("the row holds no answer")
+        raise WrongData("the row contains no answer")
 
     def _annotator(self) -> str:
         if name := self._text("annotator"):

@@ -39,7 +39,7 @@ _TEXT = "CASE WHEN length(assignment) < 1000000 THEN assignment END"
 
 @dataclass(frozen=True, kw_only=True)
 class Assignment:
-    """Who labels the rows drawn for a criterion."""
+    """The assignment of a criterion's drawn rows to annotators."""
 
     people: tuple[str, ...]
     per_row: int = 1
@@ -290,7 +290,7 @@ def _choose(
 ) -> list[str]:
     """Choose who labels a row: those who already did, then those with the fewest rows.
 
-    A hash breaks ties, so that everyone shares rows with everyone, independently of verdicts.
+    A hash breaks ties, so that all pairs of annotators share rows, independently of verdicts.
     """
     candidates = sorted(
         (who for who in assignment.people if who not in done),

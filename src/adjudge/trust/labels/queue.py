@@ -282,7 +282,7 @@ def row_index(
 
 
 class _Row(NamedTuple):
-    """What the draw needs to know about a judgment."""
+    """The properties of a judgment that the draw needs."""
 
     identity: str
     number: int

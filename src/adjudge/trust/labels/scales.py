@@ -89,8 +89,8 @@ def label_scales(folder: str | Path) -> list[JudgedScale]:
     scales = scales_in(folder)
     if not scales:
         raise RunError(
-            "{folder} has nothing that people could label: its judges asked nothing (rules, "
-            "measures), or the run does not record the question",
+            "{folder} has nothing to label: its judges asked no questions (rules, measures), or "
+            "the run does not record the question",
             folder=folder,
         )
     return scales

@@ -306,7 +306,7 @@ class Labelling:
         return label
 
     def given(self, shown: ShownRow) -> list[Label]:
-        """Return all annotators' answers to a row so far, for someone who resolves conflicts."""
+        """Return all annotators' answers to a row so far, for resolving conflicts."""
         return [
             label
             for label in self.labels()

@@ -117,7 +117,7 @@ Kind = tuple[str, str]
 def quotas(rows: Mapping[Kind, int], queue: WeightedQueue, count: int) -> dict[Kind, int]:
     """Return how many rows of each verdict and kind make up about ``count``.
 
-    A larger ``count`` never takes fewer of any.
+    A larger ``count`` never reduces any of them.
     """
     if queue == "random-stratified":
         weights = {kind: math.sqrt(number) for kind, number in rows.items()}

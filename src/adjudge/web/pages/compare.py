@@ -354,7 +354,7 @@ class DrawnDifference:
 
 @dataclass(frozen=True)
 class _Move:
-    """How many rows moved from one outcome to another."""
+    """The number of rows that moved from one outcome to another."""
 
     criteria: str
     a: str
@@ -372,7 +372,7 @@ class _BothScores:
 
 @dataclass(frozen=True)
 class _Scores:
-    """How many rows have each pair of scores in A and B, for a criterion with more than two
+    """The number of rows with each pair of scores in A and B, for a criterion with more than two
     scores.
     """
 
@@ -515,7 +515,7 @@ def _tabs(
 class _Tabs:
     """Sorts rows into tabs. A row may be in several tabs.
 
-    ``judges``: each run's judges. What they learned from cannot say which of them is right.
+    ``judges``: each run's judges. Rows that a judge learned from cannot show which judge is right.
     """
 
     def __init__(
@@ -660,7 +660,7 @@ class _Tabs:
 
 
 class _KindOfPair(NamedTuple):
-    """What all pairs with the same outcomes have in common."""
+    """The properties shared by all pairs with the same outcomes."""
 
     move: tuple[str, _Outcome, _Outcome]
     scores: tuple[tuple[str, _Outcome, float | None], ...]

@@ -1,4 +1,4 @@
-"""``/compare?runs=…&runs=…``: several runs next to the one that they are compared with."""
+"""``/compare?runs=…&runs=…``: several runs next to their common base."""
 
 from __future__ import annotations
 
@@ -339,7 +339,7 @@ def _criteria_data(
 
 
 def _note(differences: Sequence[DrawnDifference]) -> Message | None:
-    """Say what a criterion's numbers mean if they are not mean scores; None if they are."""
+    """Explain a criterion's numbers if they are not mean scores; None if they are."""
     if any(difference.reach is None for difference in differences):
         return FEWER
     wins_of = next((difference.wins_of for difference in differences if difference.wins_of), None)

@@ -123,9 +123,9 @@ def _act(site: Site, desk: _Desk, work: Labelling, form: QueryParams) -> Message
     if form.get("do") == "undo":
         site.sessions.set_last(*desk, None)
         return (
-            Message("Taken back.")
+            Message("Undone.")
             if work.undo(site.sessions.seen_rows(desk.place))
-            else Message("There is nothing to take back.")
+            else Message("There is nothing to undo.")
         )
     row = work.next()
     if row is None or row.queued.identity != form.get("row"):
@@ -192,7 +192,7 @@ def _row_part(
     *,
     in_full: bool = False,
 ) -> JsonDict:
-    """Return what is shown of a row; empty values if there is no row."""
+    """Return the visible data of a row; empty values if there is no row."""
     other_labels = _others(work, row) if row and work.queue == "conflicts" else []
     quotes = set(quoted_in([label["note"] for label in other_labels]))
     seen_rows = site_of(request).sessions.seen_rows(desk.place)
@@ -363,7 +363,7 @@ def _desk(request: Request, place: RunPlace) -> _Desk:
         raise HTTPException(
             403,
             Message(
-                "you label as {annotator}: nobody can label under the name of somebody else",
+                "you are labelling as {annotator}, and cannot label under another name",
                 annotator=person.annotator,
             ),
         )
@@ -449,6 +449,6 @@ PAGE = Page(
     ),
     keys=(
         ("1 … 9", Message("label a row: the option of that number")),
-        ("u", Message("take the last label back")),
+        ("u", Message("undo the last label")),
     ),
 )

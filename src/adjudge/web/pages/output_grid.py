@@ -1,5 +1,6 @@
 """Rows of several runs, or of the systems of one run, side by side: where each row's judgments are,
-and how they differ. Only numbers are held, so 100,000 rows of eight runs take some ten megabytes.
+and how they differ. Only numbers are kept in memory, so 100,000 rows of eight runs take about
+ten megabytes.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _NONE = 0
 
 
 class RowKind(IntFlag):
-    """What is the matter with a row; several may be."""
+    """Properties of a row that may need attention; several can apply."""
 
     DIFFERS = 1
     """Not all that have it say the same."""
@@ -51,7 +52,7 @@ class OutputColumn:
 
 @dataclass
 class OutputGrid:
-    """Where the judgments of each row are."""
+    """The locations of each row's judgments."""
 
     columns: Sequence[OutputColumn]
     judges: Sequence[str]
@@ -370,7 +371,7 @@ def _system_rows(place: RunPlace, by: str, judge: str, judged: set[str]) -> Iter
 
 
 def _key_of(rows: Sequence[_SystemRow], per_row: int) -> Callable[[_SystemRow], object]:
-    """Return what is equal for judgments of rows that belong side by side.
+    """Return a key that is equal for judgments of rows shown side by side.
 
     A row without a match is alone with its ``per_row`` judgments.
     """

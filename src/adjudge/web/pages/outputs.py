@@ -152,7 +152,7 @@ class _OutputPage:
         self._per_row: dict[tuple[str, str], int] = {}
 
     def columns(self) -> list[JsonDict]:
-        """Return what the head of each column says."""
+        """Return the heading of each column."""
         return [
             {
                 **column.place.link,

@@ -101,7 +101,7 @@ def _asked_in(library: Library, place: RunPlace) -> dict[str, _Asked]:
 def _of(
     connection: sqlite3.Connection, judge: str, configuration: JudgeConfiguration | None
 ) -> _Asked:
-    """Return what a judge asks. Without stored criteria, its first judgments tell."""
+    """Return the questions of a judge. Without stored criteria, its first judgments reveal them."""
     sample = "SELECT criterion FROM judgments WHERE judge = ? ORDER BY number LIMIT 64"
     configured = criteria_names(configuration) if configuration else []
     names = configured or [str(name) for (name,) in connection.execute(sample, (judge,))]

@@ -281,7 +281,7 @@ def _group(
 
 
 def page_data(site: Site, request: Request, place: RunPlace, record: JudgmentRecord) -> JsonDict:
-    """Return what parts add to a page that shows the row."""
+    """Return the parts' additions to a page that shows the row."""
     return merge_data(
         part.page_data(site, request, place, record) for part in row_parts() if part.page_data
     )

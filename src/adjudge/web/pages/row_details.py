@@ -1,5 +1,5 @@
-"""``/run/ID/row/NUMBER/more``: how two systems' answers differ, how another run judged the same
-row, and the row to take away.
+"""``/run/ID/row/NUMBER/more``: the differences between two systems' answers, another run's judgment
+of the same row, and the row for copying.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def show(request: Request) -> Response:
 
 
 def _answers(record: JudgmentRecord) -> JsonDict | None:
-    """Return how two systems' answers differ; None unless the row compares two."""
+    """Return the differences between two systems' answers; None unless the row compares two."""
     texts = next((value for value in record.fields.values() if not isinstance(value, str)), ())
     if len(record.systems) != 2 or len(texts) != 2:
         return None

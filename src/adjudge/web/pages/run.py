@@ -360,7 +360,7 @@ def _judge_data(listed: _Listed) -> JsonDict:
 def columns_known(
     connection: sqlite3.Connection, library: Library, place: RunPlace, judge: str
 ) -> KnownColumns:
-    """Return what an expression about a judge's judgments can name."""
+    """Return the names available in an expression about a judge's judgments."""
     return known_columns(
         connection,
         library,
@@ -379,7 +379,7 @@ def known_columns(
     configuration: JudgeConfiguration,
     people: Mapping[int, PeopleSaid],
 ) -> KnownColumns:
-    """Return what the judgments of a list can be filtered and sorted by."""
+    """Return the filters and sort orders of a list of judgments."""
     several = several_criteria(configuration)
     stands: dict[str, frozenset[int]] = {
         stand: frozenset(
@@ -772,7 +772,7 @@ def _number(query: QueryParams, name: str) -> float | None:
 
 
 def judged_field(configuration: JudgeConfiguration) -> str:
-    """Return the field whose text lists show: the one that the judge's first criterion judges."""
+    """Return the field shown in lists: the one that the judge's first criterion judges."""
     criteria = configuration.criteria
     field_name = criteria[0].get("to_evaluate_field") if criteria else None
     return "response" if field_name in (None, STEPS) else str(field_name)

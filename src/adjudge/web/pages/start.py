@@ -207,7 +207,7 @@ def _choices(site: Site, request: Request) -> JsonDict:
 
 
 def _estimate_choices(site: Site, request: Request) -> JsonDict:
-    """Return what the form asks below an estimate."""
+    """Return the form fields below an estimate."""
     return {
         "left": site.spending.remaining,
         "max_usd": site.spending.max_usd,

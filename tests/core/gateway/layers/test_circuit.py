@@ -317,8 +317,8 @@ def test_rows_that_were_not_asked_are_said_in_the_report(
     critic(open_at(provider, max_concurrency=2)).evaluate(marked(300), run=tmp_path / "run")
     (note,) = report_of_run(tmp_path / "run").notes
     assert re.fullmatch(
-        r"not asked, since a model was paused after many failures in a row: \d+ of 300 "
-        r"judgments; resume the run to ask them",
+        r"not asked, because a model was paused after many failures in a row: \d+ of 300 "
+        r"judgments; resume the run to ask for them",
         note,
     )
     provider.faults = at_first()

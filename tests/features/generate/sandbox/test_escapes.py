@@ -405,7 +405,7 @@ def hold():
     except OSError as error: held.append(error)
 thread = threading.Thread(target=hold); thread.start(); thread.join()
 raise held[-1]"""
-TOO_MUCH = "4 MB together|No space left|look into"
+TOO_MUCH = "more than 4 MB|No space left|look into"
 FILE_BOMBS = {
     name: (
         f"import os, mmap, time\nheld = []\n{code}\ntime.sleep(20)",
@@ -481,7 +481,7 @@ BOMBS = {  # what it is: (code, limits, the error, what it says)
         "for n in range(99): open(str(n), 'wb').write(bytes(1 << 20))\nimport time; time.sleep(20)",
         Limits(file_mb=1),
         Forbidden,
-        "4 MB together|No space left",
+        "more than 4 MB|No space left",
     ),
     "a crowd of empty files": (
         "import time\nfor n in range(10500): open(str(n), 'w').close()\ntime.sleep(20)",

@@ -96,8 +96,8 @@ BAD = {
     "text": (b"not weights at all, but a long enough text", "does not begin with GGUF"),
     "version 1": (MODEL[:4] + struct.pack("<I", 1) + MODEL[8:], "version is 1"),
     "big-endian": (MODEL[:4] + struct.pack(">I", 3) + MODEL[8:], "version is 50331648"),
-    "absurd count of tensors": (MODEL[:8] + HUGE + MODEL[16:], "counts 4611686018427387904"),
-    "absurd count of fields": (MODEL[:16] + HUGE + MODEL[24:], "counts 4611686018427387904"),
+    "absurd count of tensors": (MODEL[:8] + HUGE + MODEL[16:], "a count of 4611686018427387904"),
+    "absurd count of fields": (MODEL[:16] + HUGE + MODEL[24:], "a count of 4611686018427387904"),
     "absurd length of a key": (MODEL[:24] + HUGE + MODEL[32:], "cut off or damaged"),
     "a key that is not UTF-8": (MODEL[:32] + b"\xff" + MODEL[33:], "not UTF-8"),
     "header cut off": (MODEL[:1000], "cut off or damaged"),
@@ -116,7 +116,7 @@ BAD = {
         + text("k")
         + struct.pack("<II", ARRAY, UINT32)
         + HUGE,
-        "counts",
+        "a count of",
     ),
     "array longer than the file": (
         b"GGUF"
@@ -133,7 +133,7 @@ BAD = {
     ),
     "five dimensions": (
         b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + text("t") + struct.pack("<I", 5) + bytes(64),
-        "counts 5",
+        "a count of 5",
     ),
     "absurd shape": (gguf({}, {"t": ((2**62, 2**62), F32, b"")}), "tensor t is beyond its end"),
     "half a block": (

@@ -114,8 +114,8 @@ class JsonDocument:
                 return
 
     def _list_inside(self) -> Iterator[tuple[int, object]]:
-        """Yield the one list of objects in the object whose brace was just taken. Everything else
-        in it is skipped.
+        """Yield the only list of objects in the object whose brace was just read. All other keys
+        are skipped.
         """
         list_key: str | None = None
         keys: dict[str, object] = {}

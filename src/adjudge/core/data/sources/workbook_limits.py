@@ -87,7 +87,7 @@ def _refusal(name: str, reason: str) -> WrongData:
 
 
 class _PartCheck:
-    """Parses one part of a workbook and counts what openpyxl would hold of it."""
+    """Parses one part of a workbook and counts what openpyxl would keep in memory."""
 
     def __init__(self, name: str) -> None:
         self._name = name

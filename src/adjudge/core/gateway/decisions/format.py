@@ -171,7 +171,7 @@ def distribution_answer(
     confidence: JsonValue,
     keys: Sequence[str] | None = None,
 ) -> DecisionAnswer:
-    """Return the answer with one probability per option, or a failed one that says what is wrong.
+    """Return the answer with one probability per option, or a failed answer with the reason.
 
     ``keys`` are the names of the options in the answer, if these are not their values.
     """

@@ -222,9 +222,7 @@ class SystemOne:
 
 
 def level_text(option: DecisionOption) -> JsonValue:
-    """Return a level's label and description as one text, or the one that it has, for formats with
-    one text per level.
-    """
+    """Join a level's label and description, if it has both, for formats with one text per level."""
     if not option.value:
         return option.description
     if option.description is None:

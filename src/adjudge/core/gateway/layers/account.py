@@ -50,8 +50,8 @@ class RequestSizes:
         """Models whose provider may write a prompt to its cache, at a higher price."""
 
     def factors(self, model: str) -> tuple[float, float] | None:
-        """Return how many times as long as expected a model's prompts and answers were; None before
-        its first answer.
+        """Return the ratio of actual to expected sizes of a model's prompts and answers; None
+        before its first answer.
         """
         return self._larger.get(model)
 
@@ -256,9 +256,7 @@ class Account:
         self.changes += 1
 
     def lease(self, calls: int, each: Spent) -> None:
-        """Lease ``calls`` requests in total. The largest estimate of what one of them takes
-        counts.
-        """
+        """Lease ``calls`` requests in total. Each counts as much as the largest estimate."""
         self.leased = max(self.leased, calls)
         self.each = Spent(
             1, max(self.each.tokens, each.tokens), max(self.each.usd, each.usd), each.unpriced
@@ -290,7 +288,7 @@ class Account:
 
     @classmethod
     def of(cls, data: JsonValue) -> Account:
-        """Read what ``to_dict`` wrote."""
+        """Read the output of ``to_dict``."""
         record = read_as(_KeptAccount, data)
         used = {
             model: Usage(*amount)  # type: ignore[arg-type]

@@ -345,7 +345,7 @@ class OpenBudget(Haltable):
         )
 
     def _large(self, limit: str, likely: Spent) -> str:
-        """Return what a request is likely to take if that is a tenth of the limit or more."""
+        """Return a request's likely size if it is at least a tenth of the limit."""
         if limit.startswith("max_usd") and likely.usd >= (self.budget.max_usd or 0) / 10:
             return dollars(likely.usd)
         if limit.startswith("max_tokens") and likely.tokens >= (self.budget.max_tokens or 0) / 10:

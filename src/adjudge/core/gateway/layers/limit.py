@@ -332,7 +332,7 @@ def _wrong_part(reply: Reply) -> str | None:
 
 
 class GuardedPlugin(Guarded):
-    """A plugin's model, named by the id that was asked for, so that its replies can be stored."""
+    """A plugin's model, named by the requested id so that its replies can be stored."""
 
     def __init__(self, model: object, name: str) -> None:
         super().__init__(model)

@@ -33,7 +33,7 @@ _SECRET_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 
 
 class _ThroughLitellm:
-    """What both kinds of models have in common: the library, the key and the errors."""
+    """The common base of both kinds of models: the library, the key and the errors."""
 
     prefix: ClassVar[str]
     example: ClassVar[str]

@@ -47,7 +47,7 @@ class TargetAnswer:
 
     @classmethod
     def of_json(cls, text: str) -> Self:
-        """Read what ``to_json`` wrote."""
+        """Read the output of ``to_json``."""
         data = json.loads(text)
         return cls(
             data["response"],

@@ -121,7 +121,7 @@ class McpTarget(Target):
 
 
 def _output_of(result: JsonObject, target: McpTarget) -> JsonValue:
-    """Return the structured output of a tool, else its text: read as JSON if it looks like it."""
+    """Return a tool's structured output, else its text, parsed if it looks like JSON."""
     content = result.get("content")
     parts = content if isinstance(content, Sequence) and not isinstance(content, str) else ()
     texts = [part["text"] for part in parts if isinstance(part, Mapping) and "text" in part]
@@ -210,7 +210,7 @@ class _Server:
         return tools
 
     async def ask(self, method: str, parameters: JsonObject) -> JsonObject:
-        """Send a request and return its result. If the caller stops waiting, the server is told."""
+        """Send a request and return its result. If the caller stops waiting, notify the server."""
         number = next(self._numbers)
         future: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
         self._waiting[number] = future

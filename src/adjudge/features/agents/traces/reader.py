@@ -97,7 +97,7 @@ def read_checked(format: TraceFormat, trace_objects: Sequence[Object]) -> Iterat
 
 
 def lack_of_texts(row: TraceRow) -> Message | None:
-    """Return a message if the run has no text at all, else None."""
+    """Return a message if the run contains no text, else None."""
     trajectory = row.trajectory
     has_content = (
         step.text or step.call is not None or step.kind == "handed over"

@@ -1,4 +1,4 @@
-"""Where generated code runs, and nowhere else.
+"""The sandbox, the only place where generated code runs.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Find the sandbox to use on this system: the first one that holds."""
+"""Find the sandbox to use on this system: the first one that passes its tests."""
 
 from __future__ import annotations
 

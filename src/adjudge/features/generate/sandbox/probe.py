@@ -1,5 +1,5 @@
-"""``python -m adjudge.features.generate.sandbox.probe [NAME…]``: measure which sandbox of this
-system holds against what.
+"""``python -m adjudge.features.generate.sandbox.probe [NAME…]``: measure which attacks each sandbox
+of this system withstands.
 """
 
 from __future__ import annotations

@@ -53,7 +53,9 @@ class Tokenizer:
         return ids
 
     def span(self, ids: Sequence[int], first: int, behind: int) -> tuple[int, int]:
-        """Return the range of tokens that cover the text's bytes ``first`` up to ``behind``."""
+        """Return the range of tokens that cover the text's bytes from ``first`` up to, but not
+        including, ``behind``.
+        """
         ends = list(accumulate(self._lengths[id] for id in ids))  # a token's letter is a byte
         start = bisect_right(ends, first)
         return start, max(start + 1, min(len(ids), bisect_left(ends, behind) + 1))

@@ -85,7 +85,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Header:
-    """Everything in a GGUF file but the weights."""
+    """The contents of a GGUF file except the weights."""
 
     path: Path
     version: int

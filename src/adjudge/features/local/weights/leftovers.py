@@ -47,7 +47,7 @@ def tidy(folder: Path) -> None:
 
 
 def forget_unused(folder: Path) -> None:
-    """Delete made weights that were not used for two weeks; they can be made again.
+    """Delete converted weights that have not been used for two weeks; they can be recreated.
 
     The caller must hold the lock.
     """
@@ -59,7 +59,7 @@ def forget_unused(folder: Path) -> None:
 
 
 def seal_of(weights: Path) -> Path:
-    """Return the file with the hash of made weights; its date is that of their last use."""
+    """Return the file with the hash of converted weights, dated at their last use."""
     return weights.with_suffix(".json")
 
 

@@ -32,7 +32,7 @@ class PostgresServer:
         self._connection: Connection | None = None
 
     def execute(self, query: str, values: Sequence[object]) -> None:
-        """Execute a query that may be run twice."""
+        """Execute an idempotent query, with retries."""
         self.try_again(lambda connection: connection.execute(query, values))
 
     def first(self, query: str, values: Sequence[object]) -> tuple[Any, ...] | None:

@@ -183,7 +183,7 @@ class SharedLedger(Ledger):
         task.add_done_callback(self._tasks.discard)
 
     async def _ship(self) -> None:
-        """Write everything that waits, in one piece."""
+        """Write all pending rows as one segment."""
         # Records that arrive meanwhile go with the next piece.
         async with self._shipping:
             if self._later:

@@ -95,7 +95,7 @@ class Store(Protocol):
         ...
 
     def records(self) -> Iterator[Record]:
-        """Yield everything, the oldest first."""
+        """Yield all records, oldest first."""
         ...
 
     def begun_with(self) -> tuple[JsonObject, float]:

@@ -497,7 +497,8 @@ def _flips(
     up: bool,
     if_failed: bool = False,
 ) -> tuple[list[float], list[float]]:
-    """Return the share of attacks that moved each row, and 1 per row that noise moved, else 0.
+    """Return the share of attacks that moved each row, and for each row 1 if noise moved it, else
+    0.
 
     ``if_failed``: count failed judgments as moved.
     """
@@ -560,7 +561,7 @@ def _hold_errors(findings: Sequence[JudgeFinding]) -> Iterable[JudgeFinding]:
 
 
 def grade(judge: JudgeFinding, level: float) -> Message:
-    """Return a sentence that says how far this judge can be moved."""
+    """Summarize in a sentence how far this judge can be moved."""
     moving = judge.moving_families(level)
     attacks = [family for family in judge.families if not family.control]
     counts = {"families": len(attacks), "room": judge.room}

@@ -69,7 +69,7 @@ class QuestionDriftShape(TypedDict):
 
 @light_dataclass(frozen=True, kw_only=True)
 class QuestionDrift:
-    """One question at all looks."""
+    """The history of one question over all looks."""
 
     question: str
     outcome: DriftOutcome
@@ -152,7 +152,7 @@ class DriftReport:
 
 
 def looks_of(anchors: Path) -> Path:
-    """Return the folder that holds the looks at the anchors."""
+    """Return the folder with the looks at the anchors."""
     return anchors.with_name(f"{anchors.stem}-looks")
 
 

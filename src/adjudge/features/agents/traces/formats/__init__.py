@@ -1,1 +1,1 @@
-"""One module per format: how to recognise it, and where its data is."""
+"""One module per format, which recognises the format and finds its data."""
