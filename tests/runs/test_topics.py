@@ -11,10 +11,12 @@ import pytest
 
 from adjudge.core.domain.repetition import unit_of
 from adjudge.errors import SetupError
+from adjudge.runs.diff import Pair, run_diff
 from adjudge.runs.eval_file import load_eval
 from adjudge.runs.execute import estimate, execute
 from adjudge.runs.folder import records_of
 from adjudge.runs.plan import resolve
+from adjudge.runs.results.pairing import pairing_message
 from support.commands import adjudge
 
 MODEL = """
@@ -163,3 +165,53 @@ def test_tied_votes_about_a_bound_are_no_answer(tmp_path: Path) -> None:
     assert [one[0] for one in judged(path).values()] == ["failed", "failed"]
     reasons = {one.reason for one in records_of(tmp_path / "run")}
     assert any("the votes are tied" in str(reason) for reason in reasons)
+
+
+def test_only_topics_with_the_same_messages_are_paired(tmp_path: Path) -> None:
+    folders = []
+    for name, mark in (("one", "NEW"), ("two", "OLD")):
+        chats = [chat("Hi.", "NEW a", "NEW b"), chat("Hi.", "OLD a", "NEW b"), chat("Bye.")]
+        path = write(tmp_path / name, *chats)
+        model = path.with_name("model.py")
+        text = model.read_text(encoding="utf-8").replace('"NEW" in judged', f'"{mark}" in judged')
+        model.write_text(text, encoding="utf-8")
+        judged(path)
+        folders.append(path.parent / "run")
+    with run_diff(*folders) as diff:
+        (line,) = diff.lines()
+        pairs = {names_of_pair(pair) for pair in diff.pairs(line)}
+        found = diff.pairing(line)
+        assert "other messages" in str(pairing_message(found))
+    # one run: 1–2, 3–4, 5–6 and 1–4, 5–6; the other: 1–6 and 1–2, 3–6
+    scored = {pair for pair in pairs if "messages" in pair[0]}
+    assert scored == {("r2 messages 1–2", "r2 messages 1–2")}
+    assert found.topics_alone == (5, 3)
+    assert found.to_dict()["topics_of_other_messages"] == [5, 3]
+
+
+def names_of_pair(pair: Pair) -> tuple[str | None, str | None]:
+    return pair.before.id, pair.after.id
+
+
+@pytest.mark.parametrize("key", ["named", "unnamed", "column"])
+def test_topics_are_paired_by_their_messages_whatever_names_the_rows(
+    tmp_path: Path, key: str
+) -> None:
+    folders = []
+    for name, mark in (("one", "NEW"), ("two", "LATER")):
+        path = write(tmp_path / name, chat("Hi.", "NEW a", "NEW LATER b"))
+        rows = path.with_name("rows.jsonl")
+        if key == "unnamed":
+            rows.write_text(rows.read_text(encoding="utf-8").replace('"id"', '"x"'))
+        model = path.with_name("model.py")
+        text = model.read_text(encoding="utf-8").replace('"NEW" in judged', f'"{mark}" in judged')
+        model.write_text(text, encoding="utf-8")
+        judged(path)
+        folders.append(path.parent / "run")
+    with run_diff(*folders, id="id" if key == "column" else None) as diff:
+        spans = [
+            tuple(text.rpartition(" ")[2] for text in (names_of_pair(pair)))
+            for pair in diff.pairs(diff.lines()[0])
+        ]
+    # 1–2, 3–4, 5–6 against 1–4, 5–6
+    assert [pair for pair in spans if "–" in pair[0] + pair[1]] in ([("5–6", "5–6")],)

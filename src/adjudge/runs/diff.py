@@ -220,7 +220,20 @@ class RunDiff:
             max(shared_old or 0, shared_new or 0),  # a row that both runs have is one row
             changed_questions,
             skipped,
+            self._topics_alone(number) if has_alone else (0, 0),
         )
+
+    def _topics_alone(self, number: int) -> tuple[int, int]:
+        """Count each run's topics without a counterpart, of conversations of which both runs judged
+        topics.
+        """
+        query = (
+            "SELECT sum(side = 0), sum(side = 1) FROM judged WHERE line = :line AND partner IS NULL "
+            "AND topic_of IN (SELECT topic_of FROM judged WHERE line = :line "
+            "GROUP BY topic_of HAVING count(DISTINCT side) = 2)"
+        )
+        before, now = self._table.execute(query, {"line": number}).fetchone()
+        return before or 0, now or 0
 
     def systems(self, line: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
         """Return each combination of systems that a judge compares by a criterion, for each run."""

@@ -2,7 +2,8 @@
 
 Every command, gate and page pairs rows here: by their id; else by the fields that are not judged,
 if these identify one row; else by a text that no other row has; else by position, if both runs
-have the same number of rows left. Pairs are read group by group, so memory does not grow with the
+have the same number of rows left. Topics of a conversation are paired only if they have the same
+messages: two runs may split it differently. Pairs are read group by group, so memory does not grow with the
 number of rows.
 """
 
@@ -24,7 +25,15 @@ from adjudge.core.domain.instance import identity_of
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.pairing import Way
 from adjudge.core.domain.record import Fields, JudgmentRecord
-from adjudge.core.domain.repetition import PART_OF, ROW, TRIAL, JoinedUnits, Unit, unit_of
+from adjudge.core.domain.repetition import (
+    PART_OF,
+    ROW,
+    TOPIC_MESSAGES,
+    TRIAL,
+    JoinedUnits,
+    Unit,
+    unit_of,
+)
 from adjudge.core.domain.slices import value_in
 from adjudge.core.ledger.changes import renamed_judges
 from adjudge.core.ledger.codec import StoredOutcome
@@ -33,7 +42,7 @@ from adjudge.runs.folder import RunFacts, outcomes_of, records_of
 
 Side = Literal[0, 1]
 SIDES: tuple[Side, Side] = (0, 1)
-_PLACE = re.compile(r"((.*\.\w+|stdin):|row )\d+( \(\d+\))?( turn \d+)?")
+_PLACE = re.compile(r"((.*\.\w+|stdin):|row )\d+( \(\d+\))?( (turn|topic) \d+)?")
 """Ids of rows without a name: their positions, which say nothing about their content."""
 _NOTHING = ("", "None", "nan", "NaN", "NaT")
 """Texts of an empty cell, which names no row."""
@@ -50,8 +59,8 @@ _TABLES = (
     "score REAL, chosen TEXT, systems TEXT, least REAL, most REAL, left_out TEXT);"
     "CREATE TABLE judged (place INTEGER PRIMARY KEY, side INTEGER, line INTEGER, "
     "outcome INTEGER, row INTEGER, number INTEGER, name TEXT, named INTEGER, question TEXT, "
-    "beside TEXT, content TEXT, identity TEXT, id TEXT, cluster TEXT, slice TEXT DEFAULT '', "
-    "partner INTEGER, way TEXT, shared INTEGER);"
+    "beside TEXT, content TEXT, identity TEXT, id TEXT, cluster TEXT, topic_of TEXT, "
+    "slice TEXT DEFAULT '', partner INTEGER, way TEXT, shared INTEGER);"
 )
 _OUTCOME = "INSERT INTO outcomes VALUES (?,?,?,?,?,?,?,?,?,?)"
 # An empty text stands for NULL: sqlite3 takes several times longer to pass None, or bytes.
@@ -59,7 +68,10 @@ _ROW = (
     "INSERT INTO judged (side, line, outcome, row, number, name, named, question, beside, content, "
     "identity, id{}) VALUES (?,?,?,?,?,?,?,nullif(?,''),nullif(?,''),nullif(?,''),?,{})"
 )
-_INSERTS = {11: _ROW.format("", "nullif(?6,'')"), 14: _ROW.format(", cluster, slice", "?,?,?")}
+_INSERTS = {
+    11: _ROW.format("", "nullif(?6,'')"),
+    15: _ROW.format(", cluster, topic_of, slice", "?,?,?,?"),
+}
 """Number of values → how they are written. A plain row has no id but its name, and no group."""
 _Outcome = tuple[object, ...]
 """The columns of ``outcomes``, without the number."""
@@ -421,6 +433,10 @@ def _values(
     line = run.lines.get(run.side, *key, row.answered_by)
     line.rows += 1
     line.is_named = line.is_named or bool(name_rank)
+    topic, conversation = row.input.get(TOPIC_MESSAGES), row.input.get(PART_OF)
+    question, beside, content = _keys(row.fields, run.systems.judged_field(key), identity)
+    if topic is not None:  # the fields beside it say where it begins, not where it ends
+        question, beside = (part and f"{part} {topic}" for part in (question, beside))
     choice, systems = _json_text(row.choice), _json_text(row.detail.named_systems)
     lost = _possible(row, run.systems.score_range(key))
     return (
@@ -431,10 +447,13 @@ def _values(
         number,
         name,
         name_rank,
-        *_keys(row.fields, run.systems.judged_field(key), identity),
+        question,
+        beside,
+        content,
         identity,
         row.id,
         unit[0] if unit else None,
+        None if topic is None else str(conversation),
     )
 
 
@@ -513,8 +532,22 @@ def _name(row: JudgmentRecord, column: str | None) -> tuple[str, int]:
     if column:
         with suppress(SetupError):
             cell = str(row.cell(column)).strip()
-            return (_of_system(cell, row), 2) if cell not in _NOTHING else (row.id or "", 0)
+            if cell not in _NOTHING:
+                return _of_system(cell + _part_name(row), row), 2
+            return row.id or "", 0
+    if row.input.get(TOPIC_MESSAGES) is not None and row.input.get(PART_OF) is not None:
+        return f"{row.input[PART_OF]}{_part_name(row)}", int(is_named(row))
     return row.id or "", int(is_named(row))
+
+
+def _part_name(row: JudgmentRecord) -> str:
+    """Return what tells a turn or topic from the other parts of its conversation; empty for a whole
+    row. Topics are told apart by their messages, since another run may number them differently.
+    """
+    whole, topic = row.input.get(PART_OF), row.input.get(TOPIC_MESSAGES)
+    if topic is not None:
+        return f" messages {topic}"
+    return "" if whole is None else (row.id or "").removeprefix(str(whole))
 
 
 def is_named(row: JudgmentRecord) -> bool:

@@ -1,8 +1,8 @@
 """An MCP server with the bot of ``bot_script`` as its tool: ``python mcp_bot.py FOLDER [FAULT]``.
 
 It writes each message that it gets to FOLDER/log.jsonl. At the user's third message FAULT happens
-once: ``die``, ``hang``, ``refuse``, or ``noise`` (a print and a request of its own before the
-answer). With ``optional`` its tool needs no argument.
+once: ``die``, ``hang``, ``refuse``, ``huge`` (more than is read), or ``noise`` (a print and a
+request of its own before the answer). With ``optional`` its tool needs no argument.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ def answer(bot: Bot, log: Path, fault: str, arguments: dict[str, Any]) -> dict[s
             time.sleep(60)
         case "refuse":
             return {"isError": True, "content": [{"type": "text", "text": "no more orders"}]}
+        case "huge":
+            return {"content": [{"type": "text", "text": "x" * 12_000_000}]}
         case "noise":
             print("Loading the model …", flush=True)
             say({"id": "mine", "method": "sampling/createMessage", "params": {}})

@@ -62,7 +62,12 @@ def test_a_server_that_dies_loses_no_turn_and_acts_once(tmp_path: Path, session:
 
 
 def test_a_server_that_hangs_or_refuses_fails_the_turn(tmp_path: Path) -> None:
-    for fault, reason in (("hang", "no reply within 1"), ("refuse", "no more orders")):
+    reasons = {
+        "huge": "the reply has 12.0 MB; at most 10 MB are read",
+        "hang": "no reply within 1",
+        "refuse": "no more orders",
+    }
+    for fault, reason in reasons.items():
         folder = tmp_path / fault
         path = mcp_eval(folder, fault, ", max_retries: 0", count=1)
         if fault == "hang":
@@ -72,6 +77,8 @@ def test_a_server_that_hangs_or_refuses_fails_the_turn(tmp_path: Path) -> None:
         assert one.conversation is not None
         assert (one.ended, one.fault) == ("application failed", "environment")
         assert reason in one.conversation.detail
+        processes = {each["pid"] for each in asked(folder)}
+        assert len(processes) == 1  # only the turn fails, not the server
     run_eval(path, folder / "run")  # it goes on at the same message
     (one,) = details(folder / "run").values()
     assert one.option == "passed"
@@ -79,7 +86,7 @@ def test_a_server_that_hangs_or_refuses_fails_the_turn(tmp_path: Path) -> None:
 
 
 def test_wrong_tools_and_arguments_are_named(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match="one of: chat"):
+    with pytest.raises(SetupError, match="available: chat"):
         run_eval(mcp_eval(tmp_path / "a", "none", ", tool: ask"), tmp_path / "a" / "run")
     body = ", tool: chat, body: {message: '{message}', messages: '{messages}'}"
     run_eval(mcp_eval(tmp_path / "b", "none", f"{body}, max_retries: 0", count=1), tmp_path / "run")

@@ -18,7 +18,7 @@ from adjudge.core.data.columns import (
 from adjudge.core.data.rendering import SpokenMessage
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.light_dataclass import light_dataclass
-from adjudge.core.domain.repetition import PART_OF, TRIAL, TURN
+from adjudge.core.domain.repetition import PART_OF, TOPIC_MESSAGES, TRIAL, TURN
 from adjudge.errors import SetupError
 
 Per = Literal["row", "turn", "topic", "conversation", "trajectory", "step", "point"]
@@ -81,6 +81,7 @@ def topic_of(instance: Instance, topic: Topic, number: int) -> Instance:
     question = next((message.text for message in inside if message.is_question), "")
     before = _transcript(messages[: topic.first - 1], 1)
     whole = topic.opened_by is None
+    span = f"{topic.first}–{last}"
     return replace(
         instance,
         fields={
@@ -92,8 +93,8 @@ def topic_of(instance: Instance, topic: Topic, number: int) -> Instance:
         id=f"{instance.id or 'row'} topic {number}",
         metadata={
             **instance.metadata,
-            "messages": f"{topic.first}–{last}",
-            "row": _row_of_part(instance, number),
+            "messages": span,
+            "row": {**_row_of_part(instance, number), TOPIC_MESSAGES: span},
         },
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 from adjudge.core.domain.json_document import Count, fill
 from adjudge.core.domain.json_types import JsonDict
@@ -22,6 +22,12 @@ class PairingShape(TypedDict):
     by: Annotated[Count, "id, fields, text or place → rows that were paired so"]
     rows_that_share_an_id: int
     pairs_with_another_question: int
+    topics_of_other_messages: NotRequired[
+        Annotated[
+            Sequence[int],
+            "topics of the other run, and of this one, whose messages are no topic there",
+        ]
+    ]
 
 
 @light_dataclass(frozen=True)
@@ -37,6 +43,10 @@ class Pairing:
     """Pairs whose rows have different questions."""
     skipped_alone: int = 0
     """Rows without a counterpart that their own run skipped: neither run judged them."""
+    topics_alone: tuple[int, int] = (0, 0)
+    """Topics per run without a counterpart, although both runs judged topics of the conversation:
+    no topic of the other run has the same messages.
+    """
 
     @property
     def paired(self) -> int:
@@ -57,4 +67,5 @@ class Pairing:
             by=self.ways,
             rows_that_share_an_id=self.shared,
             pairs_with_another_question=self.other_questions,
+            topics_of_other_messages=self.topics_alone if any(self.topics_alone) else (),
         )

@@ -18,6 +18,8 @@ TURN = "turn"
 """Column of a part of a trial: the question of its conversation. Turns are not trials."""
 PART_OF = "part_of"
 """The column of a turn or topic that names the row with its conversation."""
+TOPIC_MESSAGES = "topic_messages"
+"""The column of a topic with the numbers of its first and last message, as ``5–8``."""
 Unit = tuple[str, ...]
 """The values that a row shares with its related rows, such as ``("task_id=7",)``; empty if the row
 is independent of all others.

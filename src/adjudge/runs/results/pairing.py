@@ -54,6 +54,15 @@ def pairing_message(pairing: Pairing) -> Message:
                 second=alone_in_new,
             )
         )
+    if any(pairing.topics_alone):
+        remarks.append(
+            Message(
+                "{first} topics before and {second} now have other messages than any topic of the "
+                "other run",
+                first=grouped(pairing.topics_alone[0]),
+                second=grouped(pairing.topics_alone[1]),
+            )
+        )
     if pairing.shared:
         shared = grouped(pairing.shared)
         remarks.append(Message("{shared} rows share an id with other rows", shared=shared))

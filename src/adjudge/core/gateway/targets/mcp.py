@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -30,6 +31,12 @@ from adjudge.version import __version__
 
 _PROTOCOL = "2025-06-18"
 _LONGEST_MESSAGE = 10_000_000
+_LONGEST_SKIPPED = 20 * _LONGEST_MESSAGE
+"""Bytes of a message that is too long: after them the server is ended."""
+_MB = 1_000_000
+_EDGE = 200
+_ID_FIRST = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+)\s*,')
+_ID_LAST = re.compile(rb'\}\s*,\s*"id"\s*:\s*(\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
 _LONGEST_SHOWN = 500
 _MOST_PAGES = 100
 _NO_SUCH_METHOD = -32601
@@ -244,8 +251,17 @@ class _Server:
         """Hand each message to the request that waits for it, until the server ends."""
         if process.stdout is None:
             raise RuntimeError("the process has no pipes")
-        with suppress(ValueError, ModelError):  # a message without end, or no reader of our reply
-            while line := await process.stdout.readline():
+        with suppress(ModelError):  # no reader of our reply
+            while True:
+                try:
+                    line = await process.stdout.readuntil(b"\n")
+                except asyncio.LimitOverrunError:
+                    if await self._skip(process.stdout):
+                        continue
+                    break
+                except asyncio.IncompleteReadError as error:
+                    await self._take(error.partial)
+                    break
                 await self._take(line)
         with suppress(asyncio.TimeoutError):
             # its last words come by another pipe
@@ -255,6 +271,37 @@ class _Server:
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(error)
+
+    async def _skip(self, pipe: asyncio.StreamReader) -> bool:
+        """Read a message that is too long to its end, and fail the request that it answers, or all
+        that wait if it does not say which. Return False if it has no end.
+        """
+        head, tail, size = b"", b"", 0
+        while not tail.endswith(b"\n"):
+            try:
+                piece = await pipe.readuntil(b"\n")
+            except asyncio.LimitOverrunError as error:
+                piece = await pipe.read(error.consumed)
+            except asyncio.IncompleteReadError:
+                return False
+            size += len(piece)
+            head, tail = (head + piece)[:_EDGE], (tail + piece)[-_EDGE:]
+            if size > _LONGEST_SKIPPED:
+                break
+        place = _ID_FIRST.match(head) or _ID_LAST.search(tail)
+        numbers = [int(place[1])] if place else [*self._waiting]
+        for number in numbers:
+            future = self._waiting.get(number)
+            if future is not None and not future.done():
+                future.set_exception(
+                    ModelError(
+                        "the reply has {size} MB; at most {most} MB are read",
+                        model=self._name,
+                        size=f"{size / _MB:.1f}",
+                        most=_LONGEST_MESSAGE // _MB,
+                    )
+                )
+        return size <= _LONGEST_SKIPPED
 
     async def _take(self, line: bytes) -> None:
         try:
