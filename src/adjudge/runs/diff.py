@@ -228,8 +228,8 @@ class RunDiff:
         topics.
         """
         query = (
-            "SELECT sum(side = 0), sum(side = 1) FROM judged WHERE line = :line AND partner IS NULL "
-            "AND topic_of IN (SELECT topic_of FROM judged WHERE line = :line "
+            "SELECT sum(side = 0), sum(side = 1) FROM judged WHERE line = :line "
+            "AND partner IS NULL AND topic_of IN (SELECT topic_of FROM judged WHERE line = :line "
             "GROUP BY topic_of HAVING count(DISTINCT side) = 2)"
         )
         before, now = self._table.execute(query, {"line": number}).fetchone()

@@ -3,8 +3,8 @@
 Every command, gate and page pairs rows here: by their id; else by the fields that are not judged,
 if these identify one row; else by a text that no other row has; else by position, if both runs
 have the same number of rows left. Topics of a conversation are paired only if they have the same
-messages: two runs may split it differently. Pairs are read group by group, so memory does not grow with the
-number of rows.
+messages: two runs may split it differently. Pairs are read group by group, so memory does not
+grow with the number of rows.
 """
 
 from __future__ import annotations
