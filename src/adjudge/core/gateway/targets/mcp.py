@@ -259,8 +259,8 @@ class _Server:
                     if await self._skip(process.stdout):
                         continue
                     break
-                except asyncio.IncompleteReadError as error:
-                    await self._take(error.partial)
+                except asyncio.IncompleteReadError as ending:
+                    await self._take(ending.partial)
                     break
                 await self._take(line)
         with suppress(asyncio.TimeoutError):
