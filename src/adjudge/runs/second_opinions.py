@@ -91,7 +91,7 @@ class OpinionSelection:
     def of_run(
         cls, judge: DirectJudge, run: Path, below: float, learnt: Learnt | None, writer: str = ""
     ) -> OpinionSelection:
-        """Return the selection for a run's judges, but those that asked ``writer``."""
+        """Return the selection for a run's judges, except those that asked ``writer``."""
         with reading(run) as ledger:
             judges = read_judges(ledger)
         scales = {(judge, scale.name): scale for judge, scale, _ in judge_scales(run)}

@@ -13,8 +13,8 @@ from adjudge.stats.sequence import Stream, sequential_interval
 def rows_to_decide(
     mean: float, rows: int, limits: Interval, bar: float, *, sequential: bool = False
 ) -> int | None:
-    """Return about how many rows decide if ``mean`` is below ``bar``, provided it stays the same;
-    None if a million do not.
+    """Return the approximate number of rows that decide if ``mean`` is below ``bar``, provided it
+    stays the same; None if a million do not suffice.
 
     If the mean is below the bar, the upper limit must fall below it; otherwise the lower limit must
     rise to it. ``limits`` are those of ``rows`` rows. Limits of passes and fails are recomputed for

@@ -36,7 +36,7 @@ class FoundFile(NamedTuple):
 
     @property
     def version(self) -> str:
-        """A text that changes with the file's size or modification time."""
+        """A string that changes with the file's size or modification time."""
         return f"{self.size}-{self.changed}"
 
 

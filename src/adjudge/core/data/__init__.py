@@ -1,1 +1,1 @@
-"""Data sets → instances, streamed: files, standard input, data frames, lists."""
+"""Stream instances from data sets: files, standard input, data frames, lists."""

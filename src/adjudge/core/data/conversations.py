@@ -156,7 +156,7 @@ def turns_of(instance: Instance) -> list[Instance]:
 
 def _row_of_part(instance: Instance, number: int) -> dict[str, object]:
     """Return the row of a turn or topic: intervals treat the parts of a conversation as one unit,
-    and those of a trial are no trials.
+    and parts of a trial do not count as trials.
     """
     row = instance.metadata.get("row")
     columns = dict(row) if isinstance(row, Mapping) else {}

@@ -35,8 +35,8 @@ _ALTERNATIVES = 20
 
 @light_dataclass(frozen=True)
 class Read:
-    """The options' log-probabilities as read from the replies to one question, and what reading
-    them took.
+    """The options' log-probabilities as read from the replies to one question, and the usage for
+    reading them.
     """
 
     logprobs: Mapping[str, float] | None

@@ -92,7 +92,7 @@ def unfenced(fields: GivenFields) -> list[tuple[str, str]]:
 
 
 def _safe_name(name: str) -> str:
-    """Return a field's name without unsafe characters: it may come from the data, too."""
+    """Return a field's name without unsafe characters, since names may come from the data, too."""
     return name if name.isascii() and name.isidentifier() else re.sub(r"[^\w .-]+", "_", name)
 
 

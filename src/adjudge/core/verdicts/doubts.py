@@ -110,7 +110,7 @@ def find_doubt(
     """Return the words that make ``verdict`` doubtful, or None.
 
     ``stated``: the statements that give this verdict; ``lines``: all lines of the reply. ``cut``:
-    its explanation was cut off, and may be short for that reason.
+    its explanation was cut off, so it may be short.
     """
     last = max((statement.line for statement in stated), default=-1)
     later_lines = [line for line in lines if line.number > last and not _FORM.match(line.text)]

@@ -29,7 +29,7 @@ class Labels:
 
     @property
     def fixes_order(self) -> bool:
-        """True if the options are their own labels, so that another order would be another
+        """True if the options are their own labels, so a different order would be a different
         question.
         """
         return self.kind in ("yes_no", "pair") or self.options == self.tokens

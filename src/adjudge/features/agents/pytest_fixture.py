@@ -103,7 +103,7 @@ def agent_entry(measures: Sequence[str], settings: Mapping[str, object]) -> Agen
 
 
 def agent_row(run: object, columns: Mapping[str, JsonValue]) -> Instance:
-    """Convert one agent run to a row; raise a SetupError if ``run`` does not hold exactly one."""
+    """Convert one agent run to a row; raise a SetupError unless ``run`` contains exactly one."""
     rows = list(instances_of(run))  # type: ignore[arg-type]  # whatever it is, it is read
     if len(rows) != 1:
         raise SetupError("pass one run of an agent, not {count}", count=len(rows))

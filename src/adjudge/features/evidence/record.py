@@ -73,7 +73,7 @@ class EvidenceRecord:
 
 
 class SearchedDetail(Detail):
-    """A detail that may hold a text looked up in its sources."""
+    """A detail that may contain a text looked up in its sources."""
 
     sections: ClassVar[tuple[str, ...]] = ("evidence",)
 

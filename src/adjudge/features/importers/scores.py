@@ -1,6 +1,4 @@
-"""Join scores that platforms export separately from their subjects: the judge's and people's, by
-subject.
-"""
+"""Join scores with their subjects if platforms export them separately."""
 
 from __future__ import annotations
 

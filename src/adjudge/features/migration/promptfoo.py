@@ -248,7 +248,7 @@ class _Reader:
         self, line: int, test: object, default: YamlMapping, templates: Mapping[str, JsonValue]
     ) -> None:
         if not isinstance(test, YamlMapping):
-            self.made.leave(line, "tests", Message("is not a test with vars and assert"))
+            self.made.leave(line, "tests", Message("is not a test with vars or assert"))
             return
         for part in (default, test):
             for name in part:
@@ -319,7 +319,7 @@ class _Reader:
             if isinstance(one, Mapping) and isinstance(one.get("$ref"), str):
                 one = templates.get(str(one["$ref"]).rpartition("/")[2])
             if not isinstance(one, Mapping) or not isinstance(one.get("type"), str):
-                self.made.leave(line, "assert", Message("is not an assert with a type"))
+                self.made.leave(line, "assert", Message("is an assert without a type"))
                 continue
             for name in one:
                 if name not in _ASSERT_KEYS:
@@ -993,8 +993,8 @@ _BOOLEAN_FUNCTIONS = ("all", "any", "bool", "isinstance")
 
 
 def _boolean_expression(code: str) -> str | None:
-    """Return the expression with ``text`` in place of ``output``; None if it may be more than
-    True or False, or reads more than the output.
+    """Return the expression with ``text`` in place of ``output``; None if its value may not be
+    boolean, or if it reads other variables.
     """
     try:
         tree = ast.parse(code.strip(), mode="eval")

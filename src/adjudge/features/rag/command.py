@@ -210,7 +210,7 @@ class _RagDisplay(RunDisplay):
     """Prints which columns were chosen; blank rows are left to the report."""
 
     def show(self, event: Event) -> None:
-        """Count an event, and print it if it helps."""
+        """Count an event, and print it if it is useful."""
         if isinstance(event, ColumnsChosen) and not self.quiet:
             say_columns(event.columns)
         if isinstance(event, BlankRows):

@@ -150,7 +150,7 @@ class PostgresLimits:
         return part_of(self._budget - Budget(*granted), self._share, likely, most)
 
     def _reclaim(self, connection: Connection) -> bool:
-        """Release what dead processes did not spend; return True if there were any."""
+        """Release the unspent budget of dead processes; return True if there was any."""
         dead = connection.execute(_DEAD, (self._store.run,)).fetchall()
         for holder, writer in dead:
             account = sum_of_accounts(self._store.records(writer))

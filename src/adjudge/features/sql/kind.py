@@ -19,7 +19,7 @@ _SANDBOXES = ("sandlock", "bubblewrap", "docker", "podman", "none")
 
 @light_dataclass(frozen=True, kw_only=True)
 class SqlEntry(JudgeEntry):
-    """Queries run on a database and compared with a reference query."""
+    """The kind sql: queries that are run on a database and compared with a reference query."""
 
     database: str | None = key(
         FilePath(),

@@ -1,6 +1,4 @@
-"""``adjudge plan``: estimate the rows, labels and dollars that a wanted precision or power
-takes.
-"""
+"""``adjudge plan``: estimate the rows, labels and dollars for a desired precision or power."""
 
 from __future__ import annotations
 

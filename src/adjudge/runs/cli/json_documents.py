@@ -21,7 +21,7 @@ from adjudge.trust.comparison import ComparisonShape
 
 
 class Judgments(Envelope):
-    """check, judge, compare, rag, run; runs show, without votes."""
+    """Output of check, judge, compare, rag and run, and of runs show (without votes)."""
 
     kind: Literal["judgments"]
     summary: SummaryShape

@@ -156,7 +156,7 @@ class Leaderboard(JudgeCriterion):
         )
 
     def _why_unbounded(self) -> Iterator[Message]:
-        """Yield why some systems have no limits."""
+        """Yield notes on systems without limits."""
         places = [place for place in self.ranking.places if place.lower is None]
         one_way = [
             place.name for place in places if place.ties == 0 and not (place.wins and place.losses)

@@ -192,7 +192,7 @@ def _against(section: Section, report: Report) -> str:
 
 
 def bar_text(gate: GateResult) -> Message:
-    """Return the bar, and by how much a failed gate missed it."""
+    """Return the bar, and the margin by which a failed gate missed it."""
     margin = gate.margin or 0.0
     if margin >= 0 or gate.verdict != "failed":
         return Message(", bar {bar}", bar=figure(gate.bar))

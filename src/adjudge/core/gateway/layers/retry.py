@@ -53,7 +53,7 @@ def _judge() -> int | None:
 
 
 class _Breaker:
-    """Counts consecutive failures with one cause, and sets the time of the next try."""
+    """Counts consecutive failures with the same cause, and sets the time of the next attempt."""
 
     def __init__(self) -> None:
         self.failed = 0

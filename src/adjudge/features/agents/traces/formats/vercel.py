@@ -1,4 +1,4 @@
-"""Vercel's AI SDK: spans as JavaScript holds them, the steps of a result, messages with parts."""
+"""Vercel's AI SDK: spans as JavaScript objects, the steps of a result, messages with parts."""
 
 from __future__ import annotations
 
