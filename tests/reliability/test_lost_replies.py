@@ -19,6 +19,7 @@ from adjudge.errors import BudgetSpent
 from adjudge.runs import Budget
 from adjudge.runs.folder import run_info, spent_in
 from support.asking import marked, wait_until
+from support.commands import adjudge
 from support.wire import (
     ANSWER_TOKENS,
     PROMPT_TOKENS,
@@ -211,23 +212,10 @@ def judge_with_losses(folder: Path, *options: str) -> tuple[str, str]:
     rows.write_text("\n".join(["response", *marked(6)]))
     with WireServer(Bill(1, reset).send) as server:
         environment = {**os.environ, "OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "k"}
-        command = [
-            sys.executable,
-            "-m",
-            "adjudge",
-            "judge",
-            "--file",
-            str(rows),
-            "-m",
-            MODEL,
-            *options,
-        ]
-        done = subprocess.run(
-            [*command, "--criterion", "Does the mark end in Y?"],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
+        done = adjudge(
+            *("judge", "--file", rows, "-m", MODEL, *options),
+            *("--criterion", "Does the mark end in Y?"),
+            environment=environment,
         )
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
@@ -238,8 +226,7 @@ def test_a_report_says_what_is_counted_for_lost_replies(tmp_path: Path) -> None:
     told = "may be charged for replies that did not"
     assert told in "".join(judge_with_losses(tmp_path))
     assert told in "".join(judge_with_losses(tmp_path, "--run", str(run), "--no-cache"))
-    show = [sys.executable, "-m", "adjudge", "runs", "show", str(run)]
-    shown = subprocess.run(show, capture_output=True, text=True, check=True).stdout
+    shown = adjudge("runs", "show", run).stdout
     assert told in shown
     lost = Account.of(run_info(run).facts["spending"]).lost
     assert lost.usd == pytest.approx(6 * price_of(ANSWER_TOKENS), rel=0.01)

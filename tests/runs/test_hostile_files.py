@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -584,13 +583,7 @@ def test_a_yes_at_the_terminal_is_enough(
     (folder / "eval.yaml").write_text(PLAIN.replace("openai/gpt-4o-mini", f"'{EVIL}#m'"))
     ours, theirs = pty.openpty()
     os.write(ours, f"{answer}\n".encode())
-    done = subprocess.run(
-        [sys.executable, "-m", "adjudge", "run", "eval.yaml"],
-        stdin=theirs,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = commands.adjudge("run", "eval.yaml", terminal=os.ttyname(theirs))
     os.close(ours)
     os.close(theirs)
     assert done.returncode == code, done.stderr

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import sqlite3
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -29,11 +28,13 @@ from adjudge.runs.folder import reading, records_of, run_facts, run_info
 from adjudge.runs.results.report import ReportTally
 from adjudge.runs.results.run_report import report_of_run
 from adjudge.runs.results.setup import Setup
+from support.commands import adjudge
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks import large_runs
 
-SIZES = (500, 2_500)
+SIZES = (300, 1_500)
+"""A hundred thousand rows under ``make bench-large``."""
 COMMANDS = ("runs show", "runs diff", "export .csv", "run, all stored")
 
 
@@ -107,7 +108,7 @@ def test_a_row_that_adjudge_did_not_write_is_named(
 ) -> None:
     (tmp_path / FILE).write_bytes((folders[0] / "runs" / "a" / FILE).read_bytes())
     with closing(sqlite3.connect(tmp_path / FILE)) as ledger, ledger:
-        (row,) = ledger.execute(f"{select('judgments')} WHERE number = 400")
+        (row,) = ledger.execute(f"{select('judgments')} WHERE number = 200")
         values = dict(zip(COLUMNS["judgments"], row[:-1], strict=True)) | {column: value}
         ledger.execute(insert("judgments"), with_checksum(*values.values()))
     with pytest.raises(RunError, match="damaged"):
@@ -205,12 +206,7 @@ def test_a_report_names_the_damaged_judgment_and_prints_nothing_of_the_run(
         whole.backup(copy)
         copy.execute("UPDATE judgments SET result = ? WHERE number = 7", (result,))
         copy.commit()
-    shown = subprocess.run(
-        [sys.executable, "-m", "adjudge", "runs", "show", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    shown = adjudge("runs", "show", tmp_path)
     assert shown.returncode != 0
     assert not shown.stdout
     assert "checksum mismatch in table judgments (judge 'clear', number 7)" in shown.stderr

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -17,6 +15,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+
+from support.commands import adjudge, start
 
 ROWS = 200
 FOR_A_WHILE = {1: 429, 2: 500, 3: 503}
@@ -110,13 +110,11 @@ def test_every_row_is_answered_once_or_has_its_reason(
         "timeout: 1.5, max_retries: 3}\nchecks: {contains: answer}\n"
     )
     ledger = tmp_path / "runs" / "eval" / "ledger.sqlite"
-    command = [sys.executable, "-m", "adjudge", "run", "eval.yaml", "--yes", "--json", "--quiet"]
+    words = ("run", "eval.yaml", "--yes", "--json", "--quiet")
     for part in (1, 2, 3):
         before = answered(ledger)
         tries = dict(application.tries)
-        process = subprocess.Popen(
-            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
+        process = start(*words, cwd=tmp_path)
         while len(answered(ledger)) < part * 30 and process.poll() is None:
             time.sleep(0.02)
         assert process.poll() is None, "it was to be killed in the middle"
@@ -125,7 +123,7 @@ def test_every_row_is_answered_once_or_has_its_reason(
         again = {row for row in before if application.tries[row] > tries.get(row, 0)}
         assert not again, "what is kept is not asked again"
     before, tries = answered(ledger), dict(application.tries)
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = adjudge(*words, cwd=tmp_path)
     assert done.returncode == 3, done.stderr
     assert not {row for row in before if application.tries[row] > tries.get(row, 0)}
     results = {int(one["id"]): one for one in json.loads(done.stdout)["results"]}

@@ -5,6 +5,7 @@ cycles, covariates.
 from __future__ import annotations
 
 import math
+import os
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -226,10 +227,11 @@ def test_a_judge_that_likes_the_first_and_the_longer_one_is_seen_through() -> No
 
 def test_ranks_of_equal_systems_hold_together() -> None:
     """At most 5% of leaderboards put any two equals apart; if each system alone was allowed for,
-    it was 10%.
+    it was 10%. 600 of them under ``make test-oracles``.
     """
     chance, wrong = random.Random(1), 0
-    for _ in range(60):
+    boards = min(int(os.environ.get("ADJUDGE_TABLES", "30")), 600)
+    for _ in range(boards):
         contests, prompts = [], []
         for prompt in range(30):
             for one, other in combinations("abcdef", 2):
@@ -238,7 +240,7 @@ def test_ranks_of_equal_systems_hold_together() -> None:
                 prompts.append(prompt)
         places = rank(contests, prompts=prompts, draws=Draws(100)).places
         wrong += any(one.best_rank > 1 or one.worst_rank < 6 for one in places)
-    assert wrong <= 3
+    assert wrong <= 0.05 * boards
 
 
 def test_without_covariates_it_is_the_plain_ranking() -> None:

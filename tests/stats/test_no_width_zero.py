@@ -152,7 +152,7 @@ def test_ratings_have_limits_with_a_width_or_none() -> None:
 
 def test_the_coverage_benchmark_has_a_quick_form() -> None:
     done = subprocess.run(
-        [sys.executable, "benchmarks/coverage.py", "--quick", "--draws", "40", "--only", *SECTIONS],
+        [sys.executable, "benchmarks/coverage.py", "--quick", "--draws", "10", "--only", *SECTIONS],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -85,7 +85,9 @@ def test_the_limits_of_two_verdicts_are_those_of_a_search_over_both_shares(
 
 
 def test_looked_at_after_every_label_it_misses_in_one_stream_of_twenty_at_most() -> None:
-    """A labelled rate, and a corrected one; one for one look misses more often."""
+    """A labelled rate, and a corrected one; one for one look misses more often. 400 streams under
+    ``make test-oracles``.
+    """
     choice = random.Random(19)
     missed = {"labels": 0, "corrected": 0, "one look": 0}
     streams = min(int(os.environ.get("ADJUDGE_TABLES", "40")), 400)
@@ -183,7 +185,8 @@ def test_clusters_of_unequal_sizes_bound_the_mean_over_rows() -> None:
     all rows .42 pass, while the mean over tasks is .6.
     """
     chance, missed, missed_difference = random.Random(3), 0, 0
-    for _ in range(100):
+    streams_drawn = 4 * min(int(os.environ.get("ADJUDGE_TABLES", "10")), 400)
+    for _ in range(streams_drawn):
         values: list[float] = []
         clusters: list[int] = []
         scores = PairedScores()
@@ -202,14 +205,16 @@ def test_clusters_of_unequal_sizes_bound_the_mean_over_rows() -> None:
                 assert found.lower is not None and found.upper is not None
                 is_missed_difference |= not found.lower <= 0.42 <= found.upper
         missed, missed_difference = missed + is_missed, missed_difference + is_missed_difference
-    assert missed <= 5
-    assert missed_difference <= 5
+    assert missed <= 0.05 * streams_drawn
+    assert missed_difference <= 0.05 * streams_drawn
 
 
 def test_verdicts_of_tasks_with_unequal_trials_bound_the_mean_over_rows() -> None:
-    """As above, for labels of two verdicts: of the rows .42 pass, of the tasks .6."""
+    """As above, for labels of two verdicts: of the rows .42 pass, of the tasks .6. Limits of the
+    mean over tasks miss in nearly all of ten streams; 400 streams under ``make test-oracles``.
+    """
     chance, missed = random.Random(4), 0
-    streams_drawn = min(int(os.environ.get("ADJUDGE_TABLES", "40")), 400)
+    streams_drawn = min(int(os.environ.get("ADJUDGE_TABLES", "10")), 400)
     for _ in range(streams_drawn):
         totals, sizes = [0.0, 0.0], [Counter[int](), Counter[int]()]
         is_missed = False

@@ -11,7 +11,7 @@ import pytest
 from adjudge.stats.betting import FallBets
 from adjudge.stats.weighted_rates import weighted_interval, weighted_mean
 
-DRAWS = int(os.environ.get("ADJUDGE_TABLES", "150"))
+DRAWS = int(os.environ.get("ADJUDGE_TABLES", "60"))
 
 
 @pytest.fixture

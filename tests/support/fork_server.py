@@ -21,11 +21,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import is_dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import adjudge
 from adjudge.core.catalog.criteria import all_names, entry
 from adjudge.core.gateway.prices import PriceTable
+from adjudge.core.ledger import codec
 from adjudge.core.prompts import renderer as render
 from adjudge.core.verdicts.phrases import Phrase
 from adjudge.errors import SetupError
@@ -43,7 +45,12 @@ NOT_LOADED = (
     "adjudge.web",
 )
 """A user's files, and what a short command has no use for."""
-PAGES = ("report.html.jinja", "report.md.jinja", *RagSummary.templates.values())
+PAGES = (
+    *("contests.md.jinja", "report.html.jinja", "report.md.jinja"),
+    *RagSummary.templates.values(),
+)
+KINDS = ("aspect", "check", "direct", "pairwise", "rag")
+"""Of judgments, as they are stored."""
 LIBRARIES = (
     *("aiohttp", "encodings.utf_8_sig", "msgspec", "rich.console", "rich.progress", "rich.table"),
     *("sqlite3", "ssl", "yaml"),
@@ -61,10 +68,29 @@ def serve() -> None:
             pid = os.fork()
             if pid == 0:
                 os.close(answers)
-                become(json.loads(line))
+                order = json.loads(line)
+                if "state" in order:
+                    leave_alone(order)
+                become(order)
                 return
             os.write(answers, b"%d\n" % pid)
             os.write(answers, b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    os._exit(0)
+
+
+def leave_alone(order: dict[str, Any]) -> None:
+    """Go on in a process that nobody here waits for, so that further orders can be taken; its pid
+    and its exit code are written to a file.
+    """
+    if os.fork():
+        os._exit(0)
+    pid = os.fork()
+    if pid == 0:
+        return
+    os.open(order["in"], os.O_RDONLY | os.O_NOCTTY)  # a terminal stays open until it has opened it
+    with Path(order["state"]).open("w") as told:
+        print(pid, file=told, flush=True)
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), file=told, flush=True)
     os._exit(0)
 
 
@@ -84,6 +110,9 @@ def load() -> None:
         if module_name.startswith("adjudge."):
             for value in list(vars(loaded).values()):
                 _make_ready(value)
+    for kind in KINDS:
+        codec._stored_judgment(kind)
+    codec._stored_votes()
     read_catalogue("ru")
     PriceTable.load()
     for language in ("en", "ru"):
@@ -115,7 +144,7 @@ def become(order: dict[str, Any]) -> None:
             (order["err"], os.O_WRONLY | os.O_CREAT),
         ]
     ):
-        opened = os.open(path, flags, 0o600)
+        opened = os.open(path, flags | os.O_NOCTTY, 0o600)
         os.dup2(opened, number)
         os.close(opened)
     sys.stdin, sys.stdout = open(0, encoding="utf-8"), open(1, "w", encoding="utf-8")  # noqa: SIM115
@@ -125,6 +154,7 @@ def become(order: dict[str, Any]) -> None:
     sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     os.chdir(order["folder"])
     sys.argv = ["adjudge", *order["words"]]
+    exec(order.get("before", ""), {})
 
 
 def end(main: Callable[[], None]) -> None:

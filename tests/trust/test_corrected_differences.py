@@ -131,14 +131,25 @@ def test_labels_from_before_and_after_a_run_grew_correct_no_difference(tmp_path:
     assert data["comparisons"][0]["not_corrected_because"].startswith(reason)
 
 
-@pytest.mark.parametrize("sequential", [False, True])
-def test_skipped_rows_of_a_difference_may_be_anything(tmp_path: Path, sequential: bool) -> None:
-    """The second system is worse, and its annotators skip most of its bad answers."""
-    before, after = answers("a", 200, 0.8), answers("b", 200, 0.5)
-    one, two = judge(tmp_path / "one", before), judge(tmp_path / "two", after)
+@pytest.fixture(scope="module")
+def skipped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, float]:
+    """Two runs and the true difference. The second system is worse, and its annotators skip most of
+    its bad answers.
+    """
+    folder = tmp_path_factory.mktemp("skipped")
+    before, after = answers("a", 160, 0.8), answers("b", 160, 0.5)
+    one, two = judge(folder / "one", before), judge(folder / "two", after)
     label(one, before)
     label(two, after, skip=0.8)
     truth = fmean(good for good, _ in after.values()) - fmean(good for good, _ in before.values())
+    return one, two, truth
+
+
+@pytest.mark.parametrize("sequential", [False, True])
+def test_skipped_rows_of_a_difference_may_be_anything(
+    skipped: tuple[Path, Path, float], sequential: bool
+) -> None:
+    one, two, truth = skipped
     found = only(one, two, sequential=sequential)
     assert found.skipped > 50 and found.corrected is not None
     assert found.corrected.lower is not None and found.corrected.upper is not None

@@ -78,7 +78,7 @@ def test_rows_that_were_added_after_labelling_are_left_out_and_counted(tmp_path:
 def test_labels_from_before_and_after_a_run_grew_are_weighed_apart(tmp_path: Path) -> None:
     """Old rows have far more labels for their number than new ones, and other errors."""
     held, shown = 0, 0
-    for seed in range(5):
+    for seed in range(3):
         old = population(100, good=0.95, seed=seed)
         new = renamed(population(300, good=0.3, seed=100 + seed))
         run = run_of(tmp_path / f"run{seed}", old)
@@ -100,7 +100,7 @@ def test_labels_from_before_and_after_a_run_grew_are_weighed_apart(tmp_path: Pat
         assert found.confusion.sensitivity.reason == (
             "rows were added between the draws of labels: no limits"
         )
-    assert shown >= 3 and held >= shown - 1
+    assert shown >= 2 and held == shown
 
 
 def test_a_label_keeps_of_how_many_rows_it_was_drawn_also_in_files(tmp_path: Path) -> None:

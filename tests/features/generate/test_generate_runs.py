@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -150,7 +149,7 @@ def test_a_limit_in_dollars_needs_prices(
 def test_killed_while_a_judge_is_asked_it_resumes_without_writing_anew(
     environment: dict[str, str], adjudge: Adjudge, provider: FakeProvider, tmp_path: Path
 ) -> None:
-    started: list[subprocess.Popen[bytes]] = []
+    started: list[commands.Started] = []
 
     def kills(body: Any) -> str:
         if "response_format" in body:
@@ -158,9 +157,10 @@ def test_killed_while_a_judge_is_asked_it_resumes_without_writing_anew(
         return scripted(body)
 
     provider.answer = kills
-    command = [sys.executable, "-m", "adjudge", *TASK, *JUDGED, "--run", "kept"]
-    started.append(subprocess.Popen(command, cwd=tmp_path, env=environment))
+    words = (*TASK, *JUDGED, "--run", "kept")
+    started.append(commands.start(*words, cwd=tmp_path, environment=environment))
     assert started[0].wait(120) == -signal.SIGKILL
+    started[0].close()
     written = run_info(tmp_path / "kept").votes
     asked = sum("response_format" not in body for body in provider.bodies)
     assert (

@@ -9,8 +9,6 @@ import os
 import random
 import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -23,6 +21,7 @@ import pytest
 
 from adjudge.features.traffic.sampling import Sampling
 from adjudge.features.traffic.source import TrafficEvent
+from support.commands import adjudge, start
 
 EVENTS = int(os.environ.get("ADJUDGE_TRAFFIC_EVENTS", "600"))
 KILLS = int(os.environ.get("ADJUDGE_TRAFFIC_KILLS", "4"))
@@ -92,8 +91,8 @@ def lines(drawn: random.Random) -> list[str]:
 
 def command(folder: Path, *more: str) -> list[str]:
     return [
-        *(sys.executable, "-m", "adjudge", "follow", str(folder / "eval.yaml")),
-        *("--from", str(folder / "log.jsonl"), "--sample", str(SHARE), "--no-cache", *more),
+        *("follow", str(folder / "eval.yaml"), "--from", str(folder / "log.jsonl")),
+        *("--sample", str(SHARE), "--no-cache", *more),
     ]
 
 
@@ -127,21 +126,15 @@ def test_every_sampled_event_is_judged_once(tmp_path: Path, judge: Judge) -> Non
         if number == KILLS:
             break
         before = sum(judge.asked.values())
-        process = subprocess.Popen(
-            command(tmp_path, "--every", "0.1"), env=environment, stdout=subprocess.DEVNULL
-        )
+        process = start(*command(tmp_path, "--every", "0.1"), environment=environment)
         while sum(judge.asked.values()) < before + 5:
             assert process.poll() is None
             time.sleep(0.02)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    done = subprocess.run(
-        command(tmp_path, "--once", "--json"),
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
+        process.close()
+    done = adjudge(*command(tmp_path, "--once", "--json"), environment=environment)
+    assert done.returncode == 0, done.stderr
     sampling = Sampling(SHARE)
     chosen = {f"e{one}" for one in range(EVENTS) if sampling.choose(TrafficEvent(f"e{one}", {}), 0)}
     assert judged_events(tmp_path) == Counter(chosen)
@@ -158,13 +151,9 @@ def test_the_budget_of_a_day_holds_over_rounds_and_restarts(tmp_path: Path, judg
     (tmp_path / "log.jsonl").write_text("\n".join(lines(random.Random(6))) + "\n", encoding="utf-8")
     environment = {**os.environ, "OPENAI_API_KEY": "a key"}
     for _ in range(3):
-        done = subprocess.run(
-            command(tmp_path, "--once", "--json", "--max-calls-per-day", "20"),
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        words = command(tmp_path, "--once", "--json", "--max-calls-per-day", "20")
+        done = adjudge(*words, environment=environment)
+        assert done.returncode == 0, done.stderr
     assert sum(judge.asked.values()) == 20
     told = json.loads(done.stdout)["summary"]
     assert told["judged"] == 20
@@ -178,14 +167,8 @@ def test_the_budget_of_a_day_holds_over_rounds_and_restarts(tmp_path: Path, judg
 def test_sigterm_ends_it_cleanly(tmp_path: Path, judge: Judge) -> None:
     write_eval(tmp_path, judge)
     (tmp_path / "log.jsonl").write_text('{"id": "e1", "response": "event-1 good end"}\n')
-    process = subprocess.Popen(
-        command(tmp_path, "--every", "60"),
-        env={**os.environ, "OPENAI_API_KEY": "a key"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
+    environment = {**os.environ, "OPENAI_API_KEY": "a key"}
+    process = start(*command(tmp_path, "--every", "60"), environment=environment)
     assert "1 event" in process.stdout.readline()
     process.send_signal(signal.SIGTERM)
     _, said = process.communicate(timeout=30)
@@ -204,10 +187,7 @@ def test_a_changed_eval_file_has_what_is_left_of_the_day(
     for words in ("Is it good?", "Is it very good?", "Is it very good?"):
         file = tmp_path / "eval.yaml"
         file.write_text(file.read_text().replace("Is it good?", words))
-        subprocess.run(
-            command(tmp_path, "--once", "--json", "--max-calls-per-day", "20"),
-            env=environment,
-            capture_output=True,
-            check=True,
-        )
+        asked = command(tmp_path, "--once", "--json", "--max-calls-per-day", "20")
+        done = adjudge(*asked, environment=environment)
+        assert done.returncode == 0, done.stderr
     assert sum(judge.asked.values()) == 20

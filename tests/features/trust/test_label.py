@@ -9,7 +9,6 @@ import re
 import select
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -393,7 +392,7 @@ def test_old_runs_with_labels_are_not_thrown_away(run: Path) -> None:
 class Tty:
     """``adjudge label`` in a terminal of its own."""
 
-    def __init__(self, process: subprocess.Popen[bytes], master: int) -> None:
+    def __init__(self, process: commands.Started, master: int) -> None:
         self.process = process
         self._master = master
         self.seen = ""
@@ -426,15 +425,9 @@ class Tty:
 def terminal(*words: str | Path) -> Iterator[Tty]:
     master, slave = pty.openpty()
     environment = {**os.environ, "TERM": "dumb", "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "adjudge", "label", *map(str, words)]
     try:
-        with subprocess.Popen(
-            command,
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            env=environment,
-            start_new_session=True,
+        with commands.start(
+            "label", *words, environment=environment, terminal=os.ttyname(slave)
         ) as process:
             os.close(slave)
             try:

@@ -51,16 +51,12 @@ def in_a_terminal(*words: str) -> str:
     ours, theirs = pty.openpty()
     plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "CI")}
     environment = plain | {"TERM": "xterm-256color", "COLUMNS": "120"}
-    command = [sys.executable, "-m", "adjudge", *words]
     shown = b""
-    with subprocess.Popen(
-        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment
-    ) as process:
+    with commands.start(*words, environment=environment, terminal=os.ttyname(theirs)):
         os.close(theirs)
         with suppress(OSError):  # the other end is closed
             while data := os.read(ours, 65536):
                 shown += data
-        process.wait(commands.LONGEST)
     os.close(ours)
     return shown.decode()
 

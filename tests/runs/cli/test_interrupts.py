@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from adjudge.core.gateway.prices import PriceTable
 from adjudge.runs.cli.execute import resumable
 from adjudge.runs.cli.main import Terminated
 from adjudge.runs.cli.watch import ProgressWatch
+from support import commands
 from support.asking import wait_until
 from support.fake_provider import HANGS, KEY, FakeProvider, Hangs, always
 
@@ -44,7 +44,7 @@ def slow() -> Iterator[FakeProvider]:
         yield provider
 
 
-def start(folder: Path, provider: FakeProvider, *words: str) -> subprocess.Popen[str]:
+def start(folder: Path, provider: FakeProvider, *words: str) -> commands.Started:
     (folder / "rows.csv").write_text(
         "id,answer\n" + "".join(f"r{n},REC-{n:05}-Y\n" for n in range(ROWS))
     )
@@ -53,14 +53,7 @@ def start(folder: Path, provider: FakeProvider, *words: str) -> subprocess.Popen
         "OPENAI_API_KEY": KEY,
         "OPENAI_BASE_URL": provider.base_url("openai"),
     }
-    return subprocess.Popen(
-        [sys.executable, "-m", "adjudge", *words],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return commands.start(*words, cwd=folder, environment=environment)
 
 
 def test_what_was_judged_is_written_also_where_no_run_is_kept(

@@ -10,13 +10,12 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from support.commands import adjudge
+from support.commands import adjudge, start
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 _NEXT = re.compile(r"^(?:Next|Дальше) +(adjudge .+(?:\n +adjudge .+)*)", re.MULTILINE)
@@ -38,24 +37,16 @@ def execute(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     _, *words = shlex.split(command)
     if words[0] != "view":
         return adjudge(*words, cwd=folder, stdin="q\n")
-    child = subprocess.Popen(
-        [sys.executable, "-m", "adjudge", *words],
-        cwd=folder,
-        env={**os.environ, "BROWSER": "true"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert child.stdout is not None
+    child = start(*words, cwd=folder, environment={**os.environ, "BROWSER": "true"})
     lines = []
     for line in child.stdout:
         lines.append(line)
         if "http://" in line:
             break
     child.send_signal(signal.SIGINT)
-    child.communicate(timeout=60)
+    _, errors = child.communicate(timeout=60)
     ran = any("http://" in line for line in lines)
-    return subprocess.CompletedProcess(words, 0 if ran else 1, "".join(lines), "")
+    return subprocess.CompletedProcess(words, 0 if ran else 1, "".join(lines), errors)
 
 
 def follow(folder: Path, *words: str | Path, expected: int = 1, at: int = 3) -> list[str]:

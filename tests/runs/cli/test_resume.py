@@ -9,7 +9,6 @@ import json
 import os
 import pty
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +26,7 @@ from adjudge.runs.eval_file import AspectEntry, DataEntry, EvalFile
 from adjudge.runs.folder import run_info
 from adjudge.runs.project import ModelEntry
 from adjudge.runs.stored_eval import read_eval, write_eval
+from support import commands
 from support.fake_provider import FakeProvider
 
 Adjudge = Callable[..., tuple[int, str, str]]
@@ -424,10 +424,8 @@ def test_a_person_at_a_terminal_is_asked(
     ours, theirs = pty.openpty()
     try:
         os.write(ours, f"{answer}\n".encode())
-        command = [sys.executable, "-m", "adjudge", "resume", str(folder), "--", "--max-calls", "9"]
-        done = subprocess.run(
-            command, check=False, stdin=theirs, capture_output=True, text=True, timeout=60
-        )
+        words = ("resume", folder, "--", "--max-calls", "9")
+        done = commands.adjudge(*words, terminal=os.ttyname(theirs))
     finally:
         os.close(ours)
         os.close(theirs)

@@ -175,13 +175,7 @@ def test_an_interrupt_ends_it_gently(
         ),
     )
     environment = {**os.environ, "OPENAI_API_KEY": KEY}
-    child = subprocess.Popen(
-        [sys.executable, "-m", "adjudge", "run", "eval.yaml", "--no-cache"],
-        cwd=project,
-        env=environment,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    child = commands.start("run", "eval.yaml", "--no-cache", cwd=project, environment=environment)
     assert wait_until(lambda: len(provider.requests) >= 2, 20)
     child.send_signal(how)
     _, said = child.communicate(timeout=20)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support.asking import marked
-from support.commands import adjudge
+from support.commands import Started, adjudge, start
 from support.fake_provider import KEY, FakeProvider
 
 WATCHING = "watching for changes"
@@ -41,23 +39,19 @@ def folder(tmp_path: Path, provider: FakeProvider) -> Path:
 
 
 @pytest.fixture
-def watching(folder: Path) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "adjudge", "run", "eval.yaml", "--watch", "--no-cache", "-q"],
+def watching(folder: Path) -> Iterator[Started]:
+    process = start(
+        *("run", "eval.yaml", "--watch", "--no-cache", "-q"),
         cwd=folder,
-        env={**os.environ, "OPENAI_API_KEY": KEY},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
+        environment={**os.environ, "OPENAI_API_KEY": KEY},
     )
     yield process
     process.kill()
     process.communicate()
 
 
-def until_it_waits(process: subprocess.Popen[str]) -> str:
+def until_it_waits(process: Started) -> str:
     """What it says before it waits for the next change."""
-    assert process.stderr is not None
     told = ""
     for line in process.stderr:
         told += line
@@ -67,7 +61,7 @@ def until_it_waits(process: subprocess.Popen[str]) -> str:
 
 
 def test_only_what_changed_is_asked(
-    folder: Path, provider: FakeProvider, watching: subprocess.Popen[str]
+    folder: Path, provider: FakeProvider, watching: Started
 ) -> None:
     until_it_waits(watching)
     assert len(provider.requests) == 6
@@ -93,12 +87,11 @@ def test_only_what_changed_is_asked(
 
 
 def test_a_file_that_is_deleted_is_told_of_and_waited_for(
-    folder: Path, provider: FakeProvider, watching: subprocess.Popen[str]
+    folder: Path, provider: FakeProvider, watching: Started
 ) -> None:
     until_it_waits(watching)
     rows = (folder / "rows.csv").read_text(encoding="utf-8")
     (folder / "rows.csv").unlink()
-    assert watching.stderr is not None
     assert "rows.csv no longer exists: waiting until it is back" in watching.stderr.readline()
     (folder / "new.csv").write_text(f"{rows}r9,REC-00099-Y\n", encoding="utf-8")
     (folder / "new.csv").rename(folder / "rows.csv")  # as editors do

@@ -6,8 +6,6 @@ import os
 import pty
 import re
 import select
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -23,7 +21,7 @@ from adjudge.runs.view import ending
 from adjudge.runs.view.ending import RunEnding, show_ending
 from adjudge.runs.view.terminal import Screen
 from support.asking import marked, truth
-from support.commands import adjudge
+from support.commands import adjudge, start
 from support.fake_provider import KEY, FakeProvider
 from support.fake_provider import Status as Code
 from support.rag import ROW, gives
@@ -49,14 +47,8 @@ def rows(tmp_path: Path) -> Path:
 def in_terminal(*command: str, cwd: Path, **environment: str) -> str:
     """What somebody sees whose terminal has 80 columns."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "adjudge", *command],
-        cwd=cwd,
-        stdin=subprocess.DEVNULL,
-        stdout=theirs,
-        stderr=theirs,
-        env={**os.environ, "COLUMNS": "80", "TERM": "xterm-256color", **environment},
-    )
+    values = {**os.environ, "COLUMNS": "80", "TERM": "xterm-256color", **environment}
+    process = start(*command, cwd=cwd, environment=values, terminal=os.ttyname(theirs))
     os.close(theirs)
     seen = b""
     while select.select([ours], [], [], 120)[0]:
@@ -68,6 +60,7 @@ def in_terminal(*command: str, cwd: Path, **environment: str) -> str:
             break
         seen += part
     process.wait()
+    process.close()
     os.close(ours)
     return seen.decode().replace("\r\n", "\n")
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pty
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,30 +12,22 @@ from local_wheel import NAME
 
 from adjudge.features.local.weights.puller import pull
 from adjudge.features.local.weights.store import KnownWeights
+from support.commands import adjudge, start
 
 _WITH_TINY = f"""
-import json, sys
 from adjudge.features.local.weights import store
-store.KNOWN[{NAME!r}] = store.KnownWeights(**json.loads(sys.argv.pop(1)))
-from adjudge.runs.cli.main import main
-main()
+store.KNOWN[{NAME!r}] = store.KnownWeights(**VALUES)
 """
 
 
-def command(known: KnownWeights, *args: str) -> list[str]:
-    return [sys.executable, "-c", _WITH_TINY, json.dumps(vars(known)), *args]
+def known_to_it(known: KnownWeights) -> str:
+    """Python that tells a process of these weights."""
+    return _WITH_TINY.replace("VALUES", repr(vars(known)))
 
 
 def run(known: KnownWeights, *args: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "COLUMNS": "150"}
-    return subprocess.run(
-        command(known, *args),
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    return adjudge(*args, environment=environment, before=known_to_it(known))
 
 
 def test_local_models_are_listed_with_the_state_of_their_weights(tiny: KnownWeights) -> None:
@@ -74,13 +64,17 @@ def test_a_script_sees_a_line_at_the_start_and_one_at_the_end(tiny: KnownWeights
 def test_a_person_sees_a_bar(tiny: KnownWeights) -> None:
     ours, theirs = pty.openpty()
     environment = {**os.environ, "COLUMNS": "120", "TERM": "xterm"}
-    process = subprocess.Popen(
-        command(tiny, "models", "pull", NAME), env=environment, stdout=theirs, stderr=theirs
+    process = start(
+        *("models", "pull", NAME),
+        environment=environment,
+        terminal=os.ttyname(theirs),
+        before=known_to_it(tiny),
     )
     os.close(theirs)
     seen = b"".join(iter(lambda: _read(ours), b"")).decode()
     os.close(ours)
-    assert process.wait(300) == 0
+    assert process.wait() == 0
+    process.close()
     assert "downloading" in seen
     assert "━" in seen
     assert "tiny is ready" in seen
