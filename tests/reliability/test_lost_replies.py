@@ -213,7 +213,7 @@ def judge_with_losses(folder: Path, *options: str) -> tuple[str, str]:
     with WireServer(Bill(1, reset).send) as server:
         environment = {**os.environ, "OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "k"}
         done = adjudge(
-            *("judge", "--file", rows, "-m", MODEL, *options),
+            *("judge", "--file", str(rows), "-m", MODEL, *options),
             *("--criterion", "Does the mark end in Y?"),
             environment=environment,
         )

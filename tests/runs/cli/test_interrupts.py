@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -163,10 +162,9 @@ def test_progress_counts_votes_as_well_as_rows() -> None:
 
 
 def _interrupt_until_it_says(
-    child: subprocess.Popen[str], words: str, by: signal.Signals = signal.SIGINT
+    child: commands.Started, words: str, by: signal.Signals = signal.SIGINT
 ) -> str:
     child.send_signal(by)
-    assert child.stderr is not None
     for line in child.stderr:
         if words in line:
             return line

@@ -424,8 +424,9 @@ def test_a_person_at_a_terminal_is_asked(
     ours, theirs = pty.openpty()
     try:
         os.write(ours, f"{answer}\n".encode())
-        words = ("resume", folder, "--", "--max-calls", "9")
-        done = commands.adjudge(*words, terminal=os.ttyname(theirs))
+        done = commands.adjudge(
+            *("resume", str(folder), "--", "--max-calls", "9"), terminal=os.ttyname(theirs)
+        )
     finally:
         os.close(ours)
         os.close(theirs)
