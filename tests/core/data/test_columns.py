@@ -237,6 +237,17 @@ def test_empty_answers_are_judged_and_said_once(tmp_path: Path) -> None:
     ]
 
 
+def test_marks_of_missing_values_are_judged_and_said_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("question,answer\nq,a\nq,NaN\nq,#N/A\nq,none of them\n")
+    marks: list[EmptyAnswers] = []
+    assert len(list(read_instances(path, on_empty_answers=marks.append))) == 4
+    assert [str(rows) for rows in marks] == [
+        f"{path}: 2 answers are only NaN, None, N/A or similar, and were judged as texts "
+        "(lines 3, 4)"
+    ]
+
+
 def test_an_empty_response_of_a_comparison_is_told_of_too() -> None:
     empty: list[EmptyAnswers] = []
     rows = [{"response_1": "a", "response_2": "b"}, {"response_1": "a", "response_2": " "}]

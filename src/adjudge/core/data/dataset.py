@@ -30,6 +30,7 @@ from adjudge.core.data.sources.row import (
     LabelsShown,
     Origin,
     OtherSheets,
+    PlaceholderAnswers,
     Row,
     Rows,
     is_blank,
@@ -72,6 +73,9 @@ _LOG = logging.getLogger("adjudge.data")
 # Rows that are checked first. A column that none of them has is missing in the data, not in a row.
 _LOOKED_AT_FIRST = 100
 _ROWS_NAMED = 5
+_PLACEHOLDERS = frozenset(
+    ("nan", "<na>", "n/a", "#n/a", "none", "null", "nil", "nat", "#null!", "#ref!", "#value!")
+)
 # References are taken for labels if so few, so short ones each stand in so many rows on average.
 _MOST_LABELS, _LONGEST_LABEL, _REPEATED = 5, 24, 4
 # Columns that may hold a list of responses to compare.
@@ -280,10 +284,14 @@ def _skip_blank(rows: Rows, blank: _RowCounter[BlankRows]) -> Iterator[Row | Bad
             blank.add(row.number)
 
 
-def _is_empty(instance: Instance, judged: str) -> bool:
-    """Return True if the judged text, or one of them, is empty."""
+def _judged_texts(instance: Instance, judged: str) -> Sequence[str]:
     value = instance.fields.get(judged, ())
-    return any(map(is_blank, (value,) if isinstance(value, str) else value))
+    return (value,) if isinstance(value, str) else value
+
+
+def _is_placeholder(text: str) -> bool:
+    """Return True if the text is what a program writes for a missing value."""
+    return text.strip().casefold() in _PLACEHOLDERS
 
 
 def _warn(rows: object) -> None:
@@ -329,10 +337,9 @@ def _read_rows(
     if origin.other_sheets is not None:
         (on_other_sheets or _warn)(origin.other_sheets)
     tell = on_bad_row or _raise_bad_row
-    blank, empty = (
-        _RowCounter(origin, BlankRows, on_blank_rows),
-        _RowCounter(origin, EmptyAnswers, on_empty_answers),
-    )
+    blank = _RowCounter(origin, BlankRows, on_blank_rows)
+    empty = _RowCounter(origin, EmptyAnswers, on_empty_answers)
+    placeholders = _RowCounter(origin, PlaceholderAnswers, on_empty_answers)
     filled = _skip_blank(rows, blank)
     first_rows = list(islice(filled, _LOOKED_AT_FIRST))
     _check_columns(origin, first_rows, reading.columns)
@@ -345,14 +352,19 @@ def _read_rows(
             tell(instance)
             continue
         count += 1
-        if isinstance(row, Row) and _is_empty(instance, reading.judged):
-            empty.add(row.number)
+        if isinstance(row, Row):
+            texts = _judged_texts(instance, reading.judged)
+            if any(map(is_blank, texts)):
+                empty.add(row.number)
+            elif any(map(_is_placeholder, texts)):
+                placeholders.add(row.number)
         references.add(instance.fields.get("reference"))
         yield instance
         if count == reading.limit:
             break
     blank.tell()
     empty.tell()
+    placeholders.tell()
     if on_labels_shown and (labels := references.labels(origin.name)):
         on_labels_shown(labels)
     if not count:

@@ -99,6 +99,21 @@ class EmptyAnswers(SomeRows):
         )
 
 
+class PlaceholderAnswers(EmptyAnswers):
+    """Rows whose judged text is a mark that programs write for a missing value. They are judged."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return self._message(
+            plural(
+                "{count} answer is only NaN, None, N/A or similar, and was judged as a text",
+                "{count} answers are only NaN, None, N/A or similar, and were judged as texts",
+                self.count,
+            )
+        )
+
+
 @light_dataclass(frozen=True)
 class LabelsShown:
     """A report that the column taken for the reference repeats a few short values, as labels do.
