@@ -22,7 +22,7 @@ from adjudge.core.ledger.file import FILE, connect
 from adjudge.core.ledger.records import records, votes_of
 from adjudge.core.ledger.rows import COLUMNS, insert, select, with_checksum
 from adjudge.errors import RunError
-from adjudge.runs.diff import run_diff
+from adjudge.runs.diff import Change, run_diff
 from adjudge.runs.exporters.table import write_csv
 from adjudge.runs.folder import reading, records_of, run_facts, run_info
 from adjudge.runs.results.report import ReportTally
@@ -237,6 +237,22 @@ def test_a_comparison_makes_no_records_and_gives_what_records_give(
         "adjudge.runs.judged_table.outcomes_of", lambda folder, *_: records_of(folder)
     )
     assert from_outcomes == everything()
+
+
+def test_equal_outcomes_are_no_change_if_they_were_numbered_twice(
+    folders: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Outcomes are forgotten if there are very many."""
+    one, two = (folders[0] / "runs" / name for name in "ab")
+
+    def changes() -> tuple[int, list[Change]]:
+        with run_diff(one, two) as diff:
+            return diff.changed, [*diff.changes()]
+
+    remembered = changes()
+    monkeypatch.setattr("adjudge.runs.judged_table._MOST_OUTCOMES", 1)
+    assert changes() == remembered
+    assert 0 < remembered[0] < SIZES[0]
 
 
 def test_a_damaged_row_is_named_by_a_comparison(folders: list[Path], tmp_path: Path) -> None:

@@ -273,7 +273,7 @@ class RunDiff:
             f"'{_ALONE}' || a.place)"
         )
         query = (
-            f"SELECT {_BOTH}, a.identity, b.identity, a.id, b.id, a.number, b.number, a.slice, "
+            f"SELECT {_BOTH}, {_IDENTITIES}, a.id, b.id, a.number, b.number, a.slice, "
             f"b.slice, {unit_of_pair} AS unit {_PAIRED} AND (:line IS NULL OR a.line = :line) "
             f"ORDER BY {'unit, ' if line else ''}a.place"
         )
@@ -310,7 +310,7 @@ class RunDiff:
 
         It takes a fraction of the time of ``pairs``.
         """
-        asked = "a.identity, b.identity" if identities else "'', ''"
+        asked = _IDENTITIES if identities else "'', ''"
         query = f"SELECT a.place, a.outcome, b.outcome, {asked} {_PAIRED} ORDER BY a.place"
         outcomes: dict[tuple[int, int], PairOutcome] = {}
         for place, before, after, old_identity, new_identity in self._table.execute(query):
@@ -365,7 +365,7 @@ class RunDiff:
         if self._table.execute(uncountable_rows, (number, SKIPPED)).fetchone():
             return
         for before, after, other_texts, times in self._table.execute(
-            "SELECT a.outcome, b.outcome, sum(a.identity <> b.identity), count(*) "
+            f"SELECT a.outcome, b.outcome, sum({_OTHER_TEXT}), count(*) "
             f"{_PAIRED} AND a.line = ? GROUP BY a.outcome, b.outcome "
             f"ORDER BY min('{_ALONE}' || a.place)",
             (number,),
@@ -487,6 +487,8 @@ def _cluster_of(row: Pair | LoneRow) -> str:
 
 _COLUMNS = ("outcome", "row", "name")
 _BOTH = ", ".join(f"{run}.{column}" for run in ("a", "b") for column in _COLUMNS)
+_IDENTITIES = "coalesce(a.identity, a.content), coalesce(b.identity, b.content)"
+_OTHER_TEXT = _IDENTITIES.replace(", coalesce(b", " <> coalesce(b")
 _PAIRED = "FROM judged a JOIN judged b ON b.place = a.partner WHERE a.side = 0"
 _WITH_STATUS = "SELECT outcome FROM outcomes WHERE status = ?"
 _CHANGED = (

@@ -52,8 +52,8 @@ _AT_ONCE = 256
 """Rows that are read before they are written: reading and writing in turn takes a fifth longer."""
 _MOST_OUTCOMES = 4096
 """Different outcomes that are remembered: scores may be any number."""
-_SHORT = 60
-"""Characters of a question that is kept instead of a digest."""
+_SHORT = 200
+"""Characters of a text that is kept instead of a digest."""
 _TABLES = (
     "CREATE TABLE outcomes (outcome INTEGER PRIMARY KEY, judge TEXT, criteria TEXT, status TEXT, "
     "score REAL, chosen TEXT, systems TEXT, least REAL, most REAL, left_out TEXT);"
@@ -66,7 +66,7 @@ _OUTCOME = "INSERT INTO outcomes VALUES (?,?,?,?,?,?,?,?,?,?)"
 # An empty text stands for NULL: sqlite3 takes several times longer to pass None, or bytes.
 _ROW = (
     "INSERT INTO judged (side, line, outcome, row, number, name, named, question, beside, content, "
-    "identity, id{}) VALUES (?,?,?,?,?,?,?,nullif(?,''),nullif(?,''),nullif(?,''),?,{})"
+    "identity, id{}) VALUES (?,?,?,?,?,?,?,nullif(?,''),nullif(?,''),nullif(?,''),nullif(?,''),{})"
 )
 _INSERTS = {
     11: _ROW.format("", "nullif(?6,'')"),
@@ -380,6 +380,7 @@ class _Criterion:
     def __init__(self, key: tuple[str, str], run: _Side) -> None:
         self._key, self._run = key, run
         self._judged_field = run.systems.judged_field(key)
+        self._shape: _Shape | None = None
         self._line: _LineOfRun | None = None
         self._numbers: dict[tuple[str, float | None, str | None], int] = {}
         """Status, score and verdict → number of the outcome."""
@@ -397,18 +398,12 @@ class _Criterion:
         outcome = self._numbers.get((status, score, verdict))
         if outcome is None:
             outcome = self._number(status, score, verdict)
-        identity = identity_of(fields)
-        return (
-            line.side,
-            line.number,
-            outcome,
-            place + 1,
-            self.rows,
-            id or "",
-            1 if id else 0,
-            *_keys(fields, self._judged_field, identity),
-            identity,
-        )
+        names = (*fields,)
+        shape = self._shape
+        if shape is None or shape.names != names:
+            shape = self._shape = _shape(names, self._judged_field)
+        values = (line.side, line.number, outcome, place + 1, self.rows, id or "", 1 if id else 0)
+        return values + _keys(fields, shape, identity_of(fields))
 
     def _number(self, status: str, score: float | None, verdict: str | None) -> int:
         if len(self._numbers) >= _MOST_OUTCOMES:
@@ -428,13 +423,14 @@ def _is_plain(row: StoredOutcome) -> bool:
 def _values(
     row: JudgmentRecord, run: _Side, number: int, id: str | None, unit: Unit
 ) -> tuple[object, ...]:
-    key, identity = (row.judge, row.criterion), row.identity
+    key = (row.judge, row.criterion)
     name, name_rank = _name(row, id)
     line = run.lines.get(run.side, *key, row.answered_by)
     line.rows += 1
     line.is_named = line.is_named or bool(name_rank)
     topic, conversation = row.input.get(TOPIC_MESSAGES), row.input.get(PART_OF)
-    question, beside, content = _keys(row.fields, run.systems.judged_field(key), identity)
+    shape = _shape((*row.fields,), run.systems.judged_field(key))
+    question, beside, content, identity = _keys(row.fields, shape, row.identity)
     if topic is not None:  # the fields beside it say where it begins, not where it ends
         question, beside = (part and f"{part} {topic}" for part in (question, beside))
     choice, systems = _json_text(row.choice), _json_text(row.detail.named_systems)
@@ -457,30 +453,35 @@ def _values(
     )
 
 
-def _keys(fields: Fields, judged_field: str, identity: str) -> tuple[str, str, str]:
+def _keys(fields: Fields, shape: _Shape, identity: str) -> tuple[str, str, str, str]:
     """Return the keys for pairing rows without ids: the question, all fields that are not judged,
-    and all fields. They are empty if there are none.
+    and all fields; then the identity, unless it is the same as the last key.
+
+    They are empty if there are none.
     """
     if not fields:
-        return "", "", ""
-    shape = _shape((*fields,), judged_field)
-    question_text = fields[_QUESTION] if shape.has_question else None
-    question = _question_key(question_text) if question_text else ""
-    if question and shape.other_names == (_QUESTION,):
-        beside = question
-    else:
-        others = {name: fields[name] for name in shape.other_names}
-        beside = _digest(others) if others else ""
+        return "", "", "", identity
+    question = beside = ""
+    if shape.only_other is not None:
+        beside = _text_key(shape.only_other, fields[shape.only_other])
+    elif shape.other_names:
+        beside = _digest({name: fields[name] for name in shape.other_names})
+    if shape.has_question and (text := fields[_QUESTION]):
+        question = beside if shape.only_other == _QUESTION else _text_key(_QUESTION, text)
+    if shape.is_sorted:
+        return question, beside, identity, ""
     # a digest of sorted fields, so that of two runs with another order of fields is the same
-    content = identity if shape.is_sorted else _digest(fields)
-    return question, beside, content
+    return question, beside, _digest(fields), identity
 
 
 class _Shape(NamedTuple):
     """What is known of a row's keys by the names of its fields."""
 
+    names: tuple[str, ...]
     other_names: tuple[str, ...]
     """The fields that are not judged."""
+    only_other: str | None
+    """The only such field; None if there are several or none."""
     has_question: bool
     is_sorted: bool
 
@@ -488,14 +489,15 @@ class _Shape(NamedTuple):
 @lru_cache(maxsize=1024)
 def _shape(names: tuple[str, ...], judged_field: str) -> _Shape:
     others = tuple(name for name in names if name not in (_ANSWER, judged_field))
-    return _Shape(others, _QUESTION in others, names == tuple(sorted(names)))
+    only_other = others[0] if len(others) == 1 and others[0].isprintable() else None
+    return _Shape(names, others, only_other, _QUESTION in others, names == tuple(sorted(names)))
 
 
-def _question_key(text: str | tuple[str, ...]) -> str:
-    """Return a unique key for a question. A short question is its own key, which saves hashing."""
-    if isinstance(text, str) and len(text) <= _SHORT and text.isprintable():
-        return f"={text}"
-    return _digest({_QUESTION: text})
+def _text_key(name: str, text: str | tuple[str, ...]) -> str:
+    """Return a unique key for a field. A short text is its own key, which saves hashing."""
+    if type(text) is str and len(text) <= _SHORT and text.isprintable():
+        return f"{len(name)}:{name}={text}"
+    return _digest({name: text})
 
 
 _NOTHING_LOST = (None, None, "[]")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
 
 from adjudge.core.domain.frozen_mapping import NOTHING
@@ -63,6 +64,7 @@ class AlikeRows:
 
     def __init__(self) -> None:
         self._likes: dict[_Key, JudgmentRecord | None] = {}
+        self._forms = _Forms(_RELATED)
         self._missed = 0
         self._fields_in = text_decoder(Fields)
 
@@ -72,15 +74,14 @@ class AlikeRows:
         """Return the row if it is a usual one: as adjudge writes it, with a score, by votes that
         all count, and independent of others.
 
-        None means that its record must be made. The id and the explanation of an alike row are not
-        decoded, since no sum needs them. All other values were decoded in the first row like it.
+        None means that its record must be made. The explanation of an alike row is not decoded,
+        since no sum needs it. All other values were decoded in the first row like it.
         ``usual_votes``: True if ``are_usual`` says so of its votes.
         """
-        parts = _parts_of(row, _RELATED)
-        if parts is None:
+        key = self._forms.key_of(row)
+        if key is None:
             return None
-        _, key = parts
-        _, index, _, instance, *_ = row
+        index, instance = row[1], row[3]
         if _STEPS in instance or self._fields_in(instance) is None:
             return None
         like = self._likes.get(key)
@@ -107,64 +108,98 @@ def alike_outcomes(
     Of rows that are alike, only the first one is decoded; the outcomes of the others have no
     ``input``. A row that may have one of ``columns`` is always decoded.
     """
-    names = tuple(f'"{column}"' for column in columns)
     likes: dict[_Key, StoredOutcome] = {}
-    fields_in = text_decoder(Fields)
+    key_of, fields_in = _Forms(columns).key_of, text_decoder(Fields)
     for row in rows:
-        parts = _parts_of(row, names)
-        like = likes.get(parts[1]) if parts else None
-        if parts and like:
-            judge, index, _, instance, *_ = row
-            id, fields = _id_in(parts[0]), fields_in(instance)
-            if fields is not None and id != "":
-                same = (like.criterion, like.status, like.score, like.verdict)
-                yield row, StoredOutcome(judge, index, id, fields, NOTHING, *same)
-                continue
+        key = key_of(row)
+        like = likes.get(key) if key else None
+        if like is not None and (fields := fields_in(row[3])) is not None:
+            same = (like.criterion, like.status, like.score, like.verdict)
+            yield row, StoredOutcome(row[0], row[1], row[2], fields, NOTHING, *same)
+            continue
         outcome = outcome_in(row)
-        if parts and outcome and _is_in_order(parts[1]):
+        if key and outcome and _is_in_order(key):
             if len(likes) >= _MOST_LIKES:
                 likes.clear()
-            likes[parts[1]] = outcome
+            likes[key] = outcome
         yield row, outcome
 
 
-def _parts_of(row: Sequence[Any], columns: Iterable[str]) -> tuple[str, _Key] | None:
-    """Return the beginning of a stored judgment, with its id, and what rows that are alike share.
+class _Form(NamedTuple):
+    """The parts of a stored judgment between its id, its explanation and its columns."""
 
-    None if adjudge did not write it in its usual form, or if it may have one of ``columns``.
-    """
-    judge, index, _, instance, *_, result = row
-    if type(result) is not str or type(index) is not int or type(instance) is not str:
-        return None
-    # No text in JSON holds a bare quotation mark, so a name between two of them begins a
-    # member; and adjudge writes them in this order.
-    beginning, _, rest = result.partition(_EXPLANATION)
-    explanation, _, rest = rest.partition(_REASON)
-    end, _, columns_in_row = rest.partition(_INPUT)
-    id, _, start = beginning.partition(_AFTER_ID)
-    if not (id.startswith(_IDS) and explanation.startswith(_TEXT_OR_NULL)):
-        return None
-    for column in columns:
-        if column in columns_in_row:
+    start: str
+    end: str
+    has_columns: bool
+    key: _Key
+
+
+class _Forms:
+    """Tells which stored judgments are alike. Those that may have one of ``columns`` are not."""
+
+    def __init__(self, columns: Iterable[str]) -> None:
+        self._columns = tuple(f'"{column}"' for column in columns)
+        self._last: dict[tuple[object, ...], _Form] = {}
+        """Judge, score and verdict → the form of the last such row, usually that of the next."""
+
+    def key_of(self, row: Sequence[Any]) -> _Key | None:
+        """Return what rows that are alike share; None if adjudge did not write the row in its usual
+        form.
+        """
+        id, result = row[2], row[-1]
+        if type(result) is not str or type(row[1]) is not int or type(row[3]) is not str:
             return None
-    return id, (judge, start, end)
+        if type(id) is str:
+            beginning = f'{{"id": {encode_basestring_ascii(id)}'
+        elif id is None:
+            beginning = '{"id": null'
+        else:
+            return None
+        hint = (row[0], row[6], row[8])
+        if form := self._last.get(hint):
+            start, end, has_columns, key = form
+            place = len(beginning) + len(start)
+            if result.startswith(beginning + start):
+                if result.startswith(_NO_TEXT, place):
+                    place += len(_NO_TEXT)
+                elif result.startswith('"', place):
+                    place = result.find(_REASON, place) + len(_REASON)
+                columns = result[place + len(end) :]
+                if result.startswith(end, place) and bool(columns) is has_columns:
+                    return None if self._has_any(columns) else key
+        return self._find_key(row, beginning, hint)
 
+    def _find_key(
+        self, row: Sequence[Any], beginning: str, hint: tuple[object, ...]
+    ) -> _Key | None:
+        # No text in JSON holds a bare quotation mark, so a name between two of them begins a
+        # member; and adjudge writes them in this order.
+        before, _, rest = row[-1].partition(_EXPLANATION)
+        explanation, _, rest = rest.partition(_REASON)
+        end, input_name, columns = rest.partition(_INPUT)
+        id, _, start = before.partition(_AFTER_ID)
+        if id != beginning or not explanation.startswith(_TEXT_OR_NULL) or self._has_any(columns):
+            return None
+        key = (row[0], start, end)
+        if _is_in_order(key):
+            if len(self._last) >= _MOST_LIKES:
+                self._last.clear()
+            after_id = f"{_AFTER_ID}{start}{_EXPLANATION}"
+            self._last[hint] = _Form(after_id, end + input_name, bool(columns), key)
+        return key
 
-def _id_in(beginning: str) -> str | None:
-    """Return the id at the beginning of a stored judgment; empty if it must be decoded."""
-    text = beginning.removeprefix('{"id": ')
-    if text == "null":
-        return None
-    id = text[1:-1]
-    is_plain = text[-1] == '"' and id.isprintable() and '"' not in id and "\\" not in id
-    return id if is_plain else ""
+    def _has_any(self, columns: str) -> bool:
+        for column in self._columns:  # noqa: SIM110 - any() takes several times longer
+            if column in columns:
+                return True
+        return False
 
 
 _STEPS = f'"{STEPS}"'
 _AFTER_ID, _EXPLANATION, _REASON = ', "criteria": ', ', "explanation": ', ', "reason": '
 _INPUT = f', "{INPUT}": '
 _TEXT_OR_NULL = ('"', "null")
-_IDS = tuple(f'{{"id": {beginning}' for beginning in _TEXT_OR_NULL)
+_NO_TEXT = f"null{_REASON}"
 _TAGS = tuple(f'"{KIND}": "{kind.kind}"' for kind in (AspectDetail, DirectDetail))
 """Kinds of one text and one verdict."""
 _RELATED = tuple(f'"{column}"' for column in (TRIAL, ROW, PART_OF, "repeat"))

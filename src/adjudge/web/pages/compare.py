@@ -536,6 +536,7 @@ class _Tabs:
         self.rows: dict[str, list[_Rows]] = {tab: [] for tab in TABS}
         self._largest: dict[str, list[tuple[float, int, _Rows]]] = {tab: [] for tab in _BY_SIZE}
         """Heaps: the smallest of the largest changes first; of equal ones, the last row."""
+        self._last_read: tuple[int, _Rows] | None = None
 
     def fill(self, diff: RunDiff) -> None:
         judges = diff.judges()
@@ -642,7 +643,7 @@ class _Tabs:
         is_large = heap is not None and (len(heap) < _HELD or change > heap[0][0])
         if not is_listed and not is_large:
             return
-        rows = _Rows(*map(compared_row, diff.pair_at(place)))
+        rows = self._rows_at(diff, place)
         if is_listed:
             self.rows[tab].append(rows)
         if heap is not None and is_large:
@@ -652,6 +653,12 @@ class _Tabs:
                 heappush(heap, entry)
             else:
                 heapreplace(heap, entry)
+
+    def _rows_at(self, diff: RunDiff, place: int) -> _Rows:
+        """Read a pair, which may be in several tabs, once."""
+        if self._last_read is None or self._last_read[0] != place:
+            self._last_read = place, _Rows(*map(compared_row, diff.pair_at(place)))
+        return self._last_read[1]
 
     def _is_listed(self, tab: str) -> bool:
         """Count a row, and return True if it is one of those that are listed."""
