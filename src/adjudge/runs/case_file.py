@@ -64,7 +64,7 @@ _HERE = Message("the test case")
 class CaseSettings:
     """The judge's settings in a test case."""
 
-    models: tuple[str, ...] = key(Many(Text()), "Who judges; several are a panel.", ())
+    models: tuple[str, ...] = key(Many(Text()), "Models that judge; several form a panel.", ())
     votes: int = key(
         WholeNumber(least=1, most=MOST_VOTES),
         "Votes per model; with an order check, per order too.",
@@ -73,17 +73,17 @@ class CaseSettings:
     )
     check_positional_bias: bool = key(Flag(), "Ask again with the options reversed.", False)
     order: Order = key(
-        Word[Order](ORDERS), "Of compared responses: both, or one: as they stand alone.", "both"
+        Word[Order](ORDERS), "For comparisons: ask in both orders, or in one.", "both"
     )
     feedback: bool = key(Flag(), "Ask the judge for feedback on how to improve the text.", False)
     persona: str | None = key(
-        Text(), "Who the judge is told to be; 'invented': the model invents that.", None
+        Text(), "Persona of the judge; 'invented': the model invents one.", None
     )
     temperature: float | None = key(
-        Number(least=0), "By default 0 for one vote and 1 for several.", None
+        Number(least=0), "Temperature; by default 0 for one vote and 1 for several.", None
     )
-    tie_enabled: bool = key(Flag(), "Whether compared responses may be equally good.", True)
-    language: str = key(Word(LANGUAGES), "Of the prompts.", "en")
+    tie_enabled: bool = key(Flag(), "Allow compared responses to be equally good.", True)
+    language: str = key(Word(LANGUAGES), "Language of the prompts.", "en")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +91,7 @@ class CaseAgreement:
     """The number of instances judged as expected when the test case was saved."""
 
     agreed: int = key(WholeNumber(least=0), "Instances judged as expected.")
-    count: int = key(WholeNumber(least=1), "Instances of which something is expected.")
+    count: int = key(WholeNumber(least=1), "Instances with an expected result.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -87,31 +87,33 @@ FailUnder = float | tuple[tuple[str, float], ...]
 class DataEntry:
     path: str = key(
         Text(),
-        "A CSV, JSONL, JSON, Parquet or Excel file, a run folder, or a file or folder of agents' "
-        "traces, relative to this file; - is standard input. Files may also lie behind an address: "
-        "s3://…, gs://…, az://… or file://….",
+        "A CSV, JSONL, JSON, Parquet or Excel file, a run folder, or a file or folder of agent "
+        "traces, relative to this file; - is standard input. Addresses work, too: s3://…, "
+        "gs://…, az://… or file://….",
     )
     as_: str | None = key(
         FormatType(),
-        "The format of agents' traces, where their structure does not tell it.",
+        "The format of agent traces, if it cannot be detected.",
         None,
     )
     format: str | None = key(
-        Word(FORMATS), "What the file is, where its name does not show it.", None
+        Word(FORMATS), "The format of the file, if its name does not show it.", None
     )
     columns: tuple[tuple[str, str], ...] = key(
         ColumnNames(),
-        "Field: column, or a path into one (input.query, messages[-1].content). The usual names "
-        "are found without. An empty one leaves the field out: {reference: ''}.",
+        "Field: column, or a path into one (input.query, messages[-1].content). Usual names are "
+        "found automatically. An empty name leaves the field out: {reference: ''}.",
         (),
     )
     responses: tuple[str, ...] = key(
-        Many(Text()), "For pairwise judges: the columns that hold the responses.", ()
+        Many(Text()), "For pairwise judges: the columns with the responses.", ()
     )
-    id: str | None = key(Text(), "The column with the names of the rows.", None)
+    id: str | None = key(Text(), "The column with row ids.", None)
     limit: int | None = key(_COUNT, "Judge only the first rows.", None)
     encoding: str | None = key(
-        Text(), "For files that are not UTF-8, such as cp1252, or cp1251 for Cyrillic.", None
+        Text(),
+        "Encoding of files that are not UTF-8, such as cp1252, or cp1251 for Cyrillic.",
+        None,
     )
     sheet: str | None = key(
         Text(), "Sheet of an Excel workbook; by default the first visible one.", None
@@ -180,15 +182,15 @@ class JudgeEntry:
 
     kind: str = key(
         Text(),
-        "aspect: pass or fail; direct: options; pairwise: which is better; rag: six "
-        "dimensions; evidence: sentence by sentence; rubric: points of each row; sql: queries that "
-        "are run; agent: what an agent did; conversation: simulated users; check: without a "
-        "model; python: a class of yours.",
+        "aspect: pass or fail; direct: options; pairwise: comparisons; rag: six dimensions; "
+        "evidence: sentence by sentence; rubric: points of each row; sql: queries that are run; "
+        "agent: an agent's actions; conversation: simulated users; check: without a model; "
+        "python: your own class.",
     )
-    name: str | None = key(
-        Text(), "What reports call it; by default the name of its criteria.", None
+    name: str | None = key(Text(), "Name in reports; by default the name of its criteria.", None)
+    models: tuple[ModelEntry, ...] = key(
+        MODELS, "Models for this judge, instead of the file's.", ()
     )
-    models: tuple[ModelEntry, ...] = key(MODELS, "Instead of those of the whole file.", ())
     votes: int = key(
         _COUNT,
         "Votes per model and, with a positional-bias check, per order.",
@@ -196,7 +198,7 @@ class JudgeEntry:
         aliases=("strictness",),
     )
     temperature: float | None = key(
-        Number(least=0), "By default 0 for one vote and 1 for several.", None
+        Number(least=0), "Temperature; by default 0 for one vote and 1 for several.", None
     )
     seed: int | None = key(WholeNumber(), "Seed; sample i uses seed + i.", None)
     mode: Mode | None = key(
@@ -205,18 +207,18 @@ class JudgeEntry:
         None,
     )
     on_failure: Literal["abstain", "raise", "random"] = key(
-        Word(("abstain", "raise", "random")), "What happens when there is no verdict.", "abstain"
+        Word(("abstain", "raise", "random")), "What to do if there is no verdict.", "abstain"
     )
     per: Per = key(
         Word[Per](PER),
-        "What is judged of a row: all of it, or each turn or each topic of its conversation, "
-        "or the conversation; of an agent's run: the trajectory, or steps that are picked; of a "
-        "rubric: each point in a request of its own.",
+        "The unit to judge: the row, or each turn or topic of its conversation, or the "
+        "conversation; for agents, the trajectory or selected steps; for rubrics, each point in "
+        "a separate request.",
         "row",
     )
     after: Literal["checks"] | None = key(
         Word[Literal["checks"]](("checks",)),
-        "checks: ask only about rows whose required checks pass; without required ones, all.",
+        "checks: ask only about rows whose required checks pass (all checks, if none is required).",
         None,
     )
     rows_with: str | None = key(
@@ -397,19 +399,19 @@ class CascadeEntry(PanelEntry):
 
     cascade: tuple[StepEntry, ...] = key(
         Many(Record(StepEntry, short="model")),
-        "Instead of models: those to ask one after the other, the cheapest first, until one "
-        "is sure enough.",
+        "Instead of models: models to ask one after another, cheapest first, until one is "
+        "confident enough.",
         (),
     )
     calibration: str | None = key(
         FilePath((".json",)),
-        "What 'adjudge calibrate RUN -o FILE' learnt from labels: thresholds of a cascade, "
-        "or weights; relative to this file.",
+        "The output file of 'adjudge calibrate RUN -o FILE', with thresholds of a cascade or "
+        "weights; relative to this file.",
         None,
     )
     otherwise: Literal["abstain", "last"] = key(
         Word(("abstain", "last")),
-        "Where no step of a cascade is sure enough: abstain, or let the last step decide.",
+        "If no step of a cascade is confident enough: abstain, or let the last step decide.",
         "abstain",
     )
 
@@ -455,12 +457,14 @@ class AspectEntry(CascadeEntry):
         False,
         option="--early-stop/--no-early-stop",
     )
-    min_valid: int = key(_COUNT, "A model with fewer valid votes is excluded.", 1)
+    min_valid: int = key(
+        _COUNT, "Minimum number of valid votes; a model with fewer is excluded.", 1
+    )
     votes: int = key(_COUNT, "Votes per model.", 1, aliases=("strictness",))
     weights: Weights = key(
         WeightsType(),
-        "How much each model of the panel counts: numbers by model, or 'from labels': as "
-        "the calibration says.",
+        "Weight of each model of the panel: numbers by model, or 'from labels' to use the "
+        "calibration.",
         (),
     )
 
@@ -486,14 +490,15 @@ class DirectEntry(CascadeEntry):
     """One of the criteria's options; several criteria are judged one by one."""
 
     criteria: tuple[CriteriaEntry, ...] = key(
-        Many(CriteriaType("direct")), "A question, a ready-made criteria, a file, or written out."
+        Many(CriteriaType("direct")),
+        "A question, the name of ready-made criteria, a file, or the criteria written out.",
     )
     early_stop: bool = key(Flag(), "Stop as soon as further votes cannot change the option.", False)
     check_positional_bias: bool = key(Flag(), "Ask again in reversed order.", False)
     feedback: bool = key(Flag(), "Ask the judge for feedback on how to improve the text.", False)
     persona: str | None = key(
         Text(),
-        "Who the judge is told to be; 'invented': the model makes one up per criterion.",
+        "Persona of the judge; 'invented': the model invents one per criterion.",
         None,
     )
     votes: int = key(
@@ -530,7 +535,8 @@ class PairwiseEntry(PanelEntry):
     """A judge that says which of several responses is better."""
 
     criteria: tuple[CriteriaEntry, ...] = key(
-        Many(CriteriaType("pairwise")), "A question, a ready-made criteria, a file, or written out."
+        Many(CriteriaType("pairwise")),
+        "A question, the name of ready-made criteria, a file, or the criteria written out.",
     )
     order: Order = key(
         Word[Order](ORDERS),
@@ -538,7 +544,7 @@ class PairwiseEntry(PanelEntry):
         "both",
     )
     check_positional_bias: bool | None = key(
-        Flag(), "The judges' own name of it: true is order both, false is order one.", None
+        Flag(), "Alias for order: true means both, false means one.", None
     )
     contests: Literal["joint", "pairs"] = key(
         Word(("joint", "pairs")),
@@ -584,11 +590,9 @@ class CheckEntry(JudgeEntry):
 
     checks: tuple[Expectation, ...] = key(
         LazyType("adjudge.core.checks.kinds", "EXPECTATIONS"),
-        "What is expected of each row: contains, regex, json, similarity and others.",
+        "Checks for each row: contains, regex, json, similarity and others.",
     )
-    threshold: float = key(
-        _SHARE, "The share of the checks, by their weights, that is enough to pass.", 1.0
-    )
+    threshold: float = key(_SHARE, "Weighted share of the checks needed to pass.", 1.0)
 
     @property
     def is_check(self) -> bool:
@@ -622,14 +626,14 @@ class CheckEntry(JudgeEntry):
 class PythonEntry(JudgeEntry):
     """A judge whose class the user wrote."""
 
-    judge: str = key(Text(), "Its class: file.py:Class beside this file, or module:Class.")
+    judge: str = key(Text(), "The class: file.py:Class next to this file, or module:Class.")
     options: tuple[tuple[str, JsonValue], ...] = key(
-        JsonNames(), "What the class is made with, by the names of its parameters.", ()
+        JsonNames(), "Keyword arguments for the class.", ()
     )
     criteria: tuple[CriteriaEntry, ...] = key(
-        Many(CriteriaType("direct")), "What it judges by, where its base class takes criteria.", ()
+        Many(CriteriaType("direct")), "The criteria, if its base class takes criteria.", ()
     )
-    compares: bool = key(Flag(), "Whether it compares the responses of a row.", False)
+    compares: bool = key(Flag(), "True if it compares the responses of a row.", False)
 
     @property
     def compares_responses(self) -> bool:
@@ -649,9 +653,9 @@ class PythonEntry(JudgeEntry):
 class BudgetEntry:
     """The limits of a run. A stopped run can be resumed."""
 
-    max_usd: float | None = key(_ABOVE_ZERO, "Money, in US dollars.", None)
-    max_calls: int | None = key(_COUNT, "Requests to models.", None)
-    max_tokens: int | None = key(_COUNT, "Tokens, read and written.", None)
+    max_usd: float | None = key(_ABOVE_ZERO, "Maximum cost in US dollars.", None)
+    max_calls: int | None = key(_COUNT, "Maximum number of requests to models.", None)
+    max_tokens: int | None = key(_COUNT, "Maximum number of input and output tokens.", None)
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -660,38 +664,37 @@ class Gates:
 
     fail_under: FailUnder | None = key(
         _BARS,
-        "What every judge without a gate of its own must reach, by each of its criteria; or "
-        "by their names.",
+        "The minimum for every criterion of judges without their own gate, or minimums by name.",
         None,
     )
     max: tuple[tuple[str, float], ...] = key(
         Numbers(Number(least=0)),
-        "Count: the most that its mean may be, such as unrecovered: 0.",
+        "Count: the maximum of its mean, such as unrecovered: 0.",
         (),
     )
-    max_failed: float | None = key(
-        _SHARE, "No larger share of the judgments may be without a score.", None
-    )
+    max_failed: float | None = key(_SHARE, "Maximum share of judgments without a score.", None)
     confidence: float | None = key(
         Number(above=0.5, most=0.9999),
-        "How sure a gate must be, such as 0.95; left out: the mean is compared.",
+        "Confidence that a gate needs, such as 0.95. Without it, the mean is compared with the "
+        "bar.",
         None,
     )
     sequential: bool = key(
         Flag(),
-        "Whether the gates may be looked at again and again while rows are added; wider limits.",
+        "Use wider limits that stay valid if the gates are checked repeatedly while rows are "
+        "added.",
         False,
     )
     not_worse_than: str | None = key(
         Text(),
-        "A run folder that no criteria may be worse than, row by row; relative to this file.",
+        "A run folder to compare with, row by row; no criterion may be worse. Relative to this "
+        "file.",
         None,
     )
     margin: float = key(Number(least=0), "How much worse than that run it may be.", 0.0)
     cluster: str | None = key(
         Text(),
-        "A column whose equal values belong together, such as conversation: such rows are "
-        "no independent ones.",
+        "A column that groups dependent rows, such as conversation.",
         None,
     )
 
@@ -704,48 +707,48 @@ class EvalFile:
     """An eval file, read and checked."""
 
     data: DataEntry = key(
-        Record(DataEntry, short="path"), "The rows to judge: a path, or more about it."
+        Record(DataEntry, short="path"), "The rows to judge: a path, or a mapping of data settings."
     )
     judges: tuple[JudgeEntry, ...] = key(
-        Many(Kinds("kind", JUDGE_KINDS)), "One or several; none where checks are enough.", ()
+        Many(Kinds("kind", JUDGE_KINDS)), "One or several judges; none if checks are enough.", ()
     )
     language: str = key(
-        Word(LANGUAGES), "Of prompts, explanations, ready-made criteria and reports.", "en"
+        Word(LANGUAGES), "Language of prompts, explanations, ready-made criteria and reports.", "en"
     )
     models: tuple[ModelEntry, ...] = key(
-        MODELS, "Who judges: ids, or more about each; the embedded model when left out.", ()
+        MODELS,
+        "Models that judge: ids, or mappings of model settings. Default: the embedded model.",
+        (),
     )
     explain: ExplainEntry | None = key(
         Record(ExplainEntry, short="model"),
-        "A model that writes: asked for a second opinion, with reasons, about rows that failed or "
-        "are uncertain, after all verdicts. It changes none.",
+        "A text-generating model that gives a second opinion, with reasons, on rows that failed "
+        "or are uncertain, after all verdicts. It changes no verdict.",
         None,
     )
-    budget: BudgetEntry = key(Record(BudgetEntry), "Where the run stops.", BudgetEntry())
+    budget: BudgetEntry = key(Record(BudgetEntry), "Limits at which the run stops.", BudgetEntry())
     run: str | None = key(
         Text(), "The run's folder; by default runs/ and the name of this file.", None
     )
-    outputs: tuple[str, ...] = key(
-        Many(Text(OUTPUTS)), "Files that are written at the end; paths, or addresses.", ()
-    )
-    gates: Gates = key(Record(Gates), "What must be reached.", Gates())
+    outputs: tuple[str, ...] = key(Many(Text(OUTPUTS)), "Output files, as paths or addresses.", ())
+    gates: Gates = key(Record(Gates), "Gates that the run must pass.", Gates())
     checks: tuple[Expectation, ...] = key(
         LazyType("adjudge.core.checks.kinds", "EXPECTATIONS"),
-        "What a program can tell of each row without a model; like a judge of kind: check.",
+        "Checks of each row that need no model; like a judge of kind: check.",
         (),
     )
     target: tuple[TargetEntry, ...] = key(
         LazyType("adjudge.runs.target_entry", "TARGETS"),
-        "Where answers come from when rows have none: a model, a command, an endpoint or a "
+        "The source of answers for rows without one: a model, a command, an endpoint or a "
         "function.",
         (),
     )
     prompts: tuple[str, ...] = key(
-        Many(Text()), "Prompts for the targets that are models: files with {column}.", ()
+        Many(Text()), "Prompts for targets that are models: files with {column}.", ()
     )
-    repeat: int = key(_COUNT, "How often each row is answered.", 1)
+    repeat: int = key(_COUNT, "Number of answers per row.", 1)
     on_bad_row: Literal["report", "stop"] = key(
-        Word(("report", "stop")), "What happens when a row cannot be read.", "report"
+        Word(("report", "stop")), "What to do if a row cannot be read.", "report"
     )
     path: Path = field(default=Path("eval.yaml"))
     """The file itself; its paths are relative to it."""

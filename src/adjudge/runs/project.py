@@ -40,7 +40,7 @@ from adjudge.errors import SetupError
 from adjudge.messages import Message
 
 DEFAULT_BELOW = 0.8
-"""Verdicts with a smaller probability are uncertain."""
+"""Probability below which verdicts are uncertain."""
 E = TypeVar("E", bound="ServerEntry")
 M = TypeVar("M", bound="ModelEntry")
 
@@ -103,11 +103,13 @@ class ServerEntry:
     """A server, as a file or a command line describes it."""
 
     base_url: str | None = key(
-        Text(), "Another address of the provider's interface, such as that of a gateway.", None
+        Text(), "Another base URL of the provider's API, such as a gateway.", None
     )
     api_key_env: str | None = key(VariableType(), "Environment variable with the key.", None)
     headers: tuple[tuple[str, str], ...] = key(
-        HeadersType(), "Further headers; $VARIABLE in a value is that environment variable.", ()
+        HeadersType(),
+        "Additional headers; $VARIABLE in a value is replaced by that environment variable.",
+        (),
     )
 
     @property
@@ -157,30 +159,30 @@ class ModelEntry(ServerEntry):
             "OPENAI_API_KEY, or name another with api_key_env"
         )
     }
-    model: str = key(Text(), "Its id, such as openai/gpt-4o-mini.")
-    temperature: float | None = key(Number(least=0), "Unless the judge has its own.", None)
-    seed: int | None = key(WholeNumber(), "Unless the judge has its own.", None)
-    max_concurrency: int | None = key(WholeNumber(least=1), "Requests at once.", None)
-    requests_per_minute: float | None = key(Number(above=0), "No more than this.", None)
-    tokens_per_minute: float | None = key(Number(above=0), "No more than this.", None)
-    timeout: float | None = key(Number(above=0), "Seconds to wait for a reply.", None)
-    reasoning_effort: str | None = key(
-        Word(EFFORTS), "How long the model may think before it answers.", None
+    model: str = key(Text(), "Model id, such as openai/gpt-4o-mini.")
+    temperature: float | None = key(
+        Number(least=0), "Default, unless the judge sets its own.", None
     )
+    seed: int | None = key(WholeNumber(), "Default, unless the judge sets its own.", None)
+    max_concurrency: int | None = key(WholeNumber(least=1), "Maximum concurrent requests.", None)
+    requests_per_minute: float | None = key(Number(above=0), "Maximum requests per minute.", None)
+    tokens_per_minute: float | None = key(Number(above=0), "Maximum tokens per minute.", None)
+    timeout: float | None = key(Number(above=0), "Seconds to wait for a reply.", None)
+    reasoning_effort: str | None = key(Word(EFFORTS), "Reasoning effort of the model.", None)
     parameters: FrozenDict[JsonValue] = key(
         ParametersType(),
-        "Further parameters of each request, as the provider's protocol names them.",
+        "Additional request parameters, named as in the provider's API.",
         NOTHING,
     )
     prompt_caching: bool = key(
         Flag(),
-        "Ask the provider to cache what the prompts of all rows share.",
+        "Ask the provider to cache the common part of all prompts.",
         False,
     )
     window: int | None = key(
         WholeNumber(least=1000),
-        "The model's context window: most tokens of a prompt and its reply together. Needed for "
-        "models that adjudge does not know.",
+        "The model's context window: the maximum tokens of a prompt and its reply together. "
+        "Needed for models that adjudge does not know.",
         None,
     )
 
@@ -209,13 +211,13 @@ class ExplainEntry(ModelEntry):
 
     below_: float = key(
         Number(least=0, most=1),
-        "Verdicts with a smaller probability are uncertain.",
+        "Probability below which verdicts are uncertain.",
         DEFAULT_BELOW,
     )
     calibration: str | None = key(
         FilePath((".json",)),
-        "What 'adjudge calibrate RUN --probabilities -o FILE' learnt: its temperatures are applied "
-        "to the probabilities; relative to this file.",
+        "The output file of 'adjudge calibrate RUN --probabilities -o FILE', whose temperatures "
+        "are applied to the probabilities; relative to this file.",
         None,
     )
 
@@ -271,12 +273,14 @@ class Project(ServerEntry):
             )
         )
     }
-    model: str | None = key(Text(), "The model to ask when none is named.", None)
+    model: str | None = key(Text(), "The model to ask if none is named.", None)
     language: str | None = key(
         Word(LANGUAGES), "Language of prompts, explanations, ready-made criteria and reports.", None
     )
-    max_concurrency: int | None = key(WholeNumber(least=1), "Requests at once, per model.", None)
-    prices: str | None = key(Text(), "A file of your own prices, relative to this one.", None)
+    max_concurrency: int | None = key(
+        WholeNumber(least=1), "Maximum concurrent requests per model.", None
+    )
+    prices: str | None = key(Text(), "A file with your own prices, relative to this file.", None)
     path: Path | None = field(default=None)
     """The file that it was read from; None without a file."""
     digest: str = ""

@@ -33,39 +33,37 @@ _KINDS = ("model", "command", "url", "function", "mcp")
 class TargetEntry(ServerEntry):
     """One application and the way to call it."""
 
-    name: str | None = key(Text(), "What reports call it.", None)
-    model: str | None = key(Text(), "A model, which is shown the prompts.", None)
+    name: str | None = key(Text(), "Name in reports.", None)
+    model: str | None = key(Text(), "A model that answers the prompts.", None)
     command: tuple[str, ...] = key(
         Many(Text()),
         "A program: it reads the row as JSON, or takes {column} as an argument; no shell.",
         (),
     )
     url: str | None = key(Text(), "An HTTP endpoint.", None)
-    function: str | None = key(Text(), "A function of yours: file.py:name or module:name.", None)
+    function: str | None = key(Text(), "Your own function: file.py:name or module:name.", None)
     mcp: tuple[str, ...] = key(
-        Many(Text()), "An MCP server: a program; its tool answers. No shell.", ()
+        Many(Text()), "An MCP server, given as a program, whose tool answers. No shell.", ()
     )
-    tool: str | None = key(Text(), "Its tool; need not be named if there is only one.", None)
-    method: Method = key(Word[Method](("POST", "GET")), "How the endpoint is asked.", "POST")
+    tool: str | None = key(Text(), "The server's tool; optional if there is only one.", None)
+    method: Method = key(Word[Method](("POST", "GET")), "HTTP method of the endpoint.", "POST")
     body: JsonValue = key(
-        Json(), "What the endpoint or tool is sent: JSON with {column}; else the row.", None
+        Json(), "The data sent to the endpoint or tool: JSON with {column}. Default: the row.", None
     )
-    answer: str | None = key(Text(), "Where in its JSON the answer stands: data.text.", None)
-    contexts: str | None = key(Text(), "Where the texts stand that it rests on.", None)
-    tool_calls: str | None = key(Text(), "Where the tools stand that it called.", None)
+    answer: str | None = key(Text(), "Path of the answer in its JSON, such as data.text.", None)
+    contexts: str | None = key(Text(), "Path of the retrieved texts.", None)
+    tool_calls: str | None = key(Text(), "Path of the called tools.", None)
     state: str | None = key(
-        Text(), "Where its state stands after the answer: for conversations.", None
+        Text(), "Path of the application's state after the answer, for conversations.", None
     )
     prompts: tuple[str, ...] = key(
-        Many(Text()), "Of a model: files with {column}; relative to this file.", ()
+        Many(Text()), "Prompts of a model: files with {column}, relative to this file.", ()
     )
-    temperature: float | None = key(Number(least=0), "Of a model.", None)
-    max_concurrency: int | None = key(WholeNumber(least=1), "Requests at once.", None)
-    requests_per_minute: float | None = key(Number(above=0), "No more than this.", None)
+    temperature: float | None = key(Number(least=0), "Temperature of a model.", None)
+    max_concurrency: int | None = key(WholeNumber(least=1), "Maximum concurrent requests.", None)
+    requests_per_minute: float | None = key(Number(above=0), "Maximum requests per minute.", None)
     timeout: float | None = key(Number(above=0), "Seconds to wait for an answer.", None)
-    max_retries: int | None = key(
-        WholeNumber(least=0), "Tries after a failure that may pass.", None
-    )
+    max_retries: int | None = key(WholeNumber(least=0), "Retries after a transient failure.", None)
 
     @property
     def kind(self) -> str:

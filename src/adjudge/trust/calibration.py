@@ -92,7 +92,7 @@ class CalibrationSettings(LabelSettings):
     )
     agreement: AgreementSettings | None = key(
         Record(AgreementSettings),
-        "How agreement is measured; None: not at all.",
+        "Settings for measuring agreement; None: do not measure it.",
         AgreementSettings(),
     )
     by: str | None = key(

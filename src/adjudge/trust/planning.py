@@ -35,7 +35,7 @@ class PlanSettings:
         Number(), "For one rate: the maximum width of its interval, such as 0.05.", None
     )
     difference: float | None = key(
-        Number(), "A comparison: how much better the other system is.", None
+        Number(), "For a comparison: how much better the other system is.", None
     )
     bar: float | None = key(Number(), "The bar of a gate, such as 0.9.", None)
     discordant: float | None = key(

@@ -87,7 +87,7 @@ def _script(letter: str) -> str:
 class Language(Check):
     """The text is written in a language."""
 
-    code: str = key(Word(LANGUAGES), "Its code, such as en or ru.")
+    code: str = key(Word(LANGUAGES), "Language code, such as en or ru.")
 
     @property
     def title(self) -> str:

@@ -52,10 +52,12 @@ def number_in(written: str) -> float | None:
 class NumberWithin(Check):
     """A number in the text is within limits."""
 
-    least: float | None = key(Number(), "The smallest that is right.", None)
-    most: float | None = key(Number(), "The largest that is right.", None)
+    least: float | None = key(Number(), "Smallest accepted value.", None)
+    most: float | None = key(Number(), "Largest accepted value.", None)
     which: Which = key(
-        Word[Which](("only", "first", "last")), "Which, where the text has several.", "only"
+        Word[Which](("only", "first", "last")),
+        "Which number to use, if the text has several.",
+        "only",
     )
 
     @property
@@ -102,9 +104,9 @@ Unit = Literal["words", "characters"]
 class Length(Check):
     """The length of the text is within limits."""
 
-    least: int | None = key(_COUNT, "The fewest.", None)
-    most: int | None = key(_COUNT, "The most.", None)
-    unit: Unit = key(Word[Unit](("words", "characters")), "What is counted.", "words")
+    least: int | None = key(_COUNT, "Minimum.", None)
+    most: int | None = key(_COUNT, "Maximum.", None)
+    unit: Unit = key(Word[Unit](("words", "characters")), "The unit to count.", "words")
 
     @property
     def title(self) -> str:
@@ -132,8 +134,8 @@ class Took(Check):
     a column.
     """
 
-    column: str = key(Text(), "Where it stands.")
-    most: float = key(Number(least=0), "What it may be at most.")
+    column: str = key(Text(), "The column with the value.")
+    most: float = key(Number(least=0), "Maximum value.")
 
     @property
     def title(self) -> str:

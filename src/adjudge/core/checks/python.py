@@ -42,7 +42,7 @@ class Python(Check):
     """
 
     code: str = key(Text(), "An expression, or file.py:function.")
-    timeout: float = key(Number(above=0), "Seconds that it may take for a row.", 10.0)
+    timeout: float = key(Number(above=0), "Time limit per row, in seconds.", 10.0)
     folder: Path = Path()
     """Folder of the code file."""
 

@@ -128,9 +128,9 @@ _BY: Mapping[Way, Callable[[str, str], float]] = {
 class Similar(Check):
     """The text is similar enough to another one."""
 
-    to: str = key(Text(), "The field of the row that holds the other text.", "reference")
-    by: Way = key(Word[Way](WAYS), "How it is measured.", "rouge-l")
-    least: float = key(Number(least=0, most=1), "How near it must be, from 0 to 1.", 0.5)
+    to: str = key(Text(), "The field with the other text.", "reference")
+    by: Way = key(Word[Way](WAYS), "Measure of similarity.", "rouge-l")
+    least: float = key(Number(least=0, most=1), "Minimum similarity, from 0 to 1.", 0.5)
 
     @property
     def title(self) -> str:

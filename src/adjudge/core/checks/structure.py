@@ -74,12 +74,14 @@ class IsJson(Check):
     """The text is JSON, optionally matching a schema or with a value at a path."""
 
     schema: str | None = key(Text(), "A JSON schema in a file, relative to this one.", None)
-    path: str | None = key(Text(), "Where a value must be, such as items[0].name.", None)
+    path: str | None = key(Text(), "Path of a value, such as items[0].name.", None)
     equals: JsonValue = key(
-        Json(), "What stands at the path: a text, a number, true, null, or more.", UNSAID
+        Json(),
+        "The value at the path: a string, a number, true, null, a list or an object.",
+        UNSAID,
     )
-    field: str | None = key(Text(), "Instead: the field of the row that says it.", None)
-    fenced: bool = key(Flag(), "Whether it may stand in a fence of three backticks.", True)
+    field: str | None = key(Text(), "The field with the expected value, instead.", None)
+    fenced: bool = key(Flag(), "Accept a fence of three backticks around it.", True)
     folder: Path = Path()
     """Folder of the schema."""
 
@@ -262,7 +264,7 @@ Code = Literal["python", "json"]
 class IsCode(Check):
     """The text is code that can be parsed; it is not run."""
 
-    language: Code = key(Word[Code](("python", "json")), "What it is written in.", "python")
+    language: Code = key(Word[Code](("python", "json")), "The language of the code.", "python")
 
     @property
     def title(self) -> str:
@@ -373,12 +375,12 @@ class Urls(Check):
     opened.
     """
 
-    least: int | None = key(_COUNT, "How many addresses there must be.", None)
-    most: int | None = key(_COUNT, "How many there may be.", None)
-    hosts: tuple[str, ...] = key(
-        Many(Text()), "The hosts that are allowed, with those below them.", ()
+    least: int | None = key(_COUNT, "Minimum number of addresses.", None)
+    most: int | None = key(_COUNT, "Maximum number.", None)
+    hosts: tuple[str, ...] = key(Many(Text()), "Allowed hosts, including their subdomains.", ())
+    schemes: tuple[str, ...] = key(
+        Many(Text()), "Allowed schemes, such as https.", ("https", "http")
     )
-    schemes: tuple[str, ...] = key(Many(Text()), "Such as https.", ("https", "http"))
 
     @property
     def title(self) -> str:
@@ -431,8 +433,8 @@ _CITED = re.compile(r"\[(\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*)\](?!\()")
 class Citations(Check):
     """The text cites its sources as [1]: often enough, and only existing sources."""
 
-    least: int = key(_COUNT, "How many citations there must be.", 1)
-    sources: str = key(Text(), "The field that holds the sources.", "contexts")
+    least: int = key(_COUNT, "Minimum number of citations.", 1)
+    sources: str = key(Text(), "The field with the sources.", "contexts")
 
     @property
     def title(self) -> str:

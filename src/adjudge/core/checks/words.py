@@ -29,7 +29,7 @@ def fold(text: str, *, case: bool) -> str:
 class Equals(Check):
     """The text equals another one, ignoring surrounding whitespace."""
 
-    text: str | None = key(Text(), "What the text must be.", None)
+    text: str | None = key(Text(), "The text must equal this.", None)
     field: str | None = key(Text(), _FIELD, None)
     case: bool = key(Flag(), _CASE, True)
 
@@ -62,9 +62,9 @@ class Equals(Check):
 class Contains(Check):
     """The text contains some words: one, all of several, or any of them."""
 
-    text: str | None = key(Text(), "What must be in the text.", None)
-    all: tuple[str, ...] = key(Many(Text()), "Each of these must be in it.", ())
-    any: tuple[str, ...] = key(Many(Text()), "At least one of these must be in it.", ())
+    text: str | None = key(Text(), "The text must contain this.", None)
+    all: tuple[str, ...] = key(Many(Text()), "The text must contain all of these.", ())
+    any: tuple[str, ...] = key(Many(Text()), "The text must contain at least one of these.", ())
     field: str | None = key(Text(), _FIELD, None)
     case: bool = key(Flag(), _CASE, False)
 
@@ -114,7 +114,7 @@ class Contains(Check):
 class Begins(Check):
     """The text starts with some words."""
 
-    text: str = key(Text(), "How it must begin.")
+    text: str = key(Text(), "The text must begin with this.")
     case: bool = key(Flag(), _CASE, True)
 
     @property
@@ -135,7 +135,7 @@ class Begins(Check):
 class Ends(Check):
     """The text ends with some words."""
 
-    text: str = key(Text(), "How it must end.")
+    text: str = key(Text(), "The text must end with this.")
     case: bool = key(Flag(), _CASE, True)
 
     @property
@@ -158,9 +158,9 @@ _FLAGS: Mapping[str, re.RegexFlag] = {"i": re.IGNORECASE, "m": re.MULTILINE, "s"
 class Regex(Check):
     """A regular expression matches somewhere in the text, or all of it."""
 
-    pattern: str = key(Text(), "A regular expression, as Python writes them.")
-    whole: bool = key(Flag(), "Whether all of the text must match, not only a part.", False)
-    flags: str = key(Text(), "i: capital letters do not matter; m, s: as in Python.", "")
+    pattern: str = key(Text(), "A Python regular expression.")
+    whole: bool = key(Flag(), "Match the whole text, not only a part.", False)
+    flags: str = key(Text(), "i: ignore case; m, s: as in Python.", "")
 
     @property
     def title(self) -> str:
@@ -202,8 +202,8 @@ class Regex(Check):
 class ForbiddenWords(Check):
     """The text contains none of some words."""
 
-    words: tuple[str, ...] = key(Many(Text()), "Words that must not be in the text.")
-    parts: bool = key(Flag(), "Whether they are forbidden inside of longer words, too.", False)
+    words: tuple[str, ...] = key(Many(Text()), "Words that the text must not contain.")
+    parts: bool = key(Flag(), "Also forbid them inside longer words.", False)
 
     @property
     def title(self) -> str:

@@ -305,7 +305,7 @@ class _Reading:
     columns: Columns
     instance: Callable[[Cells, str], Instance]
     judged: str
-    """The field that is judged."""
+    """The field to judge."""
     limit: int | None
 
 

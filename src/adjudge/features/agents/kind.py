@@ -96,7 +96,7 @@ class AgentEntry(JudgeEntry):
         Many(Text()), "Arguments that do not count, such as request_id or *.timestamp.", ()
     )
     arguments: ArgumentsEntry = key(
-        Record(ArgumentsEntry), "When two arguments are the same.", ArgumentsEntry()
+        Record(ArgumentsEntry), "How to compare two arguments.", ArgumentsEntry()
     )
     steps_tokens: int | None = key(
         WholeNumber(least=100),
@@ -110,7 +110,9 @@ class AgentEntry(JudgeEntry):
         None,
     )
     only: tuple[tuple[str, JsonValue], ...] = key(
-        JsonNames(), "Measure: option. Judge only where it says so, as goal: Not reached.", ()
+        JsonNames(),
+        "Measure: option. Judge only rows with this result, such as goal: Not reached.",
+        (),
     )
     derive: bool = key(
         Flag(), "Have a model write the task's checklist for rows without one.", False

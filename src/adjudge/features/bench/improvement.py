@@ -51,7 +51,7 @@ class Split:
     """Rows that measure the chosen candidate and nothing else."""
     seed: int
     judged: str = "response"
-    """The field that is judged."""
+    """The field to judge."""
 
     @property
     def identities(self) -> dict[Part, list[str]]:

@@ -64,20 +64,20 @@ class ConversationEntry(JudgeEntry):
         "begins again in a new session. stateful: a broken conversation is lost.",
         "stateless",
     )
-    max_turns: int = key(_COUNT, "The most messages of a user, unless the scenario says it.", 10)
-    max_tokens: int | None = key(_COUNT, "The most tokens of one conversation.", None)
-    max_usd: float | None = key(Number(above=0), "The most money for one conversation.", None)
+    max_turns: int = key(_COUNT, "Maximum number of user messages, unless set in the scenario.", 10)
+    max_tokens: int | None = key(_COUNT, "Maximum tokens per conversation.", None)
+    max_usd: float | None = key(Number(above=0), "Maximum cost per conversation.", None)
     max_seconds: float | None = key(
-        Number(above=0), "The longest time that answers of one conversation may take.", None
+        Number(above=0), "Maximum time for the answers of one conversation.", None
     )
     stop_at_state: bool = key(
         Flag(), "End a conversation as soon as the expected state is reached.", False
     )
-    parallel: int | None = key(_COUNT, "Conversations that are held at once.", None)
+    parallel: int | None = key(_COUNT, "Maximum concurrent conversations.", None)
     from_turn: int | None = key(
         _COUNT,
-        "Go on with the conversations of the run in data from this message of the user, with the "
-        "target of this file.",
+        "Continue the conversations of the run in data from this user message, with the target "
+        "of this file.",
         None,
     )
     role: str | None = key(

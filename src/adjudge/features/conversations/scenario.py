@@ -95,7 +95,7 @@ class ExpectedToolCall:
 
     name: str = key(Text(), "The tool.")
     arguments: tuple[tuple[str, JsonValue], ...] = key(
-        JsonNames(), "Arguments that it must have; others may be there too.", ()
+        JsonNames(), "Required arguments; others are allowed.", ()
     )
 
 
@@ -125,9 +125,9 @@ class StartMessage:
     """A message that the conversation begins with."""
 
     role: Literal["user", "assistant"] = key(
-        Word[Literal["user", "assistant"]](("user", "assistant")), "Who says it."
+        Word[Literal["user", "assistant"]](("user", "assistant")), "The speaker."
     )
-    content: str = key(Text(), "What is said.")
+    content: str = key(Text(), "The text of the message.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +142,7 @@ class Scenario:
         Many(Text()), "The parts of the goal, if there are several: one thing each.", ()
     )
     facts: tuple[tuple[str, FactEntry], ...] = key(
-        FactsType(), "Facts that the user may tell at any time: name and value.", ()
+        FactsType(), "Facts that the user may mention at any time: name and value.", ()
     )
     withheld: tuple[tuple[str, FactEntry], ...] = key(
         FactsType(), "Facts that the user tells only when the agent asks for them.", ()
@@ -153,7 +153,7 @@ class Scenario:
     unknown: tuple[str, ...] = key(Many(Text()), "Names of facts that the user does not know.", ())
     persona: str | None = key(Text(), "Who the user is, and how they talk.", None)
     language: Literal["en", "ru"] = key(
-        Word[Literal["en", "ru"]](("en", "ru")), "The language that the user writes.", "en"
+        Word[Literal["en", "ru"]](("en", "ru")), "The user's language.", "en"
     )
     opening: str | None = key(Text(), "The first message of the user, word for word.", None)
     script: tuple[str, ...] = key(
@@ -163,7 +163,7 @@ class Scenario:
         Many(Record(StartMessage)), "Messages that were exchanged before the user's first one.", ()
     )
     stop: str | None = key(Text(), "When the user ends the conversation, in words.", None)
-    max_turns: int | None = key(WholeNumber(least=1), "The most messages of the user.", None)
+    max_turns: int | None = key(WholeNumber(least=1), "Maximum number of user messages.", None)
     tells_all: bool = key(
         Flag(), "True if the user may tell everything in the first message.", False
     )
@@ -179,10 +179,10 @@ class Scenario:
         False,
     )
     today: str | None = key(
-        Text(), "The date that user and application are told: 2026-11-18.", None
+        Text(), "The date given to user and application, such as 2026-11-18.", None
     )
     context: tuple[tuple[str, JsonValue], ...] = key(
-        JsonNames(), "Further columns that the application is sent, such as a customer id.", ()
+        JsonNames(), "Additional columns sent to the application, such as a customer id.", ()
     )
     expect: ExpectedEnd = key(
         Record(ExpectedEnd), "How the conversation should end.", ExpectedEnd()

@@ -34,8 +34,8 @@ class EvidenceEntry(JudgeEntry):
         "each",
     )
     claims: bool = key(Flag(), CLAIMS, False)
-    text_field: str = key(Text(), "The field that is looked up.", "response")
-    source_field: str = key(Text(), "The field that holds the sources.", "contexts")
+    text_field: str = key(Text(), "The field to look up.", "response")
+    source_field: str = key(Text(), "The field with the sources.", "contexts")
 
     @property
     def asks_no_model(self) -> bool:

@@ -31,7 +31,7 @@ class RubricEntry(JudgeEntry):
         "such as rubric or rubrics.",
         None,
     )
-    rubric_field: str | None = key(Text(), "The column with the rubric. Default: found.", None)
+    rubric_field: str | None = key(Text(), "The column with the rubric. Default: detected.", None)
     evidence: Evidence = key(
         Word[Evidence](EVIDENCE),
         "required: a point is met only with a quote that is found in the answer.",
@@ -40,11 +40,13 @@ class RubricEntry(JudgeEntry):
     show_points: bool = key(
         Flag(), "Show the model what each point is worth, as HealthBench does.", False
     )
-    text_field: str = key(Text(), "The field that is judged.", JUDGED)
+    text_field: str = key(Text(), "The field to judge.", JUDGED)
     context_fields: tuple[str, ...] = key(
-        Many(Text(), commas=True), "The fields that are shown with it.", CONTEXT_FIELDS
+        Many(Text(), commas=True), "Other fields shown with it.", CONTEXT_FIELDS
     )
-    themes_field: str | None = key(Text(), "The column with tags of the row. Default: found.", None)
+    themes_field: str | None = key(
+        Text(), "The column with the row's tags. Default: detected.", None
+    )
 
     def fields_read(self, file: EvalFile) -> FieldsRead:  # noqa: ARG002
         rubrics = (self.rubric_field,) if self.rubric_field else RUBRIC_FIELDS

@@ -29,11 +29,13 @@ class SqlEntry(JudgeEntry):
     )
     copies: int = key(
         WholeNumber(least=0, most=100),
-        "Changed copies of the database on which both queries are compared, too.",
+        "Number of changed copies of the database on which to compare the queries, too.",
         8,
     )
-    tolerance: float = key(Number(least=0), "Difference of floats that counts as none.", 1e-6)
-    seconds: float = key(Number(above=0), "Most seconds for each query.", 5.0)
+    tolerance: float = key(
+        Number(least=0), "Maximum difference of floats that count as equal.", 1e-6
+    )
+    seconds: float = key(Number(above=0), "Time limit per query, in seconds.", 5.0)
     sandbox: str | None = key(
         Word(_SANDBOXES), "The sandbox to use. Default: the first that works.", None
     )

@@ -34,7 +34,9 @@ from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.view.terminal import Screen
 from adjudge.runs.view.terminal_criteria import show_catalogue, show_entry, show_findings
 
-_language = click.option("--language", help=f"Of the criteria: {' or '.join(catalog.languages())}.")
+_language = click.option(
+    "--language", help=f"Language of the criteria: {' or '.join(catalog.languages())}."
+)
 
 
 _ASKING = {"test": "runs.cli.goldens", "improve": "features.bench.improvement_command"}

@@ -132,7 +132,7 @@ class Attacker:
     best: str
     """The verdict that the texts ask for."""
     judged_name: str
-    """The field that is judged."""
+    """The field to judge."""
     context_fields: Sequence[str] | None = None
     """The fields that the judges may read besides the judged one; None for all."""
     texts: int = 1
