@@ -193,8 +193,10 @@ class RoundsBackend(Backend, Protocol):
 class Rounds(Protocol):
     """Asks in rounds instead of immediately, e.g. in providers' batches."""
 
-    def check(self, models: Sequence[OpenModel]) -> None:
-        """Raise if a model has no batch API, before a run is created."""
+    def check(self, models: Sequence[OpenModel], explaining: OpenModel | None) -> None:
+        """Raise if a model has no batch API, or if the model that explains may not be asked
+        directly, before a run is created.
+        """
 
     def open(
         self, models: Sequence[OpenModel], run: OpenRun, folder: Path, tell: Listen
@@ -241,7 +243,7 @@ def execute(
     if batch and run is None:
         raise SetupError("batches need a run folder: name it with --run FOLDER")
     if batch:
-        batch.check(plan.models)
+        batch.check(plan.models, plan.writer)
     is_retried = retry_failed or retry_reason is not None
     repeats = repeats and batch is None and not is_retried and is_repeated(plan)
 

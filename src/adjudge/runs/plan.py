@@ -89,6 +89,11 @@ class Plan:
         return [model for ready in self.judges for model in ready.judge.panel.values()]
 
     @property
+    def writer(self) -> OpenModel | None:
+        """The model that gives second opinions; None without ``explain`` in the file."""
+        return self.explaining.model if self.explaining else None
+
+    @property
     def judgments_per_row(self) -> int:
         return sum((len(ready.criteria) or 1) * ready.results_per_row for ready in self.judges)
 

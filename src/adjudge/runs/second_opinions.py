@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.instance import STEPS, Instance, names_only
+from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.label import LabelScale
 from adjudge.core.domain.light_dataclass import light_dataclass
@@ -30,7 +31,7 @@ from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.judges.case import Case
 from adjudge.core.judges.direct import DirectJudge
 from adjudge.core.judges.learnt_settings import Learnt
-from adjudge.core.ledger.file import read_judges
+from adjudge.core.ledger.file import OPINIONS, read_judges
 from adjudge.core.ledger.records import records
 from adjudge.errors import SetupError
 from adjudge.runs.folder import reading
@@ -162,6 +163,8 @@ def models_of(judge: JudgeConfiguration) -> set[str]:
 
 
 def _can_be_asked(record: JudgmentRecord, scale: LabelScale) -> bool:
+    if record.detail.kind == "check":
+        return False  # decided by a program, not by a judge
     # steps of an agent need an agent's judge, and names of texts hold no text
     has_texts = STEPS not in record.fields and not names_only(record.input)
     return is_askable(scale) and not record.systems and has_texts
@@ -297,9 +300,12 @@ class Explaining:
         pending: dict[int, ChosenJudgment] = {}
         has_begun = False
         keys: list[bytes] = []
+        ballots: set[str] = set()
+        facts: JsonDict = {}
 
         def store(number: int, result: Result) -> None:
             chosen = pending.pop(number)
+            ballots.update(vote.ballot.id for vote in result.votes)
             keys.clear()  # the judgments name their own votes alone
             opinion = opinion_of(chosen, self.model.name, result)
             if chosen.record.second_opinion != opinion:
@@ -317,8 +323,12 @@ class Explaining:
                     pending[number] = chosen
                     yield chosen.case
 
-            with OpenedSession(replace(session(), run=EnclosingRun(run, keys), backend=None)):
-                await judge.judge_stream(cases(), store, on_vote=on_vote)
+            try:
+                with OpenedSession(replace(session(), run=EnclosingRun(run, keys), backend=None)):
+                    await judge.judge_stream(cases(), store, on_vote=on_vote)
+                facts["left_out"] = selection.left_out  # known if all judgments were looked at
+            finally:
+                await run.ledger.note(OPINIONS, {**facts, "votes": len(ballots)})
         await run.ledger.flush()
 
     def _has_asked(self, record: JudgmentRecord) -> bool:
@@ -348,7 +358,8 @@ class Explaining:
     def _cases(self, ready: ReadyJudge, items: Iterable[object]) -> Iterator[Case]:
         configuration = JudgeConfiguration.of(ready.configuration)
         scales = [scale for scale in _scales(ready, configuration) if is_askable(scale)]
-        if self.model.name in models_of(configuration) or not scales:
+        asked = models_of(configuration)
+        if not asked or self.model.name in asked or not scales:  # checks ask no model
             return
         for item in items:
             judged = _inside(item)

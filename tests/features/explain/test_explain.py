@@ -176,7 +176,7 @@ def test_what_cannot_work_is_refused_before_anything_is_asked(run: Path, tmp_pat
     model, prompts = writer()
     with pytest.raises(SetupError, match="the run itself"):
         api.explain_run(run, model, folder=run)
-    with serving() as server, pytest.raises(SetupError, match="cannot write"):
+    with serving() as server, pytest.raises(SetupError, match="can judge but not write"):
         api.explain_run(run, open_model(f"systemone:{server.url}#fake-1"))
     with pytest.raises(api.AdjudgeError):
         api.explain_run(tmp_path / "nothing", model)
@@ -189,7 +189,7 @@ def test_what_cannot_work_is_refused_before_anything_is_asked(run: Path, tmp_pat
 def test_the_command_marks_them_and_prints_no_control_characters(run: Path, tmp_path: Path) -> None:
     done = adjudge("explain", run, "-m", "scripted", cwd=tmp_path)
     assert done.returncode in (0, 3), done.stderr
-    assert "second opinion: " in done.stdout and "They change no verdict" in done.stdout
+    assert "second opinion: " in done.stdout and "Second opinions change no verdict" in done.stdout
     assert "kept in" in done.stdout and "\x1b" not in done.stdout
     as_json = adjudge("explain", run, "-m", "scripted", "--json", cwd=tmp_path)
     document = json.loads(as_json.stdout)

@@ -209,6 +209,25 @@ def test_a_panel_a_cascade_and_a_question_whose_good_answer_is_no(tmp_path: Path
     assert opinions["panel"] == opinions["steps"] == 4
 
 
+def test_judgments_that_cannot_be_asked_about_are_counted(tmp_path: Path) -> None:
+    judges = (
+        "judges:\n  - {kind: check, name: filled, checks: [{contains: o}]}\n"
+        "  - {kind: aspect, name: own, criteria: It is kind., models: writer}\n"
+        "  - {kind: aspect, name: kind, criteria: It is kind.}\n"
+    )
+    evaluation = Evaluation(tmp_path, judges)
+    plan = evaluation.plan()
+    outcome = RunOutcome(plan)
+    with execute(plan, kept=outcome.facts) as events:
+        for event in events:
+            outcome.see(event)
+    assert len(evaluation.prompts) == 3 + 4  # opinions, and the verdicts of its own judge
+    for report in (outcome.report(), report_of_run(evaluation.folder)):
+        note = "8 judgments could not be asked about for a second opinion"
+        assert any(text.startswith(note) for text in map(str, report.notes))
+        assert any("writer on 3 judgments" in text for text in map(str, report.notes))
+
+
 def test_russian_questions_and_rows_are_asked_in_russian(tmp_path: Path) -> None:
     judges = "judges: [{kind: aspect, name: вежливо, criteria: Ответ вежлив.}]\nlanguage: ru\n"
     models = {"writer": lambda _: said("PASS", "Потому что «да».")}

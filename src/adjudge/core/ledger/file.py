@@ -44,6 +44,9 @@ FILE = "ledger.sqlite"
 LOCK = "ledger.lock"
 READERS = "readers"
 """The fact that names every version of the reply reader that read a run, if there were several."""
+OPINIONS = "second_opinions"
+"""The fact that counts the votes of second opinions, and the judgments that none could be had on.
+"""
 LABELS = "labels.sqlite"
 """Human labels of the rows, in the same folder."""
 # Endings of a database's file, and of those that SQLite keeps next to it.

@@ -57,11 +57,17 @@ class InBatches:
 
     settings: BatchSettings
 
-    def check(self, models: Sequence[OpenModel]) -> None:
-        """Raise a SetupError if the models do not support these batches, before a run is
-        created.
+    def check(self, models: Sequence[OpenModel], explaining: OpenModel | None) -> None:
+        """Raise a SetupError if the models do not support these batches, or if one would be asked
+        directly although nothing may be, before a run is created.
         """
         batchable(models, self.settings)
+        if explaining and _asks_only_in_batches(self.settings):
+            raise SetupError(
+                "explain asks {model} directly, which --batch-only and --batch-command exclude: "
+                "leave explain out, and run 'adjudge explain RUN -m {model}' afterwards",
+                model=explaining.name,
+            )
 
     def open(self, models: Sequence[OpenModel], run: OpenRun, folder: Path, tell: Tell) -> Batches:
         """Return the batches of a run."""
@@ -103,7 +109,7 @@ class Batches:
         """Whether another version sent some batches: what it worded otherwise is not asked again in
         today's words.
         """
-        self._only = settings.batch_only or settings.command is not None
+        self._only = _asks_only_in_batches(settings)
         """Whether nothing is asked one by one; where a command answers, there may be no server to
         ask.
         """
@@ -362,6 +368,10 @@ class Batches:
         for file in self._files.values():
             file.discard()
         self._files.clear()
+
+
+def _asks_only_in_batches(settings: BatchSettings) -> bool:
+    return settings.batch_only or settings.command is not None
 
 
 def _waiting(under_way: Sequence[Batch], seconds: float) -> BatchNews:

@@ -331,7 +331,7 @@ def _carry_out(file: EvalFile, wanted: RunOptions, modes: Sequence[RunMode]) -> 
     outcome = outcome_for(plan, wanted)
     if wanted.dry_run:
         if batch:
-            batch.check(plan.models)
+            batch.check(plan.models, plan.writer)
         cost_estimate = estimated(
             outcome,
             fork_of=place.reused,

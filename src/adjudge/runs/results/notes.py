@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.domain.json_types import JsonObject, object_in
+from adjudge.core.domain.numbers import number_of
 from adjudge.core.gateway.layers.account import Spent
 from adjudge.core.gateway.prices import dollars
-from adjudge.core.ledger.file import READERS
-from adjudge.messages import Message
+from adjudge.core.ledger.file import OPINIONS, READERS
+from adjudge.messages import Message, plural
 from adjudge.runs.counts import count_tokens
 from adjudge.runs.numbers import percent
 
@@ -72,6 +73,19 @@ def opinion_notes(opinions: Mapping[tuple[str, bool | None], int]) -> Iterator[M
             agrees=counts[True],
             differs=counts[False],
             incomparable=counts[None],
+        )
+
+
+def left_out_notes(facts: JsonObject) -> Iterator[Message]:
+    """Yield how many judgments of a run could not be asked about for a second opinion."""
+    count = number_of(object_in(facts.get(OPINIONS)).get("left_out"))
+    if count:
+        yield plural(
+            "{count:,} judgment could not be asked about for a second opinion, such as a number, a "
+            "comparison, a check or a verdict of the same model",
+            "{count:,} judgments could not be asked about for a second opinion, such as numbers, "
+            "comparisons, checks and verdicts of the same model",
+            int(count),
         )
 
 

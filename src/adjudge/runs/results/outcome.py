@@ -11,6 +11,7 @@ from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.gateway.layers.account import Spent
 from adjudge.core.ledger.file import (
+    OPINIONS,
     READERS,
     holds_labels,
     holds_run,
@@ -34,7 +35,13 @@ from adjudge.runs.folder import reading, records_of, run_info
 from adjudge.runs.plan import Plan
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.gate import Bar, GateResult, exit_code, worst
-from adjudge.runs.results.notes import lost_in, lost_reply_notes, payment_notes, reader_notes
+from adjudge.runs.results.notes import (
+    left_out_notes,
+    lost_in,
+    lost_reply_notes,
+    payment_notes,
+    reader_notes,
+)
 from adjudge.runs.results.paired_gate import compared_with_baseline, paired_gates, refuse_itself
 from adjudge.runs.results.removed_rows import LEFT, LeftRows
 from adjudge.runs.results.report import ENTRIES, Report, ReportTally
@@ -182,7 +189,7 @@ class RunOutcome:
             labelled = calibrations_of(folder) if holds_labels(folder) else ()
             with reading(folder) as ledger:
                 used, paid = used_in(ledger), payment_notes(batches_in(ledger))
-                facts = read_meta(ledger, *ORIGINS, READERS, "spending")
+                facts = read_meta(ledger, *ORIGINS, OPINIONS, READERS, "spending")
                 self._lost = lost_in(facts)
                 self.earlier = earlier_run(folder, facts)
             current = replace(
@@ -190,7 +197,7 @@ class RunOutcome:
                 gates=(*current.gates, *self._paired(folder)),
                 compared=self._beside_baseline(folder) if self._setup.baseline.place else (),
                 calibrations=labelled,
-                notes=(*current.notes, *paid, *reader_notes(facts)),
+                notes=(*current.notes, *paid, *reader_notes(facts), *left_out_notes(facts)),
                 used=used,
             )
             if current.counts_requests_again:

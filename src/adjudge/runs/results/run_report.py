@@ -7,7 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adjudge.core.ledger.file import repeated_usage
+from adjudge.core.domain.json_types import object_in
+from adjudge.core.domain.numbers import number_of
+from adjudge.core.ledger.file import OPINIONS, repeated_usage
 from adjudge.messages import Message, join
 from adjudge.runs.counts import (
     count_failed_calls,
@@ -16,7 +18,13 @@ from adjudge.runs.counts import (
     count_votes,
 )
 from adjudge.runs.folder import RunInfo, checked_rows, reading, records_of, run_info
-from adjudge.runs.results.notes import lost_in, lost_reply_notes, payment_notes, reader_notes
+from adjudge.runs.results.notes import (
+    left_out_notes,
+    lost_in,
+    lost_reply_notes,
+    payment_notes,
+    reader_notes,
+)
 from adjudge.runs.results.paired_gate import compared_with_baseline, paired_gates
 from adjudge.runs.results.report import ENTRIES, Report, ReportTally, skipped_rows
 from adjudge.runs.results.setup import Baseline, Setup
@@ -58,6 +66,7 @@ def report_of_run(
             *payment_notes(info.batches),
             *lost_reply_notes(lost_in(info.facts)),
             *reader_notes(info.facts),
+            *left_out_notes(info.facts),
         ),
         gates=(*report.gates, *paired_gates(setup, Path(run))),
         compared=compared_with_baseline(setup, Path(run), by),
@@ -109,6 +118,9 @@ def votes_message(info: RunInfo) -> Message:
         else Message("all answered")
     )
     parts = [count_votes(info.votes), answered]
+    opinions = number_of(object_in(info.facts.get(OPINIONS)).get("votes"))
+    if opinions and "forked_from" not in info.facts:  # a fork counts the votes of judgments only
+        parts.insert(1, Message("{count} of them for second opinions", count=int(opinions)))
     if info.undecided_votes:
         parts.append(Message("{count} without a verdict", count=info.undecided_votes))
     sentence = join(", ", parts)
