@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from adjudge import Run
 from adjudge.core.domain.repetition import unit_of
 from adjudge.errors import SetupError
 from adjudge.runs.diff import Pair, run_diff
@@ -132,6 +133,9 @@ def test_topics_of_a_conversation_are_one_unit(tmp_path: Path) -> None:
     judged(path)
     units = Counter(unit_of(one) for one in records_of(tmp_path / "run"))
     assert units == {("part_of=r0",): 2, ("part_of=r1",): 2}
+    report = Run(tmp_path / "run").report()
+    assert any("4 topics of 2 conversations; in intervals" in str(note) for note in report.notes)
+    assert report.to_dict()["criteria"][0]["conversations"] == 2
 
 
 def test_topics_need_conversations_and_judges_of_one_text(tmp_path: Path) -> None:

@@ -79,6 +79,21 @@ def rows_without_group(count: int, column: str) -> list[Message]:
     ]
 
 
+def count_parts(rows: int, conversations: int, *, are_topics: bool) -> Message:
+    """Return e.g. "30 topics of 10 conversations": the rows of a judge of parts."""
+    parts = (
+        plural("{count:,} topic", "{count:,} topics", rows)
+        if are_topics
+        else plural("{count:,} turn", "{count:,} turns", rows)
+    )
+    return plural(
+        "{parts} of {count:,} conversation",
+        "{parts} of {count:,} conversations",
+        conversations,
+        parts=parts,
+    )
+
+
 def exclusion(model: str, lost: int, rows: int) -> Message:
     """Report on how many rows a panel model did not count."""
     return plural(

@@ -339,6 +339,7 @@ def mean_data(mean: Mean) -> JsonDict:
         "scores": mean.scores,
         **({"lower": limits.lower, "upper": limits.upper} if limits else {}),
         **({"is_count": True} if mean.is_count else {}),
+        **({"conversations": mean.conversations} if mean.conversations else {}),
     }
 
 

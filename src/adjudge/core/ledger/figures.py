@@ -33,6 +33,8 @@ class Mean(NamedTuple):
     """
     is_count: bool = False
     """True for a mean of counts: 0 is the good end, and there is no other."""
+    conversations: int = 0
+    """Conversations that the rows are turns or topics of; 0 if they are whole rows."""
 
 
 class OrderFigures(NamedTuple):
@@ -140,6 +142,7 @@ class _Scale(NamedTuple):
         return self.is_count or bool(self.unit)
 
 
+_PART = f"{PART_OF}="
 _INPUT = "json_extract(result, '$.input.{}')".format
 # Like ``unit_of`` without a column.
 _SCALE = (
@@ -169,12 +172,14 @@ class _Scores:
         self._ends, self._column = ends, column
         self._total, self._count, self._values = 0.0, 0, array("d")
         self._units: list[Unit] = []
+        self._conversations: set[str] = set()
         self._is_count = False
 
     def add(self, score: float, count: int, scale: _Scale) -> None:
         self._total += score * count
         self._count += count
         self._is_count |= scale.is_count
+        self._conversations |= {shared for shared in scale.unit if shared.startswith(_PART)}
         if self._count <= _MOST_SCORES:
             self._values.extend([score] * count)
             self._units += [scale.unit] * count
@@ -193,6 +198,7 @@ class _Scores:
             if is_complete and not self._is_count
             else None,
             self._is_count,
+            len(self._conversations),
         )
 
 

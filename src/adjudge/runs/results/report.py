@@ -31,7 +31,7 @@ from adjudge.core.gateway.prices import TARGET
 from adjudge.core.ledger.alike import AlikeRow, VoteFormat, add_votes, formats_of
 from adjudge.errors import NOT_ASKED
 from adjudge.messages import Message, abridge, join, plural
-from adjudge.runs.counts import rows_without_group
+from adjudge.runs.counts import count_parts, rows_without_group
 from adjudge.runs.results.cascades import CascadeSummary, CascadeTally
 from adjudge.runs.results.cost import Cost, cost_of
 from adjudge.runs.results.gate import Bar, GateResult, Measure, limits_or, mean_gate, most_gate
@@ -949,6 +949,7 @@ class ReportTally:
                 *answering_notes(self._named),
                 *format_notes(self._missed_formats),
                 *_order_notes(sections),
+                *_part_notes(sections),
                 *opinion_notes(self._opinions),
             ),
             entries=tuple(
@@ -1191,6 +1192,22 @@ def _win_rate(
         confidence=confidence,
         sure=sure is not None,
     )
+
+
+def _part_notes(sections: Sequence[Section]) -> Iterator[Message]:
+    """Yield a note for each section whose rows are turns or topics: they are fewer independent
+    rows than they look.
+    """
+    for section in sections:
+        summary = section.summary
+        if summary.conversations:
+            yield Message(
+                "{name}: {parts}; in intervals, each conversation counts as one",
+                name=section.name,
+                parts=count_parts(
+                    summary.scored, summary.conversations, are_topics=summary.are_topics
+                ),
+            )
 
 
 def _order_notes(sections: Sequence[Section]) -> Iterator[Message]:

@@ -17,7 +17,7 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Usage, UsageSum
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.domain.repetition import Unit, clusters_of, unit_of
+from adjudge.core.domain.repetition import PART_OF, TOPIC_MESSAGES, Unit, clusters_of, unit_of
 from adjudge.messages import abridge
 from adjudge.stats import FEWEST
 
@@ -58,6 +58,9 @@ class FiguresShape(CountsShape):
     """The counts and the mean of many judgments."""
 
     mean: float | None
+    conversations: NotRequired[
+        Annotated[int, "of turns or topics: their conversations, each a unit of the interval"]
+    ]
     skipped: NotRequired[Annotated[int, "rows that were not to be judged"]]
     tied: NotRequired[
         Annotated[int, "rows with a verdict although as many votes are for another option"]
@@ -173,6 +176,9 @@ class Summary:
     """Rows with a verdict although as many votes are for another option; contests are not among
     them, whose ties are verdicts.
     """
+    conversations: int = 0
+    """Conversations that the scored rows are turns or topics of; 0 if they are whole rows."""
+    are_topics: bool = False
 
     @classmethod
     def of_scores(
@@ -343,6 +349,8 @@ class Tally:
         self._unmeasured: Counter[str] = Counter()
         self._is_count = False
         self._tied = 0
+        self._conversations: set[str] = set()
+        self._are_topics = False
         self.largest = 0.0
         """Like ``Summary.largest``, so far."""
 
@@ -364,6 +372,9 @@ class Tally:
             self._add_unscored(record)
             return
         unit = self._sureness.unit(record)
+        if (whole := record.input.get(PART_OF)) is not None:
+            self._conversations.add(str(whole))
+            self._are_topics |= TOPIC_MESSAGES in record.input
         if record.tie:
             self._tied += detail.kind != "pairwise"
         if (verdict := detail.chosen) is not None:
@@ -488,6 +499,8 @@ class Tally:
             passes=self._pass_rate(),
             largest=self.largest,
             tied=self._tied,
+            conversations=len(self._conversations),
+            are_topics=self._are_topics,
         )
 
     def _pass_rate(self) -> PassRate | None:
