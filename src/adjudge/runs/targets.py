@@ -254,7 +254,7 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
         return replace(result, made_by=paid)
 
     def _judge_item(self, item: UnansweredRow, votes: Sequence[Vote]) -> Any:
-        """Return the item for the judge, or a text saying why there is none."""
+        """Return the item for the judge, or the reason why there is none."""
         for vote in votes:
             if not vote.valid:
                 return vote.reason or Message("the target gave no answer")

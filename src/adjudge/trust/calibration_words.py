@@ -263,7 +263,7 @@ def people_lines(report: AgreementReport) -> Iterator[Message]:
         )
     if report.people_alpha.value is not None:
         yield Message(
-            "people among themselves: Krippendorff's {alpha} {value:.3f}",
+            "agreement among people: Krippendorff's {alpha} {value:.3f}",
             alpha=figure_title("alpha", report.alpha_level),
             value=float(report.people_alpha.value),
         )

@@ -164,4 +164,4 @@ def test_a_crowd_of_annotators_is_not_compared_two_by_two(
     (tmp_path / "crowd.csv").write_text("\n".join(["id,annotator,label", *lines]))
     done = adjudge("calibrate", run, "--labels", tmp_path / "crowd.csv", "--design", "random")
     assert "… and 2 more annotators" in done.stdout and "p00 and p01" not in done.stdout
-    assert "people among themselves: Krippendorff's alpha (nominal) 1.000" in done.stdout
+    assert "agreement among people: Krippendorff's alpha (nominal) 1.000" in done.stdout

@@ -111,7 +111,7 @@ def read_reviews(path: Path) -> list[ReviewRow]:
 
 
 def write_reviews(path: Path, rows: Sequence[ReviewRow]) -> None:
-    """Write the file completely or not at all."""
+    """Write the proposals to the file, completely or not at all."""
     _write_lines(path, [_line_of(row) for row in rows])
 
 

@@ -119,7 +119,7 @@ class _PartCheck:
         if self._parser.CurrentByteIndex - self._began > LARGEST_ROW:
             raise _refusal(
                 self._name,
-                Message("a row or a text has more than {most:,} bytes", most=LARGEST_ROW),
+                Message("a row or a string has more than {most:,} bytes", most=LARGEST_ROW),
             )
 
     def _refuse_doctype(self, *_: object) -> None:
