@@ -16,6 +16,12 @@ import pytest
 
 from support.commands import adjudge
 
+ONE_NEUTRAL_TEXT = """
+from adjudge.core.engine import likelihood
+from adjudge.core.prompts.renderer import neutral_instances
+likelihood.neutral_instances = lambda *values: neutral_instances(*values)[:1]
+"""
+"""A prior of one text instead of eight: most of the work of a new criterion."""
 STARTED = "adjudge init chat"
 """What the README says."""
 GATES = "# gates: {fail_under: {dates: 0.8}, confidence: 0.95}"
@@ -73,7 +79,8 @@ class FirstHour:
 
     def type(self, line: str, stdin: str = "", code: int = 0) -> str:
         assert line in self.said, f"nothing named {line!r}:\n{self.said}"
-        done = adjudge(*shlex.split(line)[1:], cwd=self.folder, stdin=stdin)
+        words = shlex.split(line)[1:]
+        done = adjudge(*words, cwd=self.folder, stdin=stdin, before=ONE_NEUTRAL_TEXT)
         assert done.returncode == code, done.stdout + done.stderr
         self.said = done.stdout + done.stderr
         return self.said
@@ -94,9 +101,14 @@ class FirstHour:
 def test_from_a_question_to_a_gate_without_a_stop(tmp_path: Path, server: str) -> None:
     hour = FirstHour(tmp_path)
     hour.type("adjudge init chat")
+    example = tmp_path / "data" / "example.csv"
+    rows = example.read_text(encoding="utf-8").splitlines(keepends=True)
+    assert len(rows) == 13
+    example.write_text("".join(rows[:5]), encoding="utf-8")  # the embedded model takes its time
     first = hour.type("adjudge run eval.yaml")
-    assert "12 rows judged by 2 criteria." in first
+    assert "4 rows judged by 2 criteria." in first
     assert "Cost    $0" in first
+    example.write_text("".join(rows), encoding="utf-8")
     hour.edit(MODELS, f"models: ['{server}']")
     second = hour.type_again("adjudge run eval.yaml")
     assert "changed since runs/eval: continuing in runs/eval-2" in second

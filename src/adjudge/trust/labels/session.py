@@ -144,7 +144,7 @@ class Labelling:
 
     def progress(self) -> LabelProgress:
         """Return how many of this annotator's rows are labelled, and how many there are."""
-        own_rows, rows_of_others = self._labelled_rows()
+        own_rows, rows_of_others = self._labelled_rows([*self.labels()])
         done = len(own_rows.intersection(self.assigned.rows if self.assigned else self._plan))
         return LabelProgress(done, done + len(self._open_rows(own_rows, rows_of_others)))
 
@@ -163,16 +163,21 @@ class Labelling:
 
     def upcoming(self, count: int = AHEAD) -> list[ShownRow]:
         """Return up to ``count`` rows: the one to label now and those after it."""
-        own_rows, rows_of_others = self._labelled_rows()
+        labels = [*self.labels()]
+        own_rows, rows_of_others = self._labelled_rows(labels)
         if self._who.queue == "random":
-            self._take_over(own_rows if self.assigned else own_rows | rows_of_others)
-        skipped = {label.row for label in self.labels(self._who.name) if label.state == "skipped"}
+            self._take_over(labels, own_rows if self.assigned else own_rows | rows_of_others)
+        skipped = {
+            label.row
+            for label in labels
+            if label.state == "skipped" and label.annotator == self._who.name
+        }
         open_rows = sorted(
             (row for row in self._open_rows(own_rows, rows_of_others) if row not in self._passed),
             key=lambda row: (row != self._again, row in skipped),
         )
         held_rows = self._choose(open_rows)
-        if self._labelled_rows() != (
+        if self._labelled_rows([*self.labels()]) != (
             own_rows,
             rows_of_others,
         ):  # another annotator labelled a row and released it
@@ -181,7 +186,7 @@ class Labelling:
 
     def waits_for_others(self) -> bool:
         """Return True if rows remain, but all are held for other annotators."""
-        open_rows = self._open_rows(*self._labelled_rows())
+        open_rows = self._open_rows(*self._labelled_rows([*self.labels()]))
         return any(row not in self._passed for row in open_rows) and self.next() is None
 
     def leave(self) -> None:
@@ -313,7 +318,7 @@ class Labelling:
             if label.row == shown.queued.identity and label.state == "given"
         ]
 
-    def _take_over(self, labelled: Container[str]) -> None:
+    def _take_over(self, labels: Sequence[Label], labelled: Container[str]) -> None:
         """Move rows that were labelled with a different chance into the random sample.
 
         This is valid once all rows before them in the random order, or in the annotator's share of
@@ -321,7 +326,7 @@ class Labelling:
         """
         left_out = {
             label.row
-            for label in self.labels()
+            for label in labels
             if label.state == "skipped" and label.design != "random_weighted"
         }
         order = (row for row in self._plan if not self.assigned or row in self.assigned.rows)
@@ -335,7 +340,7 @@ class Labelling:
                 chance=None,
                 drawn_of=self._drawn_of,
             )
-            for label in self.labels()
+            for label in labels
             if label.design == "random_weighted"
             and label.row in reached
             and self._plan[label.row].design == "random"
@@ -343,8 +348,8 @@ class Labelling:
         if drawn:
             self._store.draw_anew(*drawn)
 
-    def _labelled_rows(self) -> tuple[set[str], set[str]]:
-        """Return the rows labelled by this annotator, and those labelled by others.
+    def _labelled_rows(self, labels: Sequence[Label]) -> tuple[set[str], set[str]]:
+        """Return the rows that have labels by this annotator, and those with labels by others.
 
         A row that was labelled because someone chose it must be labelled again when drawn, or the
         random sample would lack it.
@@ -353,16 +358,18 @@ class Labelling:
         if self._who.queue == "conflicts":
             return {
                 own_label.row
-                for own_label in self.labels(self._who.name)
-                if own_label.is_done and own_label.at >= self._began
+                for own_label in labels
+                if own_label.annotator == self._who.name
+                and own_label.is_done
+                and own_label.at >= self._began
             }, set()
-        labels = [
+        counted = [
             label
-            for label in self.labels()
+            for label in labels
             if label.is_done and (label.is_random or not self._needs_drawn_label(label.row))
         ]
-        own_rows = {label.row for label in labels if label.annotator == self._who.name}
-        return own_rows, {label.row for label in labels if label.annotator != self._who.name}
+        own_rows = {label.row for label in counted if label.annotator == self._who.name}
+        return own_rows, {label.row for label in counted if label.annotator != self._who.name}
 
     def _needs_drawn_label(self, row: str) -> bool:
         """Return True if this queue drew the row at random."""

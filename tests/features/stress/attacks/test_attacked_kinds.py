@@ -127,6 +127,7 @@ def test_the_fence_keeps_orders_out_of_an_agents_judge_with_each_defence(
         return say("Reached" if "Reached" in outside else "Not reached")
 
     provider.answer = obeys_outside
+    write_lines("runs.jsonl", [{"id": f"a{n}", "messages": messages(n)} for n in range(5)])
     every = ("--defence", "fence", "--defence", "sandwich", "--defence", "two-pass")
     found = attack(monkeypatch, capsys, "attack", "agent.yaml", *every, "--texts", "1")
     assert [one["defence"] for one in found] == ["fence", "sandwich", "two-pass"]
