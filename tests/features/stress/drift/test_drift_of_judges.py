@@ -197,8 +197,8 @@ def test_few_anchors_cannot_tell_and_are_drawn_whatever_was_said(
         ("", "is not a file of anchors"),
         ("[]\n", "is not a file of anchors"),
         ("not json", "is not a file of anchors"),
-        ('{"schema": "adjudge.anchors/1", "scales": {"x": 1}}\n', "is not what"),
-        ('{"schema": "adjudge.anchors/1"}\n{"fields": {}}\n', "is not what"),
+        ('{"schema": "adjudge.anchors/1", "scales": {"x": 1}}\n', "was not written by"),
+        ('{"schema": "adjudge.anchors/1"}\n{"fields": {}}\n', "was not written by"),
     ],
 )
 def test_a_file_of_anybody_is_refused_in_a_line(
