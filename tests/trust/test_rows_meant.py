@@ -134,6 +134,76 @@ def test_labels_of_an_earlier_release_say_that_rows_may_have_been_added(tmp_path
     assert any("60 labels do not say how many rows" in note for note in found.notes)
 
 
+def judge_named(folder: Path, rows: Sequence[Row]) -> Path:
+    """Like ``run_of``, but each row has a name of its own, wherever it is."""
+    critic = AspectCritic(
+        "The response gives a date.",
+        model(lambda prompt: "PASS" if "yes" in prompt[prompt.rindex("row ") :] else "FAIL"),
+        name="dates",
+        max_repairs=0,
+    )
+    critic.evaluate([Instance({"response": text}, text) for text, _, _ in rows], run=folder)
+    return folder
+
+
+@pytest.mark.parametrize("source", ["queue", "file"])
+def test_rows_that_were_moved_or_replaced_are_not_taken_for_drawn_ones(
+    tmp_path: Path, source: str
+) -> None:
+    """Newest rows first, or the last 60 rows only: the number is about drawn rows all the same."""
+    old = population(60)
+    new = renamed(population(60, good=0.1, seed=1))
+    run = judge_named(tmp_path / "run", old)
+    if source == "queue":
+        label_rows(run, old, 40)
+    else:
+        drawn = random.Random(1).sample(range(60), 40)
+        lines = [f"{old[place][0]},{'PASS' if old[place][1] else 'FAIL'}" for place in drawn]
+        (tmp_path / "people.csv").write_text("\n".join(["id,ann", *lines]))
+        commands.adjudge("label", run, "--import", tmp_path / "people.csv", "--design", "random")
+    before = only(calibrate_run(run, settings=NUMBER_ONLY))
+    judge_named(run, [*new, *old])
+    moved = only(calibrate_run(run, settings=NUMBER_ONLY))
+    assert (moved.rows, moved.added, moved.corrected) == (60, 60, before.corrected)
+    judge_named(run, [*old[30:], *new[:30]][::-1])
+    rolled = only(calibrate_run(run, settings=NUMBER_ONLY))
+    assert (rolled.rows, rolled.added) == (30, 30)
+    assert rolled.labels_only.value == fmean(
+        label.option == "PASS"
+        for label in LabelStore(run).current()
+        if label.row in {identity(text) for text, *_ in old[30:]}
+    )
+    later = [*old[30:], *new[:30]][::-1]
+    label_rows(run, later, 60)
+    both = only(calibrate_run(run, settings=NUMBER_ONLY))
+    assert (both.rows, both.added) == (60, 0)
+    truth = fmean(good for _, good, _ in later)
+    assert both.corrected is not None and both.corrected.lower is not None
+    assert both.corrected.lower <= truth <= (both.corrected.upper or 0)
+
+
+def test_labels_of_a_run_with_other_rows_count_as_chosen(tmp_path: Path) -> None:
+    """Half of the rows were replaced: the labels say nothing about the new half."""
+    old = population(60)
+    run = judge_named(tmp_path / "run", old)
+    label_rows(run, old, 40)
+    commands.adjudge("label", run, "--export", tmp_path / "labels.jsonl")
+    other = judge_named(tmp_path / "other", [*renamed(population(30, good=0.1, seed=1)), *old[30:]])
+    options = ("--import", tmp_path / "labels.jsonl", "--skip-bad-rows")
+    shown = commands.adjudge("label", other, *options)
+    kept = sum(
+        label.row in {identity(text) for text, *_ in old[30:]}
+        for label in LabelStore(run).current()
+    )
+    assert f"{kept} labels count as chosen: they were drawn from rows" in shown.stdout
+    refusal = only(calibrate_run(other, settings=NUMBER_ONLY)).refusal
+    assert refusal is not None and refusal.code == "chosen_rows"
+    part = judge_named(tmp_path / "part", old[30:])
+    commands.adjudge("label", part, *options, "--design", "random")
+    found = only(calibrate_run(part, settings=NUMBER_ONLY))
+    assert (found.rows, found.added, found.count) == (30, 0, kept)
+
+
 def test_a_label_drawn_of_no_rows_is_refused() -> None:
     (label,) = labels_of(population(1))
     with pytest.raises(

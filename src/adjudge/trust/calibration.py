@@ -66,6 +66,7 @@ from adjudge.trust.labelled_judges import (
     learned_labels_note,
 )
 from adjudge.trust.labels.queue import verdict_of
+from adjudge.trust.labels.rows_of_draws import RowPlaces
 from adjudge.trust.labels.store import LabelStore
 from adjudge.trust.large_texts import RowsApart, rows_apart
 from adjudge.trust.measure import Measure
@@ -453,18 +454,21 @@ def _calibrate_judge(
 
         by_system: defaultdict[str, Rows] = defaultdict(new_rows)
         in_votes = used.weighting is not None and used.weighting.reads_votes
-        left_out_count = learned_count = number = 0
+        left_out_count = learned_count = place = 0
+        number: int | None = None
         learned_rows, scale_name = (
             labelled_judge.configuration.learned_rows,
             labelled_judge.scale.name,
         )
         plain_rows, identity = new_rows(), ""
+        places = RowPlaces(LabelStore(labelled_judge.folder).drawn_rows(scale_name))
 
         def is_enough(stored: StoredVerdict) -> bool:
-            nonlocal identity
+            nonlocal identity, number
             if stored.criterion != scale_name:
                 return True
             identity = identity_of(stored.fields)
+            number = places.number(identity, place)
             return identity not in learned_rows and plain_rows.is_enough(stored, identity, number)
 
         found: Iterable[StoredVerdict | JudgmentRecord] = (
@@ -476,10 +480,12 @@ def _calibrate_judge(
             if isinstance(record, StoredVerdict):
                 if record.criterion == scale_name:
                     by_system[""].add_unlabelled(record, identity)
-                    number += 1
+                    place, number = place + 1, None
                 continue
             if verdict_of(record, scale_name) is None:
                 continue
+            if number is None:
+                number = places.number(record.identity, place)
             # It is more often right about these rows than about others.
             if record.identity in learned_rows:
                 learned_count += 1
@@ -487,7 +493,7 @@ def _calibrate_judge(
                 by_system[record.answered_by].add(record, number)
             else:
                 left_out_count += 1
-            number += 1
+            place, number = place + 1, None
     labelled = {
         system: {row.identity for row in rows.labelled} for system, rows in by_system.items()
     }

@@ -19,6 +19,7 @@ from adjudge.runs.diff import JudgmentSummary, LoneRow, OutcomeCount, Pair
 from adjudge.runs.folder import run_facts
 from adjudge.stats.difference import PairedScores, PairOfScores
 from adjudge.trust.labelled_judges import latest_change, learned_labels_note
+from adjudge.trust.labels.rows_of_draws import RowPlaces
 from adjudge.trust.labels.scales import label_scales
 from adjudge.trust.labels.store import LabelStore
 from adjudge.trust.large_texts import least_apart
@@ -102,14 +103,22 @@ class ComparedRun:
         used = sort_labels(all_labels, None, since=self.changed(judge))
         learned_rows = {label.row for label in used.labels if label.row in learned}
         count = sum(label.row in learned_rows for label in used.labels)
-        return RunLabels(measure, used.without(learned_rows), learned_labels_note(count))
+        drawn = RowPlaces(LabelStore(self.folder).drawn_rows(criteria))
+        return RunLabels(measure, used.without(learned_rows), learned_labels_note(count), drawn)
 
 
 class RunLabels:
     """A run's labels for one criterion, limited to rows with a label drawn from the whole run."""
 
-    def __init__(self, measure: Measure, used: LabelsUsed, learned: Sequence[Message] = ()) -> None:
+    def __init__(
+        self,
+        measure: Measure,
+        used: LabelsUsed,
+        learned: Sequence[Message],
+        places: RowPlaces,
+    ) -> None:
         self._measure = measure
+        self._places = places
         self._by_row = {
             row: labels
             for row, labels in by_row(used.labels).items()
@@ -129,11 +138,11 @@ class RunLabels:
     def __bool__(self) -> bool:
         return bool(self._by_row)
 
-    def draw(self, number: int) -> int | None:
-        """Return the first draw that could include the row; None if it was added after all
-        draws.
+    def draw(self, identity: str, place: int) -> int | None:
+        """Return the first draw that could include the next row; None if it was added after all
+        draws. ``place``: its place in the run.
         """
-        draw = bisect_right(self._drawn_of, number)
+        draw = bisect_right(self._drawn_of, self._places.number(identity, place))
         return None if draw == len(self._drawn_of) else draw
 
     def limits(self, identity: str, id: str | None) -> tuple[float, float] | None:
@@ -347,8 +356,10 @@ class PairedSeries:
         drawn.
         """
         old_draw, new_draw = (
-            run_labels.draw(number)
-            for run_labels, number in zip(self.labels, pair.numbers, strict=True)
+            run_labels.draw(identity, number)
+            for run_labels, identity, number in zip(
+                self.labels, pair.identities, pair.numbers, strict=True
+            )
         )
         # rows added after the last draw could not be drawn
         if old_draw is None or new_draw is None:

@@ -224,7 +224,8 @@ class Rows:
         """Add a judgment; ignored if it is for another criterion.
 
         ``number``: the row's position, from 0, among the rows that the judge judged by this
-        criterion, for any system.
+        criterion, for any system. If the rows of the draws were kept, it is the position of the
+        first row of its draw, wherever the row is now.
         """
         verdict = verdict_of(record, self.scale.name)
         if verdict is None:

@@ -43,6 +43,7 @@ from adjudge.trust.judge_figures import (
     vote_agreement,
 )
 from adjudge.trust.labels.queue import verdict_of
+from adjudge.trust.labels.rows_of_draws import RowPlaces
 from adjudge.trust.labels.scales import judge_scales
 from adjudge.trust.labels.store import LabelStore
 from adjudge.trust.measure import Measure
@@ -388,7 +389,8 @@ def _measure(
         # people gave numbers and the judge chooses options with scores: compare both as numbers
         scale = replace(scale, range=(min(*numbers, *points), max(*numbers, *points)))
     with reading(folder) as ledger:
-        rows, labelled = _read_rows(ledger, judge, scale, criterion_labels, settings.only)
+        places = RowPlaces(LabelStore(folder).drawn_rows(scale.name))
+        rows, labelled = _read_rows(ledger, judge, scale, criterion_labels, settings.only, places)
     if not labelled or not rows.verdicts:
         return None
     if not (compared := {row.place for row in rows.compared}):
@@ -430,6 +432,7 @@ def _read_rows(
     scale: LabelScale,
     labels: Sequence[Label],
     only: str | None,
+    places: RowPlaces,
 ) -> tuple[Rows, list[LabelledJudgment]]:
     def votes(record: JudgmentRecord) -> Votes:
         return votes_of(ledger, judge, record.index)
@@ -442,9 +445,12 @@ def _read_rows(
         drawn_of=draw_sizes(labels),
     )
     judgments: list[LabelledJudgment] = []
-    number = -1
+    place = -1
     for record in records(ledger, judge=judge):
-        number += verdict_of(record, scale.name) is not None
+        if verdict_of(record, scale.name) is None:
+            continue
+        place += 1
+        number = places.number(record.identity, place)
         if only is not None and not fnmatchcase(str(record.id), only):
             continue
         count_before = len(rows.labelled)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -488,17 +489,28 @@ def _import(options: LabelOptions, source: Path, defaults: LabelDefaults) -> int
                 encoding=options.encoding,
             )
         )
-    if not lines and not bad:
-        raise SetupError(
-            "{source} contains no labels: it needs a line of column names and one label per line",
-            source=source,
-        )
-    store = LabelStore(run)
-    labels = _last_lines(lines, defaults.at)
-    new: list[Label] = []
-    if labels:
-        keep_draws(run, labels)
-        new = store.merge(*labels)
+        if not lines and not bad:
+            raise SetupError(
+                "{source} contains no labels: it needs a line of column names and one label per "
+                "line",
+                source=source,
+            )
+        store = LabelStore(run)
+        labels = _last_lines(lines, defaults.at)
+        new: list[Label] = []
+        other_draws = rows.of_other_draws(label for label in labels if label.drawn_of)
+        is_meant = defaults.design == "random"
+        others = 0
+        for place, label in enumerate(labels):
+            if label.criteria in other_draws and label.drawn_of:
+                of = rows.count(label.criteria) if is_meant else None
+                design = label.design if is_meant else "chosen"
+                labels[place] = replace(label, design=design, drawn_of=of)
+                others += not is_meant
+        if labels:
+            keep_draws(run, labels)
+            new = store.merge(*labels)
+            rows.keep(labels)
     for row in bad:
         echo(Message("skipped {row}", row=str(row)), err=True)
     if bad and defaults.design != "chosen":
@@ -546,6 +558,16 @@ def _import(options: LabelOptions, source: Path, defaults: LabelDefaults) -> int
                 "labels that do not count, because their annotator labelled the row again later: "
                 "{count}",
                 count=older,
+            )
+        )
+    if others:
+        echo(
+            plural(
+                "{count} label counts as chosen: it was drawn from rows that are not all in this "
+                "run. If every row of this run could be drawn, add --design random",
+                "{count} labels count as chosen: they were drawn from rows that are not all in "
+                "this run. If every row of this run could be drawn, add --design random",
+                others,
             )
         )
     _say_outside_draw(new, store)

@@ -23,6 +23,7 @@ from adjudge.core.reading.types import Flag, Many, Text, Word, key
 from adjudge.errors import RunError, SetupError, WrongData
 from adjudge.messages import Message
 from adjudge.runs.folder import reading
+from adjudge.trust.labels.rows_of_draws import row_key
 from adjudge.trust.labels.scales import JudgedScale, label_scales
 from adjudge.trust.labels.store import Draw, LabelStore
 from adjudge.trust.labels.weighting import Weighting
@@ -91,9 +92,16 @@ class FoundRow(NamedTuple):
 class RunRows:
     """The rows of a run, found by any name that a file may use."""
 
-    def __init__(self, table: sqlite3.Connection, scales: Sequence[JudgedScale]) -> None:
+    def __init__(
+        self, table: sqlite3.Connection, scales: Sequence[JudgedScale], store: LabelStore
+    ) -> None:
         self._table = table
+        self._store = store
         self._counts: dict[str, int] = {}
+        self.unknown = 0
+        """Rows of files that the run does not have."""
+        self.has_exported = False
+        """True if a label was exported from a run, maybe from one with other rows."""
         self._scales: dict[str, JudgedScale] = {}
         for judged in scales:
             # of several scales with one name the first counts, as in an annotation session
@@ -120,12 +128,34 @@ class RunRows:
         return self._scales[criteria].scale
 
     def count(self, criteria: str) -> int:
-        """Return the largest number of rows that a judge judged by this criterion."""
+        """Return how many rows could be drawn so far by this criterion, now included."""
         if criteria not in self._counts:
-            query = "SELECT count(*) FROM rows WHERE criteria = ? GROUP BY judge"
-            counts = self._table.execute(query, (criteria,))
-            self._counts[criteria] = max(number for (number,) in counts)
+            drawn = self._store.drawn_rows(criteria)
+            for keys in self._keys(criteria):
+                drawn.add(keys)
+            self._counts[criteria] = drawn.total
         return self._counts[criteria]
+
+    def of_other_draws(self, labels: Iterable[Label]) -> set[str]:
+        """Return the criteria whose labels were drawn from other rows than this run has: an export
+        has rows that the run lacks, and no row of this run was drawn.
+        """
+        is_other = self.unknown > 0 and self.has_exported
+        drawn = {label.criteria for label in labels if label.is_random} if is_other else set()
+        return {name for name in drawn if not self._store.drawn_rows(name).blocks}
+
+    def keep(self, labels: Iterable[Label]) -> None:
+        """Store the rows that the run has now, for the criteria of labels of drawn rows."""
+        for criteria in sorted({label.criteria for label in labels if label.is_random}):
+            self._store.keep_drawn_rows(criteria, self._keys(criteria))
+
+    def _keys(self, criteria: str) -> Iterator[Iterator[int]]:
+        """Yield the keys of the rows of each judge."""
+        query = "SELECT DISTINCT judge FROM rows WHERE criteria = ? ORDER BY judge"
+        of_judge = "SELECT identity FROM rows WHERE criteria = ? AND judge = ? ORDER BY number"
+        for (judge,) in self._table.execute(query, (criteria,)).fetchall():
+            rows = self._table.execute(of_judge, (criteria, judge))
+            yield (row_key(identity) for (identity,) in rows)
 
     def find(self, criteria: str, row: str | None, id: str | None, judge: str | None) -> FoundRow:
         """Find a row by its identity, its position in an export, or its id. Raises a ValueError if
@@ -173,6 +203,7 @@ class RunRows:
         )
         matches = self._table.execute(query, (criteria, *values)).fetchall()
         if len(matches) != 1:
+            self.unknown += not matches
             raise ValueError(
                 Message(
                     "the run has several rows {what} under criterion {name!r}",
@@ -212,7 +243,7 @@ def run_rows(folder: str | Path) -> Iterator[RunRows]:
                 table.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)", values)
         for columns in ("criteria, identity", "criteria, id", "criteria, number"):
             table.execute(f"CREATE INDEX {columns.replace(', ', '_')} ON rows ({columns})")
-        yield RunRows(table, scales)
+        yield RunRows(table, scales, LabelStore(folder))
 
 
 def read_labels(
@@ -421,6 +452,7 @@ class _RowReader:
         # a hand-made file is about the rows of this run; an export (it has a seed, or the column)
         # may be of a run that had fewer
         is_export = values["seed"] is not None or "drawn_of" in self._cells
+        self._rows.has_exported |= is_export
         if values["design"] != "chosen" and not is_export:
             values["drawn_of"] = self._rows.count(about.criteria)
         self.column = None

@@ -11,8 +11,9 @@ import hashlib
 import json
 import math
 import sqlite3
+from array import array
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from itertools import zip_longest
@@ -27,6 +28,7 @@ from adjudge.core.ledger.records import records
 from adjudge.errors import SetupError
 from adjudge.runs.folder import reading
 from adjudge.runs.traffic_rows import COLUMN, is_of_sample
+from adjudge.trust.labels.rows_of_draws import row_key
 from adjudge.trust.labels.scales import JudgedScale
 from adjudge.trust.labels.weighting import (
     MOST_KINDS,
@@ -100,11 +102,11 @@ def is_drawn(queue: Queue) -> bool:
 class RowIndex:
     """The distinct rows of a run for one criterion. Rows with equal content count once."""
 
-    def __init__(self, table: sqlite3.Connection, seed: int, judged: int) -> None:
+    def __init__(self, table: sqlite3.Connection, seed: int, keys: Sequence[array[int]]) -> None:
         self._table = table
         self._seed = seed
-        self.judged = judged
-        """Rows of the judge that has judged most of them, copies of one text included."""
+        self.keys = keys
+        """The keys of the rows of each judge, in their order, copies of one text included."""
 
     def count(self) -> int:
         """Return the number of distinct rows."""
@@ -262,23 +264,30 @@ def row_index(
     with closing(sqlite3.connect("")) as table, reading(folder) as ledger:
         table.execute("PRAGMA cache_size = -65536")
         table.execute(_TABLE)
-        most = 0
+        keys: list[array[int]] = []
         for judge in judged.judges:
             own_criterion = criterion_of_rows(ledger, judge, judged.name)
             if queue == "random" and own_criterion and not judged.scale.compares:
                 judged_rows = _plain_rows(ledger, judge, own_criterion)
             else:
                 judged_rows = _full_rows(ledger, judge, judged.name, own_criterion, queue, by)
-            added = table.executemany(
+            keys_of_judge = array("Q")
+            keys.append(keys_of_judge)
+            table.executemany(
                 _ADD,
                 (
                     (row.identity, _lot(str(seed), row.identity), judge, *row[1:])
-                    for row in judged_rows
+                    for row in _collect_keys(judged_rows, keys_of_judge)
                 ),
             )
-            most = max(most, added.rowcount)
         table.execute("CREATE INDEX by_verdict ON rows (verdict, lot) WHERE sampled")
-        yield RowIndex(table, seed, most)
+        yield RowIndex(table, seed, keys)
+
+
+def _collect_keys(rows: Iterable[_Row], keys: array[int]) -> Iterator[_Row]:
+    for row in rows:
+        keys.append(row_key(row.identity))
+        yield row
 
 
 class _Row(NamedTuple):

@@ -517,9 +517,12 @@ def draw_rows(store: LabelStore, judged: JudgedScale, who: Annotator) -> DrawnRo
             return DrawnRows(draw, index.rows(islice(conflicts, who.count)), index.count())
         if queue in WEIGHTED:
             weighting = _weighting(store, judged.name, index, queue, who.by)
-            rows = index.draw(weighting, who.count)
-            return DrawnRows(draw, rows, index.count(), str(weighting), index.judged)
-        return DrawnRows(draw, index.plan(queue, who.count), index.count(), of=index.judged)
+            rows, rule = index.draw(weighting, who.count), str(weighting)
+        else:
+            rows, rule = index.plan(queue, who.count), None
+        draws = is_drawn(queue) or queue == "learn"
+        of = store.keep_drawn_rows(judged.name, index.keys) if draws else None
+        return DrawnRows(draw, rows, index.count(), rule, of)
 
 
 def _weighting(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
@@ -20,6 +21,7 @@ from adjudge.core.ledger.rows import checksum, columns_in
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.trust.labels.database import LabelDatabase
+from adjudge.trust.labels.rows_of_draws import RowsOfDraws
 
 _COLUMNS = tuple(entry.name for entry in fields(Label))
 _NAMES = ", ".join(_COLUMNS)
@@ -31,6 +33,10 @@ _NEW_COLUMNS = {
     "labels": ("drawn_by TEXT", "chance REAL", "step INTEGER", "drawn_of INTEGER"),
     "draws": ("drawn_by TEXT",),
 }
+_NEW_TABLE = (
+    "CREATE TABLE drawn_rows (number INTEGER PRIMARY KEY, criteria TEXT NOT NULL, "
+    "rows BLOB NOT NULL, checksum INTEGER NOT NULL)"
+)
 _MARKS = ",".join("?" * (len(_COLUMNS) + 1))
 _ADD = f"INSERT INTO labels ({_NAMES}, checksum) VALUES ({_MARKS})"  # noqa: S608 - names of ours
 _WHICH = (
@@ -39,6 +45,7 @@ _WHICH = (
 _SELECT_ALL = f"SELECT {_NAMES}, checksum FROM labels"  # noqa: S608 - names of ours
 _SELECT = f"{_SELECT_ALL} WHERE {_WHICH}"
 _ADD_DRAW = "INSERT OR IGNORE INTO draws (criteria, seed, drawn_at) VALUES (?, ?, ?)"
+_ADD_ROWS = "INSERT INTO drawn_rows (criteria, rows, checksum) VALUES (?, ?, ?)"
 _ABOUT = "criteria = ? AND row = ? AND annotator = ?"
 # The place of a label among all, or of the one that it repeats.
 _SAID = (
@@ -84,8 +91,8 @@ class LabelStore(LabelDatabase):
     """The labels of a run folder."""
 
     FILE = LABELS
-    TABLES = ("labels", "draws")
-    VERSION = 3
+    TABLES = ("labels", "draws", "drawn_rows")
+    VERSION = 4
     DAMAGED = Message("it is damaged: move it away and import the labels from an export")
 
     def add(self, *labels: Label) -> None:
@@ -254,6 +261,36 @@ class LabelStore(LabelDatabase):
                 (_storable("", criteria), draw.seed, draw.at),
             )
 
+    def drawn_rows(self, criteria: str) -> RowsOfDraws:
+        """Return the rows that the run had at the draws for a criterion; none if they were not
+        kept.
+        """
+        if not self.path.is_file():
+            return RowsOfDraws()
+        with self._connection(writable=False) as connection:
+            if not columns_in(connection, "drawn_rows"):
+                return RowsOfDraws()
+            return _drawn_rows(connection, criteria)
+
+    def keep_drawn_rows(self, criteria: str, judges: Iterable[Iterable[int]]) -> int:
+        """Store the rows that the run has now: the keys of the rows that each judge judged. Return
+        how many rows could be drawn so far.
+        """
+        with self._writing() as connection:
+            rows = _drawn_rows(connection, criteria)
+            sizes = [
+                size
+                for (size,) in connection.execute(
+                    "SELECT DISTINCT drawn_of FROM labels WHERE criteria = ? AND drawn_of > 0",
+                    (_storable("", criteria),),
+                )
+            ]
+            for keys in judges:
+                for block in rows.add(keys, sizes):
+                    values = (_storable("", criteria), block)
+                    connection.execute(_ADD_ROWS, (*values, zlib.crc32(block)))
+        return rows.total
+
     def weighting(self, criteria: str) -> str | None:
         """Return what chances for a criterion's rows are based on; None if none were drawn with
         unequal chances.
@@ -304,6 +341,20 @@ class LabelStore(LabelDatabase):
             for column in columns:
                 if column.split()[0] not in present:
                     connection.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
+        if version and not columns_in(connection, "drawn_rows"):
+            connection.execute(_NEW_TABLE)
+
+
+def _drawn_rows(connection: sqlite3.Connection, criteria: str) -> RowsOfDraws:
+    query = "SELECT rows, checksum FROM drawn_rows WHERE criteria = ? ORDER BY number"
+    blocks = []
+    for block, stored in connection.execute(query, (_storable("", criteria),)):
+        if not isinstance(block, bytes) or zlib.crc32(block) != stored:
+            raise sqlite3.DatabaseError(
+                Message("the rows drawn for {criteria!r} were changed", criteria=criteria)
+            )
+        blocks.append(block)
+    return RowsOfDraws(blocks)
 
 
 def counting_labels(labels: Iterable[Label]) -> Iterator[Label]:

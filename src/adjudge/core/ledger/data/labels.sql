@@ -8,3 +8,6 @@ CREATE TABLE labels (
 CREATE INDEX labels_by_row ON labels (criteria, row, annotator);
 CREATE TABLE draws (
     criteria TEXT PRIMARY KEY, seed INTEGER NOT NULL, drawn_at REAL NOT NULL, drawn_by TEXT);
+CREATE TABLE drawn_rows (
+    number INTEGER PRIMARY KEY, criteria TEXT NOT NULL, rows BLOB NOT NULL,
+    checksum INTEGER NOT NULL);
