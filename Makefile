@@ -85,7 +85,10 @@ example-reports: $(VENV)/ready
 	rm -f examples/reports/*
 	$(BIN)/adjudge rag --csv examples/rag.csv --output examples/reports --no-cache
 
+# In a new clone the tests are compiled by two processes first: each worker would compile them all for itself.
 test: $(VENV)/ready
+	@test -d tests/__pycache__ || { $(BIN)/python -m pytest -q --collect-only tests/features & \
+		$(BIN)/python -m pytest -q --collect-only --ignore=tests/features; wait; } >/dev/null 2>&1
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(VENV)/ready

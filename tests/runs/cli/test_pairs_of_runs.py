@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ COLUMNS = {
 WAYS = {
     "id": ", by id",
     "question": ", by the fields that are not judged",
-    "answer": " (80 by their text, 20 by place)",
+    "answer": " (80 by their text, 20 by position)",
 }
 
 
@@ -36,11 +37,19 @@ def broken(number: int) -> Row:
     return *good(number)[:2], f"broken REC-{number:05}-N"
 
 
+class Made(dict[object, Path]):
+    """Runs that were made once, by their rows."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+
+
 class Project:
     """A folder whose rows a real server judges by their marks."""
 
-    def __init__(self, folder: Path, provider: FakeProvider) -> None:
-        self.folder, self.provider = folder, provider
+    def __init__(self, folder: Path, provider: FakeProvider, made: Made) -> None:
+        self.folder, self.provider, self.made = folder, provider, made
         self.model = ("-m", "openai/gpt-4o-mini", "--base-url", provider.base_url("openai"))
 
     def write(self, rows: Sequence[Row], named_by: str = "id") -> None:
@@ -68,16 +77,41 @@ class Project:
         )
         return done.returncode, done.stderr
 
+    def judge_before(self, rows: Sequence[Row], named_by: str = "id") -> None:
+        """A run called old over these rows: made once, and copied for each test."""
+        old, key = self.folder / "old", (tuple(rows), named_by)
+        if key in self.made:
+            shutil.copytree(self.made[key], old)
+            return
+        code, told = self.judge(rows, "old", named_by=named_by)
+        assert code == 0, told
+        self.made[key] = self.made.folder / str(len(self.made))
+        shutil.copytree(old, self.made[key])
+
     def said(self, *words: str) -> str:
         done = commands.adjudge(*words, cwd=self.folder)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
 
+@pytest.fixture(scope="module")
+def provider() -> Iterator[FakeProvider]:
+    """One for all tests: what it said of a row is taken from the cache."""
+    with FakeProvider() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    return Made(tmp_path_factory.mktemp("made"))
+
+
 @pytest.fixture
-def project(tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(
+    tmp_path: Path, provider: FakeProvider, made: Made, monkeypatch: pytest.MonkeyPatch
+) -> Project:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    return Project(tmp_path, provider)
+    return Project(tmp_path, provider, made)
 
 
 BEFORE = [good(number) for number in range(100)]
@@ -87,7 +121,7 @@ AFTER = [*(broken(number) for number in range(20)), *BEFORE[20:]]
 @pytest.mark.parametrize("named_by", COLUMNS)
 def test_twenty_broken_answers_of_a_hundred_fail_the_gate(project: Project, named_by: str) -> None:
     """The broken rows were dropped, and the gate held with a difference of +0.000."""
-    assert project.judge(BEFORE, "old", named_by=named_by)[0] == 0
+    project.judge_before(BEFORE, named_by)
     code, told = project.judge(AFTER, "new", "--not-worse-than", "old", named_by=named_by)
     assert code == 4, told
     assert "change -0.200" in told
@@ -107,7 +141,7 @@ def test_rows_that_went_missing_or_were_added_are_not_passed_over(
     """What is left is as good as before: whether the run is worse depends on rows that nobody
     compared.
     """
-    assert project.judge(FEW, "old", named_by=named_by)[0] == 0
+    project.judge_before(FEW, named_by)
     code, told = project.judge(
         rows, "new", "--not-worse-than", "old", "--margin", "0.1", named_by=named_by
     )
@@ -120,7 +154,7 @@ def test_rows_that_went_missing_or_were_added_are_not_passed_over(
 def test_rows_that_stand_in_another_order_are_the_same_rows(
     project: Project, named_by: str
 ) -> None:
-    assert project.judge(FEW, "old", named_by=named_by)[0] == 0
+    project.judge_before(FEW, named_by)
     code, told = project.judge(
         FEW[::-1], "new", "--not-worse-than", "old", "--margin", "0.1", named_by=named_by
     )
@@ -137,7 +171,7 @@ def test_an_id_that_repeats_is_said_and_counts_once(project: Project) -> None:
     ), told
     out = project.said("runs", "diff", "old", "new")
     assert (
-        "4 rows share an id with other rows: those of one id were paired in their order, and "
+        "4 rows share their id with others: those of one id were paired in their order, and "
         "count as one"
     ) in out
     (one,) = json.loads(project.said("runs", "diff", "old", "new", "--json"))["comparisons"]
@@ -319,7 +353,7 @@ def test_a_criteria_that_this_run_no_longer_has_is_not_passed_over(project: Proj
 
 def test_a_gate_says_that_ids_were_numbered_anew(project: Project) -> None:
     moved = [(id, BEFORE[59 - place][1], answer) for place, (id, _, answer) in enumerate(FEW)]
-    assert project.judge(FEW, "old")[0] == 0
+    project.judge_before(FEW)
     told = project.judge(moved, "new", "--not-worse-than", "old", "--margin", "0.1")[1]
     assert "60 of 60 rows paired, by id; 60 pairs have different questions in the two runs." in told
 
@@ -416,7 +450,7 @@ def test_an_eval_file_cannot_name_its_own_run(project: Project) -> None:
 
 
 def test_a_criterion_that_only_this_run_has_is_named(project: Project) -> None:
-    assert project.judge(FEW, "old")[0] == 0
+    project.judge_before(FEW)
     polite = ("--criterion", "Is it polite?")
     code, told = project.judge(FEW, "new", *polite, "--not-worse-than", "old")
     assert code == 0, told

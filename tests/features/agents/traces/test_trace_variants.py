@@ -1140,13 +1140,13 @@ def _break(value: Any, chance: random.Random) -> None:
 
 def test_many_steps_and_many_spans_take_a_moment() -> None:
     messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
-    for number in range(5000):
+    for number in range(2500):
         messages += [
             {"role": "assistant", "tool_calls": [chat_call(f"c{number}", "f", n=number)]},
             {"role": "tool", "tool_call_id": f"c{number}", "content": "r"},
         ]
     began = time.monotonic()
-    assert len(Trajectory.of(messages).steps) == 5001
+    assert len(Trajectory.of(messages).steps) == 2501
     spans = [
         {
             "gen_ai.operation.name": "execute_tool",
@@ -1154,8 +1154,8 @@ def test_many_steps_and_many_spans_take_a_moment() -> None:
             "gen_ai.tool.call.arguments": "{}",
             "gen_ai.tool.call.result": "1",
         }
-        for _ in range(20_000)
+        for _ in range(10_000)
     ]
     (found,) = read_trajectories(genai(*spans))
-    assert len(found.steps) == 20_000
-    assert time.monotonic() - began < 60
+    assert len(found.steps) == 10_000
+    assert time.monotonic() - began < 30

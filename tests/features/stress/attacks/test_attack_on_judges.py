@@ -148,10 +148,10 @@ def test_the_fence_lets_no_instruction_move_a_judge_that_obeys_what_is_outside_i
     provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     provider.answer = obeys_outside
-    words = ("--texts", "10", *by_name(INSTRUCTS), "--fail-over", "0.2")
+    words = ("--texts", "10", *by_name(INSTRUCTS), "--sample", "20")
     (judge,) = attacked(monkeypatch, capsys, *ASPECT, *words)
     assert moved(judge) == dict.fromkeys([*INSTRUCTS, "controls"], 0.0)
-    assert judge["room"] == 20
+    assert judge["room"] == 11
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])
