@@ -82,6 +82,8 @@ class ModelError(AdjudgeError):
     """The HTTP status of the error, if there was one."""
     may_have_cost = False
     """True if the request was sent, and the model may have answered: a budget counts it."""
+    is_too_large = False
+    """True if the server says that the request has too many tokens or questions."""
 
     def __init__(
         self,

@@ -230,12 +230,19 @@ def test_a_list_in_another_order_is_no_verdict_at_all() -> None:
     assert not any(item.votes[0].valid for item in result.by_criterion)
 
 
-def test_a_request_that_is_too_large_is_asked_in_halves(server: DecisionServer) -> None:
-    server.fault = lambda number, request: (
-        (400, {"detail": {"error_type": "max_tokens_exceeded", "message": "m"}}, {})
-        if len(request.questions) > 6
-        else None
-    )
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"detail": {"error_type": "max_tokens_exceeded", "message": "m"}},
+        {"error": {"type": "exceed_context_size_error", "message": "m", "code": 400}},
+        {"error": {"code": "context_length_exceeded", "message": "m"}},
+        {"detail": [{"loc": ["body", "questions"], "msg": "at most 6", "type": "too_long"}]},
+    ],
+)
+def test_a_request_that_is_too_large_is_asked_in_halves(
+    server: DecisionServer, body: object
+) -> None:
+    server.fault = lambda number, request: (400, body, {}) if len(request.questions) > 6 else None
     (result,) = DirectJudge(model_at(server)).evaluate_multi_criteria(["x"], QUESTIONS)
     assert [len(request.questions) for request in server.requests] == [10, 5, 5]
     assert all(item.votes[0].valid for item in result.by_criterion)
@@ -397,7 +404,7 @@ def test_a_choice_is_asked_in_both_orders(server: DecisionServer) -> None:
 
 
 def test_a_text_is_not_asked_of_it(server: DecisionServer) -> None:
-    with pytest.raises(Exception, match="writes no text"):
+    with pytest.raises(Exception, match="generates no text"):
         import asyncio
 
         asyncio.run(model_at(server).complete(Request(Prompt(()))))
@@ -419,5 +426,5 @@ def test_a_key_twice_is_a_failed_vote_and_not_the_last_value(server: DecisionSer
     (result,) = DirectJudge(model_at(server)).evaluate(["one"], "Is it thing 1?")
     (vote,) = result.votes
     assert vote.outcome is Outcome.UNREADABLE
-    assert "a key twice" in str(vote)
+    assert "a duplicate key" in str(vote)
     assert result.option is None

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Literal
 
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, objects_at
@@ -50,6 +51,11 @@ class DecisionQuestion:
     def values(self) -> tuple[str, ...]:
         """The options without their descriptions."""
         return tuple(option.value for option in self.options)
+
+    @cached_property
+    def text(self) -> str:
+        """This question as JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def to_dict(self) -> JsonDict:
         """Return this question as JSON-ready data."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 
 from adjudge.core.domain.criteria import Criteria, yes_no_criteria
 from adjudge.core.domain.light_dataclass import light_dataclass
@@ -115,6 +116,11 @@ class MultiCriteria:
     def minimum(self, item: MultiCriteriaItem) -> float:
         """Return the lowest contribution of the item before its weight."""
         return min(self.score(item, name) for name in item.criterion.option_names)
+
+    @cached_property
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        """The lowest and the highest contribution of each item before its weight."""
+        return tuple((self.minimum(item), self.maximum(item)) for item in self.items)
 
     def _check(self, item: MultiCriteriaItem) -> None:
         if not item.criterion.options:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from typing import TypedDict
 from weakref import WeakKeyDictionary
 
 from adjudge.core.domain.decision import (
@@ -19,9 +19,9 @@ from adjudge.core.domain.decision import (
     answers_in,
 )
 from adjudge.core.domain.frozen_mapping import FrozenDict
-from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.core.domain.light_dataclass import light_dataclass
-from adjudge.core.domain.message import DecisionLimits, Reply, Request
+from adjudge.core.domain.message import DecisionLimits, Reply, Request, Usage
 from adjudge.core.domain.vote import DECIDED, PAID_WITH, Ballot, Outcome, Vote
 from adjudge.core.engine.likelihood import likeliest_verdict
 from adjudge.core.engine.session import session
@@ -40,8 +40,20 @@ from adjudge.core.prompts.decisions import (
 from adjudge.errors import HALTS, ModelError, Refused, SetupError
 from adjudge.messages import Message
 
-# Parts of error messages of servers that take fewer tokens or questions in one request.
-_TOO_LARGE = ("max_tokens_exceeded", "exceed_context_size", "context_length", "too many questions")
+
+class _VoteFields(TypedDict, total=False):
+    """Fields of a vote."""
+
+    text: str
+    prompt_hash: str
+    latency: float
+    usage: Usage
+    metadata: FrozenDict[JsonValue]
+    answered_by: str
+    answered_before: str
+    distribution: FrozenDict[float]
+
+
 Complete = Callable[[Request, Model, Ballot], Awaitable[Reply]]
 
 
@@ -154,7 +166,7 @@ async def _cast(group: _Group, model: Model, complete: Complete) -> list[Vote]:
     except HALTS:
         raise
     except ModelError as error:
-        if _is_too_large(error) and len(group.ballots) > 1:
+        if error.is_too_large and len(group.ballots) > 1:
             return await _ask_in_halves(group, model, complete)
         return [_failure_vote(ballot, error) for ballot in group.ballots]
     return _read_votes(group, reply, model)
@@ -173,13 +185,6 @@ async def _ask_in_halves(group: _Group, model: Model, complete: Complete) -> lis
         except ModelError as error:
             votes += [_failure_vote(ballot, error) for ballot in half.ballots]
     return votes
-
-
-def _is_too_large(error: ModelError) -> bool:
-    text = str(error).lower()
-    return error.status == 413 or (
-        error.status in (400, 422) and any(words in text for words in _TOO_LARGE)
-    )
 
 
 def _failure_vote(ballot: Ballot, error: ModelError) -> Vote:
@@ -201,30 +206,31 @@ def _read_votes(group: _Group, reply: Reply, model: Model) -> list[Vote]:
     if size > 1:
         metadata |= {"questions": size, "request": group.request.key[:16]}
     paid = {PAID_WITH: True} if size > 1 and reply.usage.calls else {}
-    common = Vote(
-        ballot=group.ballots[0],
-        outcome=Outcome.UNREADABLE,
-        latency=reply.latency,
-        metadata=FrozenDict({**metadata, **paid}),
-        answered_by=reply.details.get("model", ""),
-        answered_before=model.earlier_name(reply) if isinstance(model, OpenModel) else "",
-    )
+    common: _VoteFields = {
+        "latency": reply.latency,
+        "metadata": FrozenDict({**metadata, **paid}),
+        "answered_by": reply.details.get("model", ""),
+        "answered_before": model.earlier_name(reply) if isinstance(model, OpenModel) else "",
+    }
+    asker_fields: _VoteFields = {
+        **common,
+        "metadata": FrozenDict(metadata),
+        "usage": reply.usage,
+    }
     votes = [
         _vote(
             ballot,
             by_name[question.name],
-            replace(common, prompt_hash=decision_prompt(group.state, [question]).hash),
+            {
+                **(asker_fields if ballot is group.asker else common),
+                "prompt_hash": decision_prompt(group.state, [question]).hash,
+            },
         )
         for ballot, question in zip(group.ballots, group.questions, strict=True)
     ]
     if isinstance(model, OpenModel) and not all(vote.valid for vote in votes):
         model.forget(group.request)
-    return [
-        replace(vote, usage=reply.usage, metadata=FrozenDict(metadata))
-        if vote.ballot is group.asker
-        else vote
-        for vote in votes
-    ]
+    return votes
 
 
 def _answers(reply: Reply, count: int) -> Sequence[DecisionAnswer]:
@@ -237,35 +243,30 @@ def _answers(reply: Reply, count: int) -> Sequence[DecisionAnswer]:
     return [DecisionAnswer(reason=Message("the reply does not answer these questions"))] * count
 
 
-def _vote(ballot: Ballot, answer: DecisionAnswer, common: Vote) -> Vote:
-    vote = replace(
-        common,
-        ballot=ballot,
-        text=json.dumps(answer.to_dict(), ensure_ascii=False),
-    )
+def _vote(ballot: Ballot, answer: DecisionAnswer, fields: _VoteFields) -> Vote:
+    fields = {**fields, "text": json.dumps(answer.to_dict(), ensure_ascii=False)}
     if answer.probabilities is None:
         outcome = Outcome.REFUSED if answer.refused else Outcome.UNREADABLE
-        return replace(vote, outcome=outcome, reason=answer.reason)
+        return Vote(ballot=ballot, outcome=outcome, reason=answer.reason, **fields)
     labels = labels_of(ballot)
     if len(labels) != len(answer.probabilities):
         reason = Message("the number of options in the reply differs from the question")
-        return replace(vote, reason=reason)
+        return Vote(ballot=ballot, outcome=Outcome.UNREADABLE, reason=reason, **fields)
     shares = dict(zip(labels, answer.probabilities, strict=True))
-    vote = replace(
-        vote,
-        distribution=FrozenDict(
-            {ballot.question.put_back(label).option: share for label, share in shares.items()}
-        ),
+    fields["distribution"] = FrozenDict(
+        {ballot.question.put_back(label).option: share for label, share in shares.items()}
     )
     if not answer.accepted:
         reason = Message("the server gave probabilities, but marked its own answer as not accepted")
-        return replace(vote, outcome=Outcome.ABSTAINED, reason=reason)
+        return Vote(ballot=ballot, outcome=Outcome.ABSTAINED, reason=reason, **fields)
     verdict = likeliest_verdict(ballot, shares)
     if verdict is None:
         share = max(shares.values())
         reason = Message("several options are equally likely (p = {share:.2f})", share=share)
-        return replace(vote, outcome=Outcome.ABSTAINED, reason=reason, low_confidence=True)
-    return replace(vote, outcome=Outcome.OK, verdict=verdict)
+        return Vote(
+            ballot=ballot, outcome=Outcome.ABSTAINED, reason=reason, low_confidence=True, **fields
+        )
+    return Vote(ballot=ballot, outcome=Outcome.OK, verdict=verdict, **fields)
 
 
 def check_decides(ballots: Sequence[Ballot], *, turned: bool = False) -> None:

@@ -65,6 +65,10 @@ _MOST_VALUES = 1_000_000
 _NO_CREDIT = re.compile(
     rb'"(?:code|type)"\s*:\s*"insufficient_quota"|"message"\s*:\s*"Your credit balance is too low'
 )
+# Types and messages of errors about requests with too many tokens or questions.
+_TOO_LARGE = re.compile(
+    rb'max_tokens_exceeded|exceed_context_size|context_length|too many questions|"too_long"', re.I
+)
 _ACCOUNT_HEADERS = ("openai-organization", "openai-project", "anthropic-organization-id")
 # A character that makes every other one of its text take four bytes.
 _WIDE = re.compile(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
@@ -474,7 +478,13 @@ def error_for(endpoint: Endpoint, status: int, wait: float | None, raw: bytes) -
     error = _meaning(endpoint, effective, wait, raw, message)
     error.status = effective
     error.may_have_cost = status in _AFTER_THE_MODEL
+    error.is_too_large = is_too_large(status, raw)
     return error
+
+
+def is_too_large(status: int | None, body: bytes) -> bool:
+    """Return True if an error says that the request has too many tokens or questions."""
+    return status == 413 or (status in (400, 422) and _TOO_LARGE.search(body) is not None)
 
 
 def _meaning(

@@ -22,9 +22,10 @@ def composite(
     It is 0 if a required item misses its maximum, and None while a verdict is missing.
     """
     entries = tuple(
-        _entry(item, result, multi) for item, result in zip(multi.items, results, strict=True)
+        _entry(item, result, multi, limits)
+        for item, result, limits in zip(multi.items, results, multi.ranges, strict=True)
     )
-    lower, upper = _bounds(entries, multi)
+    lower, upper = _bounds(entries, multi.ranges)
     is_complete = all(entry.score is not None for entry in entries)
     return MultiCriteriaDirectInstanceResult(
         instance, multi, entries, lower if is_complete else None, lower, upper
@@ -32,7 +33,10 @@ def composite(
 
 
 def _entry(
-    item: MultiCriteriaItem, result: DirectInstanceResult, multi: MultiCriteria
+    item: MultiCriteriaItem,
+    result: DirectInstanceResult,
+    multi: MultiCriteria,
+    limits: tuple[float, float],
 ) -> MultiCriteriaItemResult:
     """Return one criterion's part in the aggregate, without a score if it has no usable verdict."""
     nothing = MultiCriteriaItemResult(item, result, None, None)
@@ -40,32 +44,33 @@ def _entry(
         return nothing
     score = multi.score(item, result.option, result.score)
     # A custom judge may return its own score; one outside the range of the options does not count.
-    if not multi.minimum(item) <= score <= multi.maximum(item):
+    if not limits[0] <= score <= limits[1]:
         return nothing
     return MultiCriteriaItemResult(item, result, score, score * (item.weight or 0.0))
 
 
 def _bounds(
-    entries: Sequence[MultiCriteriaItemResult], multi: MultiCriteria
+    entries: Sequence[MultiCriteriaItemResult], ranges: Sequence[tuple[float, float]]
 ) -> tuple[float, float]:
-    """Return the lowest and the highest aggregate that the missing verdicts allow."""
-    required = [entry for entry in entries if entry.item.required]
-    if any(
-        entry.score is not None and entry.score < multi.maximum(entry.item) for entry in required
-    ):
+    """Return the lowest and the highest aggregate that the missing verdicts allow.
+
+    ``ranges``: the lowest and the highest contribution of each item.
+    """
+    required = [
+        (entry.score, low, high)
+        for entry, (low, high) in zip(entries, ranges, strict=True)
+        if entry.item.required
+    ]
+    if any(score is not None and score < high for score, _, high in required):
         return 0.0, 0.0
-    lower = _sum(
-        entries,
-        [multi.maximum(item) if item.required else multi.minimum(item) for item in multi.items],
-    )
-    upper = _sum(entries, [multi.maximum(item) for item in multi.items])
-    if any(
-        entry.score is None and multi.minimum(entry.item) < multi.maximum(entry.item)
-        for entry in required
-    ):
-        return min(lower, 0.0), max(
-            upper, 0.0
-        )  # the missing item may fall short: the sum is then 0
+    missing = [
+        high if entry.item.required else low
+        for entry, (low, high) in zip(entries, ranges, strict=True)
+    ]
+    lower, upper = _sum(entries, missing), _sum(entries, [high for _, high in ranges])
+    if any(score is None and low < high for score, low, high in required):
+        # the missing item may fall short: the sum is then 0
+        return min(lower, 0.0), max(upper, 0.0)
     return lower, upper
 
 

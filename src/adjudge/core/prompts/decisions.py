@@ -176,17 +176,13 @@ def decision_prompt(state: str, questions: Sequence[DecisionQuestion]) -> Prompt
     """Return a request as one text, for estimates, recordings and people; ``state`` is JSON
     already.
     """
-    question_texts = ", ".join(map(_question_text, questions))
+    question_texts = ", ".join(question.text for question in questions)
     return Prompt((ChatMessage("user", f'{{"state": {state}, "questions": [{question_texts}]}}'),))
 
 
 def state_text(state: JsonValue) -> str:
     """Return a state as JSON."""
     return json.dumps(state, ensure_ascii=False)
-
-
-def _question_text(question: DecisionQuestion) -> str:
-    return json.dumps(question.to_dict(), ensure_ascii=False)
 
 
 def chunks(

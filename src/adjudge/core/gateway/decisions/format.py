@@ -15,6 +15,7 @@ from adjudge.core.domain.decision import (
     DecisionRequest,
 )
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, is_object
+from adjudge.core.domain.numbers import number_of
 from adjudge.messages import Message
 
 MOST_OPTIONS = 255
@@ -142,19 +143,16 @@ def answers_by_name(
 
 def as_probability(value: JsonValue) -> float | None:
     """Return a number from 0 to 1, or None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    number = float(value)
-    if not -_EXACT <= number <= 1 + _EXACT:  # also false for NaN
+    number = number_of(value)
+    if number is None or not -_EXACT <= number <= 1 + _EXACT:  # also false for NaN
         return None
     return min(max(number, 0.0), 1.0)
 
 
 def as_confidence(value: JsonValue) -> float | None:
     """Return the server's confidence, or None if it is not a number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return float(value)
+    number = number_of(value)
+    return number if number is not None and math.isfinite(number) else None
 
 
 def predicate_answer(value: JsonValue, confidence: JsonValue = None) -> DecisionAnswer:

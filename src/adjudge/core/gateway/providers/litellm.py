@@ -20,7 +20,7 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.message import Capabilities, DecisionLimits, Reply, Request
 from adjudge.core.gateway.decisions.format import read_decision
 from adjudge.core.gateway.decisions.systemone import SystemOne
-from adjudge.core.gateway.http import Secret, error_message, retry_after
+from adjudge.core.gateway.http import Secret, error_message, is_too_large, retry_after
 from adjudge.core.gateway.providers.base import Connection
 from adjudge.core.gateway.providers.openai_compatible import openai_reply, response_format
 from adjudge.core.gateway.redaction import strike_out, without_secrets
@@ -95,6 +95,7 @@ class _ThroughLitellm:
         failure = self._error(ModelError, message)
         status = vars(error).get("status_code")
         failure.status = status if isinstance(status, int) else None
+        failure.is_too_large = is_too_large(failure.status, message.encode(errors="replace"))
         return failure
 
     def _error(self, kind: type[ModelError], message: str) -> ModelError:
