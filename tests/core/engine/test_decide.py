@@ -19,10 +19,12 @@ from adjudge import (
     PairwiseJudge,
     open_model,
 )
+from adjudge.core.domain.decision import DecisionQuestion, DecisionRequest
 from adjudge.core.domain.message import Prompt, Request
 from adjudge.core.domain.vote import Outcome
 from adjudge.core.gateway.decisions.gemini import GeminiDecisions
 from adjudge.core.gateway.decisions.openai import OpenAIDecisions
+from adjudge.core.gateway.layers.account import most_tokens
 from adjudge.core.gateway.opener import OpenModel
 from adjudge.errors import BudgetSpent, SetupError
 from support.decision_server import KEY, DecisionServer, serving
@@ -319,6 +321,11 @@ def test_budgets_count_requests_and_not_questions(server: DecisionServer) -> Non
             [f"text {number}" for number in range(9)], QUESTIONS, budget=Budget(max_calls=3)
         )
     assert len(server.requests) == 3
+
+
+def test_little_is_set_aside_for_an_answer_that_is_not_written() -> None:
+    asked = DecisionRequest("x", (DecisionQuestion("a", "predicate", "Is it short?"),))
+    assert most_tokens(Request(Prompt(()), decision=asked))[1] == 1
 
 
 def votes_in(folder: Path) -> int:

@@ -126,7 +126,9 @@ def changed(form: DecisionFormat, name: str, **fields: Any) -> list[DecisionAnsw
     return list(form.decode_reply(ASKED, body).answers)
 
 
-@pytest.mark.parametrize("value", [1.5, -0.1, 10**400, float("nan"), "high", "0.9", True, None, [1]])
+@pytest.mark.parametrize(
+    "value", [1.5, -0.1, 10**400, float("nan"), "high", "0.9", True, None, [1]]
+)
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
 def test_what_is_no_probability_is_a_failure_of_this_question_alone(
     form: DecisionFormat, value: object

@@ -31,13 +31,19 @@ NO_COUNT = -1
 
 def expected_tokens(request: Request) -> tuple[int, int]:
     """Estimate the tokens of the prompt and of the answer."""
-    return _tokens_in(_byte_count(request.prompt.text)), request.max_tokens or _EXPECTED_ANSWER
+    return _tokens_in(_byte_count(request.prompt.text)), _answer_tokens(request, _EXPECTED_ANSWER)
+
+
+def _answer_tokens(request: Request, unlimited: int) -> int:
+    if request.decision is not None:  # nothing is written, though some servers count a few tokens
+        return len(request.decision.questions)
+    return request.max_tokens or unlimited
 
 
 def most_tokens(request: Request) -> tuple[int, int]:
     """Return upper bounds for the tokens of the prompt and of the answer."""
     prompt = _byte_count(request.prompt.text) // _FEWEST_BYTES_PER_TOKEN + _TOKENS_AROUND
-    return prompt, request.max_tokens or LONGEST_ANSWER
+    return prompt, _answer_tokens(request, LONGEST_ANSWER)
 
 
 class RequestSizes:
