@@ -135,7 +135,7 @@ def test_topics_of_a_conversation_are_one_unit(tmp_path: Path) -> None:
     assert units == {("part_of=r0",): 2, ("part_of=r1",): 2}
     report = Run(tmp_path / "run").report()
     assert any("4 topics of 2 conversations; in intervals" in str(note) for note in report.notes)
-    assert [section.summary.to_dict()["conversations"] for section in report.sections] == [2]
+    assert [section.summary.to_dict()["of_conversations"] for section in report.sections] == [2]
 
 
 def test_topics_need_conversations_and_judges_of_one_text(tmp_path: Path) -> None:

@@ -46,6 +46,16 @@ def test_csv_says_what_yaml_says(tmp_path: Path) -> None:
     assert dict(one.expect.state) == {"orders.4711.status": "cancelled", "open": 0}
 
 
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_cells_may_be_separated_as_spreadsheets_do(tmp_path: Path, separator: str) -> None:
+    text = 'id,goal,facts\nx,"Cancel it, please.","name=Ann; order=4711"\n'
+    (one,) = read_scenarios(written(tmp_path, "a.csv", text))
+    cells = separator.join(("x", '"Cancel it, please."', '"name=Ann; order=4711"'))
+    header = separator.join(("id", "goal", "facts"))
+    (two,) = read_scenarios(written(tmp_path, "b.csv", f"{header}\n{cells}\n"))
+    assert one.to_dict() == two.to_dict()
+
+
 def test_a_scenario_survives_its_own_dictionary(tmp_path: Path) -> None:
     (one,) = read_scenarios(written(tmp_path, "a.yaml", YAML))
     assert Scenario.of(one.to_dict()).identity == one.identity

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import subprocess
@@ -26,6 +27,7 @@ from adjudge.runs.folder import records_of
 from adjudge.runs.results.repeats import RepeatTally
 from features.conversations import bot_script
 from features.conversations.bot_script import Bot, run_eval, serving, write_eval
+from support.commands import adjudge
 
 KILLS = int(os.environ.get("ADJUDGE_KILLS", "2"))
 
@@ -202,6 +204,29 @@ def test_another_agent_goes_on_from_a_turn(tmp_path: Path) -> None:
         again.write_text(text.replace("session: stateless", "session: stateful, from_turn: 3"))
         with pytest.raises(SetupError, match="stateless"):
             run_eval(again, tmp_path / "never")
+
+
+def test_conversations_that_are_too_short_to_go_on_are_counted(tmp_path: Path) -> None:
+    def row(id: str, messages: int, trial: int) -> str:
+        said = [
+            {"role": role, "content": f"{role} {number}"}
+            for number in range(messages)
+            for role in ("user", "assistant")
+        ]
+        return json.dumps({"task_id": id, "trial": trial, "reward": 0, "traj": said, "info": {}})
+
+    rows = [row("long", 3, 0), row("short", 2, 0), row("later", 1, 0), row("later", 3, 1)]
+    (tmp_path / "tau.json").write_text(f"[{', '.join(rows)}]")
+    (tmp_path / "app.py").write_text("def chat(message):\n    return 'Bye.'\n")
+    path = tmp_path / "eval.yaml"
+    path.write_text(
+        "data: tau.json\ntarget: {name: app, function: app.py:chat}\n"
+        "judges: [{kind: conversation, user: rules, from_turn: 3, session: stateless}]\n"
+    )
+    done = adjudge("run", "eval.yaml", "--trust", "--run", "run", cwd=tmp_path)
+    assert "1 row could not be judged" in done.stdout + done.stderr
+    assert "it has only 2 such messages" in done.stdout + done.stderr
+    assert set(held(tmp_path / "run")) == {"long  1", "later  1"}
 
 
 def test_cassettes_are_judged_without_anybody(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adjudge.core.data.dataset import OddRows
+from adjudge.core.data.sources.row import BadRow
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.ledger.file import holds_run
@@ -26,7 +27,7 @@ from adjudge.features.conversations.simulation import (
 )
 from adjudge.features.conversations.stored_conversation import StoredConversation
 from adjudge.features.conversations.talk import with_start
-from adjudge.messages import Message
+from adjudge.messages import Message, plural
 from adjudge.runs.folder import records_of
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def conversation_rows(
     source = file.local_source
     stored = stored_conversations(source, tell, file.data.as_)
     if file.target and stored is not None and (entry.from_turn or entry.talker_kind == "replay"):
-        yield from _again(stored, entry, source)
+        yield from _again(stored, entry, source, tell)
     elif file.target:
         if stored is not None:
             raise SetupError(
@@ -116,12 +117,15 @@ def stored_conversations(
 
 
 def _again(
-    stored: Iterator[StoredConversation], entry: ConversationEntry, source: Path
+    stored: Iterator[StoredConversation],
+    entry: ConversationEntry,
+    source: Path,
+    tell: Callable[[OddRows], None],
 ) -> Iterator[Instance]:
     """Yield one row for each stored scenario to replay, or to continue from ``from_turn``.
 
-    Only the first trial of a scenario is used. Conversations that are too short to be continued are
-    left out.
+    Only the first conversation of a scenario is used, or the first that is long enough to be
+    continued. Scenarios without one are reported.
     """
     if entry.from_turn and entry.session != "stateless":
         raise SetupError(
@@ -134,16 +138,22 @@ def _again(
             "was said: leave one of them out"
         )
     scenario_ids: set[str] = set()
+    longest: dict[str, int] = {}
     for stored_conversation in stored:
-        if stored_conversation.scenario.id in scenario_ids:
+        id = stored_conversation.scenario.id
+        if id in scenario_ids:
             continue  # trials are repeated with repeat
-        scenario_ids.add(stored_conversation.scenario.id)
+        count = len(stored_conversation.conversation.spoken_by("user"))
+        if entry.from_turn is not None and count < entry.from_turn:
+            longest[id] = max(count, longest.get(id, 0))
+            continue
+        scenario_ids.add(id)
+        longest.pop(id, None)
         if entry.talker_kind == "script":
             _check_script(stored_conversation.scenario, Place(str(source)))
-        user_turns = stored_conversation.conversation.spoken_by("user")
         if entry.from_turn is None:
             yield scenario_instance(stored_conversation.scenario, stored_conversation.conversation)
-        elif entry.from_turn <= len(user_turns):
+        else:
             yield scenario_instance(
                 with_start(
                     stored_conversation.scenario, stored_conversation.conversation, entry.from_turn
@@ -151,6 +161,20 @@ def _again(
             )
     if not scenario_ids:
         raise NothingToJudge(Message("there is no conversation to continue"))
+    for id, count in longest.items():
+        tell(
+            BadRow(
+                id,
+                plural(
+                    "it cannot be continued from message {turn} of the user, because it has only "
+                    "{count} such message",
+                    "it cannot be continued from message {turn} of the user, because it has only "
+                    "{count} such messages",
+                    count,
+                    turn=entry.from_turn,
+                ),
+            )
+        )
 
 
 def _stored_rows(

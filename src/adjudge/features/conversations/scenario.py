@@ -324,7 +324,8 @@ _LISTS = ("parts", "unknown", "script")
 
 
 def _csv_rows(text: str, path: Path) -> Iterator[tuple[Place, object]]:
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
+    # the header has names only, so what separates them is the most frequent of the three
+    delimiter = max(",;\t", key=text.partition("\n")[0].count)
     reader = csv.DictReader(io.StringIO(text), delimiter=delimiter, strict=True)
     setting_names = keys_of(Scenario)
     try:

@@ -58,7 +58,7 @@ class FiguresShape(CountsShape):
     """The counts and the mean of many judgments."""
 
     mean: float | None
-    conversations: NotRequired[
+    of_conversations: NotRequired[
         Annotated[int, "of turns or topics: their conversations, each a unit of the interval"]
     ]
     skipped: NotRequired[Annotated[int, "rows that were not to be judged"]]
@@ -225,6 +225,7 @@ class Summary:
             prompt_tokens=self.usage.prompt_tokens,
             completion_tokens=self.usage.completion_tokens,
             calls_with_estimated_tokens=self.usage.estimated,
+            of_conversations=self.conversations,
             excluded_models=self.excluded,
             models={model: model_mean._asdict() for model, model_mean in self.models.items()},
         )
