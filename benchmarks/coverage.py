@@ -48,7 +48,7 @@ from adjudge.stats.difference import (
 )
 from adjudge.stats.distributions import beta_cdf
 from adjudge.stats.estimate import Estimate
-from adjudge.stats.intervals import rows_interval
+from adjudge.stats.intervals import rows_interval, scaled_interval
 from adjudge.stats.mean_bounds import Units
 from adjudge.stats.named_estimators import ppi_plus_plus, rogan_gladen
 from adjudge.stats.planning import Binomial
@@ -1401,6 +1401,74 @@ def drift(histories: int) -> bool:
     return verdict("reported as changed, error added", [one + slack for one in wrong], 0.0, 0.05)
 
 
+RubricRow = Callable[[random.Random], tuple[float, float]]
+"""Draws (score, least score that the row's rubric allows)."""
+
+
+def _few_severe(choice: random.Random) -> tuple[float, float]:
+    low = -3.0 if choice.random() < 0.1 else -0.25
+    return (low if choice.random() < (0.5 if low == -3.0 else 0.05) else choice.random()), low
+
+
+def _mixed(choice: random.Random) -> tuple[float, float]:
+    low = choice.choice([0.0, -0.5, -2.0])
+    return (low if choice.random() < 0.08 else choice.betavariate(4, 1.5)), low
+
+
+def _rarely_least(low: float, share: float, choice: random.Random) -> tuple[float, float]:
+    return (low if choice.random() < share else choice.choice([0.5, 0.75, 1.0])), low
+
+
+def _rare_rubric(low: float, share: float, choice: random.Random) -> tuple[float, float]:
+    rubric_is_rare = choice.random() < share
+    return (low, low) if rubric_is_rare else (choice.choice([0.5, 1.0, 1.0]), -0.2)
+
+
+# Name → (how a row is drawn, true mean).
+RUBRICS: dict[str, tuple[RubricRow, float]] = {
+    "a tenth reaches -3": (
+        _few_severe,
+        0.1 * (0.5 * -3 + 0.25) + 0.9 * (0.05 * -0.25 + 0.95 * 0.5),
+    ),
+    "least 0, -0.5 or -2": (_mixed, 0.08 * -2.5 / 3 + 0.92 * 4 / 5.5),
+    "-1 in 2% of rows": (partial(_rarely_least, -1.0, 0.02), 0.02 * -1 + 0.98 * 0.75),
+    "-5 in 2% of rows": (partial(_rarely_least, -5.0, 0.02), 0.02 * -5 + 0.98 * 0.75),
+}
+RARE_RUBRICS: dict[str, tuple[RubricRow, float]] = {
+    "5% of the rubrics reach -3": (partial(_rare_rubric, -3.0, 0.05), 0.05 * -3 + 0.95 * 2.5 / 3),
+    "1% of the rubrics reach -10": (
+        partial(_rare_rubric, -10.0, 0.01),
+        0.01 * -10 + 0.99 * 2.5 / 3,
+    ),
+}
+
+
+def rubrics(draws: int) -> bool:
+    """Means of rubric scores below 0, by the least score that the rubrics of the rows allow; and
+    rubrics that go lower, but that a sample may lack.
+    """
+    print("\n## Rubrics that a sample may lack: wrong on either side\n")
+    print("| rubrics | rows | above the mean | below |\n|---|--:|--:|--:|")
+    for (name, (row, mean)), rows in product(some(RARE_RUBRICS.items(), 1), (30, 100)):
+        choice = random.Random(f"{name} {rows}")
+        held_by = [rubric_draw(row, mean, rows, choice) for _ in range(10 * draws)]
+        wrong = [statistics.fmean(not one[side] for one in held_by) for side in ("lower", "upper")]
+        print(f"| {name} | {rows} | {wrong[0]:.3f} | {wrong[1]:.3f} |")
+    cells: dict[str, Draw] = {
+        f"{name}, {rows} rows": partial(rubric_draw, row, mean, rows)
+        for (name, (row, mean)), rows in product(RUBRICS.items(), (8, 30, 100))
+    }
+    return grid("Rubric scores below 0, by their limits", cells, draws, bar=GATE_BAR)
+
+
+def rubric_draw(row: RubricRow, mean: float, rows: int, choice: random.Random) -> dict[str, bool]:
+    """Whether each limit lies on its own side of the true mean."""
+    drawn = [row(choice) for _ in range(rows)]
+    least = min(0.0, *(low for _, low in drawn))
+    found = scaled_interval([score for score, _ in drawn], (least, 1.0))
+    return {"lower": found.lower <= mean, "upper": found.upper >= mean} if found else {}
+
+
 SECTIONS: dict[str, Callable[[int], bool]] = {
     "rates": lambda draws: shown_rates(draws) if QUICK else rates(20 * draws) & shown_rates(draws),
     "worth": worth,
@@ -1408,6 +1476,7 @@ SECTIONS: dict[str, Callable[[int], bool]] = {
     "skipped": skipped,
     "copies": copies,
     "numbers": numbers,
+    "rubrics": rubrics,
     "graded": graded,
     "clusters": clusters,
     "cluster-gates": cluster_gates,

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
-from adjudge.messages import Message, term
+from adjudge.messages import Message, join, plural, term
 
 if TYPE_CHECKING:
     from adjudge.stats.intervals import Interval
+
+
+class _Ends(NamedTuple):
+    lower: float
+    upper: float
 
 
 class HasLimits(Protocol):
@@ -34,6 +40,32 @@ def limits(interval: HasLimits | None, digits: int = 2) -> str:
     if interval.lower < 0:
         return Message("{lower} to {upper}", lower=lower, upper=upper)
     return Message("{lower}–{upper}", lower=lower, upper=upper)
+
+
+def mean_text(
+    mean: float | None,
+    digits: int = 2,
+    *,
+    between: Sequence[float] | None = None,
+    scored: int = 0,
+    separator: str = " ",
+) -> str:
+    """Format a mean; if rows have bounds instead of a score, the range of the mean over all rows.
+
+    ``between``: that range, or None. ``scored``: the number of rows that ``mean`` is about.
+    """
+    if between is None:
+        return figure(mean, digits)
+    whole = limits(_Ends(*between), digits)
+    if mean is None:
+        return whole
+    alone = plural(
+        "(the {count} scored row alone: {mean})",
+        "(the {count} scored rows alone: {mean})",
+        scored,
+        mean=figure(mean, digits),
+    )
+    return join(separator, (whole, alone))
 
 
 def p_value(value: float | None) -> str:

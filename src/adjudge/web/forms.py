@@ -18,7 +18,8 @@ from adjudge.web.body import body_of
 
 LARGEST = 65_536
 """Bytes of a form, unless a page says otherwise."""
-_MOST_FIELDS = 500
+MOST_FIELDS = 500
+"""Fields of a form, unless a page says otherwise."""
 _MOST_DIGITS = 15
 _MOST_ROWS = 10_000
 
@@ -74,7 +75,7 @@ def counted_rows(text: str, per_row: int) -> str:
 
 
 async def fields_of(
-    request: Request, largest: int = LARGEST, most: int = _MOST_FIELDS
+    request: Request, largest: int = LARGEST, most: int = MOST_FIELDS
 ) -> list[tuple[str, str]]:
     """Read all form fields in order. A name may occur several times."""
     body = await body_of(request, largest)

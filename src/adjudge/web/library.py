@@ -340,6 +340,7 @@ def mean_data(mean: Mean) -> JsonDict:
         **({"lower": limits.lower, "upper": limits.upper} if limits else {}),
         **({"is_count": True} if mean.is_count else {}),
         **({"conversations": mean.conversations} if mean.conversations else {}),
+        **({"between": list(mean.between)} if mean.between else {}),
     }
 
 

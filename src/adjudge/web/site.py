@@ -32,7 +32,7 @@ from adjudge.core.gateway.opener import default_model
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.messages import Message, plural, render, term
 from adjudge.runs.counts import count_labels, count_rows, count_unread, grouped
-from adjudge.runs.numbers import figure, percent
+from adjudge.runs.numbers import figure, mean_text, percent
 from adjudge.runs.project import Project, find_project
 from adjudge.runs.terms import field_title, rule_title
 from adjudge.runs.trusted_folders import trusted_project
@@ -323,6 +323,7 @@ def templates(language: str) -> jinja2.Environment:
         language=language,
         number=lambda value, digits=2: say(figure(value, digits)),
         signed=lambda value: f"{'+' if value > 0 else ''}{say(figure(value, 3))}",
+        mean_text=lambda *values, **named: say(mean_text(*values, **named)),
         share=lambda value, digits=0: say(percent(float(value), digits)),
         asset=lambda name: f"/static/{name}?v={assets()[name].version}",
         step_link=_step_link,

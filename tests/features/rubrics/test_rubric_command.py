@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from adjudge import RubricJudge
 from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.core.domain.record import JudgmentRecord
+from adjudge.features.rubrics import command
 from adjudge.features.rubrics.audit import audit
 from adjudge.features.rubrics.comparison import compare
 from adjudge.features.rubrics.corrected import correct, score_by_people
@@ -21,12 +24,14 @@ from adjudge.features.rubrics.labels import PointLabels, read_labels
 from adjudge.features.rubrics.layouts import parse_rubric
 from adjudge.features.rubrics.lint import lint_rubric
 from adjudge.features.rubrics.pool import PointVerdict
+from adjudge.features.rubrics.record import rubric_detail
 from adjudge.features.rubrics.report import RubricSummary, RubricTally
 from adjudge.features.rubrics.result import RubricResult
 from adjudge.features.rubrics.rubric import MET, NOT_MET
 from adjudge.features.rubrics.run_records import rubric_records
 from adjudge.runs.folder import records_of
-from adjudge.runs.results.summary import GateConfidence
+from adjudge.runs.results.gate import mean_gate
+from adjudge.runs.results.summary import GateConfidence, LostRows, Tally
 from features.rubrics.test_judge import entry, labels_in, reply
 from support.commands import adjudge
 from support.published_schema import validate_output
@@ -97,6 +102,77 @@ def test_a_report_clips_once_and_gives_bounds(tmp_path: Path) -> None:
     assert open_row.undecided == 1
     data = json.loads(json.dumps(open_row.to_dict()))["rubric"]
     assert (data["rows"], data["scored"], data["mean"]) == (10, 9, None)
+
+
+def test_a_mean_is_a_range_wherever_it_leads_if_rows_have_bounds(tmp_path: Path) -> None:
+    def verdict(row: int, point: int) -> str:
+        return "cannot tell" if row == 0 and point == 1 else "not met" if point == 4 else "met"
+
+    run = tmp_path / "run"
+    records(10, verdict, run)
+    text = "0.950–1.000 (the 9 scored rows alone: 1.000)"
+    for form, file in (("md", "a.md"), ("html", "a.html"), ("github", "b.md"), ("junit", "a.xml")):
+        adjudge("report", str(run), "--to", form, "-o", str(tmp_path / file))
+        written = (tmp_path / file).read_text(encoding="utf-8")
+        assert text in written
+        if form != "junit":
+            assert "mean 0.95–1.00 (the 9 scored rows alone: 1.00)" in written
+    shown = adjudge("runs", "show", str(run)).stdout
+    assert "mean 0.950–1.000" in shown and "(the 9 scored rows alone: 1.000)" in shown
+    (figures,) = json.loads(adjudge("runs", "show", str(run), "--json").stdout)["criteria"]
+    assert (figures["mean"], figures["between"]) == (1.0, [pytest.approx(0.95), 1.0])
+    assert figures["interval"]["lower"] < 0.95 and figures["interval"]["upper"] == 1.0
+
+
+def test_a_gate_decides_on_scores_below_0_by_the_limits_of_the_rubrics(tmp_path: Path) -> None:
+    def verdict(row: int, point: int) -> str:
+        return "met" if point < 4 or row % 10 == 0 else "not met"
+
+    judged = records(40, verdict, tmp_path / "run", (3, 2, 1, -8))
+    assert min(record.score or 0.0 for record in judged) == pytest.approx(-1 / 3)
+    assert judged[0].detail.limits == (pytest.approx(-8 / 6), 1.0)
+
+    def gate(records: list[JudgmentRecord], sureness: GateConfidence, bar: float) -> str:
+        tally = Tally(sureness)
+        for record in records:
+            tally.add(record)
+        return mean_gate("", "", tally.summary(), bar, confidence=sureness.confidence).verdict
+
+    sure = GateConfidence(0.95)
+    assert [gate(judged, sure, bar) for bar in (0.5, 0.8)] == ["holds", "inconclusive"]
+    # limits that hold at every look need a scale that does not depend on the rows so far
+    assert gate(judged, GateConfidence(0.95, sequential=True), 0.1) == "inconclusive"
+    older = [
+        replace(
+            record,
+            detail=replace(
+                detail,
+                least=None,
+                most=None,
+                points=tuple(replace(point, share=None) for point in detail.points),
+            ),
+        )
+        for record in judged
+        if (detail := rubric_detail(record)) is not None
+    ]
+    assert older[0].detail.limits is None
+    assert gate(older, sure, 0.1) == "inconclusive"
+
+
+def test_an_interval_on_the_limits_of_rubrics_covers_the_mean() -> None:
+    """``benchmarks/coverage.py --only rubrics`` is the long form."""
+    draw = random.Random(4)
+    missed = Counter[str]()
+    for _ in range(150):
+        limits = [-2.0 if draw.random() < 0.2 else -0.25 for _ in range(30)]
+        scores = [low if draw.random() < 0.1 else draw.choice([0.5, 1.0]) for low in limits]
+        true_mean = 0.9 * 0.75 + 0.1 * (0.2 * -2 + 0.8 * -0.25)
+        interval = GateConfidence(0.9).interval(scores, [()] * 30, LostRows(), (min(limits), 1.0))
+        assert interval is not None
+        missed["above"] += interval.lower > true_mean
+        missed["below"] += interval.upper < true_mean
+    # 5% on each side would be 7.5; 14 or more are drawn in fewer than 2% of such tests
+    assert max(missed.values(), default=0) < 14
 
 
 def test_an_interval_holds_rows_together(tmp_path: Path) -> None:
@@ -387,3 +463,25 @@ def test_a_row_without_a_rubric_is_skipped_and_counts_nowhere(tmp_path: Path) ->
         tally.add(each)
     summary = tally.summary()
     assert summary is not None and summary.total.rows == 2
+
+
+def test_a_row_without_a_proposal_has_a_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, output = tmp_path / "rows.jsonl", tmp_path / "new.rubrics.jsonl"
+    rows.write_text(
+        '{"id": "a", "user_input": "Why?"}\n{"id": "b", "user_input": "How?"}\n', encoding="utf-8"
+    )
+
+    def model(prompt: str) -> str:
+        points = [{"text": "Says why.", "points": 1}] if "Why?" in prompt else []
+        return json.dumps({"rubric": points})
+
+    monkeypatch.setattr(command, "model_entries", lambda *_: ["m"])
+    monkeypatch.setattr(command, "open_entry", lambda *_, **__: model)
+    done = CliRunner().invoke(
+        command.rubric, ["propose", str(rows), "-o", str(output)], standalone_mode=False
+    )
+    assert done.return_value == 3
+    assert "1 rubric proposed, in" in done.output and "rows without one: 1" in done.output
+    assert "row b has no rubric: the rubric has no points" in done.output

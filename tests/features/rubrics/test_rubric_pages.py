@@ -6,6 +6,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from adjudge import RubricJudge
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.features.rubrics.corrected import correct
@@ -14,6 +16,7 @@ from adjudge.features.rubrics.labels import read_labels
 from adjudge.features.rubrics.proposal import RubricWriter
 from adjudge.features.rubrics.review import ReviewRow, read_reviews, write_reviews
 from adjudge.features.rubrics.run_records import rubric_records
+from support.commands import adjudge
 from support.page import served
 
 HOSTILE = "<script>alert(1)</script> names Paris."
@@ -52,6 +55,8 @@ def test_a_row_shows_its_points_with_quotes(tmp_path: Path) -> None:
         assert "⟨U+202E⟩Insults." in shown and "\u202e" not in shown
         assert "☑" in shown and "☐" in shown
         assert "-2" in shown
+        report = adjudge("report", tmp_path / "run", "--to", "html", "-o", "-").stdout
+        assert "⟨U+202E⟩Insults." in report and "\u202e" not in report
         data = page.data(f"{page.run('run')}/row/1")["chosen"]["rubric"]
         assert [point["answer"] for point in data["points"]] == ["met", "not met", None]
         assert (data["lower"], data["upper"]) == (0.5, 1.0)
@@ -76,6 +81,23 @@ def test_a_run_with_many_reasons_is_shown(tmp_path: Path) -> None:
         (judged,) = page.data(f"{page.run('run')}/rubric")["scored"]
         assert judged["scores"][0]["cells"][2] == "0.333 – 0.667"
         assert "0.333 – 0.667" in page.get(f"{page.run('run')}/rubric?wait=1").text
+
+
+def test_the_list_and_a_copy_show_the_range_of_a_mean(tmp_path: Path) -> None:
+    rows: list[JsonDict] = [
+        {"id": str(n), "response": "Paris.", "rubric": ["A.", "B.", "C."][: 2 + (n == 0)]}
+        for n in range(4)
+    ]
+    RubricJudge(model).evaluate(rows, run=tmp_path / "runs" / "run")
+    text = "0.458–0.542 (the 3 scored rows alone: 0.500)"
+    with served(tmp_path / "runs") as page:
+        assert text in page.get("/").text
+        assert text in page.get(page.run("run")).text
+        mean = page.data(page.run("run"))["figures"]["mean"]
+        assert mean["between"] == [pytest.approx(11 / 24), pytest.approx(13 / 24)]
+        assert "lower" not in mean
+    adjudge("view", tmp_path / "runs", "--export", tmp_path / "copy")
+    assert text in (tmp_path / "copy" / "index.html").read_text(encoding="utf-8")
 
 
 def test_two_runs_and_labels_show_the_figures_of_the_commands(tmp_path: Path) -> None:
@@ -236,3 +258,31 @@ def test_a_model_proposes_and_its_points_are_marked(tmp_path: Path) -> None:
     assert rubric.points[0].proposed
     judged = RubricJudge(model, path).evaluate({"id": "7", "response": "Paris is the capital"})
     assert "proposed by a model" in judged.notes[0]
+
+
+def test_a_row_that_the_form_cannot_hold_is_not_offered(tmp_path: Path) -> None:
+    points: tuple[JsonDict, ...] = tuple(
+        {"id": str(n), "text": f"Point {n}.", "points": 1, "proposed": True} for n in range(125)
+    )
+    rows = [ReviewRow("long", "Why?", "", points), ReviewRow("short", "Why?", "", points[:124])]
+    write_reviews(tmp_path / "a.rubrics.jsonl", rows)
+    with served(tmp_path, home=tmp_path) as page:
+        long, short = (
+            page.get(f"/rubrics-file?name=a.rubrics.jsonl&row={row}").text
+            for row in ("long", "short")
+        )
+    note = "This row is too large to be edited here (125 points). Edit its line in the file"
+    assert note in long and "<button>Keep" not in long
+    assert "too large" not in short and "<button>Keep" in short
+
+
+def test_a_wrong_file_of_labels_is_named_without_its_folder(tmp_path: Path) -> None:
+    row: JsonDict = {"id": "a", "response": "Paris.", "rubric": ["A."]}
+    RubricJudge(model).evaluate([row], run=tmp_path / "run")
+    (tmp_path / "labels.csv").write_text("row,point,answer\na,1,perhaps\n", encoding="utf-8")
+    (tmp_path / "latin.csv").write_bytes(b"row,point,answer\na,1,\xe9\n")
+    with served(tmp_path, home=tmp_path) as page:
+        for name in ("labels.csv", "latin.csv"):
+            shown = page.get(f"{page.run('run')}/rubric?labels={name}&wait=1").text
+            assert f"{name}: label 1" in shown or f"{name} is not UTF-8" in shown
+            assert str(tmp_path) not in shown

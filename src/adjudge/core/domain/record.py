@@ -113,6 +113,10 @@ class Detail:
     """True if responses are compared: the verdict names one of them."""
     is_option: ClassVar[bool] = False
     """True if the verdict is an option of the criterion, which says how good it is."""
+    has_bounds: ClassVar[bool] = False
+    """True if a missing score is told by its ``bounds``, so that a mean over the scored rows alone
+    is no figure of the whole.
+    """
 
     @property
     def chosen(self) -> str | None:
@@ -128,6 +132,13 @@ class Detail:
     def bounds(self) -> tuple[float, float]:
         """The lowest and the highest value that a missing score could have."""
         return 0.0, 1.0
+
+    @property
+    def limits(self) -> tuple[float, float] | None:
+        """The lowest and the highest score that the row could have had before it was judged; None
+        if that is the scale of its criterion, or unknown.
+        """
+        return None
 
     @property
     def is_count(self) -> bool:
@@ -205,7 +216,7 @@ class Detail:
         """
         if record.score is None or not record.lost_models or math.isinf(self.bounds[1]):
             return None
-        low, high = scale
+        low, high = self.limits or scale
         return min(low, record.score), max(high, record.score)
 
     def possible_win_rates(

@@ -664,6 +664,16 @@ def _kind_of(tag: str) -> type[Detail]:
         ) from None
 
 
+def kind_has_bounds(tag: object) -> bool:
+    """Return True if judgments of a kind have bounds instead of a score; False for an unknown
+    kind.
+    """
+    try:
+        return isinstance(tag, str) and _kind_of(tag).has_bounds
+    except SetupError:
+        return False
+
+
 def _kind_by_keys(stored: JsonObject) -> type[Detail]:
     # Loaded one by one, core's kinds first: most ledgers need no feature.
     matching = (kind for kind in DETAILS.load_all() if _is_kind(kind, stored))

@@ -11,13 +11,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.core.domain.record import KIND
 from adjudge.core.domain.repetition import PART_OF, ROW, TASK, TRIAL, Unit, clusters_of, unit_of
+from adjudge.core.ledger.codec import kind_has_bounds
 from adjudge.core.ledger.records import records
 from adjudge.stats.intervals import Interval, scaled_interval
 
 _BARS = 20
 # Most scores for which an interval is computed: with more it is narrower than ±0.004.
 _MOST_SCORES = 100_000
+# Most rows whose limits are read: more take too long for a list of runs.
+_MOST_LIMITS = 20_000
 # Most different answers in a chart.
 _MOST_ANSWERS = 300
 
@@ -25,16 +29,21 @@ _MOST_ANSWERS = 300
 class Mean(NamedTuple):
     """The mean of scores by one criterion."""
 
-    value: float
+    value: float | None
+    """Over the scored rows; None only if no row has a score and all have bounds."""
     scores: int
     interval: Interval | None
-    """None for few scores, scores outside their scale, counts, and so many scores that it would be
-    no wider than the last digit of the mean.
+    """None for few scores, scores outside their scale, counts, rows with bounds, and so many scores
+    that it would be no wider than the last digit of the mean.
     """
     is_count: bool = False
     """True for a mean of counts: 0 is the good end, and there is no other."""
     conversations: int = 0
     """Conversations that the rows are turns or topics of; 0 if they are whole rows."""
+    between: tuple[float, float] | None = None
+    """The least and the most that the mean over all rows can be, if rows have bounds instead of a
+    score.
+    """
 
 
 class OrderFigures(NamedTuple):
@@ -102,7 +111,9 @@ def figures_of(
     statuses: Counter[str] = Counter()
     bars: Counter[int] = Counter()
     name = configuration.criteria[0].get("name") if configuration.criteria else ""
-    scores = _Scores(configuration.score_range(str(name)), column)
+    bounded = _bounded_rows(connection, judge)
+    ends = bounded.widen(configuration.score_range(str(name)))
+    scores = _Scores(ends, column, bounded)
     groups = "SELECT status, score, count(*) FROM judgments WHERE judge = ? GROUP BY status, score"
     for status, score, count in connection.execute(groups, (judge,)):
         statuses[status] += count
@@ -111,7 +122,7 @@ def figures_of(
             bars[min(int((score - low) / width), _BARS - 1)] += count
             scores.add(score, count, scale)
     means = (
-        _means(connection, judge, configuration, column)
+        _means(connection, judge, configuration, column, bounded)
         if whole and (several or scale.is_special)
         else {}
     )
@@ -167,9 +178,60 @@ def _unit(shared: Iterable[str | None]) -> Unit:
     return tuple(value for value in shared if value is not None)
 
 
+class _BoundedRows(NamedTuple):
+    """Rows that have bounds instead of a score, and the limits of all rows' scores."""
+
+    count: int = 0
+    lowest: float = 0.0
+    """The sum of their lower bounds."""
+    highest: float = 0.0
+    limits: tuple[float, float] | None = None
+    """None if they are those of the scale, or unknown."""
+
+    def widen(self, scale: tuple[float, float]) -> tuple[float, float]:
+        """Return the scale including these limits."""
+        low, high = self.limits or scale
+        return min(low, scale[0]), max(high, scale[1])
+
+    def between(self, total: float, count: int) -> tuple[float, float] | None:
+        """Return the range of the mean of all rows, ``count`` of which have scores that add up to
+        ``total``; None if they do not change it.
+        """
+        if self.lowest == self.highest:
+            return None
+        rows = count + self.count
+        return (total + self.lowest) / rows, (total + self.highest) / rows
+
+
+_NO_BOUNDS = _BoundedRows()
+
+
+def _bounded_rows(connection: sqlite3.Connection, judge: str) -> _BoundedRows:
+    """Return the rows of a judge that have bounds; none if its kind of result has no bounds."""
+    of = "json_extract(result, '$.{}')".format
+    query = f"SELECT {of(KIND)} FROM judgments WHERE judge = ? AND status != 'skipped' LIMIT 1"  # noqa: S608
+    first_row = connection.execute(query, (judge,)).fetchone()
+    if first_row is None or not kind_has_bounds(first_row[0]):
+        return _NO_BOUNDS
+    query = (
+        f"SELECT count(*), total({of('lower')}), total({of('upper')}) FROM judgments "  # noqa: S608
+        "WHERE judge = ? AND status IN ('failed', 'abstained')"
+    )
+    count, lowest, highest = connection.execute(query, (judge,)).fetchone()
+    query = (
+        f"SELECT count(*), count({of('least')}), min({of('least')}), max({of('most')}) "  # noqa: S608
+        "FROM (SELECT result FROM judgments WHERE judge = ? AND status != 'skipped' LIMIT ?)"
+    )
+    rows, known, least, most = connection.execute(query, (judge, _MOST_LIMITS + 1)).fetchone()
+    is_known = known == rows and rows <= _MOST_LIMITS
+    return _BoundedRows(count, lowest, highest, (least, most) if is_known else None)
+
+
 class _Scores:
-    def __init__(self, ends: tuple[float, float], column: str) -> None:
-        self._ends, self._column = ends, column
+    def __init__(
+        self, ends: tuple[float, float], column: str, bounded: _BoundedRows = _NO_BOUNDS
+    ) -> None:
+        self._ends, self._column, self._bounded = ends, column, bounded
         self._total, self._count, self._values = 0.0, 0, array("d")
         self._units: list[Unit] = []
         self._conversations: set[str] = set()
@@ -185,8 +247,9 @@ class _Scores:
             self._units += [scale.unit] * count
 
     def mean(self) -> Mean | None:
+        between = self._bounded.between(self._total, self._count)
         if not self._count:
-            return None
+            return Mean(None, 0, None, between=between) if between else None
         is_complete = len(self._values) == self._count
         clusters = clusters_of(self._units)
         if clusters and not self._column and len(set(clusters)) == len(clusters):
@@ -195,20 +258,26 @@ class _Scores:
             self._total / self._count,
             self._count,
             scaled_interval(self._values, self._ends, clusters=clusters)
-            if is_complete and not self._is_count
+            if is_complete and not self._is_count and not between
             else None,
             self._is_count,
             len(self._conversations),
+            between,
         )
 
 
 def _means(
-    connection: sqlite3.Connection, judge: str, configuration: JudgeConfiguration, column: str
+    connection: sqlite3.Connection,
+    judge: str,
+    configuration: JudgeConfiguration,
+    column: str,
+    bounded: _BoundedRows,
 ) -> dict[str, Mean]:
     scores_by_criterion: dict[str, _Scores] = {}
     for criterion, score, count, scale in _scores(connection, judge, column):
         if criterion not in scores_by_criterion:
-            scores_by_criterion[criterion] = _Scores(configuration.score_range(criterion), column)
+            ends = bounded.widen(configuration.score_range(criterion))
+            scores_by_criterion[criterion] = _Scores(ends, column, bounded)
         scores_by_criterion[criterion].add(score, count, scale)
     return {
         criterion: mean

@@ -247,21 +247,22 @@ def _refuse_repeats(node: MappingNode, place: Place) -> None:
         first_lines[key_node.value] = line
 
 
-def text_in(path: Path, *, as_written: bool = False) -> str:
+def text_in(path: Path, *, as_written: bool = False, name: str = "") -> str:
     """Return the text of a UTF-8 file; raise SetupError if it cannot be read.
 
-    ``as_written`` keeps the byte order mark and the line ends.
+    ``as_written`` keeps the byte order mark and the line ends. ``name``: the file's name in the
+    error, by default its path.
     """
     try:
         return path.read_bytes().decode() if as_written else path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise SetupError(
-            "{path} cannot be read: {reason}", path=path, reason=reason_of(error)
+            "{path} cannot be read: {reason}", path=name or path, reason=reason_of(error)
         ) from error
     except UnicodeDecodeError as error:
         raise SetupError(
             "{path} is not UTF-8 (byte {start}): save it as UTF-8 and try again",
-            path=path,
+            path=name or path,
             start=error.start,
         ) from error
 

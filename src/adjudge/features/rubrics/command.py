@@ -84,6 +84,7 @@ from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.view.terminal import Screen
 
 _MOST_SHOWN = 50
+_MOST_REASONS = 10
 
 
 @click.group(cls=CommandGroup)
@@ -585,14 +586,22 @@ def propose(
         for row, result in zip(rows, results, strict=True)
     ]
     write_reviews(target, reviews)
-    missing = sum(result.status is not Status.SCORED for result in results)
+    reasons = {
+        str(row.id): result.reason or Message("no model answered")
+        for row, result in zip(rows, results, strict=True)
+        if result.status is not Status.SCORED
+    }
     echo(
         plural(
-            "{count} rubric proposed, in {file}; {missing} rows have none",
-            "{count} rubrics proposed, in {file}; {missing} rows have none",
-            len(reviews) - missing,
+            "{count} rubric proposed, in {file}; rows without one: {missing}",
+            "{count} rubrics proposed, in {file}; rows without one: {missing}",
+            len(reviews) - len(reasons),
             file=target,
-            missing=missing,
+            missing=len(reasons),
         )
     )
-    return ExitCode.UNSCORED if missing else ExitCode.OK
+    for name, reason in list(reasons.items())[:_MOST_REASONS]:
+        echo(Message("row {id} has no rubric: {reason}", id=name, reason=reason), err=True)
+    if (more := len(reasons) - _MOST_REASONS) > 0:
+        echo(plural("and {count} more row", "and {count} more rows", more), err=True)
+    return ExitCode.UNSCORED if reasons else ExitCode.OK

@@ -39,21 +39,23 @@ class PointLabels:
         return self.by_row.get(row or "", FrozenDict())
 
 
-def read_labels(path: Path) -> PointLabels:
+def read_labels(path: Path, name: str = "") -> PointLabels:
     """Read a CSV or JSONL file with the columns row, point and answer; other columns are ignored.
 
-    If a point has several labels, the majority decides; a tie gives no label.
+    If a point has several labels, the majority decides; a tie gives no label. ``name``: the file's
+    name in errors, by default its path.
     """
+    file_name = name or str(path)
     counts: dict[tuple[str, str], Counter[str]] = {}
-    for number, record in enumerate(_records(path), 1):
+    for number, record in enumerate(_records(path, file_name), 1):
         row, point, answer = (
-            _value(record, names, path, number) for names in (_ROW, _POINT, _ANSWER)
+            _value(record, names, file_name, number) for names in (_ROW, _POINT, _ANSWER)
         )
         word = answer.casefold()
         if word not in _MET | _NOT_MET:
             raise SetupError(
                 "{path}: label {number}: {answer!r} is neither met nor not met",
-                path=path,
+                path=file_name,
                 number=number,
                 answer=answer,
             )
@@ -89,12 +91,12 @@ def holds_labels(path: Path) -> bool:
     return all(names & {*alternatives} for alternatives in (_ROW, _POINT, _ANSWER))
 
 
-def _records(path: Path) -> list[Mapping[str, object]]:
-    text = text_in(path)
+def _records(path: Path, name: str) -> list[Mapping[str, object]]:
+    text = text_in(path, name=name)
     if path.suffix == ".csv":
         return [dict(line) for line in csv.DictReader(io.StringIO(text))]
     if path.suffix != ".jsonl":
-        raise SetupError("{path}: labels of points can be read from .csv and .jsonl", path=path)
+        raise SetupError("{path}: labels of points can be read from .csv and .jsonl", path=name)
     try:
         records = [
             json.loads(line, object_pairs_hook=unique_keys)
@@ -102,15 +104,15 @@ def _records(path: Path) -> list[Mapping[str, object]]:
             if line.strip()
         ]
     except ValueError as error:
-        raise SetupError("{path}: {error}", path=path, error=error) from None
+        raise SetupError("{path}: {error}", path=name, error=error) from None
     return records
 
 
-def _value(record: object, names: tuple[str, ...], path: Path, number: int) -> str:
+def _value(record: object, names: tuple[str, ...], file_name: str, number: int) -> str:
     values = record if isinstance(record, Mapping) else {}
     value = next((values[name] for name in names if values.get(name) not in (None, "")), None)
     if value is None:
         raise SetupError(
-            "{path}: label {number} has no {name}", path=path, number=number, name=names[0]
+            "{path}: label {number} has no {name}", path=file_name, number=number, name=names[0]
         )
     return str(value).strip()

@@ -85,7 +85,7 @@ def show(request: Request) -> Response:
     if name:
         file = find_file(files, name, Message("file of labels"))
         try:
-            labels = read_labels(file.path)
+            labels = read_labels(file.path, file.name)
         except AdjudgeError as error:
             problem = error.message
         else:

@@ -51,6 +51,13 @@ class CategoryRecord:
     score: float | None
     lower: float
     upper: float
+    least: Annotated[float | None, "the lowest possible score; null: an older run"] = None
+    most: Annotated[float | None, "the highest possible score"] = None
+
+    @property
+    def limits(self) -> tuple[float, float] | None:
+        """The lowest and the highest possible score; None if an older run did not store them."""
+        return _limits(self.least, self.most)
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -59,6 +66,7 @@ class RubricDetail(Detail):
 
     kind: ClassVar[str] = "rubric"
     sections: ClassVar[tuple[str, ...]] = ("rubric",)
+    has_bounds: ClassVar[bool] = True
 
     layout: str
     identity: Annotated[str, "equal for rubrics that ask and count the same"]
@@ -72,6 +80,24 @@ class RubricDetail(Detail):
     open_gates: Annotated[tuple[str, ...], "required points without a verdict"]
     themes: Annotated[tuple[str, ...], "tags of the row"] = ()
     text_field: str = "response"
+    least: Annotated[
+        float | None, "the lowest score that the rubric allows; null: an older run"
+    ] = None
+    most: Annotated[float | None, "the highest score that the rubric allows"] = None
+
+    @property
+    def limits(self) -> tuple[float, float] | None:
+        """The lowest and the highest score that the rubric allows; None if they are unknown."""
+        if (limits := _limits(self.least, self.most)) is not None:
+            return limits
+        shares = [point.share for point in self.points if point.share is not None]
+        # an older run: its points tell the limits if they simply add up
+        if not shares or len(shares) < len(self.points):
+            return None
+        return (
+            min(self.lower, sum(share for share in shares if share < 0)),
+            max(self.upper, sum(share for share in shares if share > 0)),
+        )
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -99,6 +125,10 @@ class RubricDetail(Detail):
             "rubric_categories": dumps(categories, ensure_ascii=False),
             "rubric_points": dumps(points, ensure_ascii=False),
         }
+
+
+def _limits(least: float | None, most: float | None) -> tuple[float, float] | None:
+    return None if least is None or most is None else (least, most)
 
 
 def rubric_detail(record: JudgmentRecord) -> RubricDetail | None:

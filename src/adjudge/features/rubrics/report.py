@@ -11,10 +11,15 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.repetition import Unit
 from adjudge.features.rubrics.formulas import clipped_mean, macro_mean, mean
-from adjudge.features.rubrics.record import RubricPointRecord, rubric_detail
+from adjudge.features.rubrics.record import (
+    CategoryRecord,
+    RubricDetail,
+    RubricPointRecord,
+    rubric_detail,
+)
 from adjudge.features.rubrics.rubric import CANNOT_TELL, MET, NOT_MET
 from adjudge.features.rubrics.settings import RUBRIC_FIELDS
-from adjudge.messages import Message
+from adjudge.messages import Message, plural
 from adjudge.runs.results.summary import UNSURE, GateConfidence
 from adjudge.runs.sections import SectionPart, SectionTally
 from adjudge.stats.intervals import Interval, interval_of_bounds, scaled_interval
@@ -258,10 +263,12 @@ class RubricSummary(SectionPart):
         if self.total.scored < self.total.rows:
             lower, upper = self.total.bounds
             messages.append(
-                Message(
+                plural(
+                    "{count} of {rows} rows has no score, because points have no verdict: the "
+                    "mean over all rows is between {lower:.3f} and {upper:.3f}",
                     "{count} of {rows} rows have no score, because points have no verdict: the "
                     "mean over all rows is between {lower:.3f} and {upper:.3f}",
-                    count=self.total.rows - self.total.scored,
+                    self.total.rows - self.total.scored,
                     rows=self.total.rows,
                     lower=lower,
                     upper=upper,
@@ -277,9 +284,10 @@ class RubricSummary(SectionPart):
             )
         if self.rows_failed:
             messages.append(
-                Message(
-                    "{rows} rows miss a required point: {gates}",
-                    rows=self.rows_failed,
+                plural(
+                    "{count} row misses a required point: {gates}",
+                    "{count} rows miss a required point: {gates}",
+                    self.rows_failed,
                     gates=", ".join(
                         f"{name} {count}" for name, count in list(self.failed_gates.items())[:5]
                     ),
@@ -287,9 +295,10 @@ class RubricSummary(SectionPart):
             )
         if self.undecided:
             messages.append(
-                Message(
+                plural(
+                    "{count} point could not be decided: a tie, or the model cannot tell",
                     "{count} points could not be decided: ties, or the model cannot tell",
-                    count=self.undecided,
+                    self.undecided,
                 )
             )
         if self.capabilities is not None:
@@ -321,19 +330,20 @@ class _Rows:
         self._lows: list[float] = []
         self._highs: list[float] = []
         self._units: list[Unit] = []
+        self._scale = (0.0, 1.0)
 
-    def add(self, lower: float, upper: float, unit: Unit) -> None:
-        self._lows.append(lower)
-        self._highs.append(upper)
+    def add(self, row: RubricDetail | CategoryRecord, unit: Unit) -> None:
+        self._lows.append(row.lower)
+        self._highs.append(row.upper)
         self._units.append(unit)
+        if (limits := row.limits) is not None:
+            self._scale = min(self._scale[0], limits[0]), max(self._scale[1], limits[1])
 
     def scores(self) -> RowScores:
         clusters = self._sureness.clusters(self._units)
-        low = min(0.0, *self._lows)
-        scale = (low, max(1.0, *self._highs))
 
         def limits(values: Sequence[float]) -> Interval | None:
-            return scaled_interval(values, scale, clusters=clusters)
+            return scaled_interval(values, self._scale, clusters=clusters)
 
         interval = interval_of_bounds(limits, self._lows, self._highs)
         return RowScores(tuple(self._lows), tuple(self._highs), interval)
@@ -365,11 +375,11 @@ class RubricTally(SectionTally):
         if detail is None:
             return
         unit = self._sureness.unit(record)
-        self._total.add(detail.lower, detail.upper, unit)
+        self._total.add(detail, unit)
         for name, scores in detail.categories.items():
-            self._rows(self._categories, name).add(scores.lower, scores.upper, unit)
+            self._rows(self._categories, name).add(scores, unit)
         for name in detail.themes:
-            self._rows(self._themes, name).add(detail.lower, detail.upper, unit)
+            self._rows(self._themes, name).add(detail, unit)
         self._counts["points"] += len(detail.points)
         self._counts["met"] += sum(point.is_met for point in detail.points)
         self._counts["missing"] += len(detail.missing)

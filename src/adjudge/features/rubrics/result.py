@@ -101,6 +101,8 @@ class RubricResult(Result):
                 text_field=self.text_field,
             )
         values = self.values
+        least, most = score_of(self.rubric, {})
+        limits = category_scores(self.rubric, {})
         units = self.rubric.units if self.rubric.adds_up else ()
         shares = {id(unit.node): float(unit.weight) for unit in units}
         return RubricDetail(
@@ -117,15 +119,19 @@ class RubricResult(Result):
                         score=None if bounds.value is None else float(bounds.value),
                         lower=float(bounds.lower),
                         upper=float(bounds.upper),
+                        least=float(limit.lower),
+                        most=float(limit.upper),
                     )
                     for name, bounds in self.categories.items()
-                    if bounds is not None
+                    if bounds is not None and (limit := limits[name]) is not None
                 }
             ),
             failed_gates=failed_gates(self.rubric, values),
             open_gates=open_gates(self.rubric, values),
             themes=self.themes,
             text_field=self.text_field,
+            least=float(least),
+            most=float(most),
         )
 
 

@@ -92,7 +92,7 @@ def _wrong_line(path: Path, number: int, error: Exception) -> SetupError:
 def review_lines(path: Path) -> list[ReviewLine]:
     """Return the lines of a file of proposals. It is also a valid file for ``rubric:``."""
     lines = []
-    for number, line in enumerate(text_in(path).split("\n"), 1):
+    for number, line in enumerate(text_in(path, name=path.name).split("\n"), 1):
         if not line.strip():
             continue
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
@@ -21,13 +22,18 @@ from adjudge.features.rubrics.review import (
     review_lines,
 )
 from adjudge.messages import Message
-from adjudge.web.forms import with_form
+from adjudge.web.forms import LARGEST, MOST_FIELDS, with_form
 from adjudge.web.home import FoundFile, data_files, find_file
 from adjudge.web.page import NavigationLink, Page
 from adjudge.web.roles import RoleRoute
 from adjudge.web.site import Site, site_of
 
 _MOST_ROWS = 200
+_FIELDS = ("do", "text", "points", "category")
+"""Fields of the form per point."""
+_OTHER_FIELDS = 3
+_ROOM = 2
+"""A form may grow by this factor while it is edited."""
 
 
 def show_files(request: Request) -> Response:
@@ -66,8 +72,7 @@ def keep(request: Request, given: QueryParams) -> Response:
     file = find_file(_files(site), given.get("name", ""), Message("file of rubrics"))
     count = sum(name.startswith("text-") for name in given)
     decisions = [
-        {name: given.get(f"{name}-{place}", "") for name in ("do", "text", "points", "category")}
-        for place in range(count)
+        {name: given.get(f"{name}-{place}", "") for name in _FIELDS} for place in range(count)
     ]
     row, wrong = given.get("row", ""), None
     try:
@@ -137,7 +142,15 @@ def _row(row: ReviewRow | None) -> JsonDict:
             for point in row.points
         ],
         "findings": findings,
+        "is_too_large": _is_too_large(row),
     }
+
+
+def _is_too_large(row: ReviewRow) -> bool:
+    """Return True if the form of a row could be larger than the page accepts."""
+    size = len(urlencode([("text", str(point.get("text", ""))) for point in row.points]))
+    fields = len(_FIELDS) * len(row.points) + _OTHER_FIELDS
+    return _ROOM * size > LARGEST or fields > MOST_FIELDS
 
 
 PAGE = Page(

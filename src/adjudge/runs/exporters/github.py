@@ -107,6 +107,7 @@ class GithubReport:
 
         The limits are those of the gate if it asks for a confidence, otherwise the 95% interval. A
         gate on missing scores or on the difference from another run has the score of its criterion.
+        There is no figure if rows have bounds instead of a score.
         """
         sections = self.report.sections
         if not self._deciding:
@@ -114,9 +115,13 @@ class GithubReport:
         gate = next(
             (item for item in self._deciding if item.verdict == self.verdict), self._deciding[0]
         )
-        if gate.sure and gate.confidence is not None and gate.measure != "difference":
-            return gate.value, Interval(gate.lower, gate.upper, gate.confidence)
         matching_sections = [item for item in sections if is_about(gate, item)]
+        if gate.sure and gate.confidence is not None and gate.measure != "difference":
+            is_range = any(
+                item.summary.between and item.system == gate.system for item in matching_sections
+            )
+            value = None if is_range and gate.measure == "mean" else gate.value
+            return value, Interval(gate.lower, gate.upper, gate.confidence)
         matching_sections.sort(
             key=lambda item: item.system != gate.system
         )  # a difference is about all systems

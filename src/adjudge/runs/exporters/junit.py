@@ -21,6 +21,7 @@ from adjudge.messages import render
 from adjudge.runs.counts import exclusion
 from adjudge.runs.exporters.files import text_file
 from adjudge.runs.folder import RunInfo, reading, run_info
+from adjudge.runs.numbers import mean_text
 from adjudge.runs.pass_scale import Ends, passed
 from adjudge.runs.results.gate import GateResult
 from adjudge.runs.results.paired_gate import against_baseline, paired_gates
@@ -62,11 +63,11 @@ def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
             _write_unfinished(file, info)
         for judge, kind_counts in counts.items():
             file.write(f"<testsuite name={_attribute(judge)} {_counts(kind_counts)}>\n")
-            facts = {
+            facts: dict[str, object] = {
                 "run": run.name,
                 "state": info.state,
                 "lock": info.identities.get(judge),
-                **_scores(means[judge]),
+                **_scores(means[judge], Setup.of_run(info).language),
             }
             property_lines = [
                 _property(name, str(value)) for name, value in facts.items() if value is not None
@@ -90,26 +91,38 @@ class _Mean:
 
     def __init__(self) -> None:
         self._total, self._count = 0.0, 0
+        self._lowest, self._highest, self._bounded = 0.0, 0.0, 0
 
     def add(self, record: JudgmentRecord) -> None:
         if record.scored and record.score is not None:
             self._total += record.score
             self._count += 1
+        elif record.detail.has_bounds and record.status != "skipped":
+            self._lowest += record.detail.bounds[0]
+            self._highest += record.detail.bounds[1]
+            self._bounded += 1
 
-    @property
-    def value(self) -> float | None:
-        return self._total / self._count if self._count else None
+    def value(self, language: str) -> float | str | None:
+        """Return the mean; if rows have bounds instead of a score, the range of the mean over all
+        rows in words.
+        """
+        mean = self._total / self._count if self._count else None
+        if self._lowest == self._highest:
+            return mean
+        rows = self._count + self._bounded
+        between = (self._total + self._lowest) / rows, (self._total + self._highest) / rows
+        return render(mean_text(mean, 3, between=between, scored=self._count), language)
 
 
-def _scores(means: Mapping[tuple[str, str], _Mean]) -> dict[str, float | None]:
+def _scores(means: Mapping[tuple[str, str], _Mean], language: str) -> dict[str, float | str | None]:
     """Return the mean score per criterion, and per system if there are several. There is no overall
     mean.
     """
     if len(means) == 1:
-        return {"score": next(iter(means.values())).value}
+        return {"score": next(iter(means.values())).value(language)}
     several = len({system for _, system in means}) > 1
     return {
-        f"score.{of_system(criterion, system if several else '')}": mean.value
+        f"score.{of_system(criterion, system if several else '')}": mean.value(language)
         for (criterion, system), mean in means.items()
     }
 

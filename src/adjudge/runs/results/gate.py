@@ -571,8 +571,9 @@ class GateResult:
                 )
             return Message(
                 "Gate undecided: {what} is based on {scored} rows, and has no interval at {level}. "
-                "Either the rows are fewer than 8 groups of rows that belong together, or a score "
-                "is outside its scale, such as a rubric's below 0. The bar is {bar:.3f}.",
+                "Either the rows are fewer than 8 groups of rows that belong together, or scores "
+                "are not limited to 0 to 1, and their limits are not known before the first row. "
+                "The bar is {bar:.3f}.",
                 scored=scored,
                 **values,
             )

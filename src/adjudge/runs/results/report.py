@@ -97,13 +97,15 @@ class Section(JudgeCriterion):
     def figure_named(self, name: str) -> tuple[float | None, Interval | None]:
         """Return a figure with its interval: a system's win rate, a part's figure, or else the
         criterion's mean.
+
+        If rows have bounds instead of a score, there is no mean of all rows, only an interval.
         """
         systems = self.contests.systems if self.contests else ()
         for system in systems:
             if system.name == name:
                 return system.winrate, system.interval
         summary = self.part_figure(name) or self.summary
-        return summary.mean, summary.interval
+        return None if summary.between else summary.mean, summary.interval
 
     def part_figure(self, name: str) -> Summary | None:
         """Return the figure of this name from a part, if any has it."""
@@ -118,7 +120,7 @@ class Section(JudgeCriterion):
                 for system in self.contests.systems
                 if system.winrate is not None
             )
-        elif self.summary.mean is not None:
+        elif self.summary.mean is not None and not self.summary.between:
             yield NamedFigure(self.title, self.title, self.summary.mean)
         for part in self.parts.values():
             for key, name, value in part.figures():

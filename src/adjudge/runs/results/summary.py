@@ -19,6 +19,7 @@ from adjudge.core.domain.message import Usage, UsageSum
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.repetition import PART_OF, TOPIC_MESSAGES, Unit, clusters_of, unit_of
 from adjudge.messages import abridge
+from adjudge.runs.numbers import mean_text
 from adjudge.stats import FEWEST
 
 if TYPE_CHECKING:
@@ -64,6 +65,14 @@ class FiguresShape(CountsShape):
     skipped: NotRequired[Annotated[int, "rows that were not to be judged"]]
     tied: NotRequired[
         Annotated[int, "rows with a verdict although as many votes are for another option"]
+    ]
+    between: NotRequired[
+        Annotated[
+            Sequence[float],
+            "the least and the most that the mean over all rows can be, if rows have bounds "
+            "instead of a score: the mean is that of the scored rows alone, and the interval holds "
+            "for all rows",
+        ]
     ]
     interval: IntervalShape | None
     options: Annotated[Count, "option: how often it was chosen"]
@@ -145,8 +154,10 @@ class Summary:
     """For a panel: rows with a score that votes of excluded models could change."""
     interval: Interval | None = None
     """The interval of the mean. None with too few rows, or with scores outside the scale of the
-    options, or 0 to 1 without options.
+    options, or 0 to 1 without options. If rows have bounds, it holds whatever their scores are.
     """
+    bounded: int = 0
+    """Rows that have bounds instead of a score."""
     confident: Interval | None = None
     """Limits of the mean for gates, at the confidence that they ask for. They hold whatever the
     results without a score are. None also if no confidence is asked for.
@@ -206,6 +217,22 @@ class Summary:
     def unscored(self) -> int:
         """Judgments without a score."""
         return self.attempted - self.scored
+
+    @property
+    def between(self) -> tuple[float, float] | None:
+        """The least and the most that the mean over all rows can be, if rows have bounds instead of
+        a score; else None.
+        """
+        return (self.lower, self.upper) if self.bounded and self.lower < self.upper else None
+
+    def mean_text(self, digits: int = 2, separator: str = " ") -> str:
+        """Return the mean for readers; if rows have bounds instead of a score, the range of the
+        mean over all rows.
+        """
+        scored = self.scored - self.without_number
+        return mean_text(
+            self.mean, digits, between=self.between, scored=scored, separator=separator
+        )
 
     @property
     def best_score(self) -> float:
@@ -289,11 +316,12 @@ class GateConfidence:
         """Return the limits of a mean for a gate. They hold whatever the lost and unread rows would
         have scored.
 
-        None without a confidence, with too few ``values``, or if some are outside of their scale.
+        None without a confidence, with too few ``values``, or if rows are outside of their scale.
         ``possible``: position in ``values`` → the lowest and highest value that it could have.
         """
         low, high = scale
-        if self.confidence is None or not all(low <= value <= high for value in values):
+        certain = (*values, *lost.lows, *lost.highs)
+        if self.confidence is None or not all(low <= value <= high for value in certain):
             return None
         from adjudge.stats.intervals import count_units, interval_of_bounds, rows_interval
         from adjudge.stats.sequence import sequential_mean
@@ -349,6 +377,8 @@ class Tally:
         self._skipped = 0
         self._unmeasured: Counter[str] = Counter()
         self._is_count = False
+        self._bounded, self._ends = 0, scale
+        """Rows with bounds instead of a score, and the limits of all rows' scores."""
         self._tied = 0
         self._conversations: set[str] = set()
         self._are_topics = False
@@ -365,6 +395,8 @@ class Tally:
                 _count_reason(self._unmeasured, record)
             return
         self._counts[record.status] += 1
+        if (limits := detail.limits) is not None:
+            self._ends = min(self._ends[0], limits[0]), max(self._ends[1], limits[1])
         if record.excluded_models:
             self._excluded.update(record.left_out)
         if not record.steps:  # those of a cascade are no panel
@@ -449,6 +481,9 @@ class Tally:
     def _add_unscored(self, record: JudgmentRecord) -> None:
         # 0 to 1 is what every result says that does not know its scale
         bounds = self._scale if record.bounds == (0.0, 1.0) else record.bounds
+        if record.detail.has_bounds:
+            self._bounded += 1
+            bounds = record.detail.bounds
         self._lost.add(self._sureness.unit(record), bounds)
         _count_reason(self._reasons, record)
 
@@ -486,11 +521,8 @@ class Tally:
             excluded=dict(self._excluded),
             open_rows=len(self._open),
             interval=self._interval(),
-            confident=None
-            if self._is_count
-            else self._sureness.interval(
-                self._scores, self._units, self._lost, self._scale, self._open
-            ),
+            confident=self._confident(),
+            bounded=self._bounded,
             options=dict(self._options.most_common()),
             option_scores=dict(self._points),
             reasons=dict(self._reasons.most_common()),
@@ -502,6 +534,14 @@ class Tally:
             tied=self._tied,
             conversations=len(self._conversations),
             are_topics=self._are_topics,
+        )
+
+    def _confident(self) -> Interval | None:
+        # Limits that hold at every look need a scale that is known before the first row.
+        if self._is_count or (self._sureness.sequential and self._ends != self._scale):
+            return None
+        return self._sureness.interval(
+            self._scores, self._units, self._lost, self._ends, self._open
         )
 
     def _pass_rate(self) -> PassRate | None:
@@ -523,8 +563,17 @@ class Tally:
     def _interval(self) -> Interval | None:
         if self._is_count:
             return None
+        if self._bounded:
+            from adjudge.stats.intervals import interval_of_bounds
+
+            clusters = self._sureness.clusters([*self._units, *self._lost.units])
+            return interval_of_bounds(
+                lambda values: interval_of(values, clusters, self._ends),
+                [*self._scores, *self._lost.lows],
+                [*self._scores, *self._lost.highs],
+            )
         clusters = self._sureness.clusters(self._units)
-        return interval_of(self._scores, clusters, self._scale)
+        return interval_of(self._scores, clusters, self._ends)
 
 
 def _best(points: Mapping[str, float | None]) -> float:

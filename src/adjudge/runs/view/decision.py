@@ -116,11 +116,11 @@ def _figures(section: Section, report: Report) -> Iterator[Message]:
         yield from section.lead.headline(section, report)
     elif section.contests and section.contests.systems:
         yield from _win_rates(section, section.contests, report)
-    elif section.summary.mean is not None:
+    elif section.summary.mean is not None or section.summary.between:
         yield Message(
             "{name}: mean {mean}{bar}{before}",
             name=_title(section, report),
-            mean=figure(section.summary.mean),
+            mean=section.summary.mean_text(),
             bar=_against(section, report),
             before=earlier_text(section, report),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from importlib.resources import files
 
 import jinja2
@@ -11,6 +12,7 @@ from adjudge.core.domain.vote import Outcome
 from adjudge.messages import Message, capitalize, plural, render, term
 from adjudge.runs.counts import grouped
 from adjudge.runs.numbers import figure, limits, short_figure
+from adjudge.runs.view.clean_text import visible
 from adjudge.runs.view.markdown import escaped
 
 OUTCOME_NAMES: Mapping[str, str] = {
@@ -35,7 +37,7 @@ def environment(language: str, *, html: bool) -> jinja2.Environment:
         ),
         autoescape=html,  # noqa: S701 - Markdown has an escape of its own
         undefined=jinja2.StrictUndefined,
-        finalize=lambda value: value.render(language) if isinstance(value, Message) else value,
+        finalize=partial(_written, language=language, html=html),
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -56,6 +58,14 @@ def environment(language: str, *, html: bool) -> jinja2.Environment:
         "outcome_names": OUTCOME_NAMES,
     }
     return templates
+
+
+def _written(value: object, *, language: str, html: bool) -> object:
+    """Return what is written of a value: messages translated, and in HTML the characters visible
+    that hide or turn other text.
+    """
+    text = value.render(language) if isinstance(value, Message) else value
+    return visible(text) if html and type(text) is str else text
 
 
 def _of_package(name: str) -> str | None:

@@ -168,9 +168,9 @@ def _result(summary: Summary) -> tuple[str, str]:
     checks the share of checks, and gates use the mean.
     """
     mean = ("–", "–")
-    if summary.mean is not None:
+    if summary.mean is not None or summary.between:
         mean = (
-            Message("{mean} {value}", mean=term("score", "mean"), value=figure(summary.mean, 3)),
+            Message("{mean} {value}", mean=term("score", "mean"), value=summary.mean_text(3, "\n")),
             limits(summary.interval),
         )
     if summary.passes is None:
