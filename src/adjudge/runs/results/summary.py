@@ -395,8 +395,7 @@ class Tally:
                 _count_reason(self._unmeasured, record)
             return
         self._counts[record.status] += 1
-        if (limits := detail.limits) is not None:
-            self._ends = min(self._ends[0], limits[0]), max(self._ends[1], limits[1])
+        self._ends = _widen(self._ends, detail.limits)
         if record.excluded_models:
             self._excluded.update(record.left_out)
         if not record.steps:  # those of a cascade are no panel
@@ -574,6 +573,10 @@ class Tally:
             )
         clusters = self._sureness.clusters(self._units)
         return interval_of(self._scores, clusters, self._ends)
+
+
+def _widen(ends: tuple[float, float], limits: tuple[float, float] | None) -> tuple[float, float]:
+    return ends if limits is None else (min(ends[0], limits[0]), max(ends[1], limits[1]))
 
 
 def _best(points: Mapping[str, float | None]) -> float:
