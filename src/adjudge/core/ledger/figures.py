@@ -181,7 +181,7 @@ def _unit(shared: Iterable[str | None]) -> Unit:
 class _BoundedRows(NamedTuple):
     """Rows that have bounds instead of a score, and the limits of all rows' scores."""
 
-    count: int = 0
+    rows: int = 0
     lowest: float = 0.0
     """The sum of their lower bounds."""
     highest: float = 0.0
@@ -199,7 +199,7 @@ class _BoundedRows(NamedTuple):
         """
         if self.lowest == self.highest:
             return None
-        rows = count + self.count
+        rows = count + self.rows
         return (total + self.lowest) / rows, (total + self.highest) / rows
 
 
