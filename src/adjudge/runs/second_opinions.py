@@ -151,7 +151,8 @@ def temperatures_of(
             temperatures[judge, criterion] = fitted
     used = {criterion for _, criterion in temperatures}
     known = {temperature.criteria for temperature in learnt.temperatures}
-    for criterion, identity in identities.items():
+    # those that it knows come first: their message says why they cannot be used
+    for criterion, identity in sorted(identities.items(), key=lambda entry: entry[0] not in known):
         if criterion not in used and (criterion in known or not temperatures):
             learnt.temperature_for(criterion).check(identity)
     return temperatures

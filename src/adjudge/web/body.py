@@ -24,6 +24,14 @@ async def body_of(request: Request, largest: int, *, unpacks: bool = False) -> b
     """
     packing = request.headers.get("content-encoding", "identity").strip().lower()
     unpacker = (zstd_unpacker() if packing == "zstd" else None) if unpacks else None
+    if unpacks and packing == "zstd" and unpacker is None:
+        raise HTTPException(
+            415,
+            Message(
+                "this server cannot unpack zstd: install backports.zstd next to it, or send the "
+                "body uncompressed"
+            ),
+        )
     if packing not in ("", "identity") and unpacker is None:
         raise HTTPException(
             415,

@@ -10,8 +10,17 @@ from typing import Any
 
 import pytest
 
-from adjudge import AspectCritic, Request, ScriptedModel, SetupError
+from adjudge import (
+    AspectCritic,
+    Criteria,
+    CriteriaOption,
+    DirectJudge,
+    Request,
+    ScriptedModel,
+    SetupError,
+)
 from adjudge.core.domain.frozen_mapping import NOTHING
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.judges.learnt_settings import Learnt, LearntTemperature
@@ -24,12 +33,14 @@ from adjudge.runs.plan import resolve
 from adjudge.runs.project import ModelEntry
 from adjudge.runs.results.outcome import RunOutcome
 from adjudge.runs.results.run_report import report_of_run
+from adjudge.runs.second_opinions import temperatures_of
 from adjudge.stats.temperature import at_temperature
 from adjudge.trust.labels.scales import judge_scales
 from support.decision_server import serving
 from support.page import served
 
 Answer = Callable[[Request], str]
+OPTIONS = (CriteriaOption("Yes"), CriteriaOption("No"))
 HOSTILE = "It says <b>no</b>."
 ASPECT = "judges: [{kind: aspect, name: kind, criteria: It is kind.}]\n"
 
@@ -267,6 +278,25 @@ def test_a_decision_models_temperature_is_applied_and_bound_to_it(tmp_path: Path
         with pytest.raises(SetupError, match=r"explain: the temperature for .* cannot be used"):
             hot.run()
         assert len(hot.prompts) == asked
+
+
+def test_a_calibration_of_another_judge_is_named_by_the_criterion_that_it_knows() -> None:
+    criteria = [Criteria(name, "Is it?", OPTIONS) for name in ("first", "known")]
+    judge = JudgeConfiguration.of(DirectJudge("scripted").configuration(criteria))
+    fitted = LearntTemperature(
+        criteria="known",
+        labels=40,
+        date="2026-11-01",
+        model="other",
+        temperature=2.0,
+        identity="0" * 16,
+    )
+    with pytest.raises(SetupError, match="the temperature for 'known' cannot be used"):
+        temperatures_of(
+            {"judge": judge},
+            [("judge", "first"), ("judge", "known")],
+            Learnt(temperatures=(fitted,)),
+        )
 
 
 def test_what_could_explain_nothing_is_refused_before_a_verdict_is_paid(tmp_path: Path) -> None:
