@@ -70,8 +70,7 @@ $(VENV)/ready: requirements/dev.txt requirements/local.txt requirements/gguf.txt
 demo: $(VENV)/ready
 	@echo "The embedded model: 93 MB are fetched and made ready for this machine; once, in some twenty seconds"
 	$(BIN)/adjudge models pull smollm2-135m
-	@echo "Twelve answers of a shop's assistant, each judged on six dimensions by that model, on this machine"
-	$(BIN)/adjudge rag --csv examples/rag.csv --output reports
+	$(BIN)/adjudge demo --folder build/demo
 
 messages: $(VENV)/ready
 	$(BIN)/python tools/messages.py

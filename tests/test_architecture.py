@@ -5,6 +5,7 @@ file.
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ from typing import NamedTuple
 import pytest
 
 import adjudge
+from adjudge.plugins import OURS
 
 SOURCE = Path(adjudge.__file__).parent
 FOLDERS = ("stats", "core", "trust", "runs", "web", "features")
@@ -152,6 +154,31 @@ def upward_imports() -> Iterator[str]:
 
 def test_imports_run_downwards_only() -> None:
     assert not sorted(set(upward_imports()))
+
+
+def test_lower_layers_do_not_ask_for_the_kind_of_a_feature() -> None:
+    """A property of ``Detail`` says what is different about it."""
+    names = {
+        name
+        for kind in ("details", "judges")
+        for name, target in OURS[kind].items()
+        if target.startswith("adjudge.features.")
+    } | {
+        name
+        for name in adjudge.__all__
+        if getattr(getattr(adjudge, name), "__module__", "").startswith("adjudge.features.")
+    }
+    asked = re.compile(
+        rf"kind\b (?:[!=]=|(?:not )?in)[^\n]*[\"'](?:{'|'.join(sorted(names))})[\"']"
+    )
+    askers = [
+        f"{path.relative_to(SOURCE)}: {line}"
+        for path in MODULES
+        if place_of(path)[0] in ("core", "trust", "runs", "web")
+        for line in asked.findall(path.read_text(encoding="utf-8"))
+    ]
+    assert "agent" in names and asked.search('if detail.kind in ("check", "agent"):')
+    assert not askers
 
 
 def test_stats_imports_only_messages_and_errors() -> None:

@@ -9,27 +9,34 @@ from collections.abc import Iterator
 import pytest
 
 import adjudge
+from adjudge.core.domain.multi_results import MultiCriteriaPairwiseInstanceResult
+from adjudge.core.domain.results import Result
 
+NOT_ASKING = {"Judge", "BaseDirectJudge", "BasePairwiseJudge", "Cascade", "SqlJudge"} | {
+    "DummyDirectJudge",
+    "DummyPairwiseJudge",
+}
+"""Judges that ask no model themselves: base classes, judges by a program, judges made of others."""
+PUBLIC = [getattr(adjudge, name) for name in adjudge.__all__]
 JUDGES = [
-    adjudge.AgentEvaluator,
-    adjudge.AspectCritic,
-    adjudge.DirectJudge,
-    adjudge.EvidenceJudge,
-    adjudge.MPrometheusDirectJudge,
-    adjudge.MPrometheusPairwiseJudge,
-    adjudge.PairwiseJudge,
-    adjudge.QualitativeCriteria,
-    adjudge.QuantitativeCriteria,
-    adjudge.RagEvaluator,
-    adjudge.UnitxtDirectJudge,
-    adjudge.UnitxtPairwiseJudge,
+    judge
+    for judge in PUBLIC
+    if inspect.isclass(judge)
+    and issubclass(judge, adjudge.Judge)
+    and judge.__name__ not in NOT_ASKING
 ]
+
+
+def subclasses_of(parent: type) -> Iterator[type]:
+    for child in parent.__subclasses__():
+        yield child
+        yield from subclasses_of(child)
+
+
 RESULTS = [
-    adjudge.AspectResult,
-    adjudge.DirectInstanceResult,
     adjudge.MultiCriteriaDirectInstanceResult,
-    adjudge.PairwiseInstanceResult,
-    adjudge.RagResult,
+    MultiCriteriaPairwiseInstanceResult,
+    *dict.fromkeys(subclasses_of(Result)),
 ]
 
 
@@ -54,7 +61,8 @@ def test_type_hints_of_every_public_callable_resolve() -> None:
 
 @pytest.mark.parametrize("judge", JUDGES)
 def test_every_judge_takes_models_and_votes(judge: type) -> None:
-    assert {"models", "votes", "language", "seed"} <= inspect.signature(judge).parameters.keys()
+    names = {"models", "votes", "language", "temperature", "seed", "max_repairs"}
+    assert names <= inspect.signature(judge).parameters.keys()
 
 
 @pytest.mark.parametrize("result", RESULTS)

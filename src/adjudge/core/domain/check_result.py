@@ -29,6 +29,7 @@ class CheckDetail(Detail):
     """The detail of a program's pass or fail: one check, or all checks of a row."""
 
     kind: ClassVar[str] = "check"
+    counts_skip_reasons: ClassVar[bool] = True
 
     verdict: str | None
     checks: tuple[CheckRecord, ...]

@@ -117,6 +117,10 @@ class Detail:
     """True if a missing score is told by its ``bounds``, so that a mean over the scored rows alone
     is no figure of the whole.
     """
+    unit: ClassVar[Literal["row", "task", "conversation"]] = "row"
+    """Name of a row in reports that count repeats and compare systems."""
+    counts_skip_reasons: ClassVar[bool] = False
+    """True if reports say how often each reason for a skipped row occurred."""
 
     @property
     def chosen(self) -> str | None:
@@ -144,6 +148,10 @@ class Detail:
     def is_count(self) -> bool:
         """Return True if the score is a count: 0 is the good end, and there is no other."""
         return False
+
+    def passes_or_fails(self, score: float | None) -> bool:
+        """Return True if the score can only mean that the row passed or failed."""
+        return score in (0.0, 1.0)
 
     @property
     def is_shortened(self) -> bool:

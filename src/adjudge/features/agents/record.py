@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.record import Detail, JudgmentRecord
@@ -44,6 +44,8 @@ class AgentDetail(Detail):
 
     kind: ClassVar[str] = "agent"
     sections: ClassVar[tuple[str, ...]] = ("steps",)
+    unit: ClassVar[Literal["row", "task", "conversation"]] = "task"
+    counts_skip_reasons: ClassVar[bool] = True
 
     measure: str
     option: Annotated[str | None, "of a question to a model, and of a rule that holds or not"]
@@ -81,6 +83,10 @@ class AgentDetail(Detail):
     def is_count(self) -> bool:
         """True if the score is a count."""
         return bool(self.count)
+
+    def passes_or_fails(self, score: float | None) -> bool:  # noqa: ARG002
+        """Return True if the measure has options: a share of 1.0 is not a pass."""
+        return self.option is not None
 
     @property
     def is_shortened(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.light_dataclass import light_dataclass
@@ -23,6 +23,7 @@ class ConversationDetail(Detail):
 
     kind: ClassVar[str] = "conversation"
     sections: ClassVar[tuple[str, ...]] = ("conversation",)
+    unit: ClassVar[Literal["row", "task", "conversation"]] = "conversation"
 
     measure: Annotated[str, "outcome or attribution"]
     option: str | None

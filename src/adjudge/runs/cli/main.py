@@ -235,8 +235,8 @@ def main() -> None:
     """Run a command, and exit with its code."""
     output = output_of(sys.argv[1:])
     logging.getLogger("adjudge").addHandler(_Warnings(output))
-    # loading makes no garbage, and a fifth of a short command went into looking for it; see
-    # ``Entry.load``
+    # Loading makes no garbage, and the collector took a fifth of a short command.
+    # ``LazyCommands.get_command`` switches it on again.
     gc.disable()
     atexit.register(gc.freeze)  # nor does the end of the process need another look
     for stream in (sys.stdout, sys.stderr):

@@ -267,16 +267,13 @@ class RepeatTally:
         if record.status == "skipped":
             counts.skipped += 1
             return
-        kind = record.detail.kind
-        self._of_talks |= kind == "conversation"
-        if record.scored and kind in ("aspect", "check"):
+        detail = record.detail
+        self._of_talks |= detail.unit == "conversation"
+        if record.scored and detail.kind in ("aspect", "check"):
             counts.add(passed=record.verdict == "PASS")
             return
         if record.scored:  # a count or a share neither passes nor fails
-            is_binary = (
-                record.score in (0.0, 1.0) if kind != "agent" else record.verdict is not None
-            )
-            self._is_binary &= is_binary
+            self._is_binary &= detail.passes_or_fails(record.score)
         counts.add(passed=None if record.score is None else record.score == 1.0)
 
     def summary(self) -> tuple[Repeats, ...]:

@@ -391,7 +391,7 @@ class Tally:
         detail, score = record.detail, record.score
         if record.status == "skipped":
             self._skipped += 1
-            if detail.kind in ("agent", "check"):
+            if detail.counts_skip_reasons:
                 _count_reason(self._unmeasured, record)
             return
         self._counts[record.status] += 1

@@ -137,7 +137,7 @@ class SystemsTally:
             return
         key = (record.judge, record.criterion)
         scores = self._scores.setdefault(key, {}).setdefault(system, {}).setdefault(row, [])
-        self._of_tasks |= record.detail.kind == "agent"
+        self._of_tasks |= record.detail.unit == "task"
         if record.scored and record.score is not None:
             scores.append(
                 (record.score, *(record.possible_scores() or (record.score, record.score)))

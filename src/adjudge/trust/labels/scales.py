@@ -219,8 +219,8 @@ def scales_of(judge: JudgeConfiguration, *, compares: bool) -> Iterator[LabelSca
             criteria_from_json(object_in(object_in(dimension).get("criteria"))), by_parts=several
         )
     for criterion in judge.criteria:
-        if judge.kind == "AgentEvaluator" and not criterion.get("options"):
-            continue  # rules count; nobody is asked
+        if "measures" in settings and not criterion.get("options"):
+            continue  # a measure by rule: people are not asked
         yield LabelScale(
             criteria_from_json(criterion),
             compares=compares,
