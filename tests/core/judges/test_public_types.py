@@ -28,7 +28,7 @@ JUDGES = [
 
 
 def subclasses_of(parent: type) -> Iterator[type]:
-    for child in parent.__subclasses__():
+    for child in type.__subclasses__(parent):
         yield child
         yield from subclasses_of(child)
 
