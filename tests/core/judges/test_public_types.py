@@ -28,7 +28,8 @@ JUDGES = [
 
 
 def subclasses_of(parent: type) -> Iterator[type]:
-    for child in type.__subclasses__(parent):
+    children: list[type] = parent.__subclasses__()
+    for child in children:
         yield child
         yield from subclasses_of(child)
 
