@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from adjudge import Run
 from adjudge.errors import BudgetSpent, SetupError
 from adjudge.features.conversations.cassette import (
     first_difference,
@@ -227,6 +228,29 @@ def test_conversations_that_are_too_short_to_go_on_are_counted(tmp_path: Path) -
     assert "1 row could not be judged" in done.stdout + done.stderr
     assert "it has only 2 such messages" in done.stdout + done.stderr
     assert set(held(tmp_path / "run")) == {"long  1", "later  1"}
+
+
+def test_a_lost_recording_is_not_the_replaying_application_s_failure(tmp_path: Path) -> None:
+    scenarios = [{"id": f"s{n}", "goal": f"Cancel {n}."} for n in range(3)]
+    (tmp_path / "scenarios.json").write_text(json.dumps(scenarios))
+    (tmp_path / "app.py").write_text(
+        "def chat(message, turn):\n    return 'Which order?' if turn < 2 else 1 / 0\n"
+    )
+    path = tmp_path / "eval.yaml"
+    path.write_text(
+        "data: scenarios.json\ntarget: {name: app, function: app.py:chat, max_retries: 0}\n"
+        "judges:\n  - {kind: conversation, user: rules}\n"
+        "  - {kind: check, per: conversation, checks: [{words: {least: 1}}]}\n"
+    )
+    run_eval(path, tmp_path / "run")
+    assert any("ZeroDivisionError" in reason for reason in Run(tmp_path / "run").report().reasons)
+    # an application that works cannot end these conversations either
+    (tmp_path / "well.py").write_text("def chat(message, turn):\n    return 'Which order?'\n")
+    text = path.read_text().replace("scenarios.json", "run").replace("app.py", "well.py")
+    path.write_text(text.replace("user: rules", "user: replay"))
+    run_eval(path, tmp_path / "again")
+    report = Run(tmp_path / "again").report()
+    assert all("in the recording, which has no further message" in one for one in report.reasons)
 
 
 def test_cassettes_are_judged_without_anybody(tmp_path: Path) -> None:

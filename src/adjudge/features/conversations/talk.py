@@ -27,7 +27,7 @@ from adjudge.core.prompts.target import CHAT, FIELD, MESSAGES, ROW, SYSTEM
 from adjudge.core.reading.foreign_values import arguments_of
 from adjudge.core.reading.places import fill_text
 from adjudge.features.agents.trajectory import ToolCall
-from adjudge.features.conversations.conversation import Conversation, End, Turn
+from adjudge.features.conversations.conversation import LOST, Conversation, End, Turn
 from adjudge.features.conversations.outcome import reaches_state
 from adjudge.features.conversations.scenario import Scenario, StartMessage
 from adjudge.features.conversations.user import (
@@ -283,7 +283,11 @@ class _Course:
         talk = self._talk
         if talk.talker.stop_at_state and reaches_state(talk.scenario, self._turns[-1].state):
             return self._end("state reached")
-        return self._end(end, parting=True) if end else None
+        if end is None:
+            return None
+        is_cut = talk.user_kind == "replay" and end in LOST
+        cut = Message("in the recording, which has no further message") if is_cut else ""
+        return self._end(end, cut, parting=True)
 
     def _user_message(self) -> UserMessage | Ballot | Conversation:
         talk, scenario, count = self._talk, self._talk.scenario, self._said

@@ -889,8 +889,12 @@ class ReportTally:
             self._reused += not was_paid and vote.text is not None and not failed
 
     def _count_format(self, vote: VoteRecord, *, is_stored: bool) -> None:
-        """Count a vote's format. A vote that is shared by rows with equal content counts once."""
-        if vote.text is None or len(self._counted_votes) >= _MOST_COUNTED:
+        """Count a vote's format. A vote that is shared by rows with equal content counts once.
+        Applications have no format to miss.
+        """
+        if vote.text is None or vote.model.startswith(TARGET):
+            return
+        if len(self._counted_votes) >= _MOST_COUNTED:
             return
         key = hash((vote.model, vote.sample, vote.prompt, vote.at))
         if not is_stored or vote.at is None or key not in self._counted_votes:
