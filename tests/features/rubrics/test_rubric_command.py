@@ -122,6 +122,16 @@ def test_a_mean_is_a_range_wherever_it_leads_if_rows_have_bounds(tmp_path: Path)
     (figures,) = json.loads(adjudge("runs", "show", str(run), "--json").stdout)["criteria"]
     assert (figures["mean"], figures["between"]) == (1.0, [pytest.approx(0.95), 1.0])
     assert figures["interval"]["lower"] < 0.95 and figures["interval"]["upper"] == 1.0
+    sentences = []
+    for confidence in (0.95, None):
+        tally = Tally(GateConfidence(confidence))
+        for record in records_of(run):
+            tally.add(record)
+        summary = tally.summary()
+        sentences.append(str(mean_gate("r", "r", summary, 0.4, confidence=confidence).sentence()))
+    assert sentences[0].startswith(f"Gate passed: mean score of r is {text}, at least 0.")
+    assert sentences[0].endswith("1 of 10 rows has bounds instead of a score.")
+    assert sentences[1] == "Gate passed: mean score of r is at least 0.950, the bar is 0.400."
 
 
 def test_a_gate_decides_on_scores_below_0_by_the_limits_of_the_rubrics(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from adjudge.core.domain.pairing import Pairing, PairingShape
 from adjudge.errors import SetupError
 from adjudge.messages import Message, Values, capitalize, join, plural
 from adjudge.runs.eval_file import FailUnder
-from adjudge.runs.numbers import level_text
+from adjudge.runs.numbers import level_text, mean_text
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.pairing import pairing_message
 from adjudge.runs.results.summary import Summary
@@ -192,6 +192,10 @@ class GateResult:
     """
     unread: int = 0
     """Rows of the data that could not be read. They are among the ``missing``."""
+    between: tuple[float, float] | None = None
+    """The range of the mean over all rows, if rows have bounds instead of a score; ``value`` is
+    then that of the scored rows.
+    """
     largest_change: float = 0.0
     """If counts of two runs are compared: the change of a row that ``lower`` and ``upper`` reckon
     with, since counts have no most. 0: none.
@@ -389,6 +393,13 @@ class GateResult:
                 self.missing,
                 rows=self.rows,
             )
+        if self.between is not None and not self.unread:
+            return plural(
+                "{count} of {rows} rows has bounds instead of a score.",
+                "{count} of {rows} rows have bounds instead of a score.",
+                self.missing,
+                rows=self.rows,
+            )
         return plural(
             "{count} of {rows} rows has no score and could have any value.",
             "{count} of {rows} rows have no score and could have any value.",
@@ -561,22 +572,9 @@ class GateResult:
         """Return the outcome of a gate with confidence limits."""
         values = {**self._figures, "what": self._what}
         if not self.sure or self.value is None:
-            scored = self.rows - self.missing
-            if scored < FEWEST:
-                return Message(
-                    "Gate undecided: {what} is based on {scored} rows; at {level} at least 8 are "
-                    "needed. The bar is {bar:.3f}.",
-                    scored=scored,
-                    **values,
-                )
-            return Message(
-                "Gate undecided: {what} is based on {scored} rows, and has no interval at {level}. "
-                "Either the rows are fewer than 8 groups of rows that belong together, or scores "
-                "are not limited to 0 to 1, and their limits are not known before the first row. "
-                "The bar is {bar:.3f}.",
-                scored=scored,
-                **values,
-            )
+            return self._without_limits(values)
+        if self.between is not None:
+            return self._sure_of_range(values)
         if self.verdict == "holds":
             return Message(
                 "Gate passed: {what} is {value:.3f}, at least {lower:.3f} at {level}, the bar is "
@@ -604,6 +602,50 @@ class GateResult:
         )
         return join(" ", (sentence, more))
 
+    def _without_limits(self, values: Values) -> Message:
+        """Return why there are no confidence limits."""
+        scored = self.rows - self.missing
+        if scored < FEWEST:
+            return Message(
+                "Gate undecided: {what} is based on {scored} rows; at {level} at least 8 are "
+                "needed. The bar is {bar:.3f}.",
+                scored=scored,
+                **values,
+            )
+        return Message(
+            "Gate undecided: {what} is based on {scored} rows, and has no interval at {level}. "
+            "Either the rows are fewer than 8 groups of rows that belong together, or scores "
+            "are not limited to 0 to 1, and their limits are not known before the first row. "
+            "The bar is {bar:.3f}.",
+            scored=scored,
+            **values,
+        )
+
+    def _sure_of_range(self, values: Values) -> Message:
+        """Like ``_sure``, if rows have bounds instead of a score."""
+        scored = self.rows - self.missing
+        mean = mean_text(self.value, 3, between=self.between, scored=scored)
+        if self.verdict == "holds":
+            return Message(
+                "Gate passed: {what} is {mean}, at least {lower:.3f} at {level}, the bar is "
+                "{bar:.3f}.",
+                mean=mean,
+                **values,
+            )
+        if self.verdict == "failed":
+            return Message(
+                "Gate failed: {what} is {mean}, at most {upper:.3f} at {level}, the bar is "
+                "{bar:.3f}.",
+                mean=mean,
+                **values,
+            )
+        return Message(
+            "Gate undecided: {what} is {mean}; at {level} it may be between {lower:.3f} and "
+            "{upper:.3f}, the bar is {bar:.3f}.",
+            mean=mean,
+            **values,
+        )
+
     def _plain_outcome(self) -> Message:
         values = {
             **self._figures,
@@ -614,7 +656,8 @@ class GateResult:
         verdict = self.verdict
         if verdict == "inconclusive":
             return self._plain_undecided(values)
-        clear = self.value is not None and (not above(self.bar, self.value)) == (verdict == "holds")
+        is_known = self.value is not None and self.between is None
+        clear = is_known and (not above(self.bar, self.value or 0.0)) == (verdict == "holds")
         if verdict == "holds":
             if clear:
                 return Message(
@@ -789,6 +832,7 @@ def mean_gate(
         rows=rows,
         missing=summary.unscored,
         open_votes=summary.open_rows,
+        between=summary.between,
         confidence=confidence,
         sure=summary.confident is not None,
     )

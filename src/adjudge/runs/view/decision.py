@@ -194,6 +194,6 @@ def _against(section: Section, report: Report) -> str:
 def bar_text(gate: GateResult) -> Message:
     """Return the bar, and the margin by which a failed gate missed it."""
     margin = gate.margin or 0.0
-    if margin >= 0 or gate.verdict != "failed":
+    if margin >= 0 or gate.verdict != "failed" or gate.between is not None:
         return Message(", bar {bar}", bar=figure(gate.bar))
     return Message(", bar {bar} missed by {margin}", bar=figure(gate.bar), margin=figure(-margin))
