@@ -7,6 +7,8 @@ from pathlib import Path
 from adjudge.core.domain.json_types import JsonObject, object_in
 from adjudge.core.domain.record import JudgmentRecord
 
+ROWS_FILE = "traffic.jsonl"
+"""The file of a day's chosen rows, in its run folder."""
 COLUMN = "traffic"
 """The column that says how a row was chosen."""
 

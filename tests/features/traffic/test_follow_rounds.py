@@ -17,6 +17,7 @@ from adjudge.features.traffic.sampling import Sampling
 from adjudge.features.traffic.source import TrafficEvent
 from adjudge.features.traffic.webhook import Webhook
 from adjudge.runs.cli.main import app
+from adjudge.runs.results.run_report import report_of_run
 from adjudge.stats.betting import FallBets
 
 EVAL = """\
@@ -180,6 +181,12 @@ def test_rows_that_were_taken_for_sure_stand_for_themselves_alone() -> None:
     _, told = follow("--sample", "0.2", "--always", "status=error", "--run", "other")
     (rate,) = told["results"]
     assert rate["lower"] < 0.8 < rate["upper"]
+    (chosen,) = Path("other").glob("**/traffic.jsonl")
+    taken = [json.loads(line)["traffic"] for line in chosen.read_text().splitlines()]
+    apart = sum(not one["uniform"] for one in taken)
+    (note,) = report_of_run(chosen.parent).notes
+    assert apart > 40
+    assert str(note).startswith(f"{apart} of {rate['rows']} rows were taken for their values")
 
 
 def test_several_values_of_a_column_are_all_taken() -> None:

@@ -18,13 +18,13 @@ from adjudge.runs.folder import records_of, run_info
 from adjudge.runs.numbers import figure, percent, percent_limits
 from adjudge.runs.results.report import Skipped
 from adjudge.runs.results.setup import KEPT
-from adjudge.runs.traffic_rows import COLUMN, about_traffic
+from adjudge.runs.traffic_rows import COLUMN, ROWS_FILE, about_traffic
 from adjudge.stats import FEWEST
 from adjudge.stats.betting import FallBets
 from adjudge.stats.intervals import Interval, interval_of_bounds
 from adjudge.stats.weighted_rates import weighted_interval, weighted_mean
 
-ROWS = "traffic.jsonl"
+ROWS = ROWS_FILE
 """The chosen rows of a day, in its run."""
 RISK = 0.05
 """Share of followers that ever raise a false alarm about a rate, at most."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from adjudge.core.domain.json_types import object_in
 from adjudge.core.domain.numbers import number_of
 from adjudge.core.ledger.file import OPINIONS, repeated_usage
-from adjudge.messages import Message, join
+from adjudge.messages import Message, join, plural
 from adjudge.runs.counts import (
     count_failed_calls,
     count_judgments,
@@ -28,6 +28,7 @@ from adjudge.runs.results.notes import (
 from adjudge.runs.results.paired_gate import compared_with_baseline, paired_gates
 from adjudge.runs.results.report import ENTRIES, Report, ReportTally, skipped_rows
 from adjudge.runs.results.setup import Baseline, Setup
+from adjudge.runs.traffic_rows import ROWS_FILE, is_of_sample
 from adjudge.trust.report import calibrations_of
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def report_of_run(
             *lost_reply_notes(lost_in(info.facts)),
             *reader_notes(info.facts),
             *left_out_notes(info.facts),
+            *_traffic_notes(run, setup),
         ),
         gates=(*report.gates, *paired_gates(setup, Path(run))),
         compared=compared_with_baseline(setup, Path(run), by),
@@ -82,6 +84,27 @@ def report_of_run(
         with reading(run) as ledger:
             report = report.counting_requests_once(repeated_usage(ledger))
     return report if info.state == "complete" else report.unfinished()
+
+
+def _traffic_notes(run: str | Path, setup: Setup) -> Iterator[Message]:
+    """Yield a note if some rows were taken from traffic more often than others: the figures of the
+    judged rows are then not those of the traffic.
+    """
+    if Path(setup.data).name != ROWS_FILE:
+        return
+    rows: dict[str, bool] = {}
+    for record in records_of(run):
+        rows.setdefault(record.name, is_of_sample(record))
+    if apart := sum(not sampled for sampled in rows.values()):
+        yield plural(
+            "{apart} of {count} row was taken for its value, not at random: the figures and gates "
+            "here are about the judged rows; 'adjudge follow' prints the rates of the traffic",
+            "{apart} of {count} rows were taken for their values, not at random: the figures and "
+            "gates here are about the judged rows; 'adjudge follow' prints the rates of the "
+            "traffic",
+            len(rows),
+            apart=apart,
+        )
 
 
 def _slices(
