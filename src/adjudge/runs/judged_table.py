@@ -199,9 +199,10 @@ class _Lines:
 
         ``renamed``: old name → new name of judges that were only renamed.
         """
+        old_names = {new: old for old, new in renamed.items()}
         of_runs = [[line for line in self._all.values() if line.side == side] for side in (0, 1)]
         for line in of_runs[1]:
-            if (name := renamed.get(line.judge)) is not None:
+            if (name := old_names.get(line.judge)) is not None:
                 criterion = name if line.criterion == line.judge else line.criterion
                 line.key = (name, criterion, line.key[2])
         common = {line.key for line in of_runs[0]} & {line.key for line in of_runs[1]}

@@ -161,7 +161,7 @@ def test_what_a_terminal_would_obey_is_not_printed() -> None:
             2,
             "use --criterion",
         ),
-        (("check", "--criterion", "c", "-m", "scripted"), 2, "say what to judge"),
+        (("check", "--criterion", "c", "-m", "scripted"), 2, "nothing to judge was given"),
         (
             ("check", "x", "--criterion", "c", "-m", "scripted", "--language", "xx"),
             2,

@@ -331,11 +331,11 @@ def test_a_comparison_without_an_outcome_is_no_success() -> None:
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        (("judge", "x", "-m", "scripted"), 2, "say what to judge by"),
-        (("judge", "--criterion", "c", "-m", "scripted"), 2, "say what to judge"),
+        (("judge", "x", "-m", "scripted"), 2, "no criteria were given"),
+        (("judge", "--criterion", "c", "-m", "scripted"), 2, "nothing to judge was given"),
         (("judge", "x", "-c", "helpfullness", "-m", "scripted"), 2, "helpfulness"),
         (("judge", "x", "-c", "none.yaml", "-m", "scripted"), 1, "none.yaml"),
-        (("compare", "one", "--criterion", "c", "-m", "scripted"), 2, "two or more responses"),
+        (("compare", "one", "--criterion", "c", "-m", "scripted"), 2, "at least two responses"),
         (("compare", "--criterion", "c", "-m", "scripted"), 2, "nothing to compare was given"),
         (
             ("compare", "a", "b", "--criterion", "c", "--contests", "cup", "-m", "scripted"),

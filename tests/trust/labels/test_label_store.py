@@ -268,7 +268,7 @@ def test_a_trigger_among_the_labels_is_refused(store: LabelStore) -> None:
             "CREATE TRIGGER spy AFTER INSERT ON labels BEGIN DELETE FROM labels; END"
         )
     connection.close()
-    with pytest.raises(RunError, match="'spy', a trigger that adjudge did not create"):
+    with pytest.raises(RunError, match="a trigger, 'spy', that adjudge did not create"):
         store.add(label("b"))
 
 

@@ -139,7 +139,7 @@ def test_the_fence_keeps_orders_out_of_an_agents_judge_with_each_defence(
     ("changed", "said"),
     [
         (("goal, errors", "errors"), "texts cannot influence"),
-        (("kind: agent", "kind: agent, per: turn"), "leave per out"),
+        (("kind: agent", "kind: agent, per: turn"), "remove per from"),
     ],
 )
 def test_agents_that_cannot_be_attacked_cost_nothing(
