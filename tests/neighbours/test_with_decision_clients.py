@@ -49,7 +49,7 @@ def url(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
 
 def test_every_requirement_of_the_suite_holds(url: str, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
-    suite = Path(sys.executable).with_name("jevcompat")  # the package has no __main__
+    suite = str(Path(sys.executable).with_name("jevcompat"))  # the package has no __main__
     command = [suite, "test", url, "--key", KEY, "--timeout", "900"]
     done = subprocess.run(
         [*command, "--json", str(report)], capture_output=True, text=True, check=False

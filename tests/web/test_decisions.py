@@ -229,7 +229,10 @@ def test_a_model_for_texts_first_is_asked_nothing_else(
     for served in serving(service, tmp_path, deciding=deciding):
         answer = served.ask("/v1/systemone", asked(QUESTIONS))
         said = answer.json().get("error", {}).get("message", "")
-        assert (answer.status, "only accepts prompts with the text first" in said) == (status, status == 400)
+        assert (answer.status, "only accepts prompts with the text first" in said) == (
+            status,
+            status == 400,
+        )
 
 
 def test_a_judge_does_not_ask_a_model_for_texts_first() -> None:
