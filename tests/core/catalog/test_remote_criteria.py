@@ -120,7 +120,7 @@ def test_a_file_of_ones_own_is_not_overwritten(tmp_path: Path, repository: Repos
     [
         ("github:org/rubrics@v1/none.yaml", "was not found"),
         ("github:org/rubrics@v1/broken.yaml", "is not YAML"),
-        ("github:org/rubrics@v1/large.yaml", "not a file of criteria"),
+        ("github:org/rubrics@v1/large.yaml", "too many for a file of criteria"),
         ("github:org/rubrics/tone.yaml", "@TAG"),
         ("github:org/rubrics@v1/../../x.yaml", "does not name a file of criteria"),
         ("https://example.com/tone.yaml", "does not name a file of criteria"),

@@ -223,7 +223,7 @@ def test_context_fields_are_all_others_or_those_named_or_none(context: Any, seen
         (
             on_fields(None),
             {"question": "a", "notes": "b"},
-            "'fit' reads the field 'answer'; the instance has only: notes, question",
+            "'fit' reads the field 'answer', but the instance has only: notes, question",
         ),
         (on_fields(["source"]), FIELDS, "'fit' reads the field 'source'"),
         (TONE, Instance({"a": "x", "b": "y"}, id="row 7"), "instance row 7: .*'response'"),

@@ -19,7 +19,7 @@ def test_is_refused_for_another_judge(tmp_path: Path) -> None:
     kept = Learnt.read(tmp_path / "learnt.json").temperature_for("tone")
     assert kept.temperature == 1.7
     kept.check("abc")
-    with pytest.raises(SetupError, match="its identity was abc and is another"):
+    with pytest.raises(SetupError, match="its identity was abc and is now another"):
         kept.check("another")
 
 

@@ -163,7 +163,7 @@ def test_the_identity_changes_only_with_a_replacement() -> None:
 
 def test_weights_name_the_replacement_too() -> None:
     members, spare = [Member("a"), Member("b", fails=always)], Member("spare", "FAIL")
-    with pytest.raises(SetupError, match="'spare' has none"):
+    with pytest.raises(SetupError, match="'spare' has no weight"):
         AspectCritic("Polite?", members, weights={"a": 1, "b": 1}, replacement=spare)
     critic = AspectCritic(
         "Polite?", members, weights={"a": 1, "b": 3, "spare": 3}, replacement=spare

@@ -252,7 +252,7 @@ def test_a_gate_on_loops_holds_where_there_are_none(tmp_path: Path) -> None:
     (tmp_path / "said.jsonl").write_text(json.dumps(said))
     done = adjudge("agent", "said.jsonl", "--at-most", "loops=0", cwd=tmp_path)
     assert done.returncode == 5
-    assert "Gate undecided: no row has a value of loops" in done.stderr
+    assert "Gate undecided: no row has a value for loops" in done.stderr
 
 
 def test_arguments_nested_too_deep_are_a_bad_row(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_evidence_is_at_its_message_and_in_the_language_of_the_page() -> None:
     first, second = html.index('class="turn user decides"'), html.index('class="turn agent"')
     assert first < html.index("назвал факт, которого ему не давали") < second
     assert "вина имитируемого пользователя" in html
-    assert "told a fact" in chat_markdown(record(), "en")
+    assert "stated a fact" in chat_markdown(record(), "en")
 
 
 def test_reports_show_the_chat_and_both_rates(tmp_path: Path) -> None:

@@ -258,7 +258,7 @@ def test_only_the_worst_are_shown_and_that_is_said() -> None:
     assert page.count("details") == 2 + 2
     for told in (page.text, source):
         assert "2 of 5" in told
-        assert "CSV" in told
+        assert "--to csv" in told
     assert len(report.table) == 5
 
 

@@ -135,7 +135,7 @@ def test_no_rows_is_an_error() -> None:
     [
         ("rows.csv", b"", "has no rows"),
         ("rows.csv", b"question,answer,contexts\n", "has no rows"),
-        ("rows.csv", b"question,answer,contexts\nq,caf\xe9,f\n", "is not UTF-8"),
+        ("rows.csv", b"question,answer,contexts\nq,caf\xe9,f\n", "is not valid UTF-8"),
         ("rows.csv", b"question,answer,contexts\nq,a\n", "line 2"),
         ("rows.docx", b"question", "rows.docx"),
         ("rows.jsonl", b'{"question": ', "line 1.* is not JSON"),

@@ -117,7 +117,7 @@ def test_a_run_keeps_the_question_and_does_not_ask_again(tmp_path: Path) -> None
 def test_the_pages_say_which_question_was_judged() -> None:
     evaluator = RagEvaluator(rewriter("How <old> is it?"), rewrite_questions=True)
     report = report_of(evaluator, [evaluator.evaluate(FOLLOW_UP)])
-    assert "The question that was judged" in markdown_page(
+    assert "The judged question" in markdown_page(
         report
     ) and "How &lt;old&gt; is it?" in html_page(report)
     (section,) = report.sections

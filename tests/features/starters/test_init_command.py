@@ -62,7 +62,7 @@ def test_who_begins_in_russian_is_spoken_to_in_russian(tmp_path: Path) -> None:
     assert shown.stdout.startswith("runs/eval: завершён")
     assert "## Что оценивает" in adjudge("card", "runs/eval", cwd=tmp_path).stdout
     assert "такого параметра нет" in adjudge("runs", "show", "--nope", cwd=tmp_path).stderr
-    assert "Папки прогонов" in adjudge("runs", "--help", cwd=tmp_path).stdout
+    assert "Работа с папками прогонов" in adjudge("runs", "--help", cwd=tmp_path).stdout
     in_english = adjudge("runs", "show", "runs/eval", "--language", "en", cwd=tmp_path)
     assert in_english.stdout.startswith("runs/eval: complete")
 

@@ -169,7 +169,7 @@ def test_traces_are_taken_once_and_verdicts_become_assessments(fake: FakeMlflow)
 
 def test_an_answer_that_was_lost_makes_no_second_assessment(fake: FakeMlflow) -> None:
     fake.lose = 1
-    assert "does not answer" in str(follow("--write-back")["away"])
+    assert "does not respond" in str(follow("--write-back")["away"])
     assert follow("--write-back")["away"] is None
     assert {len(one) for one in fake.kept.values()} == {1}
     assert len(fake.kept) == 5

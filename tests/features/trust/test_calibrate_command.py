@@ -62,7 +62,7 @@ def test_people_are_told_the_number_first_and_may_the_judge_replace_them(trusted
         and "corrected by 80 labels" in first
         and "uncorrected" in first
     )
-    assert "ann and bob: 100.0% alike, kappa 1.000 (80 rows)" in done.stdout
+    assert "ann and bob: 100.0% equal, kappa 1.000 (80 rows)" in done.stdout
     assert "baseline majority" in done.stdout
     assert "alternative annotator test: the judge may" in done.stdout
 
