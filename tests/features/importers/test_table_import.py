@@ -52,7 +52,7 @@ def test_who_imports_is_told_what_comes_next_and_nothing_that_cannot_be(tmp_path
     out = ("export", "runs/mine", "--to", "langfuse", "-o", "scores.json")
     done = adjudge(*out, cwd=tmp_path)
     assert done.stdout == "1 judgment written to scores.json\n"
-    assert "1 judgment without a verdict left out" in done.stderr
+    assert "left out: 1 judgment without a verdict" in done.stderr
     refused = adjudge("import", "t.csv", "--run", "runs/other", cwd=tmp_path)
     assert "--as table --text COLUMN --judge COLUMN --label COLUMN" in refused.stderr
 
