@@ -327,7 +327,7 @@ BROKEN = {
         "commands",
         "renamed = renamed:x",
         "import click\nx = click.Command('other')",
-        "is called 'other', but its entry point is 'renamed'",
+        "is named 'other', but its entry point is 'renamed'",
     ),
     "failing": (
         "commands",

@@ -100,7 +100,7 @@ SETS = (
             *("--question", "pass", "--map", "PASS=Yes", "--map", "FAIL=No"),
             *("--criterion", "Does the response answer the question with what the context says?"),
         ),
-        "25 rows: intervals are wide.",
+        "Only 25 rows, so intervals are wide.",
     ),
     PublicSet(
         "hhh",

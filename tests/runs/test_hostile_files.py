@@ -271,7 +271,7 @@ def test_a_run_folder_of_somebody_else_is_asked_about(
     witness.requests.clear()
     code, said = adjudge("resume", "run")
     assert code == 1
-    assert "was not made by you" in said
+    assert "was not created by you" in said
     assert witness.requests == []
     assert adjudge("resume", "run", "--trust")[0] in (0, 3)
     assert witness.requests
@@ -289,7 +289,7 @@ def test_verdicts_of_a_run_folder_that_came_along_are_not_ours(
     before = (folder / "runs" / "eval" / FILE).stat().st_mtime_ns
     code, said = adjudge("run", "eval.yaml")
     assert code == 0
-    assert "runs/eval was not made by you on this machine" in said
+    assert "runs/eval was not created by you on this machine" in said
     assert (folder / "runs" / "eval-2" / FILE).exists()
     assert (folder / "runs" / "eval" / FILE).stat().st_mtime_ns == before
     assert run_info(folder / "runs" / "eval-2").facts["ended"] == "complete"
@@ -301,7 +301,7 @@ def test_verdicts_of_a_run_folder_that_came_along_are_not_ours(
         assert adjudge("run", "other.yaml")[0] == 0
     for word in ("--trust", "--yes"):
         code, said = adjudge("run", "other.yaml", word)
-        assert (code, "not made by you" in said) == (0, False)
+        assert (code, "not created by you" in said) == (0, False)
     assert not (folder / "runs" / "other-2").exists()
 
 

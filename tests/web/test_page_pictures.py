@@ -107,15 +107,15 @@ def test_slices_of_a_comparison_have_win_rates(tmp_path: Path) -> None:
     assert slices == {"kettle": (12, 12, 1.0), "lamp": (12, 12, 0.25)}
     assert found["system"] == "new"
     assert "Win rate and interval" in shown
-    assert (
-        "win rate of new by product: the intervals of all slices hold simultaneously at 95%"
-        in shown
-    )
+    assert "win rate of new by product: simultaneous 95% intervals over all slices" in shown
 
 
 def test_intervals_of_slices_hold_together_for_each_criterion(page: Page) -> None:
     shown = page.get(f"{page.run('third')}/pictures").text
-    assert "hold simultaneously at 95% for this judge and criterion (each at 98.33%)" in shown
+    promise = (
+        "simultaneous 95% intervals over all slices, for this judge and criterion (each at 98.33%)"
+    )
+    assert promise in shown
 
 
 def test_how_a_run_went_is_what_its_votes_say(page: Page, root: Path) -> None:

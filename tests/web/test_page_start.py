@@ -453,7 +453,7 @@ def test_a_run_that_somebody_else_made_is_not_resumed_by_a_click(page: Page, hom
     answer = page.post(f"{page.run('theirs')}/resume", usd="0.1")
     found = ended(page, page.led_to(answer))
     assert not found["fine"]
-    assert "was not made by you" in str(found["message"])
+    assert "was not created by you" in str(found["message"])
 
 
 def test_an_empty_folder_leads_to_an_example_run_in_one_step(tmp_path: Path) -> None:

@@ -239,7 +239,8 @@ def test_rows_it_learned_from_do_not_measure_it(tmp_path: Path) -> None:
     (found,) = calibrate_run(tmp_path / "run")
     assert found.count == 40
     assert any(
-        "60 labels are of rows that the judge learned from" in str(one) for one in found.notes
+        "60 labels do not count, because the judge learned from their rows" in str(one)
+        for one in found.notes
     )
 
 

@@ -105,7 +105,9 @@ def test_calibration_is_about_the_other_rows(run: Path) -> None:
 def test_probabilities(run: Path) -> None:
     (report,) = calibrate_probabilities(run)
     assert report.temperature.rows == ROWS - LEARNED
-    assert "60 labels are of rows that the judge learned from" in "\n".join(report.notes)
+    assert "60 labels do not count, because the judge learned from their rows" in "\n".join(
+        report.notes
+    )
 
 
 def test_thresholds_of_a_cascade(model: str, tmp_path: Path) -> None:
@@ -114,7 +116,7 @@ def test_thresholds_of_a_cascade(model: str, tmp_path: Path) -> None:
     label_rows(tmp_path / "run")
     (report,) = calibrate_cascades(tmp_path / "run")
     assert report.thresholds.labels == ROWS - LEARNED
-    assert "60 labels are of rows" in "\n".join(report.notes)
+    assert "60 labels do not count" in "\n".join(report.notes)
 
 
 class TestBench:
@@ -180,7 +182,9 @@ def test_difference_of_two_runs(model: str, run: Path, tmp_path: Path) -> None:
     label_rows(tmp_path / "again")
     with run_diff(run, tmp_path / "again") as diff:
         (comparison,) = compare_runs(run, tmp_path / "again", diff)
-    assert "60 labels are of rows that the judge learned from" in "\n".join(comparison.notes)
+    assert "60 labels do not count, because the judge learned from their rows" in "\n".join(
+        comparison.notes
+    )
 
 
 @pytest.fixture(scope="module")

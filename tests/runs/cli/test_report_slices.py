@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 def test_slices_without_labels_are_shown(folder: Path) -> None:
     asked = ("report", "kept", "--by", "language", "-o", "-", "--to")
     page = adjudge(*asked, "md", cwd=folder).stdout.replace("\\", "")
-    assert "by language: the intervals of all slices hold simultaneously at 95%" in page
+    assert "by language: simultaneous 95% intervals over all slices" in page
     assert "| en | 10 | 10 | 0.300 | " in page
     assert "| ru | 10 | 10 | 0.800 | " in page
     html = adjudge(*asked, "html", cwd=folder).stdout
@@ -47,9 +47,7 @@ def test_comparisons_have_the_win_rate_of_each_slice(folder: Path) -> None:
     adjudge(*compare, *question, "--run", "pairs", cwd=folder)
     page = adjudge("report", "pairs", "--to", "md", "--by", "product", "-o", "-", cwd=folder)
     told = page.stdout.replace("\\", "")
-    assert (
-        "win rate of new by product: the intervals of all slices hold simultaneously at 95%" in told
-    )
+    assert "win rate of new by product: simultaneous 95% intervals over all slices" in told
     assert "(each at 97.5%)" in told
     assert "| kettle | 12 | 12 | 1.000 |" in told
     assert "| lamp | 12 | 12 | 0.250 |" in told

@@ -94,7 +94,7 @@ def test_local_files_are_not_sent_to_somebodys_address_unseen(
     assert provider.requests == []
     assert not (tmp_path / "stolen.csv").exists()
     for shown in (
-        "not made by you",
+        "not created by you",
         f"reads   {tmp_path / 'diary.csv'}",
         f"asks    {model}",
         f"writes  {tmp_path / 'stolen.csv'}",
@@ -379,9 +379,9 @@ def test_what_was_changed_is_not_ours(adjudge: Adjudge, tmp_path: Path, change: 
     kept = kept_in(folder)
     assert is_known(kept)
     keep(folder, {**kept, "eval": {**kept["eval"], **change}})
-    assert "was not made by you" in adjudge("resume", folder)[2]
+    assert "was not created by you" in adjudge("resume", folder)[2]
     keep(folder, {**kept, "options": {"output": ["/elsewhere/x.csv"]}})
-    assert "was not made by you" in adjudge("resume", folder)[2]
+    assert "was not created by you" in adjudge("resume", folder)[2]
 
 
 def test_only_the_user_says_what_is_theirs(adjudge: Adjudge, tmp_path: Path) -> None:
@@ -412,7 +412,7 @@ def test_without_a_cache_folder_a_run_is_made_and_is_confirmed(
         "--no-cache",
     )
     assert adjudge(*check)[0] == 0
-    assert "was not made by you" in adjudge("resume", "kept")[2]
+    assert "was not created by you" in adjudge("resume", "kept")[2]
 
 
 @pytest.mark.parametrize(("answer", "code", "rows"), [("y", 0, 4), ("n", 1, 0), ("", 1, 0)])

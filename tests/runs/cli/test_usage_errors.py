@@ -39,10 +39,10 @@ def folder(tmp_path: Path) -> Path:
     ("words", "said"),
     [
         (["check", "x"], "nothing to check was given"),
-        (["check", "--criterion", "c"], "say what to judge"),
+        (["check", "--criterion", "c"], "nothing to judge was given"),
         (["check", "x", "--criterion", "c", "--language", "fr"], "'fr' is not one of 'en', 'ru'"),
         (["check", "rows.csv", "--criterion", "c"], "pass its rows with --file rows.csv"),
-        (["judge", "x"], "say what to judge by"),
+        (["judge", "x"], "no criteria were given"),
         (["judge", "x", "--criterion", "c", "-o", "out.docx"], ".docx cannot be written here"),
         (
             ["judge", "x", "--criterion", "c", "-o", "out.parquet"],
@@ -226,7 +226,7 @@ def test_a_limit_takes_no_judged_rows_from_a_run(folder: Path) -> None:
     before = run_info(folder / "kept").judges
     done = adjudge(*asked, "--limit", "1", cwd=folder)
     assert done.returncode == 0
-    assert "kept contains 3 judged rows, more than the limit of 1" in done.stderr
+    assert "kept already contains 3 judged rows, more than the limit of 1" in done.stderr
     assert "3 rows judged" in done.stdout
     assert "no request was sent" in done.stdout
     assert run_info(folder / "kept").judges == before

@@ -685,7 +685,7 @@ class GateResult:
             )
         return Message(
             "Gate undecided: {what} is between {lower:.3f} and {upper:.3f}, the bar is "
-            "{bar:.3f}. The {missing} of {rows} rows without a score would decide it.",
+            "{bar:.3f}. {missing} of {rows} rows have no score, and would decide it.",
             **values,
         )
 
