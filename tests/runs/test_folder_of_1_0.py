@@ -99,5 +99,5 @@ def test_a_folder_of_a_later_major_version_is_refused_in_one_line(
         connection.execute("PRAGMA user_version = 99")
     done = adjudge("calibrate", "answers", cwd=tmp_path)
     assert done.returncode == 1
-    assert "was written by a newer adjudge" in done.stderr
+    assert "was written by a newer version of adjudge" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1

@@ -113,7 +113,7 @@ def test_from_labels_to_a_cascade_that_saves_calls(folder: Path, provider: FakeP
     ) in said
     assert (
         "; about 180 calls to it saved; $0." in said
-        and "learnt from 120 labels of 2023-11-14" in said
+        and "learned from 120 labels of 2023-11-14" in said
     )
     kept = [json.loads(line) for line in (folder / "rows.jsonl").read_text().splitlines()]
     assert Counter(one["decided_by"] for one in kept) == {CHEAP: 90, DEAR: 30}

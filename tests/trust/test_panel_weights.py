@@ -159,7 +159,7 @@ def test_dawid_and_skene_join_all_estimators_and_are_refused_where_the_members_e
     alike = panel(
         rows(120, {"a": 0.7, "b": 0.7, "c": 0.7}, together=True), ["a", "b", "c"], settings=settings
     )
-    assert alike.consensus is not None and "err together" in alike.consensus.reason
+    assert alike.consensus is not None and "make the same errors" in alike.consensus.reason
     assert (alike.consensus.accuracy, alike.consensus.shares) == (None, {})
     assert panel(rows(30, {"a": 0.9, "b": 0.8}, together=False), ["a", "b"]).consensus is None
 

@@ -659,7 +659,7 @@ def test_a_log_that_cannot_be_written_stops_changes_until_it_can(
     (tmp_path / "log.jsonl").mkdir()
     log.write("a row was labelled", {"row": "r1"})
     assert "r1" in caplog.text  # the line is not lost
-    with pytest.raises(Exception, match="nothing may be changed"):
+    with pytest.raises(Exception, match="nothing can be changed"):
         log.check()
     (tmp_path / "log.jsonl").rmdir()
     log.check()

@@ -277,7 +277,7 @@ def test_labels_of_a_newer_version_are_not_touched(store: LabelStore) -> None:
     with sqlite3.connect(store.path) as connection:
         connection.execute("PRAGMA user_version = 9")
     connection.close()
-    with pytest.raises(RunError, match="newer adjudge"):
+    with pytest.raises(RunError, match="newer version of adjudge"):
         store.add(label())
 
 

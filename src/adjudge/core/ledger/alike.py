@@ -202,7 +202,7 @@ _TEXT_OR_NULL = ('"', "null")
 _NO_TEXT = f"null{_REASON}"
 _TAGS = tuple(f'"{KIND}": "{kind.kind}"' for kind in (AspectDetail, DirectDetail))
 """Kinds of one text and one verdict."""
-_RELATED = tuple(f'"{column}"' for column in (TRIAL, ROW, PART_OF, "repeat"))
+_RELATED = (TRIAL, ROW, PART_OF, "repeat")
 """Columns of rows that belong together."""
 
 
