@@ -65,7 +65,8 @@ class LabelDatabase:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version > self.VERSION:
                 raise RunError(
-                    "{path} was written by a newer version of adjudge: upgrade adjudge", path=self.path
+                    "{path} was written by a newer version of adjudge: upgrade adjudge",
+                    path=self.path,
                 )
             if version < self.VERSION and writable:
                 connection.execute("BEGIN IMMEDIATE")
