@@ -35,7 +35,8 @@ class JudgmentSummary(NamedTuple):
     """The verdict, the option, or the better response."""
     possible: tuple[float, float] | None = None
     """The least and the most that the score, or the win rate of the first of two responses, would
-    be with the votes that a panel lost; None if they could not change it.
+    be with the votes that a panel lost; None if they could not change it. Of a row that has bounds
+    instead of a score, these bounds.
     """
     left_out: str = "[]"
     """The models of a panel that did not count, as JSON."""
@@ -255,6 +256,24 @@ class RunDiff:
         query = "SELECT 1 FROM outcomes WHERE systems <> '[]' LIMIT 1"
         return self._table.execute(query).fetchone() is not None
 
+    def limits(self, line: str) -> tuple[float, float] | None:
+        """Return the lowest and the highest score that the rows of a judge and criterion allow in
+        both runs; None unless rows have limits of their own.
+        """
+        if not self._has_limits:
+            return None
+        query = (
+            "SELECT min(low), max(high) FROM outcomes WHERE outcome IN "
+            "(SELECT outcome FROM judged WHERE line = ?)"
+        )
+        low, high = self._table.execute(query, (self._lines[line].number,)).fetchone()
+        return None if low is None else (low, high)
+
+    @cached_property
+    def _has_limits(self) -> bool:
+        query = "SELECT 1 FROM outcomes WHERE low IS NOT NULL LIMIT 1"
+        return self._table.execute(query).fetchone() is not None
+
     def gone(self) -> list[tuple[str, str, str]]:
         """Return (judge, criterion, system) of everything that only the first run has."""
         return [tuple(json.loads(key)) for key, line in self._lines.items() if not line.rows[1]]
@@ -441,7 +460,7 @@ class RunDiff:
     def _read_outcome(self, number: int) -> _Outcome:
         query = "SELECT * FROM outcomes WHERE outcome = ?"
         _, judge, criteria, *values = self._table.execute(query, (number,)).fetchone()
-        status, score, chosen, systems, least, most, left_out = values
+        status, score, chosen, systems, least, most, left_out, *_ = values
         possible = None if least is None or most is None else (least, most)
         return _Outcome(
             judge,

@@ -9,7 +9,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from adjudge.core.gateway.layers.budget import OpenBudget
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.ledger.alike import AlikeRow
 from adjudge.core.ledger.codec import ANSWERS, StoredOutcome
+from adjudge.core.ledger.figures import bounded_rows
 from adjudge.core.ledger.file import (
     FILE,
     LABEL_FILES,
@@ -79,7 +80,11 @@ class CriteriaInfo(JudgeCriterion):
 
     statuses: dict[str, int]
     mean: float | None
-    """The mean score of its rows, if some have a score."""
+    """The mean of the rows that have a score, if some do."""
+    between: tuple[float, float] | None = None
+    """The least and the most that the mean over all rows can be, if rows have bounds instead of a
+    score.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +155,13 @@ class RunInfo(RunFacts, HtmlRepr):
     def to_dict(self) -> JsonDict:
         """Return the run's summary as a JSON-ready dict."""
         criteria = [
-            {"judge": info.judge, "criteria": info.criteria, **info.statuses, "mean": info.mean}
+            {
+                "judge": info.judge,
+                "criteria": info.criteria,
+                **info.statuses,
+                "mean": info.mean,
+                **({"between": list(info.between)} if info.between else {}),
+            }
             for info in self.criteria
         ]
         calls = {model: usage.calls for model, usage in self.usage.items()}
@@ -374,7 +385,16 @@ def _by_criteria(connection: sqlite3.Connection) -> tuple[CriteriaInfo, ...]:
         infos[judge, criteria] = CriteriaInfo(
             judge, criteria, statuses, mean if status == "scored" else info.mean
         )
-    return tuple(infos.values())
+    bounds = {judge: bounded_rows(connection, judge) for judge, _ in infos}
+    return tuple(
+        replace(
+            info,
+            between=bounds[info.judge].between(
+                (info.mean or 0.0) * info.statuses.get("scored", 0), info.statuses.get("scored", 0)
+            ),
+        )
+        for info in infos.values()
+    )
 
 
 def _failed_calls(facts: JsonObject, failed_votes: int) -> int:

@@ -56,13 +56,14 @@ _SHORT = 200
 """Characters of a text that is kept instead of a digest."""
 _TABLES = (
     "CREATE TABLE outcomes (outcome INTEGER PRIMARY KEY, judge TEXT, criteria TEXT, status TEXT, "
-    "score REAL, chosen TEXT, systems TEXT, least REAL, most REAL, left_out TEXT);"
+    "score REAL, chosen TEXT, systems TEXT, least REAL, most REAL, left_out TEXT, low REAL, "
+    "high REAL);"
     "CREATE TABLE judged (place INTEGER PRIMARY KEY, side INTEGER, line INTEGER, "
     "outcome INTEGER, row INTEGER, number INTEGER, name TEXT, named INTEGER, question TEXT, "
     "beside TEXT, content TEXT, identity TEXT, id TEXT, cluster TEXT, topic_of TEXT, "
     "slice TEXT DEFAULT '', partner INTEGER, way TEXT, shared INTEGER);"
 )
-_OUTCOME = "INSERT INTO outcomes VALUES (?,?,?,?,?,?,?,?,?,?)"
+_OUTCOME = "INSERT INTO outcomes VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
 # An empty text stands for NULL: sqlite3 takes several times longer to pass None, or bytes.
 _ROW = (
     "INSERT INTO judged (side, line, outcome, row, number, name, named, question, beside, content, "
@@ -409,7 +410,8 @@ class _Criterion:
     def _number(self, status: str, score: float | None, verdict: str | None) -> int:
         if len(self._numbers) >= _MOST_OUTCOMES:
             self._numbers.clear()
-        outcome = (*self._key, status, score, _json_text(verdict), "[]", *_NOTHING_LOST)
+        lost = (*_NOTHING_LOST, *_NO_LIMITS)
+        outcome = (*self._key, status, score, _json_text(verdict), "[]", *lost)
         number = self._numbers[status, score, verdict] = self._run.outcomes.number(outcome)
         return number
 
@@ -435,7 +437,7 @@ def _values(
     if topic is not None:  # the fields beside it say where it begins, not where it ends
         question, beside = (part and f"{part} {topic}" for part in (question, beside))
     choice, systems = _json_text(row.choice), _json_text(row.detail.named_systems)
-    lost = _possible(row, run.systems.score_range(key))
+    lost = (*_possible(row, run.systems.score_range(key)), *(row.detail.limits or _NO_LIMITS))
     return (
         line.side,
         line.number,
@@ -503,14 +505,18 @@ def _text_key(name: str, text: str | tuple[str, ...]) -> str:
 
 _NOTHING_LOST = (None, None, "[]")
 """What lost votes allow if there are none."""
+_NO_LIMITS = (None, None)
+"""The lowest and the highest score of a row, unless it has limits of its own."""
 
 
 def _possible(
     row: JudgmentRecord, scale: tuple[float, float]
 ) -> tuple[float | None, float | None, str]:
-    """Return the bounds that lost votes allow for the compared number, and the models they belong
-    to.
+    """Return the bounds that lost votes and missing verdicts allow for the compared number, and the
+    models that lost votes belong to.
     """
+    if row.status in ("failed", "abstained") and row.detail.has_bounds:
+        return *row.missing_score(scale), _json_text(tuple(sorted(row.lost_models)))
     if not row.excluded_models:
         return _NOTHING_LOST
     ends = (0.0, 1.0) if row.possible_win_rates else row.possible_scores(scale)

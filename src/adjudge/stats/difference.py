@@ -129,6 +129,13 @@ PairOfScores = tuple[float, float] | tuple[float, float, float, float]
 """The scores of two runs, and the ends of their difference if it is uncertain."""
 
 
+class UnknownPair(NamedTuple):
+    """A row without a score in one of the runs, whose difference has known ends."""
+
+    least: float
+    most: float
+
+
 class UnknownPart(NamedTuple):
     """A unit of which some rows may lack a score, or whose scores may change."""
 
@@ -141,6 +148,18 @@ class UnknownPart(NamedTuple):
     falls: float = 0.0
     """The most that lost votes could lower the sum."""
     rises: float = 0.0
+    bounded: int = 0
+    """Rows without scores whose differences have known ends."""
+    least: float = 0.0
+    """The sum of the lowest of these ends."""
+    most: float = 0.0
+
+    def filled_with(self, end: float) -> tuple[float, int]:
+        """Return the sum and the number of all rows if each that lacks a score has the difference
+        ``end``, or the one of its own ends on that side.
+        """
+        change = self.rises + self.most if end > 0 else self.least - self.falls
+        return self.total + self.lost * end + change, self.rows + self.lost + self.bounded
 
 
 ANY_COUNT = Message("rows without a number in one of the runs could have any count")
@@ -175,14 +194,19 @@ class PairedScores:
     binary: bool = True
     """True if all scores are passes and fails."""
 
-    def add(self, unit: Iterable[PairOfScores | None]) -> None:
-        """Add the rows of a unit: both runs' scores, or None for a row that lacks one.
+    def add(self, unit: Iterable[PairOfScores | UnknownPair | None]) -> None:
+        """Add the rows of a unit: both runs' scores, or None for a row that lacks one, unless its
+        difference has known ends.
 
         If lost votes could change the scores, the pair also has the lowest and highest possible
         difference.
         """
         count, total, lost, falls, rises = 0, 0.0, 0, 0.0, 0.0
+        ends_of_unknown: list[UnknownPair] = []
         for pair in unit:
+            if isinstance(pair, UnknownPair):
+                ends_of_unknown.append(pair)
+                continue
             if pair is None:
                 lost += 1
                 continue
@@ -202,8 +226,11 @@ class PairedScores:
             self.binary = self.binary and score_a in (0, 1) and score_b in (0, 1)
         self.rows += count
         self.units += count > 0
-        if lost or falls or rises:
-            self.incomplete[UnknownPart(total, count, lost, falls, rises)] += 1
+        if lost or falls or rises or ends_of_unknown:
+            bounded = len(ends_of_unknown)
+            least, most = map(math.fsum, zip(*ends_of_unknown, strict=True)) if bounded else (0, 0)
+            part = UnknownPart(total, count, lost, falls, rises, bounded, least, most)
+            self.incomplete[part] += 1
         elif count:
             self.complete.add(total, count)
 
@@ -227,7 +254,7 @@ class PairedScores:
     @property
     def lost(self) -> int:
         """Number of rows without a score in one of the runs."""
-        return sum(part.lost * units for part, units in self.incomplete.items())
+        return sum((part.lost + part.bounded) * units for part, units in self.incomplete.items())
 
     def _units_with_scores(self) -> _UnitSums:
         """Return the units, without rows that lack a score."""
@@ -245,9 +272,7 @@ class PairedScores:
         """
         sums = replace(self.complete, spread=self.complete.spread.copy())
         for part, units in self.incomplete.items():
-            change = part.rises if end > 0 else -part.falls
-            total = part.total + part.lost * end + change
-            sums.add(total, part.rows + part.lost, units)
+            sums.add(*part.filled_with(end), units)
         return sums
 
     def share_lost(self, level: float, *, sequential: bool = False) -> float:
@@ -258,7 +283,8 @@ class PairedScores:
         for rows, unit_count in sizes.items():
             sums.add(0.0, rows, round(unit_count))
         for part, number in self.incomplete.items():
-            sums.add(part.lost, part.rows + part.lost, number)
+            lost = part.lost + part.bounded
+            sums.add(lost, part.rows + lost, number)
         if sequential:
             return sums.sequential(level, 1.0).upper
         return sums.spread.upper(1.0, (1 - level) / 2)

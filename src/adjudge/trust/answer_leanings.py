@@ -34,9 +34,11 @@ def padding_text(folder: str | Path, judge: str) -> str:
     padded: list[tuple[tuple[str, str], bool]] = []
     for record in records_of(folder, judge=judge):
         plain = column_of(record.fields, record.input, PADDING)
-        if record.score in (0, 1) and plain:
+        if not record.scored or record.score not in (0, 1):
+            continue
+        if plain:
             padded.append(((record.criterion, str(plain)), bool(record.score)))
-        elif record.score in (0, 1):
+        else:
             passed[record.criterion, str(record.id)] = bool(record.score)
     pairs = [(passed[key], is_passed) for key, is_passed in padded if key in passed]
     if not pairs:

@@ -474,10 +474,14 @@ class _Line:
         other_scores = None if system or refusal else self._other_scores(series.judges)
         refusal = refusal or other_scores or ""
         reach = 1.0 if measure is None else measure.range[1] - measure.range[0]
+        if (limits_of_rows := self._found.limits(self._line)) is not None:
+            reach = max(reach, limits_of_rows[1] - limits_of_rows[0])
         reach = math.inf if self._is_count else reach
         rows = 0 if refusal else scores.rows
         if settings.sequential and self._is_count:
             refusal = refusal or NO_BOUNDS
+        elif settings.sequential and (limits_of_rows or UNIT) != UNIT:
+            refusal = refusal or NO_SCALE
         compare = scores.looked_at_often if settings.sequential else scores.compared
         difference = (
             _no_difference(scores, level, refusal)
@@ -580,6 +584,11 @@ class _Line:
 
 NO_BOUNDS = Message(
     "a count has no maximum: no interval for it holds at every look; compare without --sequential"
+)
+UNIT = (0.0, 1.0)
+NO_SCALE = Message(
+    "scores can lie outside 0 to 1, and how far is known only from the judged rows: no interval "
+    "holds at every look; compare without --sequential"
 )
 FEWER = Message("lower counts are better: the difference says how many fewer there are")
 

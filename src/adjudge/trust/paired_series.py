@@ -17,7 +17,7 @@ from adjudge.errors import RunError
 from adjudge.messages import Message
 from adjudge.runs.diff import JudgmentSummary, LoneRow, OutcomeCount, Pair
 from adjudge.runs.folder import run_facts
-from adjudge.stats.difference import PairedScores, PairOfScores
+from adjudge.stats.difference import PairedScores, PairOfScores, UnknownPair
 from adjudge.trust.labelled_judges import latest_change, learned_labels_note
 from adjudge.trust.labels.rows_of_draws import RowPlaces
 from adjudge.trust.labels.scales import label_scales
@@ -280,7 +280,9 @@ class PairedSeries:
         self.scores.add(numbers for numbers, _ in both)
         # labels correct what lost votes may have changed
         self.drawable.add(
-            (numbers[0], numbers[1]) if numbers and is_drawable else None
+            (numbers[0], numbers[1])
+            if numbers and not isinstance(numbers, UnknownPair) and is_drawable
+            else None
             for numbers, is_drawable in both
         )
 
@@ -323,7 +325,7 @@ class PairedSeries:
 
     def _numbers(
         self, unit: Iterable[Pair | LoneRow]
-    ) -> Iterator[tuple[PairOfScores | None, bool]]:
+    ) -> Iterator[tuple[PairOfScores | UnknownPair | None, bool]]:
         """Yield each row's numbers in the second and the first run, and whether it could be
         drawn.
         """
@@ -339,7 +341,7 @@ class PairedSeries:
                 self.unjudged += skipped
                 self.missing += not skipped
                 if not skipped:
-                    yield None, False
+                    yield _unknown(pair, old_number, new_number), False
                 continue
             self.changed += old_number != new_number
             self.other_texts += pair.identities[0] != pair.identities[1]
@@ -415,6 +417,22 @@ class PairedSeries:
             least = least_apart(copies.values(), of_labelled, rows, drawn)
             large.append({text for text, size in copies.items() if size >= least})
         return large[0], large[1]
+
+
+def _unknown(pair: Pair, old_number: float | None, new_number: float | None) -> UnknownPair | None:
+    """Return the ends of the difference of a row that lacks a number; None unless the row has
+    bounds in each run that has no number.
+    """
+    old_ends, new_ends = (
+        summary.possible or (None if number is None else (number, number))
+        for summary, number in (
+            (pair.before.summary, old_number),
+            (pair.after.summary, new_number),
+        )
+    )
+    if old_ends is None or new_ends is None:
+        return None
+    return UnknownPair(new_ends[0] - old_ends[1], new_ends[1] - old_ends[0])
 
 
 def _ends(pair: Pair, old_number: float, new_number: float) -> tuple[()] | tuple[float, float]:

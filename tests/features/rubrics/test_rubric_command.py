@@ -29,9 +29,13 @@ from adjudge.features.rubrics.report import RubricSummary, RubricTally
 from adjudge.features.rubrics.result import RubricResult
 from adjudge.features.rubrics.rubric import MET, NOT_MET
 from adjudge.features.rubrics.run_records import rubric_records
-from adjudge.runs.folder import records_of
+from adjudge.features.traffic.rates import rates_of
+from adjudge.runs.diff import run_diff
+from adjudge.runs.folder import records_of, run_info
 from adjudge.runs.results.gate import mean_gate
 from adjudge.runs.results.summary import GateConfidence, LostRows, Tally
+from adjudge.runs.results.systems import SystemsTally
+from adjudge.trust.comparison import ComparisonSettings, compare_runs
 from features.rubrics.test_judge import entry, labels_in, reply
 from support.commands import adjudge
 from support.published_schema import validate_output
@@ -122,6 +126,15 @@ def test_a_mean_is_a_range_wherever_it_leads_if_rows_have_bounds(tmp_path: Path)
     (figures,) = json.loads(adjudge("runs", "show", str(run), "--json").stdout)["criteria"]
     assert (figures["mean"], figures["between"]) == (1.0, [pytest.approx(0.95), 1.0])
     assert figures["interval"]["lower"] < 0.95 and figures["interval"]["upper"] == 1.0
+    (info,) = run_info(run).criteria
+    assert (info.mean, info.between) == (1.0, (pytest.approx(0.95), 1.0))
+    adjudge("report", str(run), "--to", "md", "--by", "themes", "-o", str(tmp_path / "c.md"))
+    slices = (tmp_path / "c.md").read_text(encoding="utf-8")
+    assert "| t0 | 5 | 4 | 0.900–1.000 (the 4 scored rows alone: 1.000) |" in slices
+    assert "| t1 | 5 | 5 | 1.000 |" in slices
+    (rate,) = rates_of([run], 10)
+    assert (rate.lowest, rate.highest) == (pytest.approx(0.95), 1.0)
+    assert rate.interval is not None and rate.interval.lower < 0.95
     sentences = []
     for confidence in (0.95, None):
         tally = Tally(GateConfidence(confidence))
@@ -132,6 +145,70 @@ def test_a_mean_is_a_range_wherever_it_leads_if_rows_have_bounds(tmp_path: Path)
     assert sentences[0].startswith(f"Gate passed: mean score of r is {text}, at least 0.")
     assert sentences[0].endswith("1 of 10 rows has bounds instead of a score.")
     assert sentences[1] == "Gate passed: mean score of r is at least 0.950, the bar is 0.400."
+
+
+def test_a_difference_holds_for_scores_below_0_and_within_bounds(tmp_path: Path) -> None:
+    """Rows that score from -8/6 to 1 can differ by 14/6, and a row with bounds only within them."""
+    worth = (3, 2, 1, -8)
+    verdicts: dict[str, Callable[[int, int], str]] = {
+        "good": lambda row, point: "not met" if point == 4 else "met",
+        "bad": lambda row, point: "met" if point == 4 else "not met",
+        "open": lambda row, point: "met" if point < 4 else "cannot tell" if row < 10 else "not met",
+    }
+    tally = SystemsTally()
+    for name, verdict in verdicts.items():
+        for record in records(30, verdict, tmp_path / name, worth):
+            tally.add(replace(record, input={"system": name, "answered_row": record.id}))
+    by_system = {pair.systems: pair.difference.estimate for pair in tally.summary()}
+
+    def limits(*names: str) -> tuple[float, float]:
+        with run_diff(*(tmp_path / name for name in names)) as found:
+            (compared,) = compare_runs(*(tmp_path / name for name in names), found)
+        estimate = compared.difference.estimate
+        assert estimate.lower is not None and estimate.upper is not None
+        pair = by_system[names[0], names[1]]
+        assert (pair.lower, pair.upper) == (estimate.lower, estimate.upper)
+        shown = compared.to_dict()["difference"]
+        assert shown["lower"] - 1e-9 <= shown["value"] <= shown["upper"] + 1e-9
+        return estimate.lower, estimate.upper
+
+    lower, upper = limits("good", "bad")
+    assert -14 / 6 <= lower < upper < -1
+    lower, upper = limits("good", "open")
+    # ten rows may each be up to 8/6 worse, but none can be better
+    assert lower < -(10 * 8 / 6) / 30 and 0 < upper < 0.5
+    with run_diff(tmp_path / "good", tmp_path / "open") as found:
+        (often,) = compare_runs(
+            tmp_path / "good", tmp_path / "open", found, ComparisonSettings(sequential=True)
+        )
+    assert "compare without --sequential" in often.difference.estimate.reason
+
+
+def test_bounds_hold_whatever_a_lost_model_of_a_panel_would_say(tmp_path: Path) -> None:
+    def good(prompt: str) -> str:
+        unsure = "row 1." in prompt
+        return reply(
+            *(
+                entry(label, "cannot tell" if unsure and label.startswith("1") else "met")
+                for label in labels_in(prompt)
+            )
+        )
+
+    def down_once(prompt: str) -> str:
+        if "row 0." in prompt or "row 1." in prompt:
+            raise OSError("down")
+        return good(prompt)
+
+    rubric: list[JsonValue] = [{"text": "Greets."}, {"text": "Scolds.", "points": -1}]
+    rows: list[JsonDict] = [{"response": f"row {n}.", "rubric": rubric} for n in range(10)]
+    RubricJudge([good, down_once]).evaluate(rows, run=tmp_path)
+    tally = Tally()
+    for record in records_of(tmp_path):
+        tally.add(record)
+    # both rows may be anything from -1 to 1, and the others score 0
+    assert tally.summary().between == (-0.2, 0.2)
+    (info,) = run_info(tmp_path).criteria
+    assert info.between == (-0.2, 0.2)
 
 
 def test_a_gate_decides_on_scores_below_0_by_the_limits_of_the_rubrics(tmp_path: Path) -> None:

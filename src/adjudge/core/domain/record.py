@@ -749,6 +749,20 @@ class JudgmentRecord:
         """
         return self.detail.possible_scores(self, scale)
 
+    def missing_score(self, scale: tuple[float, float] = (0.0, 1.0)) -> tuple[float, float]:
+        """Return the lowest and the highest score that a row without one could have.
+
+        ``scale``: the scale of the criterion.
+        """
+        if not self.detail.has_bounds:
+            # 0 to 1 is what every result says that does not know its scale
+            return scale if self.bounds == (0.0, 1.0) else self.bounds
+        low, high = self.detail.bounds
+        if not self.lost_models:
+            return low, high
+        least, most = self.detail.limits or scale
+        return min(low, least), max(high, most)
+
     @property
     def possible_win_rates(self) -> tuple[tuple[float, float], ...]:
         """Like ``possible_scores``, for the win rate of each compared response; empty if lost votes

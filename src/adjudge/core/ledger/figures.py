@@ -111,7 +111,7 @@ def figures_of(
     statuses: Counter[str] = Counter()
     bars: Counter[int] = Counter()
     name = configuration.criteria[0].get("name") if configuration.criteria else ""
-    bounded = _bounded_rows(connection, judge)
+    bounded = bounded_rows(connection, judge, limits=True)
     ends = bounded.widen(configuration.score_range(str(name)))
     scores = _Scores(ends, column, bounded)
     groups = "SELECT status, score, count(*) FROM judgments WHERE judge = ? GROUP BY status, score"
@@ -178,12 +178,14 @@ def _unit(shared: Iterable[str | None]) -> Unit:
     return tuple(value for value in shared if value is not None)
 
 
-class _BoundedRows(NamedTuple):
+class BoundedRows(NamedTuple):
     """Rows that have bounds instead of a score, and the limits of all rows' scores."""
 
     rows: int = 0
     lowest: float = 0.0
-    """The sum of their lower bounds."""
+    """The sum of their lower bounds, and the most by which votes that a panel lost could lower the
+    scores of the other rows.
+    """
     highest: float = 0.0
     limits: tuple[float, float] | None = None
     """None if they are those of the scale, or unknown."""
@@ -197,39 +199,73 @@ class _BoundedRows(NamedTuple):
         """Return the range of the mean of all rows, ``count`` of which have scores that add up to
         ``total``; None if they do not change it.
         """
-        if self.lowest == self.highest:
+        if not self.rows or self.lowest == self.highest:
             return None
         rows = count + self.rows
         return (total + self.lowest) / rows, (total + self.highest) / rows
 
 
-_NO_BOUNDS = _BoundedRows()
+_NO_BOUNDS = BoundedRows()
 
 
-def _bounded_rows(connection: sqlite3.Connection, judge: str) -> _BoundedRows:
-    """Return the rows of a judge that have bounds; none if its kind of result has no bounds."""
+def bounded_rows(
+    connection: sqlite3.Connection, judge: str, *, limits: bool = False
+) -> BoundedRows:
+    """Return the rows of a judge that have bounds; none if its kind of result has no bounds.
+
+    ``limits``: with the limits of all rows' scores.
+    """
     of = "json_extract(result, '$.{}')".format
     query = f"SELECT {of(KIND)} FROM judgments WHERE judge = ? AND status != 'skipped' LIMIT 1"  # noqa: S608
     first_row = connection.execute(query, (judge,)).fetchone()
     if first_row is None or not kind_has_bounds(first_row[0]):
         return _NO_BOUNDS
-    query = (
-        f"SELECT count(*), total({of('lower')}), total({of('upper')}) FROM judgments "  # noqa: S608
-        "WHERE judge = ? AND status IN ('failed', 'abstained')"
-    )
-    count, lowest, highest = connection.execute(query, (judge,)).fetchone()
+    query = f"SELECT 1 FROM judgments WHERE judge = ? AND {of('excluded_models')} != '{{}}' LIMIT 1"  # noqa: S608
+    if connection.execute(query, (judge,)).fetchone():
+        count, lowest, highest = _ends_with_lost_votes(connection, judge)
+    else:
+        count, lowest, highest = _ends_of_rows(connection, judge)
+    if not limits:
+        return BoundedRows(count, lowest, highest)
     query = (
         f"SELECT count(*), count({of('least')}), min({of('least')}), max({of('most')}) "  # noqa: S608
         "FROM (SELECT result FROM judgments WHERE judge = ? AND status != 'skipped' LIMIT ?)"
     )
     rows, known, least, most = connection.execute(query, (judge, _MOST_LIMITS + 1)).fetchone()
     is_known = known == rows and rows <= _MOST_LIMITS
-    return _BoundedRows(count, lowest, highest, (least, most) if is_known else None)
+    return BoundedRows(count, lowest, highest, (least, most) if is_known else None)
+
+
+def _ends_of_rows(connection: sqlite3.Connection, judge: str) -> tuple[int, float, float]:
+    of = "json_extract(result, '$.{}')".format
+    query = (
+        f"SELECT count(*), total({of('lower')}), total({of('upper')}) FROM judgments "  # noqa: S608
+        "WHERE judge = ? AND status IN ('failed', 'abstained')"
+    )
+    count, lowest, highest = connection.execute(query, (judge,)).fetchone()
+    return count, lowest, highest
+
+
+def _ends_with_lost_votes(connection: sqlite3.Connection, judge: str) -> tuple[int, float, float]:
+    count, lowest, highest = 0, 0.0, 0.0
+    for record in records(connection, judge=judge, trajectory=False):
+        if record.status == "skipped":
+            continue
+        if not record.scored:
+            low, high = record.missing_score()
+            count += 1
+        elif record.score is not None and (ends := record.possible_scores()) is not None:
+            low, high = ends[0] - record.score, ends[1] - record.score
+        else:
+            continue
+        lowest += low
+        highest += high
+    return count, lowest, highest
 
 
 class _Scores:
     def __init__(
-        self, ends: tuple[float, float], column: str, bounded: _BoundedRows = _NO_BOUNDS
+        self, ends: tuple[float, float], column: str, bounded: BoundedRows = _NO_BOUNDS
     ) -> None:
         self._ends, self._column, self._bounded = ends, column, bounded
         self._total, self._count, self._values = 0.0, 0, array("d")
@@ -271,7 +307,7 @@ def _means(
     judge: str,
     configuration: JudgeConfiguration,
     column: str,
-    bounded: _BoundedRows,
+    bounded: BoundedRows,
 ) -> dict[str, Mean]:
     scores_by_criterion: dict[str, _Scores] = {}
     for criterion, score, count, scale in _scores(connection, judge, column):

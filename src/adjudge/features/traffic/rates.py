@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, TypedDict
@@ -189,6 +189,8 @@ class _Scores:
     """The weights of all other rows, with a score or not."""
     waiting: float = 0.0
     """Number of events that the chosen but unjudged rows stand for."""
+    scale: tuple[float, float] = (0.0, 1.0)
+    """The lowest and the highest score that the rows allow."""
 
     @property
     def rows(self) -> int:
@@ -208,14 +210,16 @@ class _Scores:
         else:
             self.drawn += weight
         self.counts |= record.detail.is_count
-        if record.score is not None:
+        if (limits := record.detail.limits) is not None:
+            self.scale = min(self.scale[0], limits[0]), max(self.scale[1], limits[1])
+        if record.scored and record.score is not None:
             self.values.append(record.score)
             self.weights.append(weight)
         elif is_outside(record):
             self.skipped += not record.scored
             self.without_number += record.scored
         else:
-            self.lost.append((weight, *record.bounds))
+            self.lost.append((weight, *record.missing_score()))
 
     def plus(self, other: _Scores) -> _Scores:
         return _Scores(
@@ -228,6 +232,7 @@ class _Scores:
             self.certain + other.certain,
             self.drawn + other.drawn,
             self.waiting + other.waiting,
+            (min(self.scale[0], other.scale[0]), max(self.scale[1], other.scale[1])),
         )
 
     def rate(self, judge: str, criterion: str, events: int) -> TrafficRate:
@@ -260,14 +265,23 @@ class _Scores:
         rate = replace(rate, mean=mean, lowest=lowest, highest=highest, covered=round(total))
         if self.counts:
             return replace(rate, highest=None if lost else mean)
-        if not all(0 <= value <= 1 for value in self.values):
-            return rate
         if len(self.values) < FEWEST:
             return rate
         lows, highs = ([*self.values, *(lost_row[place] for lost_row in lost)] for place in (1, 2))
         weights += [weight for weight, _, _ in lost]
-        limits = interval_of_bounds(lambda values: weighted_interval(values, weights), lows, highs)
+        limits = interval_of_bounds(lambda values: self._interval(values, weights), lows, highs)
         return replace(rate, interval=limits)
+
+    def _interval(self, values: Iterable[float], weights: Sequence[float]) -> Interval | None:
+        """Return the interval of a weighted mean; None if a value is off the scale."""
+        low, high = self.scale
+        shares = [(value - low) / (high - low) for value in values]
+        if not all(0 <= share <= 1 for share in shares):
+            return None
+        if (limits := weighted_interval(shares, weights)) is None:
+            return None
+        lower, upper = (low + end * (high - low) for end in (limits.lower, limits.upper))
+        return Interval(lower, upper, limits.level)
 
     def _factor_for(self, others: int) -> float | None:
         """Return the factor for the weights of drawn rows, so that they stand for all events that
@@ -512,11 +526,12 @@ def uniform_scores(folder: Path) -> Iterator[tuple[tuple[str, str], int, float |
     """
     for record in records_of(folder):
         if about_traffic(record).get("uniform") is True and not is_outside(record):
-            yield (record.judge, record.criterion), record.index, record.score
+            score = record.score if record.scored else None
+            yield (record.judge, record.criterion), record.index, score
 
 
 def is_outside(record: JudgmentRecord) -> bool:
     """Return True if the rate is not about this row: it was skipped, or its verdict has no
     number.
     """
-    return record.score is None and (record.scored or record.status == "skipped")
+    return record.status == "skipped" or (record.scored and record.score is None)

@@ -98,8 +98,9 @@ class _Mean:
             self._total += record.score
             self._count += 1
         elif record.detail.has_bounds and record.status != "skipped":
-            self._lowest += record.detail.bounds[0]
-            self._highest += record.detail.bounds[1]
+            lowest, highest = record.missing_score()
+            self._lowest += lowest
+            self._highest += highest
             self._bounded += 1
 
     def value(self, language: str) -> float | str | None:

@@ -78,7 +78,7 @@ def _has_no_place(row: JudgmentRecord) -> bool:
 
 def _failure_reason(row: JudgmentRecord, ends: Ends) -> int:
     """Return promptfoo's ``failureReason``: 0 for a pass, 1 for a failure, 2 without a score."""
-    if row.score is None:
+    if not row.scored or row.score is None:
         return 2
     return int(passed(row, ends) is not True)
 
@@ -105,8 +105,8 @@ def _promptfoo_result(
     labels: Mapping[tuple[str, str], JsonObject],
     reason: int,
 ) -> JsonDict:
-    fields, good, failed = row.fields, reason == 0, row.score is None
-    score = 0 if row.score is None else row.score
+    fields, good, failed = row.fields, reason == 0, reason == 2
+    score = 0 if failed else row.score
     assertion = {"type": "llm-rubric", "value": row.criterion, "provider": _models(row)}
     part = {
         "pass": good,

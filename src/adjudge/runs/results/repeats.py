@@ -274,7 +274,8 @@ class RepeatTally:
             return
         if record.scored:  # a count or a share neither passes nor fails
             self._is_binary &= detail.passes_or_fails(record.score)
-        counts.add(passed=None if record.score is None else record.score == 1.0)
+        is_known = record.scored and record.score is not None
+        counts.add(passed=record.score == 1.0 if is_known else None)
 
     def summary(self) -> tuple[Repeats, ...]:
         """Return one entry per system with repeats; empty if results are not all pass or fail."""

@@ -19,7 +19,7 @@ from adjudge.errors import SetupError
 from adjudge.messages import Message, plural
 from adjudge.runs.results.contests import ContestTally, one_order_message
 from adjudge.runs.results.summary import UNSURE, GateConfidence
-from adjudge.stats.intervals import Interval, scaled_interval
+from adjudge.stats.intervals import Interval, interval_of_bounds, scaled_interval
 from adjudge.stats.slices import level_of_each
 
 _LEVEL = 0.95
@@ -33,8 +33,15 @@ class ScoreSlice:
     rows: int
     scores: int
     mean: float | None
+    """Over the rows with a score."""
     interval: Interval | None
-    """None with few scores, for counts, and for scores outside 0 to 1."""
+    """None with few scores, for counts, and for scores off their scale. If rows have bounds, it
+    holds whatever their scores are.
+    """
+    between: tuple[float, float] | None = None
+    """The least and the most that the mean over all rows can be, if rows have bounds instead of a
+    score.
+    """
 
     def to_dict(self) -> JsonDict:
         limits = self.interval
@@ -43,6 +50,7 @@ class ScoreSlice:
             "value": self.mean,
             "lower": limits.lower if limits else None,
             "upper": limits.upper if limits else None,
+            **({"between": list(self.between)} if self.between else {}),
         }
 
 
@@ -150,7 +158,7 @@ def score_slices_by_judge(
             by_judge.setdefault(item.judge, []).append(item)
     return tuple(
         slices
-        if any(part.scores for part in slices.slices)
+        if any(part.scores or part.between for part in slices.slices)
         else replace(slices, slices=(), notes=(Message("No slices: no row has a score."),))
         for judge, records_of_judge in by_judge.items()
         for slices in score_slices(
@@ -183,32 +191,77 @@ def _slices(
         *(_skipped_note(skipped) if skipped else ()),
         *_one_order_note(records),
     )
+    for record in records:
+        if (limits := record.detail.limits) is not None:
+            scale = min(scale[0], limits[0]), max(scale[1], limits[1])
     for system in systems:
-        scores: Mapping[str, list[float]] = {name: [] for name in slicing.names}
-        units: Mapping[str, list[Unit]] = {name: [] for name in slicing.names}
+        scores_by_slice = {name: _SliceScores() for name in slicing.names}
         for record, name in zip(records, slicing.of_rows, strict=True):
-            if (score := _number(record, system)) is not None:
-                scores[name].append(score)
-                units[name].append(sureness.unit(record))
+            scores_by_slice[name].add(record, system, scale, sureness.unit(record))
         score_slices_found = tuple(
             ScoreSlice(
                 name,
                 rows[name],
-                len(slice_scores),
-                fmean(slice_scores) if slice_scores else None,
-                scaled_interval(
-                    slice_scores,
-                    (0.0, 1.0) if system else scale,
-                    level=slice_level,
-                    clusters=sureness.clusters(units[name]),
-                )
+                scores.scored,
+                scores.mean,
+                scores.interval((0.0, 1.0) if system else scale, slice_level, sureness)
                 if has_intervals
                 else None,
+                scores.between,
             )
-            for name, slice_scores in scores.items()
+            for name, scores in scores_by_slice.items()
         )
         yield ScoreSlices(
             criterion, score_slices_found, notes, column, records[0].judge, slice_level, system
+        )
+
+
+class _SliceScores:
+    """The scores of the rows of a slice, and the bounds of those that have bounds instead."""
+
+    def __init__(self) -> None:
+        self._scores: list[float] = []
+        self._lows: list[float] = []
+        self._highs: list[float] = []
+        self._units: list[Unit] = []
+
+    def add(
+        self, record: JudgmentRecord, system: str, scale: tuple[float, float], unit: Unit
+    ) -> None:
+        score = _number(record, system)
+        if score is not None:
+            low = high = score
+            self._scores.append(score)
+        elif record.detail.has_bounds and record.status != "skipped":
+            low, high = record.missing_score(scale)
+        else:
+            return
+        self._lows.append(low)
+        self._highs.append(high)
+        self._units.append(unit)
+
+    @property
+    def scored(self) -> int:
+        return len(self._scores)
+
+    @property
+    def mean(self) -> float | None:
+        return fmean(self._scores) if self._scores else None
+
+    @property
+    def between(self) -> tuple[float, float] | None:
+        if self._lows == self._highs:
+            return None
+        return fmean(self._lows), fmean(self._highs)
+
+    def interval(
+        self, scale: tuple[float, float], level: float, sureness: GateConfidence
+    ) -> Interval | None:
+        clusters = sureness.clusters(self._units)
+        return interval_of_bounds(
+            lambda values: scaled_interval(values, scale, level=level, clusters=clusters),
+            self._lows,
+            self._highs,
         )
 
 

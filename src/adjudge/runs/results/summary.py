@@ -478,12 +478,8 @@ class Tally:
             sum_and_rows[1] += 1
 
     def _add_unscored(self, record: JudgmentRecord) -> None:
-        # 0 to 1 is what every result says that does not know its scale
-        bounds = self._scale if record.bounds == (0.0, 1.0) else record.bounds
-        if record.detail.has_bounds:
-            self._bounded += 1
-            bounds = record.detail.bounds
-        self._lost.add(self._sureness.unit(record), bounds)
+        self._bounded += record.detail.has_bounds
+        self._lost.add(self._sureness.unit(record), record.missing_score(self._scale))
         _count_reason(self._reasons, record)
 
     @property

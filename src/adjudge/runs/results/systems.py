@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import fmean
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Literal, NamedTuple, TypedDict
 
 from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
@@ -19,12 +19,28 @@ from adjudge.messages import Message, join
 from adjudge.runs.counts import count_rows, count_tasks
 from adjudge.runs.numbers import level_text
 from adjudge.runs.results.summary import IntervalShape
-from adjudge.stats.difference import ComparisonOutcome, Difference, PairedScores, PairOfScores, holm
+from adjudge.stats.difference import (
+    ComparisonOutcome,
+    Difference,
+    PairedScores,
+    PairOfScores,
+    UnknownPair,
+    holm,
+)
 
-Scores = Mapping[str, Sequence[tuple[float, float, float]]]
-"""Row → what its answers scored, with the least and the most that each score would be with the
-votes that a panel lost.
-"""
+
+class _AnswerScore(NamedTuple):
+    """The score of an answer, with the least and the most that it could be."""
+
+    score: float | None
+    """None if the answer has these bounds instead of a score."""
+    least: float
+    """Less than the score if votes that a panel lost could lower it."""
+    most: float
+
+
+Scores = Mapping[str, Sequence[_AnswerScore]]
+"""Row → what its answers scored."""
 
 
 class SystemDifferenceShape(TypedDict):
@@ -124,10 +140,10 @@ class SystemsTally:
     """Adds up the scores of systems on the rows they answered, using a few bytes per row."""
 
     def __init__(self) -> None:
-        self._scores: dict[
-            tuple[str, str], dict[str, dict[str, list[tuple[float, float, float]]]]
-        ] = {}
+        self._scores: dict[tuple[str, str], dict[str, dict[str, list[_AnswerScore]]]] = {}
         """Judge and criterion → system → row → scores with their ends."""
+        self._limits: dict[tuple[str, str], tuple[float, float]] = {}
+        """Judge and criterion → the lowest and the highest score that a row allows."""
         self._counts: set[tuple[str, str]] = set()
         self._of_tasks = False
 
@@ -138,12 +154,16 @@ class SystemsTally:
         key = (record.judge, record.criterion)
         scores = self._scores.setdefault(key, {}).setdefault(system, {}).setdefault(row, [])
         self._of_tasks |= record.detail.unit == "task"
+        low, high = self._limits.get(key, (0.0, 1.0))
+        least, most = record.detail.limits or (low, high)
+        self._limits[key] = min(low, least), max(high, most)
         if record.scored and record.score is not None:
-            scores.append(
-                (record.score, *(record.possible_scores() or (record.score, record.score)))
-            )
+            ends = record.possible_scores() or (record.score, record.score)
+            scores.append(_AnswerScore(record.score, *ends))
             if record.detail.is_count:
                 self._counts.add(key)
+        elif record.detail.has_bounds and record.status != "skipped":
+            scores.append(_AnswerScore(None, *record.missing_score()))
 
     def summary(self) -> tuple[SystemDifference, ...]:
         """Return the difference of each pair of systems, per judge and criterion, on rows that both
@@ -185,24 +205,21 @@ class SystemsTally:
         rows = dict.fromkeys(
             (*scores_a, *scores_b)
         )  # a row that one of them never answered is unknown
-        both = [row for row in rows if scores_a.get(row) and scores_b.get(row)]
-        if not both:
-            return None
         paired, is_count = PairedScores(), (judge, criterion) in self._counts
-        for row in both:
-            paired.add([_pair(scores_b[row], scores_a[row])])
-        missing = len(rows) - len(both)
-        for _ in range(missing):
-            paired.add([None])
-        compared = paired.compared(reach=math.inf if is_count else 1.0)
+        for row in rows:
+            paired.add([_pair(scores_b.get(row), scores_a.get(row))])
+        if not paired.rows:
+            return None
+        low, high = self._limits.get((judge, criterion), (0.0, 1.0))
+        compared = paired.compared(reach=math.inf if is_count else high - low)
         return SystemDifference(
             judge,
             criterion,
             names,
             (paired.second / paired.rows, paired.first / paired.rows),
             compared,
-            len(both),
-            missing,
+            paired.rows,
+            len(rows) - paired.rows,
             _TURNED[compared.outcome] if is_count else compared.outcome,
             is_count,
             self._of_tasks,
@@ -210,18 +227,27 @@ class SystemsTally:
 
 
 def _pair(
-    scores_a: Sequence[tuple[float, float, float]], scores_b: Sequence[tuple[float, float, float]]
-) -> PairOfScores:
+    answers_a: Sequence[_AnswerScore] | None, answers_b: Sequence[_AnswerScore] | None
+) -> PairOfScores | UnknownPair | None:
     """Return both mean scores of a row, plus the range of their difference if lost votes leave it
-    open.
+    open; only the range if an answer has bounds; None if a system has no answer.
     """
-    mean_a, low, high = map(fmean, zip(*scores_a, strict=True))
-    mean_b, least, most = map(fmean, zip(*scores_b, strict=True))
-    return (
-        (mean_a, mean_b, low - most, high - least)
-        if low < high or least < most
-        else (mean_a, mean_b)
+    if not answers_a or not answers_b:
+        return None
+    (low, high), (least, most) = (
+        (fmean(low for _, low, _ in answers), fmean(high for _, _, high in answers))
+        for answers in (answers_a, answers_b)
     )
+    scores_a, scores_b = (
+        [score for score, _, _ in answers if score is not None]
+        for answers in (answers_a, answers_b)
+    )
+    if len(scores_a) < len(answers_a) or len(scores_b) < len(answers_b):
+        return UnknownPair(low - most, high - least)
+    mean_a, mean_b = fmean(scores_a), fmean(scores_b)
+    if low < high or least < most:
+        return mean_a, mean_b, low - most, high - least
+    return mean_a, mean_b
 
 
 _TURNED = {

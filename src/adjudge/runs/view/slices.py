@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from adjudge.messages import Message, plural, term
-from adjudge.runs.numbers import figure, level_text, limits
+from adjudge.runs.numbers import figure, level_text, limits, mean_text
 from adjudge.runs.results.score_slices import ScoreSlices
 from adjudge.stats.slices import PooledValue
 from adjudge.trust.calibration_words import limits_text, value_text
@@ -44,7 +44,7 @@ def score_slice_rows(slices: ScoreSlices) -> Iterator[Sequence[str]]:
             part.name,
             str(part.rows),
             str(part.scores),
-            figure(part.mean, 3),
+            mean_text(part.mean, 3, between=part.between, scored=part.scores),
             limits(part.interval),
         ]
 
