@@ -15,7 +15,7 @@ from adjudge import AgentEvaluator, Trajectory
 from adjudge.core.gateway.opener import open_model
 from adjudge.errors import SetupError
 from adjudge.features.agents.contest import RunContest
-from adjudge.runs.results.systems import SystemsTally
+from adjudge.runs.results.systems import AnswerScore, SystemsTally
 from support.commands import adjudge
 
 Row = dict[str, Any]
@@ -223,7 +223,9 @@ def test_differences_are_means_over_tasks_whatever_the_number_of_trials() -> Non
     }
     tally = SystemsTally()
     tally._scores["judge", "criterion"] = {
-        system: {task: [(one, one, one) for one in scores] for task, scores in own.items()}
+        system: {
+            task: [AnswerScore(one, one, one) for one in scores] for task, scores in own.items()
+        }
         for system, own in rows.items()
     }
     (found,) = tally.summary()

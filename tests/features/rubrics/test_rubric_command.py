@@ -161,15 +161,14 @@ def test_a_difference_holds_for_scores_below_0_and_within_bounds(tmp_path: Path)
             tally.add(replace(record, input={"system": name, "answered_row": record.id}))
     by_system = {pair.systems: pair.difference.estimate for pair in tally.summary()}
 
-    def limits(*names: str) -> tuple[float, float]:
-        with run_diff(*(tmp_path / name for name in names)) as found:
-            (compared,) = compare_runs(*(tmp_path / name for name in names), found)
+    def limits(old: str, new: str) -> tuple[float, float]:
+        with run_diff(tmp_path / old, tmp_path / new) as found:
+            (compared,) = compare_runs(tmp_path / old, tmp_path / new, found)
         estimate = compared.difference.estimate
         assert estimate.lower is not None and estimate.upper is not None
-        pair = by_system[names[0], names[1]]
+        pair = by_system[old, new]
         assert (pair.lower, pair.upper) == (estimate.lower, estimate.upper)
-        shown = compared.to_dict()["difference"]
-        assert shown["lower"] - 1e-9 <= shown["value"] <= shown["upper"] + 1e-9
+        assert compared.on_the_scale(estimate.lower) == pytest.approx(estimate.lower)
         return estimate.lower, estimate.upper
 
     lower, upper = limits("good", "bad")

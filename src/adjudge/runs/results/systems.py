@@ -29,7 +29,7 @@ from adjudge.stats.difference import (
 )
 
 
-class _AnswerScore(NamedTuple):
+class AnswerScore(NamedTuple):
     """The score of an answer, with the least and the most that it could be."""
 
     score: float | None
@@ -39,7 +39,7 @@ class _AnswerScore(NamedTuple):
     most: float
 
 
-Scores = Mapping[str, Sequence[_AnswerScore]]
+Scores = Mapping[str, Sequence[AnswerScore]]
 """Row → what its answers scored."""
 
 
@@ -140,7 +140,7 @@ class SystemsTally:
     """Adds up the scores of systems on the rows they answered, using a few bytes per row."""
 
     def __init__(self) -> None:
-        self._scores: dict[tuple[str, str], dict[str, dict[str, list[_AnswerScore]]]] = {}
+        self._scores: dict[tuple[str, str], dict[str, dict[str, list[AnswerScore]]]] = {}
         """Judge and criterion → system → row → scores with their ends."""
         self._limits: dict[tuple[str, str], tuple[float, float]] = {}
         """Judge and criterion → the lowest and the highest score that a row allows."""
@@ -159,11 +159,11 @@ class SystemsTally:
         self._limits[key] = min(low, least), max(high, most)
         if record.scored and record.score is not None:
             ends = record.possible_scores() or (record.score, record.score)
-            scores.append(_AnswerScore(record.score, *ends))
+            scores.append(AnswerScore(record.score, *ends))
             if record.detail.is_count:
                 self._counts.add(key)
         elif record.detail.has_bounds and record.status != "skipped":
-            scores.append(_AnswerScore(None, *record.missing_score()))
+            scores.append(AnswerScore(None, *record.missing_score()))
 
     def summary(self) -> tuple[SystemDifference, ...]:
         """Return the difference of each pair of systems, per judge and criterion, on rows that both
@@ -227,7 +227,7 @@ class SystemsTally:
 
 
 def _pair(
-    answers_a: Sequence[_AnswerScore] | None, answers_b: Sequence[_AnswerScore] | None
+    answers_a: Sequence[AnswerScore] | None, answers_b: Sequence[AnswerScore] | None
 ) -> PairOfScores | UnknownPair | None:
     """Return both mean scores of a row, plus the range of their difference if lost votes leave it
     open; only the range if an answer has bounds; None if a system has no answer.
