@@ -21,7 +21,7 @@ from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.results import Result
 from adjudge.core.domain.vote import Vote
-from adjudge.core.engine.estimate import CostEstimate
+from adjudge.core.engine.estimate import CostEstimate, CountedRequests, Known
 from adjudge.core.engine.run import RunSettings, check_prices, open_run
 from adjudge.core.engine.schedule import DeferredItems
 from adjudge.core.engine.session import Backend, Call, OpenedSession, OpenRun, session
@@ -280,10 +280,12 @@ def estimate(
         judgeable_rows(plan, ready, _ignore if number else listen)
         for number, ready in enumerate(plan.judges)
     ]
-    estimates = [
-        ready.judge.estimate((item for _, item in items), known_votes, plan.prices)
-        for ready, items in zip(plan.judges, passes, strict=True)
-    ]
+    counted = CountedRequests()
+    estimates = []
+    for ready, items in zip(plan.judges, passes, strict=True):
+        with with_companions(_asked_beside(plan, ready)):
+            known = known_votes or Known(counted)
+            estimates.append(ready.judge.estimate((item for _, item in items), known, plan.prices))
     if plan.explaining is not None:
         rows = (
             (ready, (item for _, item in judgeable_rows(plan, ready, _ignore)))

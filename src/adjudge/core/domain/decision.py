@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Literal
 
+from adjudge.core.domain.frozen_mapping import canonical_text, joined_text
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, objects_at
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Usage
@@ -57,6 +58,16 @@ class DecisionQuestion:
         """This question as JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
+    @cached_property
+    def canonical_text(self) -> str:
+        """The text that identifies this question; computed once for all rows."""
+        return canonical_text(self)
+
+    @cached_property
+    def tokens(self) -> int:
+        """A high estimate of the tokens that this question takes."""
+        return most_tokens([self.instructions, [vars(option) for option in self.options]])
+
     def to_dict(self) -> JsonDict:
         """Return this question as JSON-ready data."""
         return {
@@ -77,6 +88,12 @@ class DecisionRequest:
     state: JsonValue
     """A text, an object or a list; never a bare number or null."""
     questions: tuple[DecisionQuestion, ...]
+
+    @property
+    def canonical_text(self) -> str:
+        """The text that identifies this request."""
+        questions = ",".join([question.canonical_text for question in self.questions])
+        return joined_text({"questions": f"[{questions}]", "state": canonical_text(self.state)})
 
     def to_dict(self) -> JsonDict:
         """Return this request as JSON-ready data."""
@@ -165,6 +182,13 @@ def answers_in(text: str) -> tuple[DecisionAnswer, ...]:
     if not isinstance(data, Mapping):
         raise TypeError("answers are not an object")
     return tuple(map(DecisionAnswer.from_dict, objects_at(data, "answers")))
+
+
+def most_tokens(value: object) -> int:
+    """Return a high estimate of a value's tokens."""
+    text = str(value)
+    plain = len(text) if text.isascii() else sum(map(str.isascii, text))
+    return plain // 3 + len(text) - plain
 
 
 def _numbers(value: JsonValue) -> tuple[float, ...] | None:

@@ -16,6 +16,7 @@ from adjudge.core.domain.json_writer import json_writer
 V = TypeVar("V")
 _encode = json_writer(separators=(",", ":"))
 _encode_finite = json_writer(allow_nan=False)
+_encode_sorted = json_writer(separators=(",", ":"), sort_keys=True)
 
 
 class FrozenDict(dict[str, V], Generic[V]):
@@ -128,7 +129,19 @@ def content_hash(*parts: object) -> str:
     """Return the SHA-256 of the parts' content; equal content gives equal hashes in every
     process.
     """
-    text = json.dumps(
-        _canonical(plain(parts)), sort_keys=True, ensure_ascii=True, separators=(",", ":")
-    )
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(canonical_text(parts).encode()).hexdigest()
+
+
+def canonical_text(value: object) -> str:
+    """Return the text that ``content_hash`` hashes; equal content gives equal texts."""
+    return _encode_sorted(_canonical(plain(value)))
+
+
+def joined_text(texts: Mapping[str, str]) -> str:
+    """Return the canonical text of an object, given the canonical text of each value."""
+    return "{" + ",".join([f'"{name}":{texts[name]}' for name in sorted(texts)]) + "}"
+
+
+def joined_hash(texts: Mapping[str, str]) -> str:
+    """Return the ``content_hash`` of an object, given the canonical text of each value."""
+    return hashlib.sha256(f"[{joined_text(texts)}]".encode()).hexdigest()

@@ -15,6 +15,7 @@ def json_writer(
     allow_nan: bool = True,
     separators: tuple[str, str] = (", ", ": "),
     ensure_ascii: bool = True,
+    sort_keys: bool = False,
 ) -> Callable[[object], str]:
     """Like ``json.dumps`` with these settings, but reads the settings once and does not check for
     cycles.
@@ -24,7 +25,7 @@ def json_writer(
     make: Any = getattr(encoder, "c_make_encoder", None)
     # JSONEncoder.encode creates such an encoder per value. Its arguments are not documented.
     try:
-        parts = make(None, default, escape, None, colon, comma, False, False, allow_nan)
+        parts = make(None, default, escape, None, colon, comma, sort_keys, False, allow_nan)
     except TypeError:
         return JSONEncoder(
             check_circular=False,
@@ -32,5 +33,6 @@ def json_writer(
             separators=separators,
             default=default,
             ensure_ascii=ensure_ascii,
+            sort_keys=sort_keys,
         ).encode
     return lambda value: "".join(parts(value, 0))

@@ -10,7 +10,7 @@ from json.encoder import encode_basestring_ascii as _quoted
 from operator import add, sub
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
-from adjudge.core.domain.frozen_mapping import NOTHING, FrozenDict, content_hash
+from adjudge.core.domain.frozen_mapping import NOTHING, FrozenDict, canonical_text, joined_hash
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.light_dataclass import light_dataclass
 
@@ -175,12 +175,17 @@ class Request:
     def key(self) -> str:
         """A hash that is equal for requests that ask the same."""
         # Five layers look it up, and to compute it was a third of the work of a call.
-        parts = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        texts = {
+            entry.name: canonical_text(getattr(self, entry.name))
+            for entry in fields(self)
+            if entry.name != "decision"
+        }
         # Replies cached before decisions existed have no such key.
-        if self.decision is None:
-            del parts["decision"]
+        if self.decision is not None:
+            texts["decision"] = self.decision.canonical_text
         # Requests could once ask for several samples; existing caches have 1 in their keys.
-        return content_hash({**parts, "samples": 1})
+        texts["samples"] = "1"
+        return joined_hash(texts)
 
 
 @light_dataclass(frozen=True)

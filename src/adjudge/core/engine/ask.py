@@ -17,7 +17,7 @@ from adjudge.core.domain.message import Prompt, Reply, Request
 from adjudge.core.domain.question import Schema
 from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.vote import Ballot, Outcome, Vote
-from adjudge.core.engine.decide import decide, decision_requests
+from adjudge.core.engine.decide import decide, decision_request, member_of
 from adjudge.core.engine.likelihood import (
     Read,
     combine_readings,
@@ -75,14 +75,14 @@ def prompt_for(ballot: Ballot, wordings: Mapping[str, str] = NOTHING) -> Prompt:
     if asks_target(ballot):
         return render_target(ballot)
     if ballot.mode == "decide":
-        return decision_requests(ballot)[0].prompt
+        return decision_request([member_of(ballot)]).prompt
     return likelihood_prompt(ballot) if ballot.mode == "likelihood" else render(ballot, wordings)
 
 
 def requests_for(ballot: Ballot) -> list[Request]:
     """Return the requests for a vote if nothing has to be repaired."""
     if ballot.mode == "decide":
-        return decision_requests(ballot)
+        return [decision_request([member_of(ballot)])]
     if ballot.mode == "likelihood":
         return [request for _, request in likelihood_requests(ballot)]
     if asks_target(ballot):

@@ -54,6 +54,7 @@ class _VoteFields(TypedDict, total=False):
     distribution: FrozenDict[float]
 
 
+Member = tuple[Ballot, DecisionQuestion]
 Complete = Callable[[Request, Model, Ballot], Awaitable[Reply]]
 
 
@@ -97,9 +98,14 @@ async def decide(ballot: Ballot, model: Model, complete: Complete) -> Vote:
     return vote
 
 
-def decision_requests(ballot: Ballot) -> list[Request]:
-    """Return the requests for the ballot if it is asked alone."""
-    return [_make_group((ballot,), ballot).request]
+def decision_request(members: Sequence[Member]) -> Request:
+    """Return the request that asks these questions about one row together."""
+    return _make_group(members, members[0][0]).request
+
+
+def member_of(ballot: Ballot) -> Member:
+    """Return the ballot with its question; raise a SetupError if it has none."""
+    return ballot, question_of_ballot(ballot)
 
 
 def _group_for(
@@ -108,28 +114,43 @@ def _group_for(
     """Return the group of the ballot and the other unanswered questions about its row that fit into
     its request.
     """
-    now, state = session(), state_of(ballot)
-    companions = (companion(ballot) for companion in now.companions)
-    companions_by_id = {
-        candidate.id: candidate
-        for candidate in (
-            *now.siblings,
-            *(companion_ballot for companion_ballot in companions if companion_ballot is not None),
-        )
-        if _belongs(candidate, ballot, state) and candidate.id not in tasks
-    }
-    companions_by_id.pop(ballot.id, None)
-    open_ballots = list(companions_by_id.values())
-    stored_votes = now.votes.recall(open_ballots) if now.votes else [None] * len(open_ballots)
-    new = [
-        candidate
-        for candidate, vote in zip(open_ballots, stored_votes, strict=True)
-        if vote is None
-    ]
-    members = [(member, question_of_ballot(member)) for member in (ballot, *new)]
+    now = session()
+
+    def without_vote(ballots: Sequence[Ballot]) -> list[Ballot]:
+        open_ballots = [candidate for candidate in ballots if candidate.id not in tasks]
+        stored_votes = now.votes.recall(open_ballots) if now.votes else [None] * len(open_ballots)
+        pairs = zip(open_ballots, stored_votes, strict=True)
+        return [candidate for candidate, vote in pairs if vote is None]
+
     limits = model.capabilities.decisions or DecisionLimits()
-    part_with_ballot = next(chunk for chunk in chunks(members, state, limits) if ballot in chunk)
-    return _make_group(part_with_ballot, ballot)
+    return _make_group(asked_together(ballot, now.siblings, limits, without_vote), ballot)
+
+
+def asked_together(
+    ballot: Ballot,
+    siblings: Sequence[Ballot],
+    limits: DecisionLimits,
+    without_vote: Callable[[Sequence[Ballot]], Sequence[Ballot]],
+) -> Sequence[Member]:
+    """Return the questions that are asked in one request with ``ballot``, which is one of them.
+
+    ``siblings``: the ballots of the same item. ``without_vote`` selects those that are not asked
+    yet.
+    """
+    state = state_of(ballot)
+    companions = (companion(ballot) for companion in session().companions)
+    candidates = (
+        *siblings,
+        *(companion_ballot for companion_ballot in companions if companion_ballot is not None),
+    )
+    others_by_id = {
+        candidate.id: candidate for candidate in candidates if _belongs(candidate, ballot, state)
+    }
+    others_by_id.pop(ballot.id, None)
+    new = without_vote(list(others_by_id.values()))
+    asker = member_of(ballot)
+    parts = chunks([asker, *map(member_of, new)], state, limits)
+    return next(part for part in parts if any(member is ballot for member, _ in part))
 
 
 def _belongs(other: Ballot, ballot: Ballot, state: JsonDict) -> bool:
@@ -142,14 +163,14 @@ def _belongs(other: Ballot, ballot: Ballot, state: JsonDict) -> bool:
     )
 
 
-def _make_group(ballots: Sequence[Ballot], asker: Ballot) -> _Group:
-    questions = tuple(map(question_of_ballot, ballots))
+def _make_group(members: Sequence[Member], asker: Ballot) -> _Group:
+    ballots, questions = zip(*members, strict=True)
     distinct = {question.name: question for question in questions}
     decision = DecisionRequest(state_of(ballots[0]), tuple(distinct.values()))
     state = state_text(decision.state)
     prompt = decision_prompt(state, decision.questions)
     request = Request(prompt, sample=ballots[0].sample, decision=decision)
-    return _Group(asker, tuple(ballots), questions, request, state)
+    return _Group(asker, ballots, questions, request, state)
 
 
 async def _collect_votes(group: _Group, model: Model, complete: Complete) -> dict[str, Vote]:
@@ -174,10 +195,12 @@ async def _cast(group: _Group, model: Model, complete: Complete) -> list[Vote]:
 
 async def _ask_in_halves(group: _Group, model: Model, complete: Complete) -> list[Vote]:
     """Ask again in two requests, since the server accepts less per request than was assumed."""
-    middle = len(group.ballots) // 2
+    members = [*zip(group.ballots, group.questions, strict=True)]
+    middle = len(members) // 2
     votes: list[Vote] = []
-    for part in (group.ballots[:middle], group.ballots[middle:]):
-        half = _make_group(part, group.asker if group.asker in part else part[0])
+    for part in (members[:middle], members[middle:]):
+        ballots = [ballot for ballot, _ in part]
+        half = _make_group(part, group.asker if group.asker in ballots else ballots[0])
         try:
             votes += _read_votes(half, await complete(half.request, model, half.ballots[0]), model)
         except HALTS:

@@ -10,11 +10,13 @@ from typing import ClassVar, Generic, Literal, TypeVar
 from weakref import finalize
 
 from adjudge.core.domain.light_dataclass import light_dataclass
-from adjudge.core.domain.message import Usage
+from adjudge.core.domain.message import DecisionLimits, Request, Usage
 from adjudge.core.domain.vote import Ballot, Vote
 from adjudge.core.engine.ask import prompt_for
+from adjudge.core.engine.decide import asked_together, decision_request
 from adjudge.core.engine.likelihood import likelihood_requests
 from adjudge.core.engine.schedule import Plans
+from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.messages import Message
 
@@ -30,14 +32,45 @@ _ANSWER = {"low": 1, "high": 300}
 _REPEATED = {"low": 1.0, "high": 1.1}
 
 
+class CountedRequests:
+    """Ballots whose questions are part of a request that is counted already.
+
+    Several judges share it if a decision model answers them in one request.
+    """
+
+    def __init__(self) -> None:
+        self._counted = sqlite3.connect("")
+        finalize(self, self._counted.close)
+        self._counted.execute(
+            "CREATE TABLE counted (key TEXT PRIMARY KEY, times INTEGER) WITHOUT ROWID"
+        )
+
+    def has(self, key: str) -> bool:
+        """Return True if a request for this key is counted."""
+        query = "SELECT 1 FROM counted WHERE key = ? AND times > 0"
+        return self._counted.execute(query, (key,)).fetchone() is not None
+
+    def add(self, keys: Iterable[str]) -> None:
+        """Note that a request for each of these keys is counted."""
+        self._counted.executemany(
+            "INSERT INTO counted VALUES (?, 1) ON CONFLICT DO UPDATE SET times = times + 1",
+            [(key,) for key in keys],
+        )
+
+    def use_up(self, key: str) -> None:
+        """Note that the key needs another request the next time."""
+        self._counted.execute("UPDATE counted SET times = times - 1 WHERE key = ?", (key,))
+
+
 class Known:
     """The answers that exist already; by default none."""
 
     once: ClassVar[bool] = False
     """True if equal ballots are asked once: a run finds the second answer in its ledger."""
 
-    def __init__(self) -> None:
+    def __init__(self, counted: CountedRequests | None = None) -> None:
         self.wordings: Mapping[str, str] = {}
+        self.counted = counted or CountedRequests()
 
         # A temporary file: the keys of many rows would not fit into memory.
         self._planned = sqlite3.connect("")
@@ -70,6 +103,7 @@ class _Share:
     fewest: int = 0
     """Calls that are certain."""
     ballots: int = 0
+    """Ballots that may be asked; of a decision model, its requests."""
     rendered: int = 0
     characters: tuple[int, int] = (0, 0)
     """ASCII and other characters in the rendered prompts."""
@@ -168,6 +202,8 @@ class Questions(Generic[I]):
     """Returns the ballots on an item that fail before any model is asked, with the reason."""
     replacing: Callable[[I], Sequence[Ballot]] = lambda _: ()
     """Returns the ballots that are asked about an item if a member of the panel fails."""
+    models: Mapping[str, OpenModel] = field(default_factory=dict)
+    """The models by name."""
 
 
 def estimate(
@@ -258,7 +294,14 @@ def _add(
     would answer.
     """
     needed = {judge.key(ballot) for ballot in missing}
-    for key, ballot in {judge.key(ballot): ballot for ballot in (*missing, *open_ballots)}.items():
+    possible = {judge.key(ballot): ballot for ballot in (*missing, *open_ballots)}
+    for key, ballot in possible.items():
+        if ballot.mode == "decide":
+            if key in needed and _opened_request(judge, known, "fewest", ballot, missing):
+                shares.setdefault(ballot.model, _Share()).fewest += 1
+            if request := _opened_request(judge, known, "most", ballot, [*possible.values()]):
+                _count_prompt(shares.setdefault(ballot.model, _Share()), request.prompt.text)
+            continue
         if judge.has_reply(ballot):
             continue
         share = shares.setdefault(ballot.model, _Share())
@@ -281,10 +324,48 @@ def _add_replacement(
     needed = {judge.key(ballot) for ballot in missing}
     keys = [judge.key(ballot) for ballot in ballots]
     for ballot, key, vote in zip(ballots, keys, known.recall(ballots, keys), strict=True):
-        if vote is not None or key in needed or judge.has_reply(ballot):
+        if vote is not None or key in needed:
+            continue
+        if ballot.mode == "decide":
+            if request := _opened_request(judge, known, "replacing", ballot, ballots):
+                _count_prompt(shares.setdefault(ballot.model, _Share()), request.prompt.text)
+            continue
+        if judge.has_reply(ballot):
             continue
         if known.is_new(b"replacing" + key) or not known.once:
             _count(shares.setdefault(ballot.model, _Share()), ballot)
+
+
+def _opened_request(
+    judge: Questions[I], known: Known, end: str, ballot: Ballot, siblings: Sequence[Ballot]
+) -> Request | None:
+    """Return the request that a decision model gets because of this ballot.
+
+    None if the question is in a request that is counted already, or if a cache would answer.
+    """
+    counted = known.counted
+
+    def place(member: Ballot) -> str:
+        return f"{end} {member.id}"
+
+    if counted.has(place(ballot)):
+        if end == "most" and not known.once:
+            counted.use_up(place(ballot))
+        return None
+
+    def without_vote(ballots: Sequence[Ballot]) -> list[Ballot]:
+        open_ballots = [member for member in ballots if not counted.has(place(member))]
+        votes = known.recall(open_ballots, [judge.key(member) for member in open_ballots])
+        pairs = zip(open_ballots, votes, strict=True)
+        return [member for member, vote in pairs if vote is None]
+
+    model = judge.models.get(ballot.model)
+    limits = (model.capabilities.decisions if model else None) or DecisionLimits()
+    members = asked_together(ballot, siblings, limits, without_vote)
+    used_up = {ballot.id} if end == "most" and not known.once else set()
+    counted.add(place(member) for member, _ in members if member.id not in used_up)
+    request = decision_request(members)
+    return None if model and model.keeps_replies and model.has_reply(request) else request
 
 
 def _requests(ballot: Ballot) -> int:
@@ -294,13 +375,21 @@ def _requests(ballot: Ballot) -> int:
 
 def _count(share: _Share, ballot: Ballot) -> None:
     if share.ballots < _RENDERED_FIRST or share.ballots % _THEN_EVERY == 0:
-        text = prompt_for(ballot).text
-        ascii_only = sum(map(str.isascii, text)) if not text.isascii() else len(text)
-        share.rendered += 1
-        ascii_count, other_count = share.characters
-        share.characters = ascii_count + ascii_only, other_count + len(text) - ascii_only
+        _add_characters(share, prompt_for(ballot).text)
     share.ballots += _requests(ballot)
     share.written = share.written or ballot.mode == "generate"
+
+
+def _count_prompt(share: _Share, text: str) -> None:
+    _add_characters(share, text)
+    share.ballots += 1
+
+
+def _add_characters(share: _Share, text: str) -> None:
+    ascii_only = sum(map(str.isascii, text)) if not text.isascii() else len(text)
+    share.rendered += 1
+    ascii_count, other_count = share.characters
+    share.characters = ascii_count + ascii_only, other_count + len(text) - ascii_only
 
 
 def _usage(shares: Mapping[str, _Share], end: Literal["low", "high"]) -> dict[str, Usage]:

@@ -124,7 +124,8 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
         the agreement over both orders and the bias.
         """
         if not self.check_positional_bias:
-            return replace(self._pool_votes(item, votes), replaced=self.replaced_by(votes))
+            result, replaced = self._pool_votes(item, votes), self.replaced_by(votes)
+            return replace(result, replaced=replaced) if replaced else result
         forward = [vote for vote in votes if vote.order is None]
         result = self._pool_votes(item, forward)
         backward = [vote for vote in votes if vote.order is not None]

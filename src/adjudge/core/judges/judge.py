@@ -224,6 +224,7 @@ class Judge(ConfiguredJudge, Generic[I, R]):
             self.panel.has_reply,
             self.failing_ballots,
             all_votes.replacing_ballots,
+            self.panel,
         )
         return estimate(judge, items, answered, prices or PriceTable.load())
 

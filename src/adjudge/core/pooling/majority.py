@@ -210,18 +210,18 @@ def notes_on(
     renamed_votes = [vote for vote in votes if vote.answered_before]
     if len(votes) < 2 and not likely and not renamed_votes:
         return ()  # no votes are repeated and no setting was ignored
-    what = join(", ", _ignored_settings(votes, persona))
     notes = []
-    if what:
+    if ignored := [*_ignored_settings(votes, persona)]:
         notes.append(
             Message(
                 "judged by token probabilities; not used: {what} (mode='generate' uses that)",
-                what=what,
+                what=join(", ", ignored),
             )
         )
-    if any(vote.ballot.mode == "decide" for vote in votes):
+    decided = [vote.ballot for vote in votes if vote.ballot.mode == "decide"]
+    if decided:
         notes.append(NO_EXPLANATION)
-    if any(vote.ballot.mode == "decide" and vote.ballot.criteria.examples for vote in votes):
+    if any(ballot.criteria.examples for ballot in decided):
         notes.append(Message("a decision model is not shown the examples of the criterion"))
     notes += dict.fromkeys(
         Message(
@@ -232,6 +232,8 @@ def notes_on(
         )
         for renamed in renamed_votes
     )
+    if len(votes) < 2:
+        return tuple(notes)  # nothing is repeated
     cold = {model for model, temperature in temperatures.items() if temperature == 0} - likely
     repeated = {
         model: count for model in temperatures if (count := _count_samples(model, votes)) > 1

@@ -13,6 +13,7 @@ from adjudge.core.domain.decision import (
     DecisionKind,
     DecisionOption,
     DecisionQuestion,
+    most_tokens,
 )
 from adjudge.core.domain.frozen_mapping import content_hash
 from adjudge.core.domain.json_types import JsonDict, JsonValue
@@ -186,28 +187,20 @@ def state_text(state: JsonValue) -> str:
 
 
 def chunks(
-    ballots: Sequence[tuple[Ballot, DecisionQuestion]], state: JsonValue, limits: DecisionLimits
-) -> list[list[Ballot]]:
+    members: Sequence[tuple[Ballot, DecisionQuestion]], state: JsonValue, limits: DecisionLimits
+) -> list[list[tuple[Ballot, DecisionQuestion]]]:
     """Split the questions of a row into requests that a server accepts."""
-    room = limits.tokens - _tokens(state)
-    parts: list[list[Ballot]] = []
+    room = limits.tokens - most_tokens(state)
+    parts: list[list[tuple[Ballot, DecisionQuestion]]] = []
     used = 0
     # Sorted by content, so that two runs send the same requests.
-    for ballot, question in sorted(ballots, key=lambda pair: pair[1].name):
-        size = _tokens([question.instructions, [vars(option) for option in question.options]])
-        if not parts or len(parts[-1]) >= limits.questions or used + size > room:
+    for ballot, question in sorted(members, key=lambda pair: pair[1].name):
+        if not parts or len(parts[-1]) >= limits.questions or used + question.tokens > room:
             parts.append([])
             used = 0
-        parts[-1].append(ballot)
-        used += size
+        parts[-1].append((ballot, question))
+        used += question.tokens
     return parts
-
-
-def _tokens(value: object) -> int:
-    """Return a high estimate of a value's tokens."""
-    text = str(value)
-    plain = sum(map(str.isascii, text))
-    return plain // 3 + len(text) - plain
 
 
 def _points(question: Choice) -> Mapping[str, float | None]:
