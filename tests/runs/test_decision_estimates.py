@@ -17,7 +17,8 @@ JUDGES = """
   - {kind: aspect, criteria: [It is short., It is polite.], votes: 2, name: twice}
   - kind: direct
     name: team
-    criteria: [{name: who, description: Whose is it, options: [{name: billing}, {name: tech}, {name: sales}]}]
+    criteria:
+      - {name: who, description: Whose is it, options: [{name: A}, {name: B}, {name: C}]}
     check_positional_bias: true
 """
 
