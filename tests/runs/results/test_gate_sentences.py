@@ -13,6 +13,7 @@ from adjudge.runs.folder import run_info
 from adjudge.runs.results.gate import GateResult, Measure
 from adjudge.runs.results.paired_gate import paired_gates
 from adjudge.runs.results.setup import Setup
+from adjudge.runs.view.decision import bar_text
 from adjudge.stats.intervals import share_limits
 from adjudge.stats.sequence import confidence_sequence
 
@@ -48,6 +49,20 @@ def test_a_gate_over_several_criteria_says_whether_it_speaks_of_each_or_of_all(
     )
     assert text in gate.sentence().render(language)
     assert text not in replace(gate, among=1).sentence().render(language)
+
+
+def test_figures_have_the_decimals_that_distinguish_them_from_the_bar() -> None:
+    close = replace(
+        FAILED, value=0.79996, bar=0.8, lower=0.79996, upper=0.79996, confidence=None, among=1
+    )
+    assert close.sentence().render("en") == (
+        "Gate failed: mean score of dates is 0.79996, the bar is 0.80000: missed by 0.00004. "
+        "1 more of the 60 rows would have to pass."
+    )
+    assert "0,79996, порог 0,80000" in close.sentence().render("ru")
+    assert bar_text(close) == ", bar 0.80000 missed by 0.00004"
+    equal = replace(close, value=0.8, lower=0.8, upper=0.8)
+    assert "is 0.800, the bar is 0.800" in equal.sentence().render("en")
 
 
 def test_that_every_criteria_holds_needs_no_such_word() -> None:

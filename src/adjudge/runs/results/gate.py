@@ -16,7 +16,7 @@ from adjudge.core.domain.pairing import Pairing, PairingShape
 from adjudge.errors import SetupError
 from adjudge.messages import Message, Values, capitalize, join, plural
 from adjudge.runs.eval_file import FailUnder
-from adjudge.runs.numbers import level_text, mean_text
+from adjudge.runs.numbers import figure, level_text, mean_text
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.pairing import pairing_message
 from adjudge.runs.results.summary import Summary
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Measure = Literal["mean", "composite", "win rate", "missing", "difference", "most"]
 Verdict = Literal["holds", "failed", "inconclusive"]
+_MOST_DECIMALS = 6
 _CODES: Mapping[Verdict, ExitCode] = {
     "holds": ExitCode.OK,
     "failed": ExitCode.GATE_FAILED,
@@ -483,21 +484,26 @@ class GateResult:
         )
 
     def _most_outcome(self) -> Message:
-        values = {**self._figures, "of": self._of, "missing": self.missing, "rows": self.rows}
+        values = {
+            **self._figures(),
+            "bar": float(self.bar),
+            "of": self._of,
+            **some_of(self, "missing", "rows"),
+        }
         if self.verdict == "failed" and self.missing:
             return Message(
-                "Gate failed: the mean of {of} is at least {lower:.3f}, but at most {bar:g} is "
+                "Gate failed: the mean of {of} is at least {lower}, but at most {bar:g} is "
                 "allowed. {missing} of {rows} rows have no value.",
                 **values,
             )
         if self.verdict == "failed":
             return Message(
-                "Gate failed: the mean of {of} is {value:.3f}, but at most {bar:g} is allowed.",
+                "Gate failed: the mean of {of} is {value}, but at most {bar:g} is allowed.",
                 **values,
             )
         if self.verdict == "holds":
             return Message(
-                "Gate passed: the mean of {of} is {value:.3f}, at most {bar:g} is allowed.",
+                "Gate passed: the mean of {of} is {value}, at most {bar:g} is allowed.",
                 **values,
             )
         if not self.rows:
@@ -512,11 +518,11 @@ class GateResult:
 
     def _difference_outcome(self) -> Message:
         values = {
-            **self._figures,
+            **self._figures(signed=True),
             "of": self._of,
             "against": self.against,
             "reason": self.reason,
-            "drop": -self.bar,
+            "drop": figure(-self.bar, self.decimals),
         }
         if not self.sure or self.value is None:
             return Message(
@@ -533,20 +539,20 @@ class GateResult:
             )
         if self.verdict == "holds":
             return Message(
-                "Gate passed: {of} is not worse than in {against}: change {value:+.3f} "
-                "({level} lower bound {lower:+.3f}; a drop of {drop:.3f} is allowed).",
+                "Gate passed: {of} is not worse than in {against}: change {value} "
+                "({level} lower bound {lower}; a drop of {drop} is allowed).",
                 **values,
             )
         if self.verdict == "failed":
             return Message(
-                "Gate failed: {of} is worse than in {against}: change {value:+.3f} "
-                "({level} upper bound {upper:+.3f}; a drop of {drop:.3f} is allowed).",
+                "Gate failed: {of} is worse than in {against}: change {value} "
+                "({level} upper bound {upper}; a drop of {drop} is allowed).",
                 **values,
             )
         undecided = Message(
             "Gate undecided: cannot tell whether {of} is worse than in {against}: change "
-            "{value:+.3f} (between {lower:+.3f} and {upper:+.3f} at {level}; a drop of "
-            "{drop:.3f} is allowed).",
+            "{value} (between {lower} and {upper} at {level}; a drop of "
+            "{drop} is allowed).",
             **values,
         )
         return join(" ", (undecided, *self._ways_to_decide()))
@@ -560,45 +566,43 @@ class GateResult:
         # rounded up, so that the margin as printed is enough
         margin = math.ceil(-self.lower * 1000) / 1000
         if margin < 1 and not above(self.bar, self.value or 0.0):
-            yield Message("It would pass with a margin of {margin:.3f}.", margin=margin)
+            yield Message("It would pass with a margin of {margin}.", margin=figure(margin, 3))
         if self.rows_to_decide is not None:
             yield Message(
-                "About {rows} rows would decide it, if the change stays at {value:+.3f}.",
+                "About {rows} rows would decide it, if the change stays at {value}.",
                 rows=self.rows_to_decide,
-                value=float(self.value or 0.0),
+                value=self._figures(signed=True)["value"],
             )
 
     def _sure(self) -> Message:
         """Return the outcome of a gate with confidence limits."""
-        values = {**self._figures, "what": self._what}
+        values = {**self._figures(), "what": self._what}
         if not self.sure or self.value is None:
             return self._without_limits(values)
         if self.between is not None:
             return self._sure_of_range(values)
         if self.verdict == "holds":
             return Message(
-                "Gate passed: {what} is {value:.3f}, at least {lower:.3f} at {level}, the bar is "
-                "{bar:.3f}.",
+                "Gate passed: {what} is {value}, at least {lower} at {level}, the bar is {bar}.",
                 **values,
             )
         if self.verdict == "failed":
             return Message(
-                "Gate failed: {what} is {value:.3f}, at most {upper:.3f} at {level}, the bar is "
-                "{bar:.3f}.",
+                "Gate failed: {what} is {value}, at most {upper} at {level}, the bar is {bar}.",
                 **values,
             )
         sentence = Message(
-            "Gate undecided: {what} is {value:.3f}, between {lower:.3f} and {upper:.3f} at "
-            "{level}, the bar is {bar:.3f}.",
+            "Gate undecided: {what} is {value}, between {lower} and {upper} at "
+            "{level}, the bar is {bar}.",
             **values,
         )
         if self.enough is None:
             return sentence
         more = Message(
-            "About {rows} rows would decide it, if {what} stays at {value:.3f}.",
+            "About {rows} rows would decide it, if {what} stays at {value}.",
             rows=self.enough,
             what=self._what,
-            value=float(self.value),
+            value=values["value"],
         )
         return join(" ", (sentence, more))
 
@@ -608,7 +612,7 @@ class GateResult:
         if scored < FEWEST:
             return Message(
                 "Gate undecided: {what} is based on {scored} rows; at {level} at least 8 are "
-                "needed. The bar is {bar:.3f}.",
+                "needed. The bar is {bar}.",
                 scored=scored,
                 **values,
             )
@@ -616,7 +620,7 @@ class GateResult:
             "Gate undecided: {what} is based on {scored} rows, and has no interval at {level}. "
             "Either the rows are fewer than 8 groups of rows that belong together, or scores "
             "are not limited to 0 to 1, and their limits are not known before the first row. "
-            "The bar is {bar:.3f}.",
+            "The bar is {bar}.",
             scored=scored,
             **values,
         )
@@ -627,31 +631,29 @@ class GateResult:
         mean = mean_text(self.value, 3, between=self.between, scored=scored)
         if self.verdict == "holds":
             return Message(
-                "Gate passed: {what} is {mean}, at least {lower:.3f} at {level}, the bar is "
-                "{bar:.3f}.",
+                "Gate passed: {what} is {mean}, at least {lower} at {level}, the bar is {bar}.",
                 mean=mean,
                 **values,
             )
         if self.verdict == "failed":
             return Message(
-                "Gate failed: {what} is {mean}, at most {upper:.3f} at {level}, the bar is "
-                "{bar:.3f}.",
+                "Gate failed: {what} is {mean}, at most {upper} at {level}, the bar is {bar}.",
                 mean=mean,
                 **values,
             )
         return Message(
-            "Gate undecided: {what} is {mean}; at {level} it may be between {lower:.3f} and "
-            "{upper:.3f}, the bar is {bar:.3f}.",
+            "Gate undecided: {what} is {mean}; at {level} it may be between {lower} and "
+            "{upper}, the bar is {bar}.",
             mean=mean,
             **values,
         )
 
     def _plain_outcome(self) -> Message:
         values = {
-            **self._figures,
+            **self._figures(),
             "what": self._what,
             **some_of(self, "rows", "missing", "needed"),
-            "margin": abs(self.margin or 0.0),
+            "margin": figure(abs(self.margin or 0.0), self.decimals),
         }
         verdict = self.verdict
         if verdict == "inconclusive":
@@ -661,13 +663,11 @@ class GateResult:
         if verdict == "holds":
             if clear:
                 return Message(
-                    "Gate passed: {what} is {value:.3f}, the bar is {bar:.3f}: reached with "
-                    "{margin:.3f} to spare.",
+                    "Gate passed: {what} is {value}, the bar is {bar}: reached with "
+                    "{margin} to spare.",
                     **values,
                 )
-            return Message(
-                "Gate passed: {what} is at least {lower:.3f}, the bar is {bar:.3f}.", **values
-            )
+            return Message("Gate passed: {what} is at least {lower}, the bar is {bar}.", **values)
         return self._plain_failed(values, clear=clear)
 
     def _plain_undecided(self, values: Values) -> Message:
@@ -679,13 +679,12 @@ class GateResult:
             )
         if self.one_order or self.open_votes:
             return Message(
-                "Gate undecided: {what} is between {lower:.3f} and {upper:.3f}, the bar is "
-                "{bar:.3f}.",
+                "Gate undecided: {what} is between {lower} and {upper}, the bar is {bar}.",
                 **values,
             )
         return Message(
-            "Gate undecided: {what} is between {lower:.3f} and {upper:.3f}, the bar is "
-            "{bar:.3f}. {missing} of {rows} rows have no score, and would decide it.",
+            "Gate undecided: {what} is between {lower} and {upper}, the bar is "
+            "{bar}. {missing} of {rows} rows have no score, and would decide it.",
             **values,
         )
 
@@ -695,15 +694,15 @@ class GateResult:
         """
         if clear and (self.one_order or self.open_votes):
             return Message(
-                "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by {margin:.3f}.",
+                "Gate failed: {what} is {value}, the bar is {bar}: missed by {margin}.",
                 **values,
             )
         if clear and self.missing:
             return plural(
-                "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by {margin:.3f}. "
+                "Gate failed: {what} is {value}, the bar is {bar}: missed by {margin}. "
                 "Even if every row without a score ({missing}) passed, {needed} more of the "
                 "{count} row would have to.",
-                "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by {margin:.3f}. "
+                "Gate failed: {what} is {value}, the bar is {bar}: missed by {margin}. "
                 "Even if every row without a score ({missing}) passed, {needed} more of the "
                 "{count} rows would have to.",
                 self.rows,
@@ -711,26 +710,34 @@ class GateResult:
             )
         if clear:
             return plural(
-                "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by "
-                "{margin:.3f}. {needed} more of the {count} row would have to pass.",
-                "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by "
-                "{margin:.3f}. {needed} more of the {count} rows would have to pass.",
+                "Gate failed: {what} is {value}, the bar is {bar}: missed by "
+                "{margin}. {needed} more of the {count} row would have to pass.",
+                "Gate failed: {what} is {value}, the bar is {bar}: missed by "
+                "{margin}. {needed} more of the {count} rows would have to pass.",
                 self.rows,
                 **values,
             )
-        return Message(
-            "Gate failed: {what} is at most {upper:.3f}, the bar is {bar:.3f}.", **values
-        )
+        return Message("Gate failed: {what} is at most {upper}, the bar is {bar}.", **values)
 
     @property
-    def _figures(self) -> Values:
-        return {
-            "value": float(self.value or 0.0),
-            "bar": float(self.bar),
-            "lower": float(self.lower or 0.0),
-            "upper": float(self.upper or 0.0),
-            "level": self._level(),
+    def decimals(self) -> int:
+        """The number of decimals that distinguish the figures from the bar."""
+        figures = [value for value in (self.value, self.lower, self.upper) if value is not None]
+        others = [value for value in figures if not equal(value, self.bar)]
+        for decimals in range(3, _MOST_DECIMALS):
+            if f"{self.bar:.{decimals}f}" not in [f"{value:.{decimals}f}" for value in others]:
+                return decimals
+        return _MOST_DECIMALS
+
+    def _figures(self, *, signed: bool = False) -> Values:
+        """Return the value, its limits and the bar as texts. ``signed``: with plus signs."""
+        sign = "+" if signed else ""
+        figures = {"value": self.value, "lower": self.lower, "upper": self.upper}
+        texts = {
+            name: Message(f"{{value:{sign}.{self.decimals}f}}", value=float(value or 0.0))
+            for name, value in figures.items()
         }
+        return {**texts, "bar": figure(self.bar, self.decimals), "level": self._level()}
 
     @property
     def _of(self) -> str:

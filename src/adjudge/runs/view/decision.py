@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from adjudge.trust.calibration import Calibration
 
 _MOST_NAMED = 3
+_LEAST_SHOWN = 0.005
+"""The smallest number that two decimals do not round to 0."""
 _STANDING = {
     "failed": Message("Not ready"),
     "inconclusive": Message("Undecided"),
@@ -196,4 +198,6 @@ def bar_text(gate: GateResult) -> Message:
     margin = gate.margin or 0.0
     if margin >= 0 or gate.verdict != "failed" or gate.between is not None:
         return Message(", bar {bar}", bar=figure(gate.bar))
-    return Message(", bar {bar} missed by {margin}", bar=figure(gate.bar), margin=figure(-margin))
+    digits = 2 if -margin >= _LEAST_SHOWN else gate.decimals
+    bar, missed_by = figure(gate.bar, digits), figure(-margin, digits)
+    return Message(", bar {bar} missed by {margin}", bar=bar, margin=missed_by)
