@@ -15,7 +15,8 @@ from adjudge import AspectCritic, Cascade, Instance
 from adjudge.core.domain.decision import DecisionOption, DecisionQuestion
 from adjudge.core.domain.label import Label
 from adjudge.core.gateway.opener import open_model
-from adjudge.core.judges.learnt_settings import Learnt
+from adjudge.core.judges.learnt_settings import Learnt, LearntTemperature
+from adjudge.errors import SetupError
 from adjudge.runs.service.known_questions import KnownQuestion, KnownQuestions
 from adjudge.stats.temperature import at_temperature
 from adjudge.trust.cascades import CascadeSettings
@@ -80,3 +81,11 @@ def test_a_cascade_accepts_on_the_scale_of_its_threshold_and_serves_at_its_tempe
             assert answer.probabilities[0] == pytest.approx(
                 results[0].votes[0].distribution["PASS"]
             )
+
+
+def test_a_temperature_alone_is_no_threshold_and_says_so() -> None:
+    fitted = LearntTemperature(
+        criteria="kind", labels=40, date="2026-11-19", model="m", temperature=1.5, identity="one"
+    )
+    with pytest.raises(SetupError, match="a temperature for 'kind', but no threshold"):
+        Learnt(temperatures=(fitted,)).cascade_for("kind")

@@ -203,6 +203,14 @@ class Learnt:
 
     def cascade_for(self, criteria: str) -> CascadeThresholds:
         """Return the thresholds for one criterion; raise a SetupError if there are none."""
+        has_temperature = any(fitted.criteria == criteria for fitted in self.temperatures)
+        if has_temperature and all(learnt.criteria != criteria for learnt in self.cascades):
+            raise SetupError(
+                "the calibration has a temperature for {criteria!r}, but no threshold: its labels "
+                "did not support one. Label more rows, or accept a higher risk, and run 'adjudge "
+                "calibrate RUN --probabilities -o FILE' again",
+                criteria=criteria,
+            )
         return _find(self.cascades, criteria, CascadeThresholds)
 
     def weights_for(self, criteria: str) -> LearntWeights:

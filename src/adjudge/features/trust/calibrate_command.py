@@ -293,22 +293,44 @@ def _probabilities(
             "{run}'",
             run=run,
         )
-    if output:
-        thresholds = tuple(report.thresholds for report in reports if not report.refusal)
-        temperatures = tuple(
-            learnt for report in reports if (learnt := report.learnt_temperature) is not None
-        )
-        nothing = Message(
-            "the labels of {run} support neither a threshold nor a temperature", run=run
-        )
-        _write(output, Learnt(thresholds, temperatures=temperatures), nothing)
     if as_json:
         documents = [report.to_dict() for report in reports]
         print_results("probabilities", {"probabilities": len(reports)}, documents)
     else:
         show_cascades(reports, Screen(language(), soft_wrap=True))
+    if output:
+        _write_probabilities(run, reports, output)
     refused = any(report.refusal for report in reports)
     return ExitCode.GATE_INCONCLUSIVE if refused else ExitCode.OK
+
+
+def _write_probabilities(run: Path, reports: list[ProbabilityReport], path: Path) -> None:
+    thresholds = tuple(report.thresholds for report in reports if not report.refusal)
+    temperatures = tuple(
+        learnt for report in reports if (learnt := report.learnt_temperature) is not None
+    )
+    learnt = Learnt(thresholds, temperatures=temperatures)
+    if learnt == Learnt():
+        echo(
+            Message(
+                "the labels of {run} support neither a threshold nor a temperature: {path} is not "
+                "written",
+                run=run,
+                path=path,
+            ),
+            err=True,
+        )
+        return
+    _write(path, learnt, "")
+    if without := [report.criteria for report in reports if report.refusal]:
+        echo(
+            Message(
+                "no threshold for {names}: a cascade cannot use {path} for it",
+                names=", ".join(map(repr, without)),
+                path=path,
+            ),
+            err=True,
+        )
 
 
 def _write(path: Path, learnt: Learnt, nothing: str) -> None:
