@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from adjudge.core.gateway.decisions.openai import OpenAIDecisions
 from adjudge.runs.eval_file import parse_eval
 from adjudge.runs.execute import estimate, execute
 from adjudge.runs.plan import Plan, resolve
@@ -61,3 +62,26 @@ def test_a_run_that_goes_on_is_asked_only_what_is_missing(
     plan = planned(server, tmp_path, "1,one\n2,two\n", count=5)
     # two more criteria about the first text, all of them about the second
     assert estimate(plan).calls == (4, 4)
+
+
+def test_one_name_at_two_servers_is_two_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    (tmp_path / "rows.csv").write_text("id,answer\n1,one\n2,two\n")
+    with serving(OpenAIDecisions()) as first, serving(OpenAIDecisions()) as second:
+        models = [
+            f"models: [{{model: openai-decisions/m, base_url: '{server.url}/v1'}}]"
+            for server in (first, second)
+        ]
+        text = "data: rows.csv\njudges:\n" + "".join(
+            f"  - {{kind: aspect, criteria: [It is {what}.], {model}}}\n"
+            for what, model in zip(("short", "polite"), models, strict=True)
+        )
+        eval_file = parse_eval(text, tmp_path / "eval.yaml")
+        plan = resolve(eval_file, folder=tmp_path / "run", cache=False)
+        assert estimate(plan).calls == (4, 4)
+        with execute(plan) as events:
+            list(events)
+        sent = [*first.requests, *second.requests]
+    assert [len(request.questions) for request in sent] == [1, 1, 1, 1]

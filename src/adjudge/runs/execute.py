@@ -356,16 +356,23 @@ async def _explain(explaining: Explaining, run: OpenRun, listen: Listen) -> None
 
 
 def _asked_beside(plan: Plan, ready: ReadyJudge) -> list[JudgeWithCriteria]:
-    """Return the judges that judge the same part of a row; empty for judges with their own
-    items.
+    """Return the judges that judge the same part of a row with the same models; empty for judges
+    with their own items.
     """
     if ready.each_row is not None:
         return []
     return [
         (neighbour.judge, neighbour.criteria)
         for neighbour in plan.judges
-        if neighbour.per == ready.per and neighbour.each_row is None
+        if neighbour.per == ready.per
+        and neighbour.each_row is None
+        and _name_the_same(neighbour.judge.panel.identities, ready.judge.panel.identities)
     ]
+
+
+def _name_the_same(identities: Mapping[str, str], others: Mapping[str, str]) -> bool:
+    """Return True if no name means two models, such as one that is served in two places."""
+    return all(others.get(name, identity) == identity for name, identity in identities.items())
 
 
 async def _judge_in_rounds(

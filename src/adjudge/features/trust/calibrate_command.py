@@ -307,7 +307,7 @@ def _probabilities(
 def _write_probabilities(run: Path, reports: list[ProbabilityReport], path: Path) -> None:
     thresholds = tuple(report.thresholds for report in reports if not report.refusal)
     temperatures = tuple(
-        learnt for report in reports if (learnt := report.learnt_temperature) is not None
+        fitted for report in reports if (fitted := report.learnt_temperature) is not None
     )
     learnt = Learnt(thresholds, temperatures=temperatures)
     if learnt == Learnt():
