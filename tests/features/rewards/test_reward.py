@@ -210,6 +210,8 @@ def test_the_good_end_of_a_risk_is_no_risk() -> None:
         lambda: Reward(AspectCritic("Is brief.", choose("a"), on_failure="random")),
         lambda: Reward(critic()[0], time_limit=0),
         lambda: Reward(3),  # type: ignore[arg-type]
+        # completions have no row ids: the first would get the rubric of row "0"
+        lambda: Reward(RubricJudge(choose("met"), {"rows": {"0": ["a"]}, "others": ["b"]})),
         lambda: Reward(
             DirectJudge(choose("a")),
             criteria=Criteria("c", "?", [CriteriaOption("a"), CriteriaOption("b")]),

@@ -257,6 +257,7 @@ def test_a_gate_never_raises_a_score() -> None:
         ([{"text": "a", "points": float("inf")}], "finite number"),
         ([{"text": "a", "points": True}], "finite number"),
         ([{"text": "a", "points": 5, "weight": 5}], "'weight' mean the same"),
+        ([{"text": "a", "points": None, "weight": None}], "finite number, not None"),
         ([{"text": " "}], "must be a non-empty string"),
         ([{"text": "a", "wieght": 2}], "unknown key 'wieght'"),
         ([{"criterion": "a"}], "needs 'criterion' and 'points'"),
@@ -292,6 +293,15 @@ def test_a_gate_never_raises_a_score() -> None:
 def test_refuses_what_cannot_be_judged(rubric: object, why: str) -> None:
     with pytest.raises(SetupError, match=why):
         parse_rubric(rubric)
+
+
+def test_keys_that_a_table_left_empty_are_absent() -> None:
+    """Tables such as those of Hugging Face give every object all keys of its column."""
+    empty = dict.fromkeys(("kind", "levels", "most", "tags", "required", "id", "any_of", "weight"))
+    full = [{**empty, "text": "a", "points": 5}, {**empty, "points": 1, "any_of": ["b", "c"]}]
+    plain = [{"text": "a", "points": 5}, {"points": 1, "any_of": ["b", "c"]}]
+    assert parse_rubric(full) == parse_rubric(plain)
+    assert parse_rubric({"points": full, "combine": None, "layout": None}) == parse_rubric(plain)
 
 
 def test_a_rubric_of_hundreds_of_levels_is_refused() -> None:

@@ -431,6 +431,19 @@ def test_points_without_a_verdict_are_counted_beside_the_rate(tmp_path: Path) ->
     assert (rates["score"].rows, rates["score"].without_verdict) == (24, 1)
 
 
+def test_an_audit_counts_unused_labels_and_graded_points_alike(tmp_path: Path) -> None:
+    rubric: JsonValue = {"text": "Grades.", "levels": ["a", "b", "c"]}
+    rows: list[JsonDict] = [{"id": f"r{n}", "response": "x", "rubric": [rubric]} for n in range(20)]
+    middle = RubricJudge(lambda prompt: reply(entry(labels_in(prompt)[0], "2")))
+    middle.evaluate(rows, run=tmp_path / "run")
+    lines = ["row,point,answer", "r1,1,met", "r2,1,met", "r2,1,not met", "other,1,met"]
+    (tmp_path / "labels.csv").write_text("\n".join(lines))
+    found = audit(rubric_records(tmp_path / "run"), read_labels(tmp_path / "labels.csv"))
+    assert (found.tied, found.unmatched) == (1, 1)
+    (remark,) = found.remarks
+    assert remark.message.startswith("has the same answer in all 20 rows")
+
+
 def test_labels_are_read_and_ties_left_out(tmp_path: Path) -> None:
     path = tmp_path / "labels.csv"
     path.write_text(

@@ -21,6 +21,7 @@ from adjudge.errors import SetupError
 from adjudge.features.rewards.ranking import GroupRanking
 from adjudge.features.rewards.rollouts import COMPLETION, Rollouts
 from adjudge.features.rewards.values import RewardValue
+from adjudge.features.rubrics.files import RubricBook
 from adjudge.features.rubrics.judge import RubricJudge
 from adjudge.messages import Message
 
@@ -80,6 +81,13 @@ class Part:
                 "on_failure={value!r} would replace failed verdicts: rewards need 'abstain'",
                 value=getattr(source, "on_failure", None),
             )
+        if isinstance(source, RubricJudge):
+            book = source.rubric
+            if isinstance(book, RubricBook) and book.by_row:
+                raise SetupError(
+                    "a file with a rubric per row gives no rewards, because completions have no "
+                    "row ids: put the rubrics into a column of the training data"
+                )
         if isinstance(source, Check):
             source.prepare()
         object.__setattr__(self, "name", self.name or self._own_name())

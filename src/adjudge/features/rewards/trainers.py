@@ -19,7 +19,6 @@ from adjudge.messages import Message
 
 OnMissing = Literal["raise", "drop"]
 ON_MISSING = ("raise", "drop")
-_NOT_COLUMNS = ("log_extra", "log_metric", "completion_ids")
 
 
 class NoReward(BaseException):

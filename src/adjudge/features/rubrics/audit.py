@@ -66,6 +66,8 @@ class AuditShape(TypedDict):
     points: int
     points_in_few_rows: Annotated[int, "points that occur in too few rows for a finding"]
     points_not_paired: Annotated[int, "points whose pairs were not compared: they are too many"]
+    tied_labels: Annotated[int, "points on which as many annotators say met as not met"]
+    labels_of_other_rows: Annotated[int, "labels of rows or points that the run does not have"]
     findings: Sequence[RemarkShape]
 
 
@@ -83,6 +85,7 @@ class PointFigures:
     tags: tuple[str, ...]
     inverted: bool = False
     """True if the point earns its points by not being met."""
+    kind: str = "met"
     verdicts: dict[int, float] = field(default_factory=dict)
     """Row → the verdict: 1 if the point is met, 0 if it is not, a share for levels and counts."""
     rest: dict[int, float] = field(default_factory=dict)
@@ -162,6 +165,10 @@ class Audit:
     """Points that occur in fewer rows than a finding needs."""
     unpaired: int = 0
     """Points whose pairs were not compared: there are too many."""
+    tied: int = 0
+    """Points on which as many annotators say met as not met."""
+    unmatched: int = 0
+    """Labels of a row or a point that the run does not have."""
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -175,6 +182,8 @@ class Audit:
             points=len(self.points),
             points_in_few_rows=self.single,
             points_not_paired=self.unpaired,
+            tied_labels=self.tied,
+            labels_of_other_rows=self.unmatched,
             findings=self.remarks,
         )
 
@@ -183,6 +192,7 @@ def audit(records: Iterable[JudgmentRecord], labels: PointLabels | None = None) 
     """Return the figures of every point of each judge, and remarks on suspicious ones."""
     figures: dict[str, dict[str, PointFigures]] = {}
     rows: set[int] = set()
+    unmatched = set(labels.answers) if labels else set()
     for number, record in enumerate(records):
         detail = rubric_detail(record)
         if detail is None:
@@ -190,6 +200,7 @@ def audit(records: Iterable[JudgmentRecord], labels: PointLabels | None = None) 
         rows.add(record.index)
         judge = of_system(record.judge, record.answered_by)
         of_row = labels.of_row(record.id) if labels else FrozenDict()
+        unmatched -= {(record.id or "", point.id) for point in detail.points}
         _add(figures.setdefault(judge, {}), judge, detail, number, of_row)
     remarks: list[PointRemark] = []
     single = unpaired = 0
@@ -205,7 +216,15 @@ def audit(records: Iterable[JudgmentRecord], labels: PointLabels | None = None) 
             *_pairs(paired),
         ]
     every_point = tuple(point for of_judge in figures.values() for point in of_judge.values())
-    return Audit(every_point, tuple(remarks), len(rows), single, unpaired)
+    return Audit(
+        every_point,
+        tuple(remarks),
+        len(rows),
+        single,
+        unpaired,
+        tied=labels.tied if labels else 0,
+        unmatched=len(unmatched),
+    )
 
 
 def _add(
@@ -223,7 +242,9 @@ def _add(
     for point in detail.points:
         point_figures = figures.setdefault(
             point.text,
-            PointFigures(judge, point.id, point.text, point.points, point.tags, point.invert),
+            PointFigures(
+                judge, point.id, point.text, point.points, point.tags, point.invert, point.kind
+            ),
         )
         point_figures.rows += 1
         point_figures.undecided += point.undecided
@@ -264,13 +285,18 @@ def _alone(point: PointFigures) -> Iterable[PointRemark]:
             )
         )
     if len(point.verdicts) >= FEWEST_ROWS and len(set(point.verdicts.values())) == 1:
-        every = next(iter(point.verdicts.values())) > 0
+        value = next(iter(point.verdicts.values()))
         yield remark(
             Message(
+                "has the same answer in all {rows} rows, so it does not distinguish answers",
+                rows=len(point.verdicts),
+            )
+            if point.kind != "met"
+            else Message(
                 "is met in all {rows} rows, so it does not distinguish answers",
                 rows=len(point.verdicts),
             )
-            if every
+            if value
             else Message(
                 "is met in none of the {rows} rows, so it does not distinguish answers",
                 rows=len(point.verdicts),
@@ -339,7 +365,7 @@ def _correlation(values_a: Sequence[float], values_b: Sequence[float]) -> float 
 def _pairs(points: Sequence[PointFigures]) -> Iterable[PointRemark]:
     by_row: dict[str, set[int]] = defaultdict(set)
     for point in points:
-        by_row[point.text] = {row for row, value in point.verdicts.items() if value > 0}
+        by_row[point.text] = {row for row, value in point.verdicts.items() if value == 1}
     for point_a, point_b in combinations(points, 2):
         shared = point_a.verdicts.keys() & point_b.verdicts.keys()
         if len(shared) < FEWEST_ROWS:

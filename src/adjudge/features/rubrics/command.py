@@ -38,6 +38,7 @@ from adjudge.features.rubrics.texts import (
     corrected_text,
     correction_notes,
     rate_title,
+    unused_labels,
 )
 from adjudge.messages import Message, join, plural
 from adjudge.runs.builder import open_entry
@@ -236,8 +237,7 @@ def _show_findings(findings: Sequence[RubricProblem], count: int) -> None:
                 message=finding.message,
             )
         )
-    if len(findings) > _MOST_SHOWN:
-        screen.say(Message("and {count} more; --json has all", count=len(findings) - _MOST_SHOWN))
+    _say_more(screen, len(findings))
     errors = sum(finding.severity == "error" for finding in findings)
     screen.say(
         plural(
@@ -293,6 +293,7 @@ def _show_audit(figures: Audit) -> None:
             ),
         )
     )
+    _say_more(screen, len(figures.points))
     for remark in figures.remarks[:_MOST_SHOWN]:
         screen.say(
             Message(
@@ -302,6 +303,9 @@ def _show_audit(figures: Audit) -> None:
                 message=remark.message,
             )
         )
+    _say_more(screen, len(figures.remarks))
+    for note in unused_labels(figures.tied, figures.unmatched):
+        screen.say(note)
     if figures.single:
         screen.say(
             Message(
@@ -312,6 +316,12 @@ def _show_audit(figures: Audit) -> None:
         )
     if not figures.remarks:
         screen.say(Message("No point stands out."))
+
+
+def _say_more(screen: Screen, count: int) -> None:
+    """Say how many of ``count`` entries were not shown."""
+    if count > _MOST_SHOWN:
+        screen.say(Message("and {count} more; --json has all", count=count - _MOST_SHOWN))
 
 
 def _with_judge(figures: Audit, judge: str, name: str) -> str:
@@ -364,10 +374,7 @@ def _show_changes(comparison: RubricComparison) -> None:
             screen.say(judge)
         changes = [change for change in comparison.shown if change.judge == judge]
         screen.show(screen.table(headings, map(_change_cells, changes[:_MOST_SHOWN])))
-        if len(changes) > _MOST_SHOWN:
-            screen.say(
-                Message("and {count} more; --json has all", count=len(changes) - _MOST_SHOWN)
-            )
+        _say_more(screen, len(changes))
     for note in comparison_notes(comparison):
         screen.say(note)
 

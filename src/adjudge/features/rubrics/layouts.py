@@ -33,6 +33,7 @@ _GROUPS: Mapping[str, Combine] = {
     "at_most_one": "at most one",
     "group": "points",
 }
+_NUMBER = ("points", "weight")
 _COMMON = ("id", "points", "weight", "category", "tags", "required")
 _POINT = (*_COMMON, "text", "kind", "levels", "most", "evidence", "invert", "proposed")
 _GROUP = (*_COMMON, "text", "combine", *_GROUPS)
@@ -106,6 +107,7 @@ def _of_mapping(value: JsonObject) -> Rubric:
         return Rubric(_biggen(value), "biggen")
     if "rubrics" in value:
         return parse_rubric(value["rubrics"])
+    value = {name: part for name, part in value.items() if part is not None}
     _refuse_unknown(value, _RUBRIC, Message("the rubric"))
     if "points" not in value:
         raise SetupError("the rubric has no key 'points' with a list of points")
@@ -140,8 +142,19 @@ def _node(value: object, number: str) -> Node:
             where=where,
             what=type(value).__name__,
         )
+    value = _without_empty(value)
     group = next((name for name in _GROUPS if name in value), None)
     return _point(value, number, where) if group is None else _group(value, group, number, where)
+
+
+def _without_empty(value: JsonObject) -> JsonObject:
+    """Return the keys that have a value: in tables, an object has None for keys that only others
+    have. A number that is left empty stays, since its default would be a guess.
+    """
+    filled = {name: part for name, part in value.items() if part is not None}
+    if filled.keys().isdisjoint(_NUMBER):
+        filled |= {name: None for name in _NUMBER[:1] if name in value or _NUMBER[1] in value}
+    return filled
 
 
 def _point(value: JsonObject, number: str, where: Message) -> Point:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from adjudge.features.rubrics.comparison import PairedFigure, RubricComparison
 from adjudge.features.rubrics.corrected import CorrectedRate, RubricCorrection
 from adjudge.messages import Message, join, plural
@@ -73,17 +75,23 @@ def comparison_notes(comparison: RubricComparison) -> list[Message]:
 
 def correction_notes(correction: RubricCorrection) -> list[Message]:
     """Return what a reader of corrected figures must know."""
-    notes = [Message("This is valid if the labelled rows were drawn at random.")]
-    if correction.tied:
-        notes.append(
-            Message("{count} points have tied labels and are left out", count=correction.tied)
+    return [
+        Message("This is valid if the labelled rows were drawn at random."),
+        *unused_labels(correction.tied, correction.unmatched),
+    ]
+
+
+def unused_labels(tied: int, unmatched: int) -> Iterator[Message]:
+    """Yield how many points have tied labels, and how many labels the run has no point for."""
+    if tied:
+        yield plural(
+            "{count} point has tied labels and is left out",
+            "{count} points have tied labels and are left out",
+            tied,
         )
-    if correction.unmatched:
-        notes.append(
-            plural(
-                "{count} label is for a row or point that the run does not have",
-                "{count} labels are for rows or points that the run does not have",
-                correction.unmatched,
-            )
+    if unmatched:
+        yield plural(
+            "{count} label is for a row or point that the run does not have",
+            "{count} labels are for rows or points that the run does not have",
+            unmatched,
         )
-    return notes
