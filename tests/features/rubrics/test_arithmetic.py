@@ -257,7 +257,7 @@ def test_a_gate_never_raises_a_score() -> None:
         ([{"text": "a", "points": float("inf")}], "finite number"),
         ([{"text": "a", "points": True}], "finite number"),
         ([{"text": "a", "points": 5, "weight": 5}], "'weight' mean the same"),
-        ([{"text": "a", "points": None, "weight": None}], "finite number, not None"),
+        ([{"text": "a", "points": None}], "finite number, not None"),
         ([{"text": " "}], "must be a non-empty string"),
         ([{"text": "a", "wieght": 2}], "unknown key 'wieght'"),
         ([{"criterion": "a"}], "needs 'criterion' and 'points'"),

@@ -151,10 +151,12 @@ def _without_empty(value: JsonObject) -> JsonObject:
     """Return the keys that have a value: in tables, an object has None for keys that only others
     have. A number that is left empty stays, since its default would be a guess.
     """
-    filled = {name: part for name, part in value.items() if part is not None}
-    if filled.keys().isdisjoint(_NUMBER):
-        filled |= {name: None for name in _NUMBER[:1] if name in value or _NUMBER[1] in value}
-    return filled
+    has_number = any(value.get(name) is not None for name in _NUMBER)
+    return {
+        name: part
+        for name, part in value.items()
+        if part is not None or (name in _NUMBER and not has_number)
+    }
 
 
 def _point(value: JsonObject, number: str, where: Message) -> Point:
