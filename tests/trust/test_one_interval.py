@@ -107,6 +107,15 @@ def page_interval(folder: Path) -> tuple[float, float]:
     return mean.interval.lower, mean.interval.upper
 
 
+def listed_interval(folder: Path) -> tuple[float, float]:
+    """Of the page's list of runs."""
+    library = Library(folder.parent)
+    (counted,) = library.counts(*library.scan()).values()
+    limits = counted.means[""].interval
+    assert limits is not None
+    return limits.lower, limits.upper
+
+
 GROUPED = """
 data: rows.jsonl
 models: ["scripted/PASS,PASS,PASS,PASS,FAIL,FAIL,FAIL,FAIL"]
@@ -130,10 +139,7 @@ def test_the_page_groups_rows_as_the_gate_does(tmp_path: Path) -> None:
     folder = run_grouped(tmp_path, rows, "", ", cluster: meta.team")
     reported = report_interval(folder)
     assert reported is not None and reported == pytest.approx(page_interval(folder))
-    library = Library(folder.parent)
-    (counted,) = library.counts(*library.scan()).values()
-    limits = counted.means[""].interval
-    assert limits is not None and (limits.lower, limits.upper) == pytest.approx(reported)
+    assert reported == pytest.approx(listed_interval(folder))
 
 
 def test_the_page_groups_the_turns_of_a_conversation(tmp_path: Path) -> None:
@@ -151,3 +157,20 @@ def test_the_page_groups_the_turns_of_a_conversation(tmp_path: Path) -> None:
     folder = run_grouped(tmp_path, rows, ", per: turn", "")
     reported = report_interval(folder)
     assert reported is not None and reported == pytest.approx(page_interval(folder))
+    assert reported == pytest.approx(listed_interval(folder))
+
+
+def test_the_page_groups_trials_if_the_worst_row_is_no_trial(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [
+        {
+            "id": f"r{number}",
+            "response": f"number {number}",
+            "task_id": "" if number == 4 else f"t{number // 4}",
+            "trial": number % 4,
+        }
+        for number in range(48)
+    ]
+    folder = run_grouped(tmp_path, rows, "", "")
+    reported = report_interval(folder)
+    assert reported is not None and reported == pytest.approx(page_interval(folder))
+    assert reported == pytest.approx(listed_interval(folder))

@@ -371,9 +371,14 @@ def _counts(place: RunPlace) -> dict[str, JudgeCounts]:
         column = grouping_column(read_meta(connection))
         for judge in judges_in(connection):
             configuration = configurations.get(judge, JudgeConfiguration())
-            needs_rows = bool(column) or len(configuration.criteria) > 1
-            is_complete = needs_rows and not is_large(place)
-            figures = figures_of(connection, judge, configuration, whole=is_complete, column=column)
+            figures = figures_of(
+                connection,
+                judge,
+                configuration,
+                whole=not is_large(place),
+                charts=False,
+                column=column,
+            )
             counts_by_judge[judge] = JudgeCounts(
                 figures.statuses, {"": figures.mean} if figures.mean else figures.means
             )

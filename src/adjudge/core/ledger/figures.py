@@ -22,6 +22,8 @@ _BARS = 20
 _MOST_SCORES = 100_000
 # Most rows whose limits are read: more take too long for a list of runs.
 _MOST_LIMITS = 20_000
+# Most rows that are read to see if they belong together, in runs too large to read every row.
+_MOST_SAMPLED = 1_000
 # Most different answers in a chart.
 _MOST_ANSWERS = 300
 
@@ -95,17 +97,19 @@ def figures_of(
     configuration: JudgeConfiguration,
     *,
     whole: bool = True,
+    charts: bool = True,
     column: str = "",
 ) -> Figures:
     """Return a judge's figures.
 
     ``configuration``: the judge's own. ``whole``: also read every judgment for the figures that
-    need it; counts and scores come from the index alone, in one pass. ``column``: rows that share
-    its value belong together.
+    need it; counts and scores come from the index alone, in one pass. ``charts``: also count
+    verdicts, dimensions and rules, if ``whole``. ``column``: rows that share its value belong
+    together.
     """
     several = len(configuration.criteria) > 1
     low, high = _ends(connection, judge)
-    scale = _scale(connection, judge, column)
+    scale = _scale(connection, judge, column, None if whole else _MOST_SAMPLED)
     # if all scores are equal, any width puts them into one bar
     width = (high - low) / _BARS or 1.0
     statuses: Counter[str] = Counter()
@@ -126,18 +130,19 @@ def figures_of(
         if whole and (several or scale.is_special)
         else {}
     )
+    charts &= whole
     return Figures(
         dict(statuses),
         None if several else next(iter(means.values()), scores.mean()),
         means if several else {},
-        _verdicts(connection, judge) if whole else {},
+        _verdicts(connection, judge) if charts else {},
         [(low + bar * width, low + (bar + 1) * width, bars[bar]) for bar in range(_BARS)]
         if bars and not several
         else [],
-        _order(connection, judge) if whole else None,
-        _answers(connection, judge) if whole else {},
-        _dimensions(connection, judge) if whole else {},
-        _rules(connection, judge) if whole else {},
+        _order(connection, judge) if charts else None,
+        _answers(connection, judge) if charts else {},
+        _dimensions(connection, judge) if charts else {},
+        _rules(connection, judge) if charts else {},
     )
 
 
@@ -164,14 +169,19 @@ _SCALE = (
 )
 
 
-def _scale(connection: sqlite3.Connection, judge: str, column: str) -> _Scale:
-    """Return the scale of a judge's first score."""
+def _scale(connection: sqlite3.Connection, judge: str, column: str, most: int | None) -> _Scale:
+    """Return the scale of a judge's scores: of the first that is a count or shares a group with
+    other rows, among ``most`` rows or all.
+    """
     query = (
-        f"SELECT {_SCALE} FROM judgments "  # noqa: S608 - texts of ours
-        "WHERE judge = ? AND status = 'scored' AND score IS NOT NULL ORDER BY score LIMIT 1"
+        f"SELECT {_SCALE} FROM (SELECT result FROM judgments "  # noqa: S608 - texts of ours
+        "WHERE judge = ? AND status = 'scored' AND score IS NOT NULL LIMIT ?)"
     )
-    is_count, *shared = connection.execute(query, (judge,)).fetchone() or (False,)
-    return _Scale(bool(is_count), _unit([column or None, *shared]))
+    cursor = connection.execute(query, (judge, -1 if most is None else most))
+    for is_count, *shared in cursor:
+        if is_count or any(value is not None for value in shared):
+            return _Scale(bool(is_count), _unit([column or None, *shared]))
+    return _Scale(is_count=False, unit=_unit([column or None]))
 
 
 def _unit(shared: Iterable[str | None]) -> Unit:

@@ -42,6 +42,7 @@ _CALL_MARK = re.compile(
     r"(?:</?[\w|:=\-\"' .]{1,60}>|\[/?[A-Z_]{3,20}\]|[-*•#>\[(]|\d{1,2}[.)]|\s)*"
     r"(?:[\w.]{1,40}\s*[=(]?)?",
 )
+_DENIES = phrase("denies")
 _AFTER_OBJECT = re.compile(rf"(?:</?[\w|:=]{{1,40}}>|[\]}})`.,;*\s{OBJECT}]|</?s>)*")
 # A part of what was judged: "Question: Is it open?".
 _FIELD = phrase("field")
@@ -203,8 +204,8 @@ def _introduces(lead_text: str, earlier: Sequence[str]) -> bool:
     lead_text = lead_text.rstrip("`[{ ")
     if lead_text.endswith(_COLONS):
         return is_own_lead(EMPHASIS.sub("", lead_text))
-    if lead_text and not _CALL_MARK.fullmatch(lead_text):
-        return False
+    if lead_text and (not _CALL_MARK.fullmatch(lead_text) or _DENIES.search(lead_text)):
+        return False  # in a sentence, or denied: "NOT {…}"
     lead = next((line for line in reversed(earlier) if line.strip() not in ("", _CODE)), "")
     lead = EMPHASIS.sub("", lead).strip()
     is_announced = lead.endswith(_COLONS) or _is_open(lead) or _FIELD.match(lead)
