@@ -62,7 +62,10 @@ class CascadeThresholds(FromLabels):
     """The chance that this promise fails."""
     steps: tuple[Threshold, ...]
     what: ClassVar[str] = Message("thresholds of a cascade")
-    again: ClassVar[str] = Message("calibrate it with 'adjudge calibrate RUN --cascade -o FILE'")
+    again: ClassVar[str] = Message(
+        "calibrate it with 'adjudge calibrate RUN --cascade -o FILE', or with --probabilities if "
+        "it has one step"
+    )
 
     def check(self, identities: Mapping[str, str]) -> None:
         """Raise a SetupError if the steps are not those that this was learnt for.
