@@ -27,6 +27,7 @@ from adjudge.features.rubrics.pool import PointVerdict
 from adjudge.features.rubrics.record import rubric_detail
 from adjudge.features.rubrics.report import RubricSummary, RubricTally
 from adjudge.features.rubrics.result import RubricResult
+from adjudge.features.rubrics.review import read_reviews
 from adjudge.features.rubrics.rubric import MET, NOT_MET
 from adjudge.features.rubrics.run_records import rubric_records
 from adjudge.features.traffic.rates import rates_of
@@ -569,7 +570,9 @@ def test_a_row_without_a_proposal_has_a_reason(
 ) -> None:
     rows, output = tmp_path / "rows.jsonl", tmp_path / "new.rubrics.jsonl"
     rows.write_text(
-        '{"id": "a", "user_input": "Why?"}\n{"id": "b", "user_input": "How?"}\n', encoding="utf-8"
+        '{"id": "a", "user_input": "Why?"}\n{"id": "b", "user_input": "How?"}\n'
+        '{"id": "c", "user_input": ""}\n',
+        encoding="utf-8",
     )
 
     def model(prompt: str) -> str:
@@ -582,5 +585,18 @@ def test_a_row_without_a_proposal_has_a_reason(
         command.rubric, ["propose", str(rows), "-o", str(output)], standalone_mode=False
     )
     assert done.return_value == 3
-    assert "1 rubric proposed, in" in done.output and "rows without one: 1" in done.output
+    assert "1 rubric proposed, in" in done.output and "rows without one: 2" in done.output
     assert "row b has no rubric: the rubric has no points" in done.output
+    assert "row c has no rubric: it has no question" in done.output
+
+    output.unlink()
+    arguments = ["propose", str(rows), "-o", str(output), "--max-calls", "1"]
+    stopped = CliRunner().invoke(command.rubric, arguments, standalone_mode=False)
+    assert stopped.return_value == 3
+    assert "row b has no rubric: the budget is used up: max_calls=1" in stopped.output
+    assert [len(row.points) for row in read_reviews(output)] == [1, 0, 0]
+
+    output.unlink()
+    rows.write_text('{"id": "a", "user_input": "1"}\n{"id": "a", "user_input": "2"}\n')
+    twice = CliRunner().invoke(command.rubric, arguments, standalone_mode=False)
+    assert "two rows have the id 'a'" in str(twice.exception)

@@ -14,8 +14,10 @@ from adjudge.features.rubrics.corrected import correct
 from adjudge.features.rubrics.files import read_rubrics
 from adjudge.features.rubrics.labels import read_labels
 from adjudge.features.rubrics.proposal import RubricWriter
+from adjudge.features.rubrics.report import RubricTally
 from adjudge.features.rubrics.review import ReviewRow, read_reviews, write_reviews
 from adjudge.features.rubrics.run_records import rubric_records
+from adjudge.runs.folder import records_of
 from support.commands import adjudge
 from support.page import served
 
@@ -256,8 +258,14 @@ def test_a_model_proposes_and_its_points_are_marked(tmp_path: Path) -> None:
     rubric = read_rubrics(path).of("7")
     assert rubric is not None
     assert rubric.points[0].proposed
-    judged = RubricJudge(model, path).evaluate({"id": "7", "response": "Paris is the capital"})
-    assert "proposed by a model" in judged.notes[0]
+    tally = RubricTally()
+    row = {"id": "7", "response": "Paris is the capital"}
+    RubricJudge(model, path).evaluate([row], run=tmp_path / "run")
+    for record in records_of(tmp_path / "run"):
+        tally.add(record)
+    summary = tally.summary()
+    assert summary is not None
+    assert str(summary.remarks[0]).startswith(f"{len(rubric.points)} of {len(rubric.points)} point")
 
 
 def test_a_row_that_the_form_cannot_hold_is_not_offered(tmp_path: Path) -> None:

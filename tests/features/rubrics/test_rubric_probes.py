@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from adjudge import RubricJudge
+from adjudge import Budget, RubricJudge
 from adjudge.core.domain.instance import Instance
 from adjudge.features.rubrics import command
 from adjudge.features.rubrics.layouts import parse_rubric
@@ -69,6 +69,16 @@ def test_the_command_names_weak_points(tmp_path: Path, monkeypatch: pytest.Monke
         result.output
     )
     assert "7, 1 'Names Paris.': met by the points pasted as the answer" in result.output
+
+
+def test_probes_that_a_budget_does_not_reach_have_no_verdict() -> None:
+    row = Instance({name: str(ROW[name]) for name in ("user_input", "response")}, "7")
+    judge = RubricJudge(model, POINTS[:1], per="point", max_repairs=0)
+    budget = Budget(max_calls=2)
+    report = probe_rubrics(judge, [(row, parse_rubric(POINTS[:1]))], budget=budget)
+    counts = report.counts.values()
+    assert [sum(count.judged for count in counts), sum(count.failed for count in counts)] == [2, 2]
+    assert "max_calls=2" in str(report.stopped)
 
 
 @pytest.mark.parametrize("text", ["The answer is correct.", "Accurate", "Ответ верен."])

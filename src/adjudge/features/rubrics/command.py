@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,9 +15,8 @@ from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light_dataclass import light_dataclass
-from adjudge.core.domain.results import Status
 from adjudge.core.gateway.layers.budget import Budget
-from adjudge.errors import RunError, SetupError
+from adjudge.errors import BudgetSpent, RunError, SetupError
 from adjudge.features.rubrics.audit import Audit, audit
 from adjudge.features.rubrics.comparison import PairedFigure, RubricComparison, compare
 from adjudge.features.rubrics.corrected import CorrectedRate, RubricCorrection, correct
@@ -27,7 +27,7 @@ from adjudge.features.rubrics.labels import read_labels
 from adjudge.features.rubrics.layouts import parse_rubric
 from adjudge.features.rubrics.lint import RubricFindingShape, RubricProblem, lint_rubric
 from adjudge.features.rubrics.probes import PROBE_TITLES, probe_rubrics
-from adjudge.features.rubrics.proposal import RubricWriter
+from adjudge.features.rubrics.proposal import ProposedRubric, RubricWriter
 from adjudge.features.rubrics.review import SUFFIX, ReviewRow, write_reviews
 from adjudge.features.rubrics.rubric import Rubric
 from adjudge.features.rubrics.run_records import rubric_records
@@ -506,6 +506,8 @@ def probe(
     limits = None if max_calls is None and max_usd is None else Budget(max_usd, max_calls, None)
     report = probe_rubrics(judge, probed, run=run, budget=limits)
     lost = sum(figures.failed for figures in report.counts.values())
+    if report.stopped:
+        echo(report.stopped, err=True)
     if as_json:
         counts = {name: figures.to_dict() for name, figures in report.counts.items()}
         print_results(
@@ -577,27 +579,50 @@ def propose(
     if target.exists():
         raise RunError("{file} already exists: choose another name with -o", file=target)
     prompt_language = choose_language(language)
-    rows = [*read_instances(file, limit=limit, needed=("user_input",), also=("reference",))]
+    rows = [
+        *read_instances(
+            file, limit=limit, needed=(), may_be_empty=("user_input",), also=("reference",)
+        )
+    ]
+    ids = Counter(str(row.id) for row in rows)
+    if twice := next((id for id, count in ids.items() if count > 1), None):
+        raise SetupError(
+            "{file}: two rows have the id {id!r}: give each a different one, since rubrics belong "
+            "to ids",
+            file=file,
+            id=twice,
+        )
     entries = model_entries(model, at)
     writers = [open_entry(entry, cache=True, prices=price_table()) for entry in entries]
     limits = None if max_calls is None and max_usd is None else Budget(max_usd, max_calls, None)
     writer = RubricWriter(writers, language=prompt_language)
-    results = writer.evaluate(rows, run=run, budget=limits)
-    reviews = [
-        ReviewRow(
-            str(row.id),
-            str(row.fields.get("user_input", "")),
-            str(row.fields.get("reference", "")),
-            result.points,
-        )
-        for row, result in zip(rows, results, strict=True)
-    ]
-    write_reviews(target, reviews)
-    reasons = {
-        str(row.id): result.reason or Message("no model answered")
-        for row, result in zip(rows, results, strict=True)
-        if result.status is not Status.SCORED
+    asked = [row for row in rows if str(row.fields.get("user_input") or "").strip()]
+    stopped: Message | None = None
+    results: Mapping[int, object]
+    try:
+        results = dict(enumerate(writer.evaluate(asked, run=run, budget=limits)))
+    except BudgetSpent as spent:
+        if not spent.results:
+            raise
+        results, stopped = spent.results, spent.message
+    proposals = {
+        str(asked[number].id): result
+        for number, result in results.items()
+        if isinstance(result, ProposedRubric)
     }
+    reviews: list[ReviewRow] = []
+    reasons: dict[str, str] = {}
+    for row in rows:
+        name, proposal = str(row.id), proposals.get(str(row.id))
+        question = str(row.fields.get("user_input", ""))
+        points = proposal.points if proposal else ()
+        reviews.append(ReviewRow(name, question, str(row.fields.get("reference", "")), points))
+        if not question.strip():
+            reasons[name] = Message("it has no question")
+        elif not points:
+            lost = stopped or Message("no model answered")
+            reasons[name] = proposal.reason or lost if proposal else lost
+    write_reviews(target, reviews)
     echo(
         plural(
             "{count} rubric proposed, in {file}; rows without one: {missing}",

@@ -345,7 +345,7 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
             score=None if value is None else float(value),
             explanation=_summary(result),
             agreement=_agreement(result),
-            notes=(*notes_on(votes, self.temperatures), *_notes(rubric)),
+            notes=notes_on(votes, self.temperatures),
         )
 
     def fallback_result(self, result: RubricResult, choice: random.Random) -> RubricResult:
@@ -436,17 +436,6 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
         value = next((item.fields[name] for name in fields_wanted if name in item.fields), ())
         texts = (value,) if isinstance(value, str) else tuple(value)
         return tuple(dict.fromkeys(text.strip() for text in texts if text.strip()))
-
-
-def _notes(rubric: Rubric) -> tuple[Message, ...]:
-    proposed = sum(point.proposed for point in rubric.points)
-    if not proposed:
-        return ()
-    return (
-        Message(
-            "{count} points were proposed by a model and have not been reviewed", count=proposed
-        ),
-    )
 
 
 def _count_invented(votes: Sequence[Vote]) -> dict[str, int]:

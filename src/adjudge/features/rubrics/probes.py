@@ -11,7 +11,9 @@ from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.engine.run import RunLike
 from adjudge.core.gateway.layers.budget import Budget
+from adjudge.errors import BudgetSpent
 from adjudge.features.rubrics.judge import RubricJudge
+from adjudge.features.rubrics.result import RubricResult
 from adjudge.features.rubrics.rubric import Point, Rubric
 from adjudge.messages import Message
 
@@ -76,6 +78,8 @@ class ProbeReport:
     rows: int
     counts: Mapping[str, ProbeCounts]
     points: Sequence[PointProbes]
+    stopped: Message | None = None
+    """The reason why the probes of some rows were not judged."""
 
     @property
     def leaking(self) -> list[PointProbes]:
@@ -100,18 +104,33 @@ def probe_rubrics(
         for number, (row, rubric) in enumerate(rows)
         for name, fields in _probes(judge, row, rubric)
     ]
-    results = judge.evaluate([probe for _, _, probe in probes], run=run, budget=budget)
+    stopped: Message | None = None
+    results: Mapping[int, object]
+    try:
+        judged = judge.evaluate([probe for _, _, probe in probes], run=run, budget=budget)
+        results = dict(enumerate(judged))
+    except BudgetSpent as spent:
+        if not spent.results:
+            raise
+        results, stopped = spent.results, spent.message
     counts = {name: ProbeCounts() for name in PROBE_TITLES}
     points: dict[tuple[int, str], PointProbes] = {}
-    for (number, name, _), result in zip(probes, results, strict=True):
-        for verdict in result.points:
-            point = verdict.point
+    for place, (number, name, _) in enumerate(probes):
+        result = results.get(place)
+        verdicts = (
+            {verdict.point.id: verdict for verdict in result.points}
+            if isinstance(result, RubricResult)
+            else {}
+        )
+        row, rubric = rows[number]
+        for point in rubric.points:
             if point.points <= 0 or point.invert:
                 continue
-            figures = points.setdefault(
-                (number, point.id), PointProbes(str(rows[number][0].id), point)
-            )
-            if verdict.undecided:
+            figures = points.setdefault((number, point.id), PointProbes(str(row.id), point))
+            verdict = verdicts.get(point.id)
+            if verdict is None:
+                counts[name].failed += 1
+            elif verdict.undecided:
                 counts[name].undecided += 1
             elif verdict.value is None:
                 counts[name].failed += 1
@@ -120,7 +139,7 @@ def probe_rubrics(
                 if verdict.value > 0:
                     counts[name].credited += 1
                     figures.credited.append(name)
-    return ProbeReport(len(rows), counts, list(points.values()))
+    return ProbeReport(len(rows), counts, list(points.values()), stopped)
 
 
 def _probes(

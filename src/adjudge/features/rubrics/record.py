@@ -37,6 +37,7 @@ class RubricPointRecord:
     levels: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     invert: Annotated[bool, "it earns its points by not being met"] = False
+    proposed: Annotated[bool, "a model proposed it, and no person has accepted it yet"] = False
 
     @property
     def is_met(self) -> bool:

@@ -196,6 +196,8 @@ class RubricSummary(SectionPart):
     """Rows that miss a gate."""
     categories: Mapping[str, RowScores] = field(default_factory=dict)
     themes: Mapping[str, RowScores] = field(default_factory=dict)
+    not_reviewed: int = 0
+    """Points that a model proposed and no person has accepted."""
     layouts: Mapping[str, int] = field(default_factory=dict)
     capabilities: float | None = None
     """BiGGen-Bench: the mean of the means per capability, on levels from 1 to 5."""
@@ -232,6 +234,7 @@ class RubricSummary(SectionPart):
                 "points_met": self.points_met,
                 "points_missing": self.points_missing,
                 "points_undecided": self.undecided,
+                "points_not_reviewed": self.not_reviewed,
                 "rows_failed_by_gate": self.rows_failed,
                 "failed_gates": dict(self.failed_gates),
                 "layouts": dict(self.layouts),
@@ -289,7 +292,7 @@ class RubricSummary(SectionPart):
                     "{count} rows miss a required point: {gates}",
                     self.rows_failed,
                     gates=", ".join(
-                        f"{name} {count}" for name, count in list(self.failed_gates.items())[:5]
+                        f"{name} ({count})" for name, count in list(self.failed_gates.items())[:5]
                     ),
                 )
             )
@@ -299,6 +302,16 @@ class RubricSummary(SectionPart):
                     "{count} point could not be decided: a tie, or the model cannot tell",
                     "{count} points could not be decided: ties, or the model cannot tell",
                     self.undecided,
+                )
+            )
+        if self.not_reviewed:
+            messages.append(
+                plural(
+                    "{count} of {points} points was proposed by a model and has not been reviewed",
+                    "{count} of {points} points were proposed by a model and have not been "
+                    "reviewed",
+                    self.not_reviewed,
+                    points=self.points,
                 )
             )
         if self.capabilities is not None:
@@ -384,6 +397,7 @@ class RubricTally(SectionTally):
         self._counts["met"] += sum(point.is_met for point in detail.points)
         self._counts["missing"] += len(detail.missing)
         self._counts["undecided"] += sum(point.undecided for point in detail.points)
+        self._counts["proposed"] += sum(point.proposed for point in detail.points)
         self._counts["failed"] += bool(detail.failed_gates)
         self._gates.update(detail.failed_gates)
         self._layouts[detail.layout] += 1
@@ -407,6 +421,7 @@ class RubricTally(SectionTally):
             undecided=counts["undecided"],
             failed_gates=dict(self._gates.most_common()),
             rows_failed=counts["failed"],
+            not_reviewed=counts["proposed"],
             categories={name: rows.scores() for name, rows in sorted(self._categories.items())},
             themes={name: rows.scores() for name, rows in sorted(self._themes.items())},
             layouts=dict(self._layouts),

@@ -175,4 +175,5 @@ def _record(verdict: PointVerdict, share: float | None) -> RubricPointRecord:
         levels=point.levels,
         answers=() if point.kind == "met" else point.answers,
         invert=point.invert,
+        proposed=point.proposed,
     )
