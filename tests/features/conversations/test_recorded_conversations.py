@@ -133,3 +133,42 @@ def test_a_metric_with_an_error_is_no_failure(tmp_path: Path) -> None:
 def test_older_results_of_adk_are_json_in_json(tmp_path: Path) -> None:
     text = (DUMPS / "adk.evalset_result.json").read_text()
     assert len(read(write(tmp_path, text))) == 4
+
+
+def scenario_run(**finished: object) -> list[dict[str, object]]:
+    messages = [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]
+    return [
+        {"type": "SCENARIO_RUN_STARTED", "metadata": {"name": "a\0b", "description": "Cancel."}},
+        {"type": "SCENARIO_MESSAGE_SNAPSHOT", "messages": messages},
+        {"type": "SCENARIO_RUN_FINISHED", **finished},
+    ]
+
+
+def test_a_record_that_says_two_things_has_no_outcome(tmp_path: Path) -> None:
+    success = {"status": "SUCCESS", "results": {"verdict": "failure"}}
+    failed = {"status": "FAILED", "results": {"verdict": "success"}}
+    events = [*scenario_run(**success), *scenario_run(**failed), *scenario_run(status="SUCCESS")]
+    # runs without ids are not mixed up, and an odd character stops nobody
+    stored = read(write(tmp_path, {"events": events}))
+    assert [(one.passed, one.scenario.id, one.trial) for one in stored] == [
+        (None, "a\ufffdb", 1),
+        (None, "a\ufffdb", 2),
+        (True, "a\ufffdb", 3),
+    ]
+    run = json.loads((DUMPS / "deepeval.test_run.json").read_text())
+    for case in run["testRunData"]["conversationalTestCases"]:
+        case["success"] = not case["success"]
+    assert [one.passed for one in read(write(tmp_path, run))] == [None, None]
+
+
+def test_other_names_of_the_user_are_read(tmp_path: Path) -> None:
+    turns = [{"role": "human", "content": "Hi."}, {"role": "ai", "content": "Hello."}]
+    (stored,) = read(write(tmp_path, [{"scenario": "Cancel.", "turns": turns}]))
+    assert [turn.speaker for turn in stored.conversation.turns] == ["user", "agent"]
+
+
+def test_a_session_that_cannot_be_read_is_no_failed_application(tmp_path: Path) -> None:
+    case = {"evalId": "x", "finalEvalStatus": 1, "sessionDetails": {"events": [{"odd": 1}]}}
+    (stored,) = read(write(tmp_path, {"evalSetId": "set", "evalCaseResults": [case]}))
+    assert (stored.passed, stored.conversation.ended) == (None, "unknown")
+    assert "could not be read" in stored.conversation.detail

@@ -11,14 +11,17 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from adjudge import Run
 from adjudge.errors import BudgetSpent, SetupError
 from adjudge.features.conversations.cassette import (
+    ENDING,
     first_difference,
     read_cassettes,
     write_cassettes,
 )
+from adjudge.features.conversations.command import conversations
 from adjudge.features.conversations.conversation import Conversation
 from adjudge.features.conversations.record import ConversationDetail
 from adjudge.features.conversations.report import ConversationTally
@@ -265,6 +268,75 @@ def test_cassettes_are_judged_without_anybody(tmp_path: Path) -> None:
     one, two = details(tmp_path / "run"), details(tmp_path / "again")
     assert {own.option for own in two.values()} == {own.option for own in one.values()}
     assert len(two) == 6
+
+
+def verify(folder: Path) -> tuple[int, str]:
+    result = CliRunner().invoke(conversations, ["verify", str(folder)], standalone_mode=False)
+    return result.return_value, result.output
+
+
+def test_cassettes_have_the_verdicts_of_their_run(tmp_path: Path) -> None:
+    """The verdict of another tool, of a model, and of a user who declines while leaving."""
+    data = Path(__file__).parent / "dumps" / "scenario.events.jsonl"
+    path = tmp_path / "eval.yaml"
+    path.write_text(f"data: {data}\njudges: [{{kind: conversation}}]\n")
+    run_eval(path, tmp_path / "run")
+    write_cassettes(tmp_path / "run", tmp_path / "tapes")
+    assert verify(tmp_path / "tapes")[0] == 0
+    path.write_text("data: tapes\njudges: [{kind: conversation}]\n")
+    run_eval(path, tmp_path / "again")
+    before, again = details(tmp_path / "run"), details(tmp_path / "again")
+    assert {name: one.option for name, one in again.items()} == {
+        name: one.option for name, one in before.items()
+    }
+    scenario = {"id": "x", "goal": "Cancel the order 4711.", "expect": {"says": ["cancelled"]}}
+    texts = ("Cancel the order 4711.", "Want a voucher?", "No, thanks.", "Want it later?")
+    turns = [
+        {"number": number, "speaker": "user" if number % 2 else "agent", "text": text}
+        for number, text in enumerate(texts, 1)
+    ]
+    head = {"version": 1, "scenario": scenario, "ended": "user stopped", "parting": True}
+    tape = tmp_path / f"x{ENDING}"
+
+    def write(**golden: object) -> None:
+        rows = [{**head, "golden": golden}, *turns]
+        tape.write_text("\n".join(json.dumps(row) for row in rows))
+
+    write(outcome="failed", fault="agent")
+    assert verify(tape)[0] == 0
+    write(outcome="passed", fault="nobody")
+    assert verify(tape)[0] == 4
+    write(outcome="passed", fault="nobody", by_model=True)
+    assert verify(tape)[0] == 3
+    assert "1 conversation was judged by a model" in verify(tape)[1]
+
+
+def test_cassettes_of_similar_and_long_names_are_all_kept(tmp_path: Path) -> None:
+    with serving(Bot()) as url:
+        path = write_eval(tmp_path, f"{url}/chat", count=3)
+        scenarios = tmp_path / "scenarios.yaml"
+        names = {"id: s0": "id: a b", "id: s1": "id: A_b", "id: s2": f"id: {'я' * 150}"}
+        text = scenarios.read_text()
+        for old, new in names.items():
+            text = text.replace(old, new)
+        scenarios.write_text(text)
+        run_eval(path, tmp_path / "run")
+    for command in (["record", str(tmp_path / "run"), "--to", str(tmp_path / "tapes")],) * 2:
+        said = CliRunner().invoke(conversations, command, standalone_mode=False).output
+        assert said.startswith("3 cassettes in ")
+        assert "other recording" not in said
+    assert len({one.scenario.id for one in read_cassettes(tmp_path / "tapes")}) == 3
+    (tmp_path / "tapes" / f"old{ENDING}").write_text("{}")
+    said = CliRunner().invoke(conversations, command, standalone_mode=False).output
+    assert "1 cassette of another recording" in said
+
+
+def test_a_limit_in_dollars_needs_prices(tmp_path: Path) -> None:
+    path = write_eval(tmp_path, "http://127.0.0.1:9/chat", count=1, more=", max_usd: 0.01")
+    path.write_text(path.read_text().replace("user: rules", "user: user.py:ask"))
+    (tmp_path / "user.py").write_text("def ask(prompt):\n    return 'Hi.'\n")
+    with pytest.raises(SetupError, match="line 6: no price for model ask"):
+        run_eval(path, tmp_path / "run")
 
 
 def test_turns_are_no_trials(tmp_path: Path) -> None:

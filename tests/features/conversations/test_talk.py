@@ -5,19 +5,23 @@ from __future__ import annotations
 import pytest
 
 from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.domain.message import Usage
 from adjudge.core.domain.verdict import Chosen
 from adjudge.core.domain.vote import Ballot, Outcome, Vote
 from adjudge.core.gateway.opener import open_model
 from adjudge.core.gateway.targets.answer import TargetAnswer
 from adjudge.core.prompts.target import ROW, render_target
-from adjudge.features.conversations.conversation import Conversation
+from adjudge.features.agents.trajectory import ToolCall
+from adjudge.features.conversations.conversation import Conversation, Turn
+from adjudge.features.conversations.outcome import outcome_of
 from adjudge.features.conversations.scenario import Scenario
-from adjudge.features.conversations.talk import Talk, Talker, TalkLimits, UserKind
+from adjudge.features.conversations.talk import Talk, Talker, TalkLimits, UserKind, with_start
 from adjudge.features.conversations.user import (
     STOP,
     TRANSFER,
     flip_roles,
     read_message,
+    rule_message,
     system_prompt,
 )
 from adjudge.runs.targets import Variant
@@ -192,3 +196,70 @@ def test_the_user_that_is_recorded_is_the_one_that_played(
     talk = Talk(scenario, Variant("bot", BOT), Talker(kind, limits=TalkLimits(max_turns=1)))
     conversation = ended(course(talk, "Ok.")[0])
     assert (conversation.turns[0].text, conversation.user) == (first, played)
+
+
+def test_every_call_is_in_the_cost_of_a_conversation() -> None:
+    """The last reply of a user who only stops belongs to no message."""
+    talk, votes = talk_of(), []
+    for reply in ("Hi.", "Hello.", STOP):
+        ballot = talk.next(votes)
+        assert isinstance(ballot, Ballot)
+        text = TargetAnswer(reply).to_json() if ballot.template == ROW else reply
+        usage = Usage(1, 100, 10)
+        votes.append(
+            Vote(
+                ballot=ballot,
+                outcome=Outcome.OK,
+                verdict=Chosen(text),
+                text=text,
+                usage=usage,
+                latency=0.5,
+            )
+        )
+    conversation = ended(talk.next(votes))
+    assert sum(turn.tokens for turn in conversation.turns) == 220
+    assert (conversation.tokens, conversation.seconds) == (330, 1.5)
+    assert conversation.usd is None  # the price of the model is unknown
+
+
+def test_rules_name_every_part_of_the_goal() -> None:
+    parts = ["Cancel the order 4711.", "Refund the order 4712."]
+    scenario = Scenario.of({**SCENARIO, "parts": parts})
+    turns: list[Turn] = []
+    for reply in ("What is your email?", "Done. Anything else?", "Done. Anything else?"):
+        turns.append(Turn(number=len(turns) + 1, speaker="user", text=user(scenario, turns)))
+        turns.append(Turn(number=len(turns) + 1, speaker="agent", text=reply))
+    told = [turn.text for turn in turns if turn.speaker == "user"]
+    assert told == [parts[0], "The email is ann@example.com.", parts[1]]
+    assert rule_message(scenario, turns).end == "user stopped"
+
+
+def user(scenario: Scenario, turns: list[Turn]) -> str:
+    return rule_message(scenario, turns).text
+
+
+def test_what_was_said_before_is_not_said_again() -> None:
+    start = [{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Yes?"}]
+    scenario = Scenario.of({**SCENARIO, "start": start, "script": ["One.", "Two.", "Three."]})
+    talk = Talk(scenario, Variant("bot", BOT), Talker("script"))
+    first = ended(course(talk, "Fine.", "Fine.", "Fine.")[0])
+    replayed = Talk(scenario, Variant("bot", BOT), Talker("replay"), first)
+    second = ended(course(replayed, "Fine.", "Fine.", "Fine.")[0])
+    assert [turn.text for turn in second.turns] == [turn.text for turn in first.turns]
+    # the second message of the script is the third of the user
+    continued = with_start(scenario, first, 3)
+    assert continued.script == ("Two.", "Three.")
+
+
+def test_a_continued_conversation_keeps_its_tool_calls() -> None:
+    cancel = ToolCall("cancel", {}, "done")
+    turns = (
+        Turn(number=1, speaker="user", text="Cancel it."),
+        Turn(number=2, speaker="agent", text="Done.", calls=(cancel,)),
+        Turn(number=3, speaker="user", text="Thanks."),
+    )
+    stored = Conversation(turns=turns, ended="user stopped")
+    scenario = with_start(Scenario.of({**SCENARIO, "expect": {"calls": ["cancel"]}}), stored, 2)
+    talk = Talk(scenario, Variant("bot", BOT), Talker("rules"), stored)
+    later = ended(course(talk, "Bye.", "Bye.")[0])
+    assert outcome_of(scenario, later).passed

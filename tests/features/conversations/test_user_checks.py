@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
 from benchmarks.conversations import ACCEPTED, CONTROLS, attribution_scores, detection, hold
@@ -107,8 +108,12 @@ def test_a_lost_conversation_is_the_environments_fault() -> None:
 
 
 def test_huge_and_odd_messages_are_read() -> None:
-    said = talk("1 " * 20_000, "\ud83d", "(" * 5_000 + "?", "x" * 50_000)
+    words = " ".join(f"w{number}" for number in range(3_000))
+    said = talk("1 " * 20_000, "\ud83d", "(" * 5_000 + "?", "x" * 50_000, words, "“" * 9_000)
+    started = time.process_time()
     assert isinstance(kinds(said), list)
+    # a regular expression that begins anew at each letter needs minutes
+    assert time.process_time() - started < 20
 
 
 def test_a_value_that_only_the_goal_has_leaves_the_fault_open() -> None:

@@ -17,7 +17,8 @@ from adjudge.core.reading.values import plain_yaml
 from adjudge.messages import Message
 
 _WORD = re.compile(r"[^\W\d_]+")
-_NOT_PROSE = re.compile(r"```.*?(?:```|\Z)|`[^`]*`|\b[a-z]+://\S+|\S+@\S+", re.DOTALL)
+# Addresses begin after a space or code: elsewhere, a long word would be read from each letter.
+_NOT_PROSE = re.compile(r"```.*?(?:```|\Z)|`[^`]*`|\b[a-z]+://\S+|(?<![^\s`])\S+@\S+", re.DOTALL)
 # Scripts of (nearly) one language each.
 _BY_SCRIPT: Mapping[str, str] = {
     "HIRAGANA": "ja",

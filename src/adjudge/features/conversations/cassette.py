@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +18,7 @@ from adjudge.core.reading.typed_json import WrongType, read_as
 from adjudge.core.reading.values import text_in
 from adjudge.errors import RunError
 from adjudge.features.conversations.conversation import Conversation, Turn
+from adjudge.features.conversations.outcome import outcome_of
 from adjudge.features.conversations.record import ConversationDetail, outcome_detail
 from adjudge.features.conversations.scenario import Scenario
 from adjudge.features.conversations.stored_conversation import StoredConversation
@@ -24,6 +27,8 @@ from adjudge.runs.folder import records_of
 
 ENDING = ".conversation.jsonl"
 _VERSION = 1
+_LONGEST_NAME = 120
+"""Bytes of a file's name without its ending."""
 
 
 class Golden(NamedTuple):
@@ -31,6 +36,8 @@ class Golden(NamedTuple):
 
     outcome: str | None
     fault: str
+    by_model: bool = False
+    """True if a model decided a part, which rules cannot repeat."""
 
 
 def holds_cassettes(path: Path) -> bool:
@@ -44,14 +51,14 @@ def write_cassettes(run: Path, folder: Path) -> int:
     """Write each conversation in a run to its own file; return their number."""
     # no secrets get into the files: headers and keys are in no message
     folder.mkdir(parents=True, exist_ok=True)
+    names = _file_names(str(record.id) for record in records_of(run) if outcome_detail(record))
     count = 0
     for record in records_of(run):
         detail = outcome_detail(record)
         if detail is None or detail.conversation is None or detail.scenario is None:
             continue
         trial = record.input.get("trial")
-        name = re.sub(r"[^\w.-]+", "_", f"{record.id}")
-        path = folder / f"{name}{ENDING}"
+        path = folder / f"{names[str(record.id)]}{ENDING}"
         lines = _lines(detail, trial if isinstance(trial, int) else 1, record.answered_by)
         text = "".join(
             f"{json.dumps(line, ensure_ascii=False, sort_keys=True)}\n" for line in lines
@@ -62,10 +69,26 @@ def write_cassettes(run: Path, folder: Path) -> int:
     return count
 
 
+def _file_names(ids: Iterable[str]) -> Mapping[str, str]:
+    """Return a file name for each id. Names that would be equal or too long end in a hash."""
+    names = {id: re.sub(r"[^\w.-]+", "_", id) for id in ids}
+    # some file systems do not tell upper and lower case apart
+    counts = Counter(name.casefold() for name in names.values())
+    for id, name in names.items():
+        short = name.encode()[:_LONGEST_NAME].decode(errors="ignore")
+        if short != name or counts[name.casefold()] > 1:
+            names[id] = f"{short}-{sha256(id.encode()).hexdigest()[:8]}"
+    return names
+
+
 def _lines(detail: ConversationDetail, trial: int, system: str) -> Iterator[JsonDict]:
     conversation = detail.conversation
     if conversation is None or detail.scenario is None:
         return
+    golden: JsonDict = {"outcome": detail.option, "fault": detail.fault}
+    if _needs_model(detail, conversation):
+        golden["by_model"] = True
+    recorded = detail.recorded_outcome
     yield {
         "version": _VERSION,
         "scenario": detail.scenario,
@@ -74,10 +97,21 @@ def _lines(detail: ConversationDetail, trial: int, system: str) -> Iterator[Json
         "user": conversation.user,
         "ended": conversation.ended,
         "detail": str(conversation.detail),
-        "golden": {"outcome": detail.option, "fault": detail.fault},
+        **({"parting": True} if conversation.parting else {}),
+        **({} if recorded is None else {"recorded_outcome": recorded}),
+        "golden": golden,
     }
     for turn in conversation.turns:
         yield _turn(turn)
+
+
+def _needs_model(detail: ConversationDetail, conversation: Conversation) -> bool:
+    """Return True if a model decided the outcome, or said how the user behaved."""
+    if detail.behaved is not None:
+        return True
+    if detail.option is None or detail.recorded_outcome is not None or detail.scenario is None:
+        return False
+    return outcome_of(Scenario.of(detail.scenario), conversation).passed is None
 
 
 def _turn(turn: Turn) -> JsonDict:
@@ -137,6 +171,7 @@ def read_cassette(path: Path) -> tuple[StoredConversation, Golden]:
         "ended": head.get("ended"),
         "detail": head.get("detail", ""),
         "user": head.get("user", ""),
+        "parting": head.get("parting", False),
     }
     try:
         conversation = read_as(Conversation, about)
@@ -151,16 +186,21 @@ def read_cassette(path: Path) -> tuple[StoredConversation, Golden]:
                 line=place + 1,
                 number=place,
             )
-    golden = object_in(head.get("golden"))
+    golden, recorded = object_in(head.get("golden")), head.get("recorded_outcome")
     trial = head.get("trial")
     stored = StoredConversation(
         Scenario.of(object_in(head.get("scenario")), str(path)),
         conversation,
         trial if isinstance(trial, int) else 1,
         str(head.get("system") or ""),
+        recorded if isinstance(recorded, bool) else None,
     )
     outcome = golden.get("outcome")
-    return stored, Golden(None if outcome is None else str(outcome), str(golden.get("fault")))
+    return stored, Golden(
+        None if outcome is None else str(outcome),
+        str(golden.get("fault")),
+        golden.get("by_model") is True,
+    )
 
 
 def first_difference(old: Conversation, new: Conversation) -> Message | None:

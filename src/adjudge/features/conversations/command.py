@@ -19,10 +19,10 @@ from adjudge.core.domain.results import Status
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.core.reading.values import text_in
 from adjudge.errors import SetupError
-from adjudge.features.conversations.attribution import FAULT_TITLES, FAULTS, Fault, attribute
+from adjudge.features.conversations.attribution import FAULT_TITLES, FAULTS, Fault
 from adjudge.features.conversations.cassette import cassette_files, read_cassette, write_cassettes
-from adjudge.features.conversations.outcome import outcome_of
 from adjudge.features.conversations.proposal import ScenarioWriter
+from adjudge.features.conversations.pytest_fixture import JudgedConversation
 from adjudge.features.conversations.rates import (
     AgentDifference,
     LabelledFault,
@@ -42,7 +42,6 @@ from adjudge.features.conversations.record import (
 )
 from adjudge.features.conversations.report import trial_of
 from adjudge.features.conversations.scenario import read_scenarios
-from adjudge.features.conversations.user_checks import UserChecks
 from adjudge.messages import Message, join, plural
 from adjudge.runs.builder import open_entry
 from adjudge.runs.cli.model_choice import choose_language, model_entries, price_table
@@ -167,14 +166,11 @@ def propose(
     missing = sum(result.status is not Status.SCORED for result in results)
     if scenarios:
         _write_scenarios(output, scenarios)
-    echo(
-        plural(
-            "{count} scenario proposed; {missing} documents have none",
-            "{count} scenarios proposed; {missing} documents have none",
-            len(scenarios),
-            missing=missing,
+    echo(plural("{count} scenario proposed", "{count} scenarios proposed", len(scenarios)))
+    if missing:
+        echo(
+            plural("{count} document has no proposal", "{count} documents have no proposal", missing)
         )
-    )
     if scenarios:
         echo(Message("Next  adjudge conversations review {file}", file=output))
     return ExitCode.UNSCORED if missing else ExitCode.OK
@@ -245,46 +241,71 @@ def record(run: Path, to: Path) -> int:
     if not count:
         raise SetupError("{run} contains no conversations", run=run)
     echo(plural("{count} cassette in {to}", "{count} cassettes in {to}", count, to=to))
+    others = len(cassette_files(to)) - count
+    if others:
+        echo(
+            plural(
+                "{to} also contains {count} cassette of another recording; delete it if it is out "
+                "of date",
+                "{to} also contains {count} cassettes of other recordings; delete them if they are "
+                "out of date",
+                others,
+                to=to,
+            )
+        )
     return ExitCode.OK
 
 
 @conversations.command()
 @argument("folder", "A cassette, or a folder of cassettes.", type=PATH)
 def verify(folder: Path) -> int:
-    """Judge recorded conversations again by the rules. Exit code 4 if a verdict has changed."""
-    files, changed = cassette_files(folder), 0
+    """Judge recorded conversations again by the rules.
+
+    Exit codes: 0 all verdicts are the same, 3 some came from a model, which the rules cannot
+    repeat, 4 a verdict has changed.
+    """
+    files, changed, by_model = cassette_files(folder), 0, 0
     if not files:
         raise SetupError("there are no cassettes in {folder}", folder=folder)
     for file in files:
         stored, golden = read_cassette(file)
-        conversation = stored.conversation
-        passed = outcome_of(stored.scenario, conversation).passed
-        if conversation.is_lost:
-            passed = None
-        faults = UserChecks(stored.scenario, conversation, passed).faults()
-        fault = attribute(conversation, passed, faults).fault
+        judged = JudgedConversation(stored)
+        passed, fault = judged.outcome.passed, judged.attribution.fault
         outcome = None if passed is None else PASSED if passed else FAILED
-        if (outcome, fault) != (golden.outcome, golden.fault):
-            changed += 1
-            echo(
-                Message(
-                    "{file}: {outcome}, {fault}; it was {old_outcome}, {old_fault}",
-                    file=file.name,
-                    outcome=outcome or Message("no outcome"),
-                    fault=fault,
-                    old_outcome=golden.outcome or Message("no outcome"),
-                    old_fault=golden.fault,
-                )
+        if (outcome, fault) == (golden.outcome, golden.fault):
+            continue
+        if golden.by_model:
+            by_model += 1
+            continue
+        changed += 1
+        echo(
+            Message(
+                "{file}: {outcome}, {fault}; it was {old_outcome}, {old_fault}",
+                file=file.name,
+                outcome=outcome or Message("no outcome"),
+                fault=fault,
+                old_outcome=golden.outcome or Message("no outcome"),
+                old_fault=golden.fault,
             )
-    same = len(files) - changed
+        )
+    count = len(files)
     echo(
-        Message(
+        plural(
+            "{same} of {count} conversation has the same verdicts as before",
             "{same} of {count} conversations have the same verdicts as before",
-            same=same,
-            count=len(files),
+            count,
+            same=count - changed - by_model,
         )
     )
-    return ExitCode.GATE_FAILED if changed else ExitCode.OK
+    if by_model:
+        echo(
+            plural(
+                "{count} conversation was judged by a model, so the rules cannot verify it",
+                "{count} conversations were judged by a model, so the rules cannot verify them",
+                by_model,
+            )
+        )
+    return ExitCode.GATE_FAILED if changed else ExitCode.UNSCORED if by_model else ExitCode.OK
 
 
 @conversations.command()
@@ -333,14 +354,16 @@ def compare(runs: tuple[Path, ...]) -> int:
 def _describe_difference(difference: AgentDifference) -> Iterator[Message]:
     agent_a, agent_b = difference.agents
     estimate = difference.difference.estimate
-    yield Message(
+    yield plural(
+        "{one} {first}, {two} {second}: mean over {count} scenario of the rate among valid "
+        "conversations",
         "{one} {first}, {two} {second}: mean over {count} scenarios of the rate among valid "
         "conversations",
+        difference.scenarios,
         one=agent_a,
         first=percent(difference.means[0]),
         two=agent_b,
         second=percent(difference.means[1]),
-        count=difference.scenarios,
     )
     if estimate.value is None or estimate.lower is None or estimate.upper is None:
         yield Message("  no interval: {reason}", reason=estimate.reason)

@@ -93,6 +93,9 @@ class Conversation:
     session: str = ""
     restarts: Annotated[int, "earlier attempts that broke off and count as lost"] = 0
     user: Annotated[str, "what simulated the user"] = ""
+    tokens: Annotated[int | None, "of all messages, including ones that were not delivered"] = None
+    usd: Annotated[float | None, "of all messages; unknown if a price is unknown"] = None
+    seconds: Annotated[float | None, "of waiting for all messages"] = None
 
     @property
     def is_lost(self) -> bool:

@@ -226,6 +226,7 @@ class ConversationJudge(Judge[ConversationItem, ConversationResult]):
                 # stored with one of its two judgments only
                 conversation=conversation if is_outcome else None,
                 scenario=item.scenario.to_dict() if is_outcome else None,
+                recorded_outcome=item.said_outcome if is_outcome else None,
             ),
         )
 

@@ -38,6 +38,7 @@ from adjudge.runs.builder import JudgeKind, Models, ready_judge
 from adjudge.runs.eval_file import EvalFile, FieldsRead, JudgeEntry
 from adjudge.runs.project import ModelEntry
 from adjudge.runs.ready_judge import ReadyJudge
+from adjudge.runs.targets import Variant
 from adjudge.runs.variants import variants_of
 
 WITHOUT_MODEL: Mapping[str, UserKind] = {"script": "script", "rules": "rules", "replay": "replay"}
@@ -153,10 +154,10 @@ class ConversationEntry(JudgeEntry):
             # what may have acted is never sent again
             target = tuple(replace(entry, max_retries=0) for entry in file.target)
             safe_file = replace(file, target=target)
+        talks, talker = SharedTalks(), self._talker(opened, prices)
         try:
             variants = variants_of(safe_file, opened)
-            talks, talker = SharedTalks(), self._talker(opened, prices)
-            return [
+            simulated = [
                 simulated_first(
                     ready,
                     variants,
@@ -170,6 +171,25 @@ class ConversationEntry(JudgeEntry):
             ]
         except SetupError as error:
             raise Place(str(file.path), field="target").wrong("{error}", error=error) from error
+        self._refuse_unpriced(talker, variants, Place(str(file.path), line=self.line))
+        return simulated
+
+    def _refuse_unpriced(self, talker: Talker, variants: Sequence[Variant], place: Place) -> None:
+        """Raise a SetupError if max_usd is set and a price is unknown: nothing would be counted."""
+        if self.max_usd is None:
+            return
+        models = [variant.model for variant in variants]
+        asked = [*([talker.model] if talker.model else []), *models]
+        unknown = dict.fromkeys(
+            model.name for model in asked if talker.prices.of(model.name) is None
+        )
+        if unknown:
+            raise place.wrong(
+                "no price for model {unknown}, so max_usd of a conversation cannot be enforced: "
+                "give the price in a file of prices (ADJUDGE_PRICES, or prices in adjudge.toml), "
+                "or use max_tokens",
+                unknown=", ".join(unknown),
+            )
 
     def _talker(self, opened: Callable[[ModelEntry], ModelLike], prices: PriceTable) -> Talker:
         model: OpenModel | None = None

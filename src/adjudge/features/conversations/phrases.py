@@ -85,7 +85,7 @@ the to my and for you your this that with would need please what have can not is
 ENGLISH = frozenset(_ENGLISH.split())
 """Words that hardly any other language has; two of them make a text English."""
 SHOWS_INSTRUCTIONS = re.compile(
-    r"###[\w -]+###|<(?:think|thinking|reasoning|tool_call|function)[^>]*>"
+    r"###[\w -]+###|<(?:think|thinking|reasoning|tool_call|function)[^>]{0,200}>"
     r"|\"(?:tool_calls?|function_call|arguments)\"\s*:"
     r"|(?:my|the) (?:instructions?|scenario|persona|role|system prompt)"
     r" (?:say|says|is to|tell|tells|require)|as the (?:simulated )?user\b"

@@ -19,6 +19,7 @@ from adjudge.features.conversations.scenario import Scenario
 from adjudge.features.conversations.stored_conversation import StoredConversation
 from adjudge.features.conversations.user_checks import FaultKind, UserChecks, UserFault
 from adjudge.messages import Message, join
+from adjudge.runs.view.clean_text import clean
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class JudgedConversation:
             self.outcome.reason,
             Message("{fault}: {why}", fault=cause.fault, why=cause.reason),
         ]
-        raise AssertionError(join("\n", (self.name, *reasons, self.conversation.text)))
+        raise AssertionError(clean(join("\n", (self.name, *reasons, self.conversation.text))))
 
 
 def judged_conversations(path: Path) -> Iterator[JudgedConversation]:

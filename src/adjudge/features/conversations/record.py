@@ -37,6 +37,9 @@ class ConversationDetail(Detail):
     user: Annotated[str, "what simulated the user"] = ""
     conversation: Annotated[Conversation | None, "with the outcome: what was said"] = None
     scenario: Annotated[JsonObject | None, "with the outcome: the scenario"] = None
+    recorded_outcome: Annotated[
+        bool | None, "with the outcome: True if another tool recorded a pass, False for a failure"
+    ] = None
 
     @property
     def chosen(self) -> str | None:

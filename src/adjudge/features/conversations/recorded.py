@@ -146,6 +146,10 @@ def _scenario(
     ``is_complete=False``: the file does not say what the user knew, so facts are not checked.
     """
     language = "ru" if language_of(goal) == "ru" else "en"
+    # one character that no file can have must not stop the conversations of a whole file
+    id, goal = (
+        text.replace("\0", "\ufffd").encode(errors="replace").decode() for text in (id, goal)
+    )
     row: JsonDict = {"id": id, "goal": goal, "tells_all": True, "language": language, **more}
     return Scenario.of(row if is_complete else {**row, "open_facts": True}, place)
 
@@ -197,11 +201,14 @@ def _of_scenario(content: JsonValue) -> Iterator[StoredConversation]:
         object_in(content).get("events") if isinstance(content, Mapping) else content
     )
     runs: dict[str, dict[str, JsonObject]] = {}
+    started_runs = 0
     for event in events:
         kind = str(event.get("type", ""))
         if kind.startswith("SCENARIO_"):
+            started_runs += kind == "SCENARIO_RUN_STARTED"
             name = _either(event, "scenario_run_id", "scenarioRunId")
-            runs.setdefault(str(name), {})[kind] = event
+            # without ids, the events of a run follow its start
+            runs.setdefault(f"run {started_runs}" if name is None else str(name), {})[kind] = event
     trials: dict[str, int] = {}
     for name, events_by_kind in runs.items():
         started = events_by_kind.get("SCENARIO_RUN_STARTED", {})
@@ -227,6 +234,9 @@ def _of_scenario(content: JsonValue) -> Iterator[StoredConversation]:
             # Scenario writes "failure" even if its judge could decide none of the open criteria
             if not _is_undecided(results):
                 passed = _PASSED.get(verdict)
+            # a status and a verdict that contradict each other say nothing
+            if passed is not None and passed is not _PASSED[status]:
+                passed = None
             reason = str(results.get("reasoning", ""))
             is_limit = not passed and _TURN_LIMIT.match(reason) is not None
             conversation = replace(
@@ -303,6 +313,9 @@ _CASES = (
 )
 
 
+_USER_ROLES = ("user", "human")
+
+
 def _deepeval_rows(document: JsonValue) -> JsonValue:
     """Return the cases in a file: test cases, a test run, or the result of ``evaluate``."""
     if not isinstance(document, Mapping):
@@ -326,7 +339,7 @@ def _of_deepeval(document: JsonValue) -> Iterator[StoredConversation]:
             converted.append(
                 Turn(
                     number=len(converted) + 1,
-                    speaker="user" if turn.get("role") == "user" else "agent",
+                    speaker="user" if turn.get("role") in _USER_ROLES else "agent",
                     text=str(turn.get("content") or ""),
                     calls=tuple(_deepeval_calls(turn)),
                 )
@@ -360,7 +373,9 @@ def _has_turns(case: JsonObject) -> bool:
 
 
 def _deepeval_outcome(case: JsonObject) -> bool | None:
-    """Return the outcome; None if no metric was measured, or all failed metrics have errors."""
+    """Return the outcome; None if no metric was measured, all failed metrics have errors, or the
+    case says something else than its metrics.
+    """
     success = case.get("success")
     metrics = objects_in(_either(case, "metricsData", "metrics_data"))
     if not isinstance(success, bool) or not metrics:
@@ -372,7 +387,10 @@ def _deepeval_outcome(case: JsonObject) -> bool | None:
     ]
     if not success and failed and all(metric.get("error") for metric in failed):
         return None
-    return success
+    is_contradiction = (
+        any(metric.get("success") is False for metric in failed) if success else not failed
+    )
+    return None if is_contradiction else success
 
 
 def _deepeval_calls(turn: JsonObject) -> Iterator[ToolCall]:
@@ -397,11 +415,17 @@ def _of_adk_results(document: JsonValue) -> Iterator[StoredConversation]:
         status = _either(case, "finalEvalStatus", "final_eval_status")
         id = str(_either(case, "evalId", "eval_id") or "case")
         trials[id] = trials.get(id, 0) + 1
+        passed = _PASSED.get(str(status).casefold())
+        conversation = _EMPTY
         try:
             conversation = of_trajectory(trajectory_of(dict(session))) if session else _EMPTY
         except RunError:
-            conversation = _EMPTY  # a case without events failed before anybody spoke
-        if not conversation.turns:
+            if session.get("events"):
+                # without its messages, nobody can tell whose fault the outcome was
+                unread = Message("the messages of the session could not be read")
+                passed, conversation = None, replace(_EMPTY, detail=unread)
+        if not conversation.turns and not conversation.detail:
+            # a case without events failed before anybody spoke
             conversation = replace(conversation, ended="application failed")
         # the plan of the simulated user is not in the file
         opening = next((turn.text for turn in conversation.spoken_by("user")), "")
@@ -410,6 +434,6 @@ def _of_adk_results(document: JsonValue) -> Iterator[StoredConversation]:
             conversation,
             trials[id],
             "",
-            _PASSED.get(str(status).casefold()),
+            passed,
             {},
         )

@@ -14,6 +14,7 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.conversations.attribution import FAULT_TITLES, Fault
 from adjudge.features.conversations.chat import chat_html, chat_markdown
+from adjudge.features.conversations.conversation import Conversation
 from adjudge.features.conversations.rates import RateBounds, Rates, ScenarioTrial, rates_of
 from adjudge.features.conversations.record import ATTRIBUTION, OUTCOME, conversation_detail
 from adjudge.features.conversations.user_checks import FAULT_WORDS, FaultKind
@@ -176,9 +177,10 @@ class ConversationPart(SectionPart):
         yield FigureRow(
             Message("pass rate with a faultless user"),
             _with_interval(rates.corrected, rates.corrected_interval),
-            Message(
-                "mean over {scenarios} scenarios; {without} without a valid conversation",
-                scenarios=rates.scenarios,
+            plural(
+                "mean over {count} scenario; {without} without a valid conversation",
+                "mean over {count} scenarios; {without} without a valid conversation",
+                rates.scenarios,
                 without=rates.without_valid,
             ),
         )
@@ -276,12 +278,22 @@ class ConversationTally(SectionTally):
         if conversation is None:
             return
         self._turns.append(len(conversation.turns))
-        self._tokens.append(sum(turn.tokens for turn in conversation.turns))
-        prices = [turn.usd for turn in conversation.turns if turn.usd is not None]
-        self._usd += [sum(prices)] if prices else []
-        waited = [turn.seconds for turn in conversation.turns if turn.seconds is not None]
-        self._seconds += [sum(waited)] if waited else []
+        self._add_costs(conversation)
         self._restarts += conversation.restarts
+
+    def _add_costs(self, conversation: Conversation) -> None:
+        """Count what a conversation took. Recorded ones know only what each message took."""
+        turns, tokens = conversation.turns, conversation.tokens
+        if tokens is not None:
+            self._tokens.append(tokens)
+            self._usd += [] if conversation.usd is None else [conversation.usd]
+            self._seconds += [] if conversation.seconds is None else [conversation.seconds]
+            return
+        self._tokens.append(sum(turn.tokens for turn in turns))
+        prices = [turn.usd for turn in turns if turn.usd is not None]
+        self._usd += [sum(prices)] if prices else []
+        waited = [turn.seconds for turn in turns if turn.seconds is not None]
+        self._seconds += [sum(waited)] if waited else []
 
     def summary(self) -> ConversationPart | None:
         # the outcome has the figures already

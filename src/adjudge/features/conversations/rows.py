@@ -94,7 +94,7 @@ def _check_script(scenario: Scenario, place: Place) -> None:
 
 
 def scenario_instance(scenario: Scenario, stored: Conversation | None = None) -> Instance:
-    """Return a scenario as a row. ``stored``: the conversation whose user messages are replayed."""
+    """Return a scenario as a row. ``stored``: the conversation that is replayed or continued."""
     about = {"place": scenario.id, "row": {"scenario": scenario.id}, SCENARIO: scenario}
     more = {CONVERSATION: stored} if stored else {}
     return Instance({"scenario": describe(scenario)}, scenario.id, {**about, **more})
@@ -157,7 +157,8 @@ def _again(
             yield scenario_instance(
                 with_start(
                     stored_conversation.scenario, stored_conversation.conversation, entry.from_turn
-                )
+                ),
+                stored_conversation.conversation,
             )
     if not scenario_ids:
         raise NothingToJudge(Message("there is no conversation to continue"))
@@ -215,4 +216,5 @@ def conversations_of_run(folder: Path) -> Iterator[StoredConversation]:
             detail.conversation,
             trial if isinstance(trial, int) else 1,
             record.answered_by,
+            detail.recorded_outcome,
         )

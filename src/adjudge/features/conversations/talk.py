@@ -107,7 +107,7 @@ class Talk:
     variant: Variant
     talker: Talker
     stored: Conversation | None = None
-    """The conversation whose user messages are replayed."""
+    """The conversation that is replayed or continued."""
 
     @property
     def trial(self) -> int:
@@ -232,6 +232,7 @@ class _Course:
         self._votes = iter(votes)
         self._restarts = 0
         self._spent_tokens, self._spent_usd, self._seconds = 0, 0.0, 0.0
+        self._is_priced = True
         self._user_vote: Vote | None = None
         self._off_script = False
         self._begin()
@@ -242,10 +243,16 @@ class _Course:
                 number=number,
                 speaker="user" if message.role == "user" else "agent",
                 text=message.content,
+                calls=self._earlier_calls(number),
             )
             for number, message in enumerate(self._talk.scenario.start, 1)
         ]
         self._said = 0
+
+    def _earlier_calls(self, number: int) -> tuple[ToolCall, ...]:
+        """Return the tool calls of a message that was exchanged before this conversation."""
+        stored = self._talk.stored
+        return stored.turns[number - 1].calls if stored and number <= len(stored.turns) else ()
 
     def next(self) -> Ballot | Conversation:
         # ends, since every round consumes a vote, and the votes are finite
@@ -294,7 +301,8 @@ class _Course:
         if talk.user_kind == "replay":
             if talk.stored is None:
                 raise RuntimeError("there is no conversation to replay")
-            mine = [turn.text for turn in talk.stored.spoken_by("user")]
+            begun = len(scenario.start)
+            mine = [turn.text for turn in talk.stored.spoken_by("user") if turn.number > begun]
             return _next_of(mine, count, talk.stored.ended)
         if talk.user_kind == "script":
             message = _next_of(scenario.script, count, "script ended")
@@ -335,7 +343,9 @@ class _Course:
 
     def _count(self, vote: Vote) -> None:
         self._spent_tokens += vote.usage.tokens
-        self._spent_usd += self._usd(vote) or 0.0
+        usd = self._usd(vote)
+        self._spent_usd += usd or 0.0
+        self._is_priced = self._is_priced and (usd is not None or not vote.usage.tokens)
         self._seconds += vote.latency
 
     def _usd(self, vote: Vote) -> float | None:
@@ -388,6 +398,9 @@ class _Course:
             session=self._talk.session(self._restarts),
             restarts=self._restarts,
             user=self._talk.user_title,
+            tokens=self._spent_tokens,
+            usd=self._spent_usd if self._is_priced else None,
+            seconds=self._seconds,
         )
 
 
@@ -450,5 +463,7 @@ def with_start(scenario: Scenario, conversation: Conversation, turn: int) -> Sce
         for earlier_turn in conversation.turns
         if earlier_turn.number < begin.number
     )
-    script = (begin.text, *scenario.script[turn:]) if scenario.script else ()
+    # the script begins after the messages that the scenario starts with
+    scripted = max(turn - sum(message.role == "user" for message in scenario.start), 0)
+    script = (begin.text, *scenario.script[scripted:]) if scenario.script else ()
     return replace(scenario, start=start, opening=begin.text, script=script)

@@ -23,7 +23,7 @@ MARKS: dict[str, End] = {
 }
 """Marks with which a simulated user ends a conversation, as in tau2-bench."""
 PROMPT = "chat_user"
-_MARK = re.compile(r"#{2,}\s*(STOP|TRANSFER|OUT[ _-]OF[ _-]SCOPE)\s*#*", re.IGNORECASE)
+_MARK = re.compile(r"(?<!#)#{2,}\s*(STOP|TRANSFER|OUT[ _-]OF[ _-]SCOPE)\s*#*", re.IGNORECASE)
 _LABEL = re.compile(r"^\s*(?:user|customer|пользователь|клиент)\s*:\s*", re.IGNORECASE)
 
 
@@ -142,9 +142,14 @@ def rule_message(scenario: Scenario, turns: Sequence[Turn]) -> UserMessage:
             answers.append(words["unknown"].format(name=name))
     if answers:
         return UserMessage(" ".join(answers))
-    waiting = [part for part in scenario.parts[len(user_turns) :] if part]
+    # the first part is the opening
+    waiting = [
+        part
+        for part in scenario.parts[1:]
+        if part and not any(part in message.text for message in user_turns)
+    ]
     if ANYTHING_ELSE.search(fold(question)) or "?" not in question:
-        if scenario.parts and len(user_turns) < len(scenario.parts) and waiting:
+        if waiting:
             return UserMessage(waiting[0])
         return UserMessage(words["done"], "user stopped")
     # three equal messages: the agent is stuck

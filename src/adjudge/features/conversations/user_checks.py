@@ -96,8 +96,10 @@ FAULT_WORDS: dict[FaultKind, Message] = {
 _SAME = 0.8
 """Share of common words from which two messages are the same one."""
 _QUOTE = 120
+_MOST_INVENTIONS = 50
+"""Values without a source of one message that are looked at."""
 _SENTENCE = re.compile(r"[^.!?\n]*[.!?\n]+|[^.!?\n]+$")
-_QUOTED = re.compile(r"[\"“„«][^\"”»]*[\"”»]")
+_QUOTED = re.compile(r"[\"“„«][^\"“„«”»]*[\"”»]")
 
 
 _WORD = re.compile(r"[^\W_]+")
@@ -254,7 +256,10 @@ class UserChecks:
             for agent in self._before(turn, "agent")[heard_turns:]:
                 heard.add(agent.text)
                 heard_turns += 1
+            without_source = 0
             for value in values_in(turn.text):
+                if without_source == _MOST_INVENTIONS:
+                    break  # a hostile message would be compared with itself, value by value
                 if (
                     value.form in told_values
                     or self._scenario_values.hold(value)
@@ -262,6 +267,7 @@ class UserChecks:
                 ):
                     continue
                 told_values[value.form] = value.text
+                without_source += 1
                 if self._follows(turn, value, heard) or self._is_corrected(turn, value):
                     continue
                 invention = self._describe_invention(turn, value, heard)
@@ -640,6 +646,7 @@ def _own_stems(part: str, parts: Sequence[str]) -> frozenset[str]:
 
 
 _CYRILLIC, _LATIN = re.compile(r"[а-яё]+"), re.compile(r"[a-z]+")
+_NO_WORD = re.compile(r"[@\d_]")
 
 
 def _language(text: str, wanted: str) -> str | None:
@@ -647,7 +654,7 @@ def _language(text: str, wanted: str) -> str | None:
     folded = text.casefold()
     cyrillic, latin = (
         _CYRILLIC.findall(folded),
-        _LATIN.findall(re.sub(r"\S*[@\d_]\S*", " ", folded)),
+        _LATIN.findall(" ".join(part for part in folded.split() if not _NO_WORD.search(part))),
     )
     if wanted == "en" and len(cyrillic) >= 2 and len(cyrillic) > len(latin):
         return language_of(text) or "ru"

@@ -13,7 +13,8 @@ from unicodedata import normalize
 
 Kind = Literal["e-mail address", "date", "time", "id", "number"]
 
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+# the lookbehind keeps a long word without "@" from being read from each of its letters
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _ISO = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
 _DOTTED = re.compile(r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b")
 _MONTHS = (
@@ -100,10 +101,8 @@ def _find_values(text: str) -> Iterator[Value]:
     def take(pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
         nonlocal unread
         matches = list(pattern.finditer(unread))
-        for match in matches:
-            blank = " " * (match.end() - match.start())
-            # blanked out, so that the parts of a date are not found again as numbers
-            unread = f"{unread[: match.start()]}{blank}{unread[match.end() :]}"
+        # blanked out, so that the parts of a date are not found again as numbers
+        unread = pattern.sub(lambda match: " " * len(match[0]), unread)
         yield from matches
 
     # the order matters: each pattern reads only what earlier ones left
