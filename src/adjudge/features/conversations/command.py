@@ -169,7 +169,9 @@ def propose(
     echo(plural("{count} scenario proposed", "{count} scenarios proposed", len(scenarios)))
     if missing:
         echo(
-            plural("{count} document has no proposal", "{count} documents have no proposal", missing)
+            plural(
+                "{count} document has no proposal", "{count} documents have no proposal", missing
+            )
         )
     if scenarios:
         echo(Message("Next  adjudge conversations review {file}", file=output))
