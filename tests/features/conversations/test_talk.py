@@ -200,7 +200,8 @@ def test_the_user_that_is_recorded_is_the_one_that_played(
 
 def test_every_call_is_in_the_cost_of_a_conversation() -> None:
     """The last reply of a user who only stops belongs to no message."""
-    talk, votes = talk_of(), []
+    talk = talk_of()
+    votes: list[Vote] = []
     for reply in ("Hi.", "Hello.", STOP):
         ballot = talk.next(votes)
         assert isinstance(ballot, Ballot)
