@@ -176,7 +176,12 @@ class RunInfo(RunFacts, HtmlRepr):
 
     @property
     def rows(self) -> int:
-        return sum(count for statuses in self.judges.values() for count in statuses.values())
+        """The number of judgments, without skipped rows."""
+        return sum(map(self.judged_rows, self.judges))
+
+    def judged_rows(self, judge: str) -> int:
+        """Return the number of rows that a judge did not skip."""
+        return sum(count for status, count in self.judges[judge].items() if status != "skipped")
 
 
 def state_of(facts: JsonObject) -> str:

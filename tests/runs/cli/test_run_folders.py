@@ -128,6 +128,13 @@ def test_gc_counts_the_days_since_anything_was_written(adjudge: Adjudge) -> None
     assert "runs/new" not in adjudge("runs", "gc")[1]
 
 
+def test_skipped_rows_are_no_judgments_in_the_list(adjudge: Adjudge) -> None:
+    Path("rows.csv").write_text("id,answer,about\na,text,x\nb,text,\nc,text,\n")
+    Path("eval.yaml").write_text(EVAL.format(judge=", rows_with: about", more=""))
+    adjudge("run", "eval.yaml")
+    assert re.search(r"runs/one +\S+ \S+ +1 +0 ", adjudge("runs", "list")[1])
+
+
 def test_one_damaged_run_does_not_hide_the_others(adjudge: Adjudge) -> None:
     adjudge("run", "eval.yaml")
     for name, content in (("empty", b""), ("noise", b"no database at all" * 100)):

@@ -167,8 +167,7 @@ def _judge_lines(info: RunInfo) -> Iterator[Message]:
         yield Message("{judge}: judge identity {identity}", judge=judge, identity=identity)
     for judge, excluded in info.excluded.items():
         for model, rows in excluded.items():
-            judgments = sum(info.judges[judge].values())
-            yield join(": ", (judge, exclusion(model, rows, judgments)))
+            yield join(": ", (judge, exclusion(model, rows, info.judged_rows(judge))))
     for model, usage in info.usage.items():
         if info.state == "imported" and not usage.calls:
             continue  # another tool asked, and does not say what it took
