@@ -143,8 +143,14 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_mode(self.mode, self.panel)
-        for name in self.panel:
-            if self._compares_options(name) and self.evidence == "required":
+        for name, model in self.panel.items():
+            if self.evidence == "required" and model.capabilities.decisions:
+                raise SetupError(
+                    "{name} is a decision model, which generates no text: evidence='required' "
+                    "needs a model that does",
+                    name=name,
+                )
+            if self.evidence == "required" and self._compares_options(name):
                 raise SetupError(
                     "{name} only compares options and generates no text: evidence='required' "
                     "needs a model that does, or mode='generate'",
@@ -358,7 +364,8 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
         return (self.mode or self.panel[model].mode) == "likelihood"
 
     def _asks_alone(self, model: str) -> bool:
-        return self.per == "point" or self._compares_options(model)
+        writes_nothing = self.panel[model].capabilities.decisions or self._compares_options(model)
+        return self.per == "point" or bool(writes_nothing)
 
     def _shown_fields(self, item: Instance) -> dict[str, str | Sequence[str]]:
         context = {

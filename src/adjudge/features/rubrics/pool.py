@@ -54,12 +54,22 @@ def answers_in(vote: Vote) -> dict[str, Grounded]:
     if isinstance(question, PointsQuestion) and isinstance(verdict, Grounded):
         answered = zip(question.asked, verdict.each, strict=True)
         return {point.id: answer for point, answer in answered if answer.option != NO_VERDICT}
-    if isinstance(question, PointQuestion) and verdict is not None:
+    if isinstance(question, PointQuestion) and verdict is not None and not _lacks_quote(vote):
         (point,) = question.asked
         option = _OF_LIKELIHOOD.get(verdict.option, verdict.option)
         quotes = verdict.evidence if isinstance(verdict, Grounded) else ()
         return {point.id: Grounded(option, verdict.explanation, evidence=quotes)}
     return {}
+
+
+def _lacks_quote(vote: Vote) -> bool:
+    """Return True if the answer needs a quote, and the model writes none."""
+    question, verdict = vote.ballot.question, vote.verdict
+    if not isinstance(question, PointQuestion) or verdict is None:
+        return False
+    (point,) = question.asked
+    option = _OF_LIKELIHOOD.get(verdict.option, verdict.option)
+    return vote.ballot.mode != "generate" and point.quoted and option in point.needs_quote_for
 
 
 def points_asked(vote: Vote) -> tuple[str, ...]:
@@ -84,7 +94,7 @@ def pool_points(rubric: Rubric, votes: Sequence[Vote]) -> tuple[PointVerdict, ..
                 # One answer per model and sample counts, whichever request brought it.
                 answers[id].setdefault(key, vote_answers[id])
             else:
-                reasons.setdefault(id, vote.reason)
+                reasons.setdefault(id, _no_quote(vote) if _lacks_quote(vote) else vote.reason)
     return tuple(
         _pool_point(
             point,
@@ -94,6 +104,10 @@ def pool_points(rubric: Rubric, votes: Sequence[Vote]) -> tuple[PointVerdict, ..
         )
         for point in rubric.points
     )
+
+
+def _no_quote(vote: Vote) -> Message:
+    return Message("the point needs a quote, but {model} generates no text", model=vote.model)
 
 
 def _pool_point(
