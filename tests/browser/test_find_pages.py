@@ -88,7 +88,7 @@ def test_three_runs_are_ticked_compared_and_looked_into(page: Page) -> None:
     page.get_by_role("button", name="Compare the ticked runs").click()
     page.locator("h1", has_text="Comparison").wait_for()
     assert page.locator("svg.interval").count() >= 5
-    page.get_by_role("link", name="Without a score somewhere").click()
+    page.get_by_role("link", name="A score is missing").click()
     page.locator("table.grid tbody tr", has_text="r7").get_by_role("link", name="failed").click()
     page.get_by_role("heading", name="Row 8 · r7").wait_for()
     page.go_back()

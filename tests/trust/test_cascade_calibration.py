@@ -1,4 +1,4 @@
-"""Thresholds of cascades and weights of panels, learnt from labels by commands and used by eval
+"""Thresholds of cascades and weights of panels, learned from labels by commands and used by eval
 files.
 """
 
@@ -92,7 +92,7 @@ def test_from_labels_to_a_cascade_that_saves_calls(folder: Path, provider: FakeP
     assert done.returncode == 0, done.stderr
     assert (
         "at most 20.0% of the accepted verdicts are wrong, except with probability 0.05; "
-        "learnt from 120 labels"
+        "learned from 120 labels"
     ) in done.stdout
     assert (
         "openai/gpt-4o-mini: accept if the confidence is at least 1.000: 90 of 120 labelled rows, "
@@ -346,10 +346,10 @@ def test_weights_from_labels_decide_and_say_where_they_come_from(weighed: Path) 
     (remark,) = report_of_run(weighed / "second").remarks
     assert remark.startswith("AspectCritic: weights a 0")
     assert remark.endswith(
-        f", b 1, learnt from 60 labels of 2023-11-14 (judge identity {learnt.identity})"
+        f", b 1, learned from 60 labels of 2023-11-14 (judge identity {learnt.identity})"
     )
     assert (
-        f"learnt from 60 labels of 2023-11-14 (judge identity {learnt.identity})"
+        f"learned from 60 labels of 2023-11-14 (judge identity {learnt.identity})"
         in judge_card_page(judge_cards(weighed / "second"))
     )
     assert replace(critic, early_stop=True).shares == critic.shares

@@ -1,4 +1,4 @@
-"""The day of the labels from which settings were learnt."""
+"""The day of the labels from which settings were learned."""
 
 from __future__ import annotations
 

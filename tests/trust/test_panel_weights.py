@@ -126,7 +126,7 @@ def test_the_panel_and_its_best_member_are_compared_on_the_rows_that_both_decide
 
 
 def test_weights_that_are_worth_less_than_the_best_member_are_warned_of() -> None:
-    """On the labels that they were learnt from they look as good as it; on labels that they have
+    """On the labels that they were learned from they look as good as it; on labels that they have
     not seen they are not.
     """
     found = rows(40, {"a": 0.75, "b": 0.7, "c": 0.7, "d": 0.7}, together=False, seed=4)

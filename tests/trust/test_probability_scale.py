@@ -1,4 +1,4 @@
-"""What a label says about probabilities: one scale for the threshold that is learnt and the
+"""What a label says about probabilities: one scale for the threshold that is learned and the
 cascade that applies it, and a temperature for its own judge alone.
 """
 

@@ -255,7 +255,7 @@ def test_the_interval_holds_whatever_unsure_rows_are(tmp_path: Path) -> None:
         assert one.lower < 0.7 < one.value
     shown_text = commands.adjudge("calibrate", run).stdout
     assert f"{unsure} drawn rows were skipped, marked unsure or given no option" in shown_text
-    assert f"{unsure} labels unsure, left out" in shown_text
+    assert f"{unsure} labels marked unsure, left out" in shown_text
 
 
 def test_a_row_that_one_skips_and_another_labels_is_labelled(tmp_path: Path) -> None:

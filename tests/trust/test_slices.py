@@ -276,7 +276,7 @@ def test_a_guideline_is_told_which_options_and_slices_annotators_differ_on(
     assert pair.options == ("FAIL", "PASS") and (pair.rows, pair.of) == (differ, ROWS // 2)
     assert str(part.slice) == "language de" and part.rows == differ
     assert part.p_value is not None and part.p_value < 0.001
-    assert "“Where it is language de: ….”" in str(part.proposal)
+    assert "“If it is language de: ….”" in str(part.proposal)
     assert guideline_problems(runs[0], "nothing") == []
 
 

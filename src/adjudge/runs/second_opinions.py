@@ -69,7 +69,7 @@ class ChosenJudgment(NamedTuple):
 
 
 Temperatures = Mapping[str, float]
-"""Model → learnt temperature of its probabilities under one criterion."""
+"""Model → learned temperature of its probabilities under one criterion."""
 
 
 @dataclass
@@ -131,7 +131,7 @@ def temperatures_of(
     scales: Iterable[tuple[str, str]],
     learnt: Learnt,
 ) -> dict[tuple[str, str], Temperatures]:
-    """Return the learnt temperatures by judge and criterion; a judge that none was learnt for is
+    """Return the learned temperatures by judge and criterion; a judge that none was learned for is
     left out.
 
     Raise a SetupError if all temperatures of a criterion belong to other judges, or if no criterion

@@ -95,7 +95,7 @@ class CascadeReport(JudgeCriterion):
         thresholds = self.thresholds
         yield Message(
             "cascade {name}: at most {risk:.1%} of the accepted verdicts are wrong, except with "
-            "probability {delta:g}; learnt from {source}",
+            "probability {delta:g}; learned from {source}",
             name=self.name,
             risk=thresholds.risk,
             delta=thresholds.delta,

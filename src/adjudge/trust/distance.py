@@ -20,7 +20,7 @@ class DistanceShape(TypedDict):
     within: float
     of: Annotated[Literal["options", "scale"], "the unit of the distance"]
     level: Annotated[float, "the probability that a new row is within it"]
-    n: Annotated[int, "labelled rows that it was learnt from"]
+    n: Annotated[int, "labelled rows that it was learned from"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Distance:
     """Distance in options, or in points of the scale for numbers."""
     level: float
     count: int
-    """Labelled rows that it was learnt from."""
+    """Labelled rows that it was learned from."""
     options: bool
 
     def to_dict(self) -> JsonDict:

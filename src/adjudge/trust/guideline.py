@@ -96,7 +96,7 @@ class GuidelineProblem:
                 rows=rows,
             )
         return Message(
-            "for the guideline: “Where it is {slice}: ….” Decide it by these rows, and add one of "
+            "for the guideline: “If it is {slice}: ….” Decide it by these rows, and add one of "
             "each answer as an example: {rows}",
             slice=self.slice,
             rows=rows,

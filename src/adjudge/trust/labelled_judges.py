@@ -72,9 +72,9 @@ class LabelledJudge:
         )
         return nonzero(
             plural(
-                "{count} label is of a row that was drawn by the verdicts of an earlier run: it "
+                "{count} label is for a row that was drawn by the verdicts of an earlier run: it "
                 "is random only as far as this run has the same verdicts",
-                "{count} labels are of rows that were drawn by the verdicts of an earlier run: "
+                "{count} labels are for rows that were drawn by the verdicts of an earlier run: "
                 "they are a random sample only as far as this run has the same verdicts",
                 count,
             )

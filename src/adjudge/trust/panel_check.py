@@ -225,7 +225,7 @@ def panel_of(
 def _unseen(
     votes: Votes, truth: Sequence[str], identities: Sequence[str], options: Sequence[str]
 ) -> list[str | None] | None:
-    """Return the panel's answer to each row, with weights learnt from the other parts; None with
+    """Return the panel's answer to each row, with weights learned from the other parts; None with
     few labels.
     """
     if len(truth) < ENOUGH_LABELS:

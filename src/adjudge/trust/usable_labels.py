@@ -256,9 +256,9 @@ def _none_drawn_refusal(foreign: int, chosen: int) -> Refusal:
         return Refusal(
             "another_judge",
             plural(
-                "{count} label is of a row that was drawn within the verdicts of another judge: "
+                "{count} label is for a row that was drawn within the verdicts of another judge: "
                 "for this one it is not a random sample; label rows of this run",
-                "{count} labels are of rows that were drawn within the verdicts of another judge: "
+                "{count} labels are for rows that were drawn within the verdicts of another judge: "
                 "for this one they are not a random sample; label rows of this run",
                 foreign,
             ),
@@ -266,7 +266,7 @@ def _none_drawn_refusal(foreign: int, chosen: int) -> Refusal:
     return Refusal(
         "chosen_rows",
         Message(
-            "all {chosen} labels are of chosen rows, which say nothing about the others; label "
+            "all {chosen} labels are for chosen rows, which say nothing about the others; label "
             "rows in the random queue, or, if these were drawn at random, import them with "
             "--design random",
             chosen=chosen,
@@ -313,8 +313,8 @@ def _notes(
             models,
         ),
         plural(
-            "{count} label unsure, left out",
-            "{count} labels unsure, left out",
+            "{count} label marked unsure, left out",
+            "{count} labels marked unsure, left out",
             sum(label.state == "unsure" for label in all_labels),
         ),
         plural(

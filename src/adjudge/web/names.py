@@ -82,7 +82,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
     "outputs": {
         "all": Message("All rows"),
         "differ": Message("Different outcomes"),
-        "failed": Message("Without a score somewhere"),
+        "failed": Message("A score is missing"),
         "lone": Message("Not in all"),
     },
     "queue": {

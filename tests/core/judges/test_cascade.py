@@ -172,7 +172,7 @@ def critics(cheap: str = "PASS", dear: str = "FAIL", **settings: object) -> list
 
 
 def thresholds(*needed: float | None) -> Learnt:
-    """As if learnt of ``critics``."""
+    """As if learned of ``critics``."""
     from adjudge.core.domain.judge_configuration import JudgeConfiguration
     from adjudge.core.engine.identity import step_identities
 

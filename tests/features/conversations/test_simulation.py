@@ -229,7 +229,7 @@ def test_conversations_that_are_too_short_to_go_on_are_counted(tmp_path: Path) -
     )
     done = adjudge("run", "eval.yaml", "--trust", "--run", "run", cwd=tmp_path)
     assert "1 row could not be judged" in done.stdout + done.stderr
-    assert "it has only 2 such messages" in done.stdout + done.stderr
+    assert "it has only 2 user messages" in done.stdout + done.stderr
     assert set(held(tmp_path / "run")) == {"long  1", "later  1"}
 
 

@@ -237,7 +237,7 @@ def test_a_text_that_is_empty_in_a_row_is_reported(tmp_path: Path, kind: str) ->
         "tests: [{vars: {question: a, want: b}}, {vars: {question: c, want: ''}}]\n"
     )
     done = convert(write(tmp_path, "p.yaml", config % kind), tmp_path)
-    assert f"line 3: {kind}: its text is empty in a row" in done.stdout
+    assert f"line 3: {kind}: its text is empty in at least one row" in done.stdout
 
 
 def test_thresholds_of_tests_become_that_of_the_checks(tmp_path: Path) -> None:

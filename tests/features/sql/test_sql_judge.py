@@ -139,7 +139,7 @@ def test_a_crash_is_the_fault_of_the_part_that_was_running(
     result = judge().evaluate(row(GOLD))
     assert (result.verdict, result.explanation) == (
         "FAIL",
-        "it ended the sandbox (Timeout: 30 s of wall-clock time)",
+        "it stopped the sandbox (Timeout: 30 s of wall-clock time)",
     )
     sandbox.part = "reference"
     result = judge().evaluate(row(GOLD))

@@ -284,7 +284,7 @@ def test_what_somebody_else_wrote_of_people_is_refused_with_the_way_out(
     with closing(sqlite3.connect(tmp_path / PEOPLE)) as connection, connection:
         connection.execute("UPDATE assignments SET assignment = ?", (text,))
     for ask in (People(tmp_path).progress, lambda: People(tmp_path).assignment("dates")):
-        with pytest.raises(RunError, match=r"people\.sqlite holds no readable assignment"):
+        with pytest.raises(RunError, match=r"people\.sqlite contains no readable assignment"):
             ask()
 
 

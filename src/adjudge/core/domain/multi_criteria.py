@@ -90,9 +90,7 @@ class MultiCriteria:
 
     @classmethod
     def of(cls, criteria: MultiCriteria | Iterable[ItemLike]) -> MultiCriteria:
-        """Return several criteria; texts become yes/no criteria, criteria become items of equal
-        weight.
-        """
+        """Combine criteria with equal weights; a text becomes a yes/no criterion."""
         return criteria if isinstance(criteria, MultiCriteria) else cls(criteria)
 
     def score(self, item: MultiCriteriaItem, option: str, own: float | None = None) -> float:

@@ -83,7 +83,7 @@ class SecondOpinionRecord:
     probability: Annotated[
         float | None, "of the run's verdict, by which the row was chosen; null if it has none"
     ]
-    calibrated: Annotated[bool, "the probability is at a learnt temperature"] = False
+    calibrated: Annotated[bool, "the probability is at a learned temperature"] = False
 
     def agrees_with(self, verdict: str | None) -> bool | None:
         """Return True if both verdicts are the same; None if there are not two."""

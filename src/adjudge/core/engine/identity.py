@@ -35,7 +35,7 @@ def judge_identity(configuration: JudgeConfiguration, criteria: str | None = Non
 
 
 def panel_identity(configuration: JudgeConfiguration, criteria: str | None = None) -> str:
-    """Return the identity of a panel without its weights: learnt weights are bound to it."""
+    """Return the identity of a panel without its weights: learned weights are bound to it."""
     return judge_identity(configuration.without("weights"), criteria)
 
 

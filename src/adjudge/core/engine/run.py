@@ -252,7 +252,7 @@ class RecordedVotes(LiveVotes):
         return vote.usage
 
     async def keep_judgment(self, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
-        """Keep the judgment of a row."""
+        """Store the judgment of a row."""
         answers = [self._key(vote.ballot) for vote in result.made_by]
         keys = [self._key(ballot) for ballot in ballots]
         await self._run.ledger.keep_judgment(self._judge.label, number, result, keys, answers)

@@ -189,7 +189,9 @@ def _read(path: Path, shipped: PriceTable) -> dict[str, Price]:
         loader = merging_once(yaml.SafeLoader)
         data = yaml.load(path.read_text(encoding="utf-8"), loader)  # noqa: S506 - a safe one
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise SetupError("prices {path} cannot be read: {error}", path=path, error=error) from error
+        raise SetupError(
+            "the prices in {path} cannot be read: {error}", path=path, error=error
+        ) from error
     inner = data.get("prices", data) if isinstance(data, dict) else data
     return _prices(inner, str(path), shipped)
 

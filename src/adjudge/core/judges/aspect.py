@@ -61,7 +61,7 @@ from adjudge.errors import SetupError
 PASS, FAIL = "PASS", "FAIL"
 _UNNAMED = "aspect"
 WeightsLike = Mapping[str, float] | LearntWeights | str | Path
-"""Weights by model, those that ``adjudge calibrate`` learnt, or the file it wrote."""
+"""Weights by model, those that ``adjudge calibrate`` learned, or the file it wrote."""
 
 
 class AspectSettings(TypedDict, total=False):
@@ -201,7 +201,7 @@ class AspectCritic(ReplacementSettings, AskSettings, Judge[Instance, AspectResul
         )
 
     def recorded_settings(self) -> dict[str, object]:
-        """Return the settings; for learnt weights also the labels, date and identity they come
+        """Return the settings; for learned weights also the labels, date and identity they come
         from.
         """
         settings, weights = super().recorded_settings(), self.weights

@@ -91,7 +91,7 @@ class _Step(NamedTuple, Generic[I, R]):
 class Cascade(Judge[I, R]):
     """Asks a cheap judge first, and a more expensive one only if the first is not sure enough.
 
-    The confidence from which a step's verdict is accepted is learnt from human labels, with a
+    The confidence from which a step's verdict is accepted is learned from human labels, with a
     stated risk: ``adjudge calibrate RUN --cascade -o FILE``. A step that the labels do not support
     is never accepted, and not asked. Without a calibration every step is asked about everything and
     the last one decides: label that run and learn from it. A learned judge before the last step
@@ -192,7 +192,7 @@ class Cascade(Judge[I, R]):
         """Return the threshold of a learned first step; None if there is a calibration, no such
         threshold, or not exactly two steps.
 
-        Raise a SetupError if it was learnt relative to a model other than the last one.
+        Raise a SetupError if it was learned relative to a model other than the last one.
         """
         first_model, *later_models = (model for step in self.steps for model in step.panel.values())
         if self.calibration is not None or len(later_models) != 1:
@@ -214,7 +214,7 @@ class Cascade(Judge[I, R]):
         return promise
 
     def thresholds(self, criteria: Criteria) -> CascadeThresholds:
-        """Return the learnt thresholds for one criterion, after checking that they belong to these
+        """Return the learned thresholds for one criterion, after checking that they belong to these
         steps.
         """
         learnt = cast(Learnt, self.calibration).cascade_for(criteria.name)
@@ -330,7 +330,7 @@ class Cascade(Judge[I, R]):
         """Return a function that maps another judge's ballot to a ballot of this cascade about the
         same row.
 
-        It covers the steps that are always asked: the first, or all of them without learnt
+        It covers the steps that are always asked: the first, or all of them without learned
         thresholds.
         """
         criterion = self._own_criteria[0] if self._own_criteria else criteria

@@ -1,5 +1,6 @@
-"""Settings learnt from human labels: thresholds of cascades, weights of panels and temperatures, in
-one small file.
+"""Settings learned from human labels: thresholds of cascades, weights of panels and temperatures.
+
+They are stored in one small file.
 
 Each is bound to the identity of its judge, and refused for any other.
 """
@@ -35,11 +36,11 @@ def day_of(date: object) -> object:
 
 @light_dataclass(frozen=True, kw_only=True)
 class FromLabels:
-    """A setting that was learnt from human labels under one criterion."""
+    """A setting that was learned from human labels under one criterion."""
 
     criteria: str
     labels: int
-    """Rows whose labels it was learnt from."""
+    """Rows whose labels it was learned from."""
     date: str
     """The date of the last of these labels."""
     what: ClassVar[str]
@@ -68,7 +69,7 @@ class CascadeThresholds(FromLabels):
     )
 
     def check(self, identities: Mapping[str, str]) -> None:
-        """Raise a SetupError if the steps are not those that this was learnt for.
+        """Raise a SetupError if the steps are not those that this was learned for.
 
         ``identities``: step → identity.
         """
@@ -96,7 +97,7 @@ class CascadeThresholds(FromLabels):
 
 @light_dataclass(frozen=True, kw_only=True)
 class LearntWeights(FromLabels):
-    """The weight of each model of a panel, learnt from human labels."""
+    """The weight of each model of a panel, learned from human labels."""
 
     weights: Mapping[str, float]
     identity: str
@@ -112,7 +113,7 @@ class LearntWeights(FromLabels):
         )
 
     def check(self, identity: str) -> None:
-        """Raise a SetupError if the panel is not the one that this was learnt for."""
+        """Raise a SetupError if the panel is not the one that this was learned for."""
         if identity != self.identity:
             raise _identity_error(
                 Message("the weights for {criteria!r}", criteria=self.criteria),
@@ -124,7 +125,7 @@ class LearntWeights(FromLabels):
 
 @light_dataclass(frozen=True, kw_only=True)
 class LearntTemperature(FromLabels):
-    """The temperature that calibrates one model's probabilities, learnt from human labels."""
+    """The temperature that calibrates one model's probabilities, learned from human labels."""
 
     model: str
     temperature: float
@@ -225,7 +226,7 @@ class Learnt:
         return _find(self.temperatures, criteria, LearntTemperature)
 
     def own_temperature(self, criteria: str, identity: str) -> dict[str, float]:
-        """Return the temperature of a judge under the name ""; empty if none was learnt for it."""
+        """Return the temperature of a judge under the name ""; empty if none was learned for it."""
         fitting = (
             ("", fitted.temperature)
             for fitted in self.temperatures
@@ -234,7 +235,7 @@ class Learnt:
         return dict(fitting)
 
     def step_temperatures(self, criteria: str, identities: Mapping[str, str]) -> dict[str, float]:
-        """Return step → temperature, for those steps of a cascade that one was learnt for.
+        """Return step → temperature, for those steps of a cascade that one was learned for.
 
         ``identities``: step → identity.
         """

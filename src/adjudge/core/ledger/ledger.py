@@ -167,10 +167,10 @@ class Ledger:
         facts: JsonObject = NOTHING,
         lasting: bool = True,
     ) -> None:
-        """Open or make the ledger of a folder.
+        """Open the ledger of a folder, or create it.
 
-        ``facts``: the facts of a new ledger from its first moment. ``lasting``: True if a commit
-        waits until it is on the disk.
+        ``facts``: stored in a new ledger when it is created. ``lasting``: True if a commit waits
+        until it is on the disk.
         """
         self.path = folder / FILE
         with ExitStack() as stack:

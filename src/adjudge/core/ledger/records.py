@@ -99,8 +99,10 @@ def verdicts(
     is_enough: Callable[[StoredVerdict], bool],
     columns: Collection[str] = (),
 ) -> Iterator[StoredVerdict | JudgmentRecord]:
-    """Yield the verdict of each of a judge's judgments, by row; its whole record if it has no bare
-    verdict, that is not enough, or its row may have one of ``columns``.
+    """Yield the verdict of each of a judge's judgments, in the order of rows.
+
+    Yield the whole record instead if the judgment has no bare verdict, if that is not enough, or
+    if the row may have one of ``columns``.
     """
     keys = tuple(f'"{column}":' for column in columns)
     for row in judgment_rows(ledger, judge=judge):
@@ -143,13 +145,13 @@ class VotesSeen:
         self._is_read = bytearray(max(0, min(newest, 2 * votes)) + 1)
 
     def add(self, numbers: Iterable[int]) -> None:
-        """Note votes as read."""
+        """Mark votes as read."""
         for number in numbers:
             if 0 <= number < len(self._is_read):
                 self._is_read[number] = 1
 
     def check_rest(self) -> None:
-        """Check the votes that were not read."""
+        """Verify the checksums of votes that were not read."""
         if self._is_read.count(1) == self._votes:
             return
         for row in self._ledger.execute(select("votes")):

@@ -50,13 +50,13 @@ END_WORDS: Mapping[End, Message] = {
     "user stopped": Message("the user ended it"),
     "handed over": Message("the agent handed the user over to a human"),
     "out of scope": Message("the scenario does not contain the answer that the user needed"),
-    "script ended": Message("the script of the user ended"),
+    "script ended": Message("the user's script ended"),
     "state reached": Message("the expected state was reached"),
     "agent stopped": Message("the agent ended it"),
-    "turn limit": Message("the limit of turns was reached"),
-    "budget": Message("the budget of the conversation was used up"),
+    "turn limit": Message("the turn limit was reached"),
+    "budget": Message("the conversation's budget was used up"),
     "user broken": Message("the simulated user wrote no message that can be sent"),
-    "user failed": Message("the model of the simulated user gave no answer"),
+    "user failed": Message("the simulated user's model gave no answer"),
     "application failed": Message("the application gave no answer"),
     "in flight": Message(
         "the run was stopped while a message was on its way; sending it again could act twice"

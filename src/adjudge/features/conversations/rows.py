@@ -167,10 +167,10 @@ def _again(
             BadRow(
                 id,
                 plural(
-                    "it cannot be continued from message {turn} of the user, because it has only "
-                    "{count} such message",
-                    "it cannot be continued from message {turn} of the user, because it has only "
-                    "{count} such messages",
+                    "it cannot be continued from user message {turn}, because it has only {count} "
+                    "user message",
+                    "it cannot be continued from user message {turn}, because it has only {count} "
+                    "user messages",
                     count,
                     turn=entry.from_turn,
                 ),

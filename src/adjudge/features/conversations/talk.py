@@ -332,7 +332,7 @@ class _Course:
     def _limit(self) -> tuple[End, str] | None:
         limits = self._talk.talker.limits
         if self._said >= self._talk.max_turns:
-            return "turn limit", Message("{count} messages of the user", count=self._said)
+            return "turn limit", Message("{count} user messages", count=self._said)
         if limits.max_tokens is not None and self._spent_tokens >= limits.max_tokens:
             return "budget", Message("max_tokens={limit}", limit=limits.max_tokens)
         if limits.max_usd is not None and self._spent_usd >= limits.max_usd:

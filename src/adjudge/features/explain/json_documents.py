@@ -28,5 +28,5 @@ class SecondOpinions(Envelope):
     summary: OpinionCounts
     model: str
     folder: str
-    calibrated: Annotated[bool, "the probabilities are at the learnt temperature"]
+    calibrated: Annotated[bool, "the probabilities are at the learned temperature"]
     results: Sequence[OpinionShape]

@@ -123,7 +123,7 @@ class Opinions:
     skipped: int
     """Rows that the run itself skipped."""
     is_calibrated: bool
-    """True if learnt temperatures were applied to probabilities; each opinion says if its own
+    """True if learned temperatures were applied to probabilities; each opinion says if its own
     was.
     """
 
@@ -147,7 +147,7 @@ def explain_run(
     one with a probability smaller than ``below``.
 
     ``calibration``: a file of ``adjudge calibrate --probabilities -o FILE``, whose temperatures are
-    applied to the run's probabilities; refused for a judge that it was not learnt for. It moves
+    applied to the run's probabilities; refused for a judge that it was not learned for. It moves
     no verdict.
 
     The model does not see the run's verdicts. Its answers are kept in ``folder``, by default next

@@ -249,7 +249,7 @@ class ImportedRun:
 
 
 def _by_words(question: RecordedQuestion) -> RecordedQuestion:
-    """Order options from good to bad words, unless any has a score."""
+    """Order options from good to bad by their words, unless any option has a score."""
     if any(option.score is not None for option in question.options):
         return question
     # An export has no order of options, and without scores the first one's share is measured.

@@ -1,7 +1,7 @@
-"""Import Prometheus' benchmark files: a whole prompt per row.
+"""Import Prometheus' benchmark files, which have whole prompts in their rows.
 
-They hold GPT-4's scores from 1 to 5 (``gpt4_score``), people's (``human_score``) and those of
-Prometheus itself; or two prompts, one of which holds the response that people chose.
+A row has either one prompt, with scores from 1 to 5 by GPT-4 (``gpt4_score``), people
+(``human_score``) and Prometheus itself, or two prompts, one with the response that people chose.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ class LearnedHead:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Scores of rows by heads that did not learn from them."""
+    """Scores of rows by heads that were not trained on them."""
 
     scores: Floats
     log_odds: Floats

@@ -198,9 +198,7 @@ class _Reader:
         target = self._beside(name)
         suffix = target.suffix.lower() if target else ""
         if target is None or suffix not in (".yaml", ".yml", ".json", ".csv", ".jsonl"):
-            reason = Message(
-                "only CSV, JSON, JSONL and YAML files in the folder of the file are read"
-            )
+            reason = Message("only CSV, JSON, JSONL and YAML files in the same folder are read")
             self.made.leave(line, f"tests: {name}", reason)
             return None
         text = text_in(target)
@@ -389,7 +387,7 @@ class _Reader:
             if text.startswith(_FILE) or looks_like_file:
                 target = self._beside(text)
                 if target is None or target.suffix.lower() not in (".txt", ".md", ""):
-                    reason = Message("only text files in the folder of the file are read")
+                    reason = Message("only text files in the same folder are read")
                     self.made.leave(at, f"prompts: {text}", reason)
                     continue
                 name, text = slug(target.stem), text_in(target)
@@ -554,7 +552,7 @@ class _Reader:
             for number, row in rows.items()
         }
         if not all(each.strip() for each in texts.values()):
-            self.made.leave(one.line, one.what, Message("its text is empty in a row"))
+            self.made.leave(one.line, one.what, Message("its text is empty in at least one row"))
             return None
         return texts
 
@@ -670,7 +668,7 @@ class _Reader:
         if isinstance(schema, str) and str(schema).startswith(_FILE):
             target = self._beside(str(schema))
             if target is None or target.suffix.lower() != ".json":
-                reason = Message("only JSON files in the folder of the file are read")
+                reason = Message("only JSON files in the same folder are read")
                 self.made.leave(one.line, one.what, reason)
                 return None
             schema = text_in(target)

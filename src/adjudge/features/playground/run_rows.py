@@ -60,7 +60,7 @@ def rows_to_try(folder: Path, case: TestCase, count: int) -> RowsToTry:
     if labelled.compares != case.compares:
         if case.compares:
             raise SetupError(
-                "the criteria compare responses, but the rows of the run have one text: choose "
+                "the criteria compare responses, but each row of the run has one text: choose "
                 "another run"
             )
         raise SetupError(

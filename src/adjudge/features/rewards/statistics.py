@@ -1,4 +1,4 @@
-"""Figures of the completions of a step: evidence to look at, never an alarm of their own."""
+"""Figures of the completions of a step: evidence to look at, never an alarm."""
 
 from __future__ import annotations
 

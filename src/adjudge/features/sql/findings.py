@@ -153,7 +153,7 @@ def _size(found: Found) -> str:
 
 
 def _crashed(found: Found) -> str:
-    return Message("it ended the sandbox ({error})", error=str(found["text"]))
+    return Message("it stopped the sandbox ({error})", error=str(found["text"]))
 
 
 def _error(found: Found) -> str:

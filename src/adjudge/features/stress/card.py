@@ -62,7 +62,7 @@ class JudgeCard:
     calibrations: tuple[Calibration, ...]
     leanings: tuple[Leaning, ...]
     learnt: tuple[str, ...] = ()
-    """Descriptions of what it uses that was learnt from labels, and from which ones."""
+    """Descriptions of what it uses that was learned from labels, and from which ones."""
 
 
 def judge_cards(

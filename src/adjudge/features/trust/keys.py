@@ -101,7 +101,7 @@ class Terminal:
 
 
 class WholeLines:
-    """A terminal for answers that need more than one key: numbers, and more than nine options."""
+    """A terminal for answers of more than one key: numbers, or one of more than nine options."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal

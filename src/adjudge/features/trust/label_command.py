@@ -528,9 +528,9 @@ def _import(options: LabelOptions, source: Path, defaults: LabelDefaults) -> int
         echo(
             plural(
                 "{count} row of the file has no answer: if it was drawn, no interval allows for "
-                "it; write ? where an annotator could not tell",
+                "it; write ? if an annotator could not tell",
                 "{count} rows of the file have no answer: if they were drawn, no interval allows "
-                "for them; write ? where an annotator could not tell",
+                "for them; write ? if an annotator could not tell",
                 len(empty),
             ),
             err=True,

@@ -28,7 +28,7 @@ class Judgments(Envelope):
     reasons: Annotated[Count, "why judgments have no score, over all criteria"]
     skipped: Skipped
     remarks: NotRequired[
-        Annotated[Sequence[str], "what cascades decided and saved, and what was learnt from labels"]
+        Annotated[Sequence[str], "lines on cascades, and on what was learned from labels"]
     ]
     differences: NotRequired[
         Annotated[Sequence[SystemDifferenceShape], "every two systems that answered the same rows"]

@@ -131,7 +131,7 @@ _json_line = json_writer(ensure_ascii=False)
 def _with_labels(
     judgments: Iterable[JudgmentRecord], labels: Iterable[Label]
 ) -> Iterator[tuple[JudgmentRecord, Sequence[Label]]]:
-    """Yield each judgment with the labels of its row, given at the row's first judgment.
+    """Yield each judgment; the first one of a row comes with the row's labels.
 
     These include corrected and withdrawn labels. Labels without a row come with the last judgment.
     """

@@ -1,4 +1,4 @@
-"""The decision if the second of two runs is better: passed, failed, or cannot tell."""
+"""Decide if the second of two runs is better: passed, failed, or cannot tell."""
 
 from __future__ import annotations
 

@@ -196,8 +196,8 @@ class CascadeTally:
 
 
 def learnt_by(name: str, configuration: JudgeConfiguration) -> Iterator[Message]:
-    """Yield what a judge learnt from labels, with the source, or that its cascade is not calibrated
-    yet.
+    """Yield what a judge learned from labels, and their source; or a line that says that its
+    cascade is not calibrated yet.
     """
     settings, steps = configuration.settings, configuration.step_names
     learnt = settings.get("calibration")
@@ -225,7 +225,7 @@ def learnt_by(name: str, configuration: JudgeConfiguration) -> Iterator[Message]
     source, weights = settings.get("weights_from"), settings.get("weights")
     if isinstance(source, Mapping) and isinstance(weights, Mapping):
         yield Message(
-            "{judge}: weights {weights}, learnt from {labels} of {date} (judge identity "
+            "{judge}: weights {weights}, learned from {labels} of {date} (judge identity "
             "{identity})",
             judge=name,
             weights=", ".join(f"{model} {weight:g}" for model, weight in weights.items()),

@@ -188,7 +188,7 @@ class Setup:
     steps: Mapping[str, tuple[str, ...]] = field(default_factory=FrozenDict)
     """Judge that is a cascade → its steps."""
     learnt: tuple[str, ...] = ()
-    """Values learnt from labels that the judges use, one sentence each."""
+    """Values learned from labels that the judges use, one sentence each."""
     bars: tuple[Bar, ...] = ()
     max_failed: float | None = None
     """The largest share of judgments that may be without a score."""

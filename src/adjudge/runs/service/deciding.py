@@ -1,5 +1,5 @@
 """Typed questions about one state, answered with probabilities: by log-probability, or by judges
-whose certainty was learnt from labels.
+whose certainty was learned from labels.
 
 Each question is read alone, so that neither its name nor its neighbours change its answer. With
 ``text_first`` the text is before the questions in the prompt, and they share it.

@@ -141,7 +141,7 @@ def _answer(
     result: Result, options: Sequence[str], temperatures: Mapping[str, float]
 ) -> DecisionAnswer:
     """Return the answer with the probabilities from the step that was asked last, calibrated if a
-    temperature was learnt for it.
+    temperature was learned for it.
 
     The verdict and its acceptance were decided before, on the scale of the threshold.
     """

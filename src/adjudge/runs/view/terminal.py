@@ -49,7 +49,7 @@ class Screen:
         self.console.print(self.line(text, style), soft_wrap=soft_wrap)
 
     def show(self, *parts: RenderableType) -> None:
-        """Print tables and other renderables below each other."""
+        """Print tables and other renderables, one below the other."""
         for part in parts:
             self.console.print(part)
 

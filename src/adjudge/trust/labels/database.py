@@ -107,9 +107,9 @@ def _translate_errors(path: Path, damaged: Message) -> Iterator[None]:
         else:
             advice = damaged
         raise RunError(
-            "the labels {path}: {error}; {advice}", path=path, error=error, advice=advice
+            "the labels in {path}: {error}; {advice}", path=path, error=error, advice=advice
         ) from error
     except OSError as error:
         raise RunError(
-            "the labels {path} cannot be used: {reason}", path=path, reason=reason_of(error)
+            "the labels in {path} cannot be used: {reason}", path=path, reason=reason_of(error)
         ) from error

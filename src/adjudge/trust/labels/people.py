@@ -312,6 +312,6 @@ def _assignment(text: str, path: Path) -> Assignment:
         return assignment
     except (TypeError, ValueError, KeyError, RecursionError, SetupError) as error:
         raise RunError(
-            "{path} holds no readable assignment: move it away and assign the rows again",
+            "{path} contains no readable assignment: move it away and assign the rows again",
             path=path.name,
         ) from error

@@ -27,7 +27,7 @@ from adjudge.web.site import Site, site_of
 def show(request: Request) -> Response:
     site, cells = site_of(request), request.query_params.getlist("cell")
     if not 2 <= len(cells) <= MOST_RUNS:
-        raise SetupError("there is no such row: follow a link of the comparison")
+        raise SetupError("there is no such row: follow a link in the comparison")
     judgments = [_find_judgment(site.library, cell) for cell in cells]
     for place, record in judgments:
         site.sessions.mark_seen(place, record.identity)

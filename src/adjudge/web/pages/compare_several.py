@@ -112,7 +112,7 @@ def show(request: Request) -> Response:
     kinds = list(_kinds(len(places)))
     criteria, tab = query_values.get("criteria", ""), query_values.get("tab") or kinds[0]
     if tab not in kinds or criteria not in ("", *comparison.criteria_of_rows()):
-        raise SetupError("there are no such rows: follow a link of the comparison")
+        raise SetupError("there are no such rows: follow a link in the comparison")
     start, kind = whole(query_values.get("from", "")) or 0, (criteria, tab)
     rows = [] if held_back else _page(site.library, places, what, comparison, kind, start)
     data: JsonDict = {

@@ -91,7 +91,7 @@ class PeekableText:
         return None
 
     def lines(self) -> Iterator[str]:
-        """Yield lines with their ends; raise WrongData for an overlong one."""
+        """Yield lines with their line endings; raise WrongData if one is too long."""
         for number, line in enumerate(self._lines(), 1):
             if len(line) >= LONGEST and not line.endswith(("\n", "\r")):
                 long = Message(

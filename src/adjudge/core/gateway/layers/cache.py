@@ -168,7 +168,7 @@ def read_replies(path: Path) -> list[tuple[str, str, Reply]]:
         lines = path.read_bytes().split(b"\n")  # splitlines() would also split inside a reply
     except OSError as error:
         raise SetupError(
-            "recorded replies {path} cannot be read: {error}", path=path, error=error
+            "the recorded replies in {path} cannot be read: {error}", path=path, error=error
         ) from error
     replies: list[tuple[str, str, Reply]] = []
     for number, line in enumerate(lines, 1):

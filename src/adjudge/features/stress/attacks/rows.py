@@ -267,7 +267,7 @@ def check_attackable(ready: ReadyJudge) -> None:
         raise SetupError("attacks change single rows: remove per from the eval file")
     if isinstance(judge, AgentEvaluator) and not judge.asks:
         raise SetupError(
-            "{name!r} measures by rules, which texts cannot influence: add a measure that a "
+            "{name!r} is computed by rules, which texts cannot influence: add a measure that a "
             "model judges, such as goal",
             name=ready.name,
         )
