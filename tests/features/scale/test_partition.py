@@ -27,6 +27,7 @@ from adjudge.features.scale.stores.shared_ledger import Buffer
 from adjudge.features.scale.stores.store import AccountRecord, RowRange, WriterSession
 from adjudge.runs.cli.main import app
 from adjudge.runs.folder import run_info
+from adjudge.runs.results.setup import grouping_column
 from adjudge.runs.stored_eval import write_eval
 from support.fake_provider import KEY, FakeProvider
 from support.partitions import JUDGES, exported, marked_file, on_one_machine
@@ -79,6 +80,22 @@ def test_what_was_answered_is_not_asked_again_however_the_rows_are_split(
     info = run_info(tmp_path / "run")
     assert sum(usage.calls for usage in info.usage.values()) == asked
     assert exported(tmp_path / "run") == exported(on_one_machine(file, tmp_path / "one"))
+
+
+def test_a_merged_run_groups_rows_as_the_eval_file_says(tmp_path: Path) -> None:
+    (tmp_path / "eval.yaml").write_text(
+        f"models: scripted\n{ONE}data: rows.csv\n"
+        "gates: {fail_under: 0.1, confidence: 0.95, cluster: team}\n"
+    )
+    rows = [(number, {"answer": f"{number}", "team": f"{number // 4}"}) for number in range(48)]
+    judge_partition(rows, tmp_path / "eval.yaml", tmp_path / "store", cache=False)
+    text = (tmp_path / "eval.yaml").read_text()
+    (tmp_path / "eval.yaml").write_text(text.replace("0.1", "0.2"))  # the same store takes it
+    judge_partition(rows, tmp_path / "eval.yaml", tmp_path / "store", cache=False)
+    merge_partitions(tmp_path / "store", tmp_path / "run")
+    info = run_info(tmp_path / "run")
+    assert grouping_column(info.facts) == "team"
+    assert [*info.configuration] == ["judges"]
 
 
 def test_a_merged_run_is_resumed_on_one_machine_and_not_merged_over(tmp_path: Path) -> None:

@@ -22,7 +22,9 @@ from urllib.parse import urlsplit
 from adjudge.core.aio import event_loop
 from adjudge.core.data.dataset import OddRows
 from adjudge.core.data.sources.row import BadRow, Origin, Row
+from adjudge.core.domain.frozen_mapping import nonempty
 from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.results import Result, Status
 from adjudge.core.engine.run import RunSettings, check_prices, record_run
 from adjudge.core.engine.session import OpenRun
@@ -44,6 +46,7 @@ from adjudge.runs.execute import Event, JudgmentDone, Listen, VoteCast, judgeabl
 from adjudge.runs.plan import Plan, limits_of, resolve
 from adjudge.runs.project import ModelEntry, find_project
 from adjudge.runs.ready_judge import ReadyJudge
+from adjudge.runs.results.setup import KEPT
 from adjudge.runs.row_reader import RowReader
 from adjudge.runs.trusted_folders import open_eval, trusting
 
@@ -250,7 +253,7 @@ class PartitionJudge:
         plan = self.plan
         check_prices(self._settings.budget, plan.prices, *plan.configuration.values())
         writer, buffer = self._settings.writer, self._settings.buffer
-        configuration = {"judges": plan.configuration}
+        configuration = {"judges": plan.configuration, **report_facts(plan.file)}
         ledger = SharedLedger(
             self.store,
             writer or _own_name(),
@@ -267,6 +270,14 @@ class PartitionJudge:
                 yield OpenPartitionJudge(plan, ledger, run)
         finally:
             ledger.close()
+
+
+def report_facts(file: EvalFile) -> JsonDict:
+    """Return the settings of an eval file that its report needs: which rows belong together, and
+    the column that names them.
+    """
+    settings = nonempty(cluster=file.gates.cluster, id=file.data.name_column)
+    return {KEPT: settings} if settings else {}
 
 
 class OpenPartitionJudge:

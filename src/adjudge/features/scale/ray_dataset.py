@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -13,7 +14,7 @@ from adjudge.core.domain.instance import Instance
 from adjudge.core.engine.cluster import RAY, Cluster, On
 from adjudge.core.gateway.layers.budget import Budget
 from adjudge.errors import SetupError
-from adjudge.features.scale.partition import Partition, Progress, eval_file_of
+from adjudge.features.scale.partition import Partition, Progress, eval_file_of, report_facts
 from adjudge.features.scale.ray_run import judge_chunks, work_for
 from adjudge.messages import Message
 from adjudge.runs.eval_file import EvalFile
@@ -91,7 +92,10 @@ def judge_dataset(
         raise SetupError("a run on a cluster needs a run folder: name it with run=FOLDER")
     bad: list[BadRow] = []
     work = work_for(
-        plan, Cluster.of(on), cache=cache, rows=lambda: _number_rows(plan, dataset, bad.append)
+        replace(plan, facts={**report_facts(plan.file), **plan.facts}),
+        Cluster.of(on),
+        cache=cache,
+        rows=lambda: _number_rows(plan, dataset, bad.append),
     )
     if work:
         judge_chunks(work, _teller(progress))

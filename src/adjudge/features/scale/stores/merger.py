@@ -27,7 +27,9 @@ from adjudge.features.scale.stores.store import (
     Store,
     StoredJudgment,
     StoredVote,
+    without_report,
 )
+from adjudge.runs.results.setup import KEPT
 
 _OUTCOME, _MORE = COLUMNS["votes"].index("outcome"), COLUMNS["votes"].index("more")
 # Columns of a judgment after its judge and number.
@@ -56,7 +58,9 @@ def merge(store: Store, folder: Path, facts: JsonObject) -> MergeSummary:
 
     An existing ledger is replaced, unless more was asked in it meanwhile.
     """
-    configuration, started = store.begun_with()
+    begun_with, started = store.begun_with()
+    report = {KEPT: begun_with[KEPT]} if KEPT in begun_with else {}
+    configuration = without_report(begun_with)
     with under_lock(folder):
         path, new = folder / FILE, (folder / FILE).with_suffix(".new")
         if path.exists():
@@ -72,7 +76,13 @@ def merge(store: Store, folder: Path, facts: JsonObject) -> MergeSummary:
                 }
                 write_meta(
                     connection,
-                    {"configuration": configuration, "started": started, **account, **facts},
+                    {
+                        "configuration": configuration,
+                        "started": started,
+                        **account,
+                        **report,
+                        **facts,
+                    },
                 )
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

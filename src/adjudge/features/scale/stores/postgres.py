@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.core.ledger.file import refuse_other
 from adjudge.errors import RunError, SetupError
 from adjudge.features.scale.stores.lines import line_of, record_of
 from adjudge.features.scale.stores.postgres_server import PostgresServer
@@ -28,6 +27,7 @@ from adjudge.features.scale.stores.store import (
     Values,
     WriterSession,
     is_new,
+    refuse_other_judges,
 )
 from adjudge.messages import Message
 
@@ -149,7 +149,7 @@ class PostgresStore:
                 self._make_tables(connection)
             connection.execute(_BEGIN, (self.run, json.dumps(configuration)))
         configuration_stored, _ = self.begun_with()
-        refuse_other(
+        refuse_other_judges(
             self.name,
             configuration_stored,
             configuration,

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adjudge.core.domain.json_types import JsonObject
-from adjudge.core.ledger.file import refuse_other
 from adjudge.errors import RunError
 from adjudge.features.scale.stores.lines import line_of, record_of
 from adjudge.features.scale.stores.places import FilePlace, place_of
@@ -30,6 +29,7 @@ from adjudge.features.scale.stores.store import (
     Values,
     WriterSession,
     is_new,
+    refuse_other_judges,
 )
 from adjudge.messages import Message, reason_of
 
@@ -96,7 +96,7 @@ class SegmentStore:
             except OSError as error:
                 raise self._trouble(error) from error
         configuration_stored, _ = self.begun_with()
-        refuse_other(
+        refuse_other_judges(
             self.name, configuration_stored, configuration, Message("or use another store")
         )
         return configuration_stored

@@ -6,6 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from adjudge.core.domain.json_types import JsonDict, JsonObject
+from adjudge.core.ledger.file import refuse_other
+from adjudge.messages import Message
+from adjudge.runs.results.setup import KEPT
 
 Values = tuple[object, ...]
 
@@ -103,3 +106,17 @@ class Store(Protocol):
         is none.
         """
         ...
+
+
+def refuse_other_judges(
+    name: str, known: JsonObject, configuration: JsonObject, otherwise: Message
+) -> None:
+    """Raise an OtherConfiguration if a store begun with ``known`` has other judges. Settings of the
+    report may differ: the first ones count.
+    """
+    refuse_other(name, without_report(known), without_report(configuration), otherwise)
+
+
+def without_report(configuration: JsonObject) -> JsonDict:
+    """Return the configuration of a store without the settings of its report."""
+    return {key: value for key, value in configuration.items() if key != KEPT}
