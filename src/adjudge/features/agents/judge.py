@@ -203,11 +203,19 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
         return StepsBudget(self.steps_tokens, windows)
 
     def _ballots(
-        self, criteria: Criteria, instance: Instance, question: Choice, template: str, votes: int
+        self,
+        criteria: Criteria,
+        instance: Instance,
+        question: Choice,
+        template: str,
+        votes: int,
+        *,
+        deciding: bool | None = None,
     ) -> list[Ballot]:
         return [
             self.ballot_for(criteria, instance, question, template, model, sample, self.mode)
             for model in self.panel
+            if deciding is None or (model in self.panel.deciding) is deciding
             for sample in range(votes)
         ]
 

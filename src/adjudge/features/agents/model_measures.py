@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.frozen_mapping import FrozenDict
@@ -15,7 +16,7 @@ from adjudge.core.domain.instance import STEPS, Instance
 from adjudge.core.domain.question import Choice
 from adjudge.core.domain.results import Status
 from adjudge.core.domain.verdict import Chosen, KeptPlace, KeptQuote
-from adjudge.core.domain.vote import Ballot, Vote
+from adjudge.core.domain.vote import Ballot, Outcome, Vote
 from adjudge.core.pooling.majority import majority, status_of
 from adjudge.features.agents.item import AgentItem
 from adjudge.features.agents.measures import (
@@ -31,6 +32,7 @@ from adjudge.features.agents.record import PointRecord
 from adjudge.features.agents.result import MeasureResult
 from adjudge.features.agents.step_prompts import ShownTrajectory
 from adjudge.features.agents.step_questions import (
+    ChecklistPointQuestion,
     ChecklistQuestion,
     GoalPointsQuestion,
     PlaceName,
@@ -45,9 +47,27 @@ from adjudge.features.evidence.support import INVENTED
 from adjudge.messages import Message
 
 AGENT, CHECKED, POINTS = "agent", "agent_checklist", "agent_points"
+POINT = "point"
 Shown = dict[str, str | Sequence[str]]
-MakeBallots = Callable[[Criteria, Instance, Choice, str, int], list[Ballot]]
-"""Of criteria, instance, question, template and votes per model: a ballot for each vote."""
+
+
+class MakeBallots(Protocol):
+    """Returns a ballot for each vote."""
+
+    def __call__(
+        self,
+        criteria: Criteria,
+        instance: Instance,
+        question: Choice,
+        template: str,
+        votes: int,
+        *,
+        deciding: bool | None = None,
+    ) -> list[Ballot]:
+        """Return ``votes`` ballots per model. ``deciding``: only for decision models, or only for
+        the others.
+        """
+        ...
 
 
 @dataclass(frozen=True)
@@ -277,19 +297,44 @@ class ChecklistQuestioning(Questioning):
         """
         task = item.column("task") or item.trajectory.goal or self._absent()
         criteria = own_criteria("points", self.language)
-        return self.ballots(criteria, Instance({"task": task}), GoalPointsQuestion(()), POINTS, 1)[
-            :1
-        ]
+        asked = (criteria, Instance({"task": task}), GoalPointsQuestion(()), POINTS, 1)
+        return (self.ballots(*asked, deciding=False) or self.ballots(*asked))[:1]
 
     def _ballots(self, item: AgentItem, points: Sequence[str]) -> list[Ballot]:
-        criteria = self.criteria
-        fields: Shown = {
-            **self._goal_and_answer(item),
-            "points": list(points),
-            STEPS: self.shown(item).steps,
-        }
+        criteria, steps = self.criteria, self.shown(item).steps
+        fields: Shown = {**self._goal_and_answer(item), "points": list(points), STEPS: steps}
         question = ChecklistQuestion(criteria.option_names, criteria.points, count=len(points))
-        return self.ballots(criteria, Instance(fields), question, CHECKED, self.votes)
+        joint = self.ballots(
+            criteria, Instance(fields), question, CHECKED, self.votes, deciding=False
+        )
+        return [*joint, *self._point_ballots(item, points)]
+
+    def _point_ballots(self, item: AgentItem, points: Sequence[str]) -> list[Ballot]:
+        """Return a ballot per point, vote and decision model; one request asks all of a run."""
+        context: Shown = {**self._goal_and_answer(item), STEPS: self.shown(item).steps}
+        about_one = Message(
+            "Was this point met at the end of the run? What counts is what the steps show, not "
+            "what the agent says of itself."
+        )
+        criteria = replace(
+            self.criteria,
+            description=about_one.render(self.language),
+            to_evaluate_field=POINT,
+            context_fields=list(context),
+        )
+        question = ChecklistPointQuestion(criteria.option_names, criteria.points)
+        return [
+            ballot
+            for point in dict.fromkeys(points)
+            for ballot in self.ballots(
+                criteria,
+                Instance({**context, POINT: point}),
+                question,
+                CHECKED,
+                self.votes,
+                deciding=True,
+            )
+        ]
 
     def _derived_points(self, votes: Sequence[Vote]) -> tuple[str, ...]:
         verdicts = [
@@ -300,19 +345,23 @@ class ChecklistQuestioning(Questioning):
     def pool(self, item: AgentItem, votes: Sequence[Vote]) -> MeasureResult:
         points = item.points or self._derived_points(votes)
         checked = [vote for vote in votes if vote.ballot.template == CHECKED]
-        answers_of_votes = [
-            split_options(vote.verdict) for vote in checked if isinstance(vote.verdict, Chosen)
-        ]
         result = base_result(self, item, votes, None, self.criteria)
-        if not answers_of_votes or not points:
+        if not points or all(vote.verdict is None for vote in checked):
             return result
-        majorities = [
-            majority(options, self.criteria) for options in zip(*answers_of_votes, strict=True)
+        options_of_points = [
+            _options_of(checked, number, point) for number, point in enumerate(points)
         ]
+        majorities = [majority(options, self.criteria) for options in options_of_points]
         records = tuple(
             PointRecord(text=text, met=_MET.get(won.option) if won else None)
             for text, won in zip(points, majorities, strict=True)
         )
+        # A point whose call failed might be met or not: the share of the others is no score.
+        if any(
+            not options and _has_failed(checked, point)
+            for options, point in zip(options_of_points, points, strict=True)
+        ):
+            return replace(result, status=Status.FAILED, points=records)
         decided = [point.met for point in records if point.met is not None]
         missing_points = [point.text for point in records if not point.met]
         return replace(
@@ -326,6 +375,28 @@ class ChecklistQuestioning(Questioning):
 
 
 _MET = {"met": True, "missed": False}
+
+
+def _options_of(votes: Sequence[Vote], number: int, point: str) -> list[str]:
+    """Return the answers to one point, from votes on all points and votes on this one."""
+    options = []
+    for vote in votes:
+        if not isinstance(vote.verdict, Chosen):
+            continue
+        if not isinstance(vote.ballot.question, ChecklistPointQuestion):
+            options.append(split_options(vote.verdict)[number])
+        elif vote.ballot.instance.fields[POINT] == point:
+            options.append(vote.verdict.option)
+    return options
+
+
+def _has_failed(votes: Sequence[Vote], point: str) -> bool:
+    """Return True if no model answered a question about this point alone."""
+    return any(
+        vote.outcome is not Outcome.ABSTAINED
+        for vote in votes
+        if vote.verdict is None and vote.ballot.instance.fields.get(POINT) == point
+    )
 
 
 # -- what the answer says -----------------------------------------------------------
@@ -436,21 +507,22 @@ class BlameQuestioning(Questioning):
 
         ``halves`` narrows the steps down, and ``step by step`` asks about each step in turn. ``at
         once`` asks about the whole run at least twice, then goes step by step if the votes differ.
+        Decision models cannot name a step, so they go step by step at once.
         """
         if self.method == "halves":
             return self._halve(item, votes)
         at_once = [vote for vote in votes if vote.ballot.criteria.name == BLAME]
         if self.method == "at once":
-            if not votes:
-                return self._ask(item, self.criteria, ("step", "agent"), self._at_once)
+            if not votes and (ballots := self._ask_at_once(item)):
+                return ballots
             # the votes agree, or none could be read
-            if len(set(_steps_named(at_once))) < 2:
+            if at_once and len(set(_steps_named(at_once))) < 2:
                 return []
         return self._next_step(item, [vote for vote in votes if vote.ballot.criteria.name != BLAME])
 
-    @property
-    def _at_once(self) -> int:
-        return max(self.votes, _FEWEST_AT_ONCE)
+    def _ask_at_once(self, item: AgentItem) -> list[Ballot]:
+        votes = max(self.votes, _FEWEST_AT_ONCE)
+        return self._ask(item, self.criteria, ("step", "agent"), votes, deciding=False)
 
     def plan_all(self, item: AgentItem) -> Sequence[Ballot]:
         """Return the ballots for an estimate: only the first ones for ``at once``, otherwise
@@ -460,8 +532,9 @@ class BlameQuestioning(Questioning):
         if self.method == "halves":
             return self._halve(item, ()) * max(1, len(numbers).bit_length())
         step_ballots = [ballot for number in numbers for ballot in self._ask_step(item, number)]
-        at_once = self._ask(item, self.criteria, ("step", "agent"), self._at_once)
-        return at_once if self.method == "at once" else step_ballots
+        if self.method == "at once" and (at_once := self._ask_at_once(item)):
+            return at_once
+        return step_ballots
 
     def _candidates(self, item: AgentItem) -> list[int]:
         """Return the numbers of the shown steps that are not the user's: any of them can be the
@@ -494,13 +567,16 @@ class BlameQuestioning(Questioning):
         places: tuple[PlaceName, ...],
         votes: int,
         fields: Shown | None = None,
+        *,
+        deciding: bool | None = None,
     ) -> list[Ballot]:
         shown_fields = fields or self._fields(item)
         question = StepsQuestion(criteria.option_names, criteria.points, asked=places)
         criteria = replace(
             criteria, context_fields=[name for name in shown_fields if name != STEPS]
         )
-        return self.ballots(criteria, Instance(shown_fields), question, AGENT, votes)
+        instance = Instance(shown_fields)
+        return self.ballots(criteria, instance, question, AGENT, votes, deciding=deciding)
 
     def _ask_step(self, item: AgentItem, number: int) -> list[Ballot]:
         step_criteria = own_criteria("blame_step", self.language)

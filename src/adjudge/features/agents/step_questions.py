@@ -78,6 +78,14 @@ class ChecklistQuestion(ChoiceOfEach):
 
 
 @dataclass(frozen=True)
+class ChecklistPointQuestion(Choice):
+    """A choice for one point of a checklist, for models that write nothing."""
+
+    cites: ClassVar[bool] = True
+    quoted: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
 class GoalPointsQuestion(OfEach):
     """A request for the points that must hold at the end of a task, to be checked one by one.
 
