@@ -8,6 +8,7 @@ import pytest
 
 from adjudge import AgentEvaluator, open_model
 from adjudge.core.domain.results import Status
+from adjudge.errors import SetupError
 from support.decision_server import DecisionServer, serving
 
 RUN: dict[str, Any] = {
@@ -32,7 +33,8 @@ def judged(server: DecisionServer, answers: dict[str, Any]) -> Any:
 
     server.change = change
     evaluator = AgentEvaluator(open_model(f"systemone:{server.url}#m"), measures=["checklist"])
-    return evaluator.evaluate(RUN).results["checklist"]
+    (result,) = evaluator.evaluate([RUN])
+    return result.results["checklist"]
 
 
 def test_the_points_are_one_request_and_the_share_is_that_of_the_points_met() -> None:
@@ -64,6 +66,12 @@ def test_blame_goes_step_by_step_because_a_decision_model_names_no_step() -> Non
     with serving() as server:
         server.change = change
         model = open_model(f"systemone:{server.url}#m")
-        result = AgentEvaluator(model, measures=["blame"]).evaluate(RUN).results["blame"]
+        (judged_run,) = AgentEvaluator(model, measures=["blame"]).evaluate([RUN])
+        result = judged_run.results["blame"]
         assert len(server.requests) == 1
     assert (result.status, result.place["step"]) == (Status.SCORED, 2)
+
+
+def test_a_decision_model_alone_derives_no_checklist() -> None:
+    with serving() as server, pytest.raises(SetupError, match="cannot derive a checklist"):
+        AgentEvaluator(open_model(f"systemone:{server.url}#m"), measures=["checklist"], derive=True)

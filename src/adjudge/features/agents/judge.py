@@ -70,6 +70,12 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
         self.take_names()
         super().__post_init__()
         check_mode(self.mode, self.panel)
+        if self.derive and self.panel and len(self.panel.deciding) == len(self.panel):
+            raise SetupError(
+                "{model} is a decision model, which generates no text: it cannot derive a "
+                "checklist. Add the column checklist, or a model that writes",
+                model=self.panel.deciding[0],
+            )
 
     def check_settings(self) -> None:
         """Raise a SetupError if the fields do not fit together."""
