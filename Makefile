@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo example-reports test check bench bench-page bench-intervals bench-large bench-rows bench-rag bench-conversations bench-coverage bench-embedded bench-runtime test-browser \
 	test-import test-docker test-embedded test-engines test-neighbours test-oracles test-decisions test-parquet test-properties test-reliability test-sandbox test-scale test-tokenizer test-traffic test-width test-unitxt \
-	test-first-steps test-work fuzz \
+	test-first-steps test-wheel-docs test-work fuzz \
 	lock dist docs gallery messages pictures priors release clean
 
 help:
@@ -48,6 +48,7 @@ help:
 	@echo "make test-work       2,000 simulated CI runs of equal systems, pytest -n 4, a job summary of 100,000 rows, other people's test suites with"
 	@echo "                     the pytest plugin installed (some minutes)"
 	@echo "make test-first-steps  from pip install to a first report in three commands, in a clean environment"
+	@echo "make test-wheel-docs  every example of README and docs with the wheel alone, in a clean environment"
 	@echo "make messages        the catalogues of translations in step with the code; says what is not translated"
 	@echo "make docs            the site of documents, in build/site: open its index.html"
 	@echo "make gallery         the reports of the gallery anew, with the embedded model"
@@ -251,6 +252,11 @@ test-first-steps: $(VENV)/ready
 	rm -rf build/wheel
 	$(BIN)/python -m pip --disable-pip-version-check --quiet wheel --no-deps --no-build-isolation --wheel-dir build/wheel .
 	$(BIN)/python tools/first_steps.py build/wheel/*.whl
+
+test-wheel-docs: $(VENV)/ready
+	rm -rf build/wheel
+	$(BIN)/python -m pip --disable-pip-version-check --quiet wheel --no-deps --no-build-isolation --wheel-dir build/wheel .
+	$(BIN)/python tools/wheel_docs.py build/wheel/*.whl
 
 fuzz: $(VENV)/ready
 	ADJUDGE_FUZZ=100000 ADJUDGE_EXAMPLES=1000 $(BIN)/python -m pytest tests/core/verdicts -k fuzz

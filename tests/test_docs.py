@@ -402,6 +402,14 @@ def test_toml_is_a_project(block: Block, desk: Path) -> None:
     assert find_project(desk).model == tomllib.loads(block.text)["model"]
 
 
+def test_pages_that_use_the_examples_say_how_to_get_them() -> None:
+    """A wheel has the examples inside; ``adjudge init examples`` writes them."""
+    users = {block.page for block in of("bash", "python", "text") if "examples/" in block.text}
+    assert len(users) > 20
+    silent = [page for page in users if "init examples" not in (ROOT / page).read_text("utf-8")]
+    assert silent == []
+
+
 def _headings(page: Path) -> Iterator[str]:
     """The anchors of a page, numbered where a heading comes again."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
