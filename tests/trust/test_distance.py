@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adjudge import Criteria, CriteriaOption
+from adjudge.core.domain.label import LabelScale
 from adjudge.stats.conformal import conformal_distance
 from adjudge.trust.calibration_words import distance_text
 from adjudge.trust.distance import Distance, distance_of
-from adjudge.trust.measure import Measure
+from adjudge.trust.measure import Measure, measure_of
 from adjudge.trust.rows import LabelledRow
 
 GRADES = Measure("score", ("1", "2", "3"), {"1": 0.0, "2": 0.5, "3": 1.0}, (1.0, 3.0))
@@ -55,6 +57,18 @@ def test_it_counts_options_and_leaves_chosen_rows_and_copies_out() -> None:
     assert distance_of([*rows, *far], GRADES, 0.9, ALONE) == Distance(1.0, 0.9, 20, options=True)
     same = [row(place, "2", "2") for place in range(40)]
     assert distance_of(same, GRADES, 0.9, ["one"] * 40) is None
+
+
+def test_options_that_share_a_score_have_no_order() -> None:
+    def measure(*scores: float) -> Measure:
+        options = [CriteriaOption(name, score) for name, score in zip("abcd", scores, strict=True)]
+        return measure_of(LabelScale(Criteria("kind", "Which kind?", options)))
+
+    assert measure(0.0, 0.25, 0.5, 1.0).is_ordinal
+    tied = measure(0.0, 0.0, 1.0, 1.0)
+    assert not tied.is_ordinal
+    rows = [row(place, "a", "b") for place in range(40)]
+    assert distance_of(rows, tied, 0.9, ALONE) is None
 
 
 def test_rows_on_which_annotators_are_evenly_split_count_with_the_farther_option() -> None:

@@ -25,7 +25,7 @@ class Measure:
     range: tuple[float, float] = _UNIT
     """The ends of the criterion's own scale, which are 0 and 1 here."""
     ordered: bool = True
-    """True if the options are ordered."""
+    """True if the options are ordered. Options that share a score have no order."""
 
     @property
     def is_number(self) -> bool:
@@ -74,6 +74,7 @@ def measure_of(scale: LabelScale, systems: Sequence[str] = ()) -> Measure:
         order,
         {option_name: to_unit(score, (low, high)) for option_name, score in scores.items()},
         (low, high),
+        ordered=len(set(scores.values())) == len(scores),
     )
 
 
