@@ -333,7 +333,7 @@ def kept_prices(facts: JsonObject) -> Path | None:
 
 
 def spent_in(folder: str | Path, *, by_votes: bool = False) -> Spent:
-    """Return what a run has cost so far, at its own prices. After a kill, the cost of open requests
+    """Return the cost of a run so far, at its own prices. After a kill, the cost of open requests
     is estimated.
 
     ``by_votes``: count stored answers only. While a run is in progress, nothing else is known.

@@ -89,7 +89,7 @@ def needs_of_eval(
     typed: Collection[str] = (),
     writes: Iterable[Path] = (),
 ) -> list[Need]:
-    """Return what an eval file needs trust for, in the order of the file.
+    """Return the reasons why an eval file needs trust, in the order of the file.
 
     ``file``: as read, without a project's defaults. ``variables``: name and field of the
     environment variables in it. ``typed``: keys that the caller overrides (data, models, target,
@@ -133,7 +133,7 @@ def needs_of_env(env: EnvFile) -> list[Need]:
 
 
 def needs_of_project(project: Project) -> list[Need]:
-    """Return what a project file needs trust for. A model of a known provider, language and
+    """Return the reasons why a project file needs trust. A model of a known provider, language and
     max_concurrency are allowed.
     """
     if project.path is None:

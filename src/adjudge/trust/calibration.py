@@ -120,7 +120,7 @@ class CalibrationSettings(LabelSettings):
 
 
 class RateShape(TypedDict):
-    """A rate with its limits of confidence."""
+    """A rate with its confidence limits."""
 
     rate: float | None
     lower: float | None

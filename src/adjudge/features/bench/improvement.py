@@ -178,7 +178,7 @@ def without_split_rows(rows: LabelledSet, labels: Sequence[Label]) -> LabelledSe
 
 
 def scores_on(judge: BenchedJudge, rows: LabelledSet) -> dict[RowKey, float]:
-    """Return whether the judge was right, for those of these rows that it decided."""
+    """Return the judge's scores on those of these rows that it decided: 1 is right, 0 is wrong."""
     identities = {*_identities(rows)}
     return {
         key: score

@@ -308,7 +308,7 @@ def _findings(draft: Draft) -> list[JsonDict]:
 
 
 def _estimate(site: Site, draft: Draft) -> str:
-    """Return what judging would cost; empty if it is free or cannot be estimated."""
+    """Return the cost of judging; empty if it is free or cannot be estimated."""
     try:
         case = draft.case_of()
         entries = models_of(site, case)

@@ -144,7 +144,7 @@ def _correction(
 def _points(
     library: Library, place: RunPlace, file: FoundFile | None, labels: PointLabels | None
 ) -> JsonDict:
-    """Return what ``adjudge rubric check RUN`` prints."""
+    """Return the findings that ``adjudge rubric check RUN`` prints."""
 
     def make() -> JsonDict:
         figures = audit(rubric_records(place.folder), labels)

@@ -163,8 +163,8 @@ class RowIndex:
         return [row for pair in mixed for row in pair]
 
     def weighting(self, queue: WeightedQueue, by: str) -> Weighting:
-        """Return what chances are based on for a first draw: a column, or the doubt that a third of
-        rows exceed.
+        """Return the basis of the chances in a first draw: a column, or the doubt that a third of
+        the rows exceed.
         """
         if queue == "random-stratified":
             return Weighting(queue, by)

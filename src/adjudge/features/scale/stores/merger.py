@@ -118,12 +118,12 @@ def _start_time(folder: Path) -> object:
 
 
 def spent_so_far(store: Store) -> Account:
-    """Return what all processes have spent that wrote to the store."""
+    """Return the spending of all processes that wrote to the store."""
     return sum_of_accounts(store.records())
 
 
 def sum_of_accounts(records: Iterable[Record]) -> Account:
-    """Return what the sessions that wrote these records have spent."""
+    """Return the spending of the sessions that wrote these records."""
     # A session writes its account again and again: the last one counts.
     return _sum(
         {record.session: record.account for record in records if isinstance(record, AccountRecord)}
