@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.features.conversations.chat import chat_html, chat_markdown
+from adjudge.features.conversations.chat import chat_html, chat_lines
 from adjudge.features.conversations.conversation import Conversation, Turn
 from adjudge.features.conversations.record import ConversationDetail
 from adjudge.features.conversations.user_checks import UserFault
@@ -52,7 +52,7 @@ def test_evidence_is_at_its_message_and_in_the_language_of_the_page() -> None:
     first, second = html.index('class="turn user decides"'), html.index('class="turn agent"')
     assert first < html.index("назвал факт, которого ему не давали") < second
     assert "вина имитируемого пользователя" in html
-    assert "stated a fact" in chat_markdown(record(), "en")
+    assert "stated a fact" in "\n".join(chat_lines(record(), "en"))
 
 
 def test_reports_show_the_chat_and_both_rates(tmp_path: Path) -> None:
@@ -64,3 +64,5 @@ def test_reports_show_the_chat_and_both_rates(tmp_path: Path) -> None:
         text = (tmp_path / name).read_text(encoding="utf-8")
         assert "pass rate with a faultless user" in text
         assert "What is your email?" in text
+    lines = (tmp_path / "a.md").read_text(encoding="utf-8").splitlines()
+    assert "\\[2\\] agent: What is your email?" in lines  # each message has its own line

@@ -353,6 +353,37 @@ def test_turns_are_no_trials(tmp_path: Path) -> None:
     assert tally.summary() == ()
 
 
+def test_a_lost_conversation_counts_the_turns_that_it_had(tmp_path: Path) -> None:
+    """It counted as many as a conversation may have, as trials of its scenario."""
+    bot = Bot()
+    bot.fail = lambda body: "4001" in str(body["messages"]) and body["turn"] > 2
+    with serving(bot) as url:
+        path = write_eval(tmp_path, f"{url}/chat", count=2)
+        text = path.read_text().replace("timeout: 20", "timeout: 20, max_retries: 0")
+        path.write_text(f"{text}  - {{kind: check, checks: [{{contains: e}}], per: turn}}\n")
+        run_eval(path, tmp_path / "run")
+    tally, lost = RepeatTally(), []
+    for record in records_of(tmp_path / "run"):
+        if record.judge == "checks":
+            tally.add(record)
+            lost += [record.id] if record.status == "failed" else []
+    assert lost == ["s1 turn 1", "s1 turn 2", "s1 turn 3"]
+    assert tally.summary() == ()
+
+
+def test_changed_scenarios_are_not_compared(tmp_path: Path) -> None:
+    with serving(Bot()) as url:
+        path = write_eval(tmp_path, f"{url}/chat", count=2)
+        run_eval(path, tmp_path / "one")
+        scenarios = tmp_path / "scenarios.yaml"
+        scenarios.write_text(scenarios.read_text().replace("cancelled", "refunded", 1))
+        run_eval(path, tmp_path / "two")
+    runs = [str(tmp_path / "one"), str(tmp_path / "two")]
+    said = CliRunner().invoke(conversations, ["compare", *runs], standalone_mode=False).output
+    assert "one 100%, two 100%: mean over 1 scenario " in said
+    assert "1 scenario is left out, because it changed between the runs" in said
+
+
 def test_a_target_is_needed(tmp_path: Path) -> None:
     path = write_eval(tmp_path, "http://127.0.0.1:9/chat")
     text = path.read_text()

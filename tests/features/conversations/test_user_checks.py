@@ -8,6 +8,7 @@ import time
 import pytest
 from benchmarks.conversations import ACCEPTED, CONTROLS, attribution_scores, detection, hold
 
+from adjudge.core.domain.json_types import JsonDict
 from adjudge.features.conversations.attribution import attribute
 from adjudge.features.conversations.conversation import Conversation, Turn
 from adjudge.features.conversations.scenario import Scenario
@@ -141,3 +142,28 @@ def test_a_script_may_tell_more_than_the_facts_and_nothing_else() -> None:
     more = ("Cancel 4711.", "Your email and phone?", "ann@example.com, +1 555 123 4567", "No.")
     script = Scenario.of({**SCENARIO.to_dict(), "script": [more[0], more[2]]})
     assert kinds(talk(*more), script) == []
+
+
+def test_russian_words_are_known_in_every_case() -> None:
+    """Endings hid that the agent asked for a fact; +7 and 8 begin the same number."""
+    row: JsonDict = {
+        "id": "р",
+        "goal": "Отменить заказ.",
+        "language": "ru",
+        "withheld": {"почта": "anna@example.com", "телефон": "+7 912 345-67-89"},
+    }
+    asks = ("Назовите вашу почту.", "Подскажите номер телефона.")
+    scenario = Scenario.of(row)
+
+    def found(*answers: str) -> list[str]:
+        texts = ["Отмените заказ.", asks[0], answers[0], asks[1], answers[1], "Не получилось."]
+        turns = tuple(
+            Turn(number=place, speaker="user" if place % 2 else "agent", text=text)
+            for place, text in enumerate(texts, 1)
+        )
+        said = Conversation(turns=turns, ended="user stopped")
+        return [fault.kind for fault in UserChecks(scenario, said, False).faults()]
+
+    assert found("anna@example.com", "8 (912) 345-67-89") == []
+    assert found("Не скажу.", "89123456789") == ["withheld"]
+    assert found("anna@example.com", "8 912 345-67-88") == ["contradiction"]

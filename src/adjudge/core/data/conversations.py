@@ -94,7 +94,7 @@ def topic_of(instance: Instance, topic: Topic, number: int) -> Instance:
         metadata={
             **instance.metadata,
             "messages": span,
-            "row": {**_row_of_part(instance, number), TOPIC_MESSAGES: span},
+            "row": {**row_of_part(instance, number), TOPIC_MESSAGES: span},
         },
     )
 
@@ -147,14 +147,14 @@ def turns_of(instance: Instance) -> list[Instance]:
             metadata={
                 **instance.metadata,
                 "turn": number,
-                "row": _row_of_part(instance, number),
+                "row": row_of_part(instance, number),
             },
         )
         for number, fields in enumerate(turns, 1)
     ]
 
 
-def _row_of_part(instance: Instance, number: int) -> dict[str, object]:
+def row_of_part(instance: Instance, number: int) -> dict[str, object]:
     """Return the row of a turn or topic: intervals treat the parts of a conversation as one unit,
     and parts of a trial do not count as trials.
     """

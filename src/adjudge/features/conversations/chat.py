@@ -127,18 +127,18 @@ def _about(detail: ConversationDetail, language: str) -> Iterator[tuple[Message,
         yield Message("simulated by"), detail.user
 
 
-def chat_markdown(record: JudgmentRecord, language: str) -> str:
-    """Return a conversation as Markdown, to be escaped by the template."""
+def chat_lines(record: JudgmentRecord, language: str) -> list[str]:
+    """Return a conversation as lines, to be escaped by the template; empty if there is none."""
     detail = conversation_detail(record)
     if detail is None or detail.conversation is None:
-        return ""
-    lines = [detail.conversation.text, render(_end_text(detail.conversation), language)]
+        return []
+    lines = [*detail.conversation.lines, render(_end_text(detail.conversation), language)]
     lines += [
         f"[{fault.turn}] {render(FAULT_WORDS[fault.kind], language)}: "
         f"{render(fault.reason, language)}"
         for fault in detail.user_faults
     ]
-    return "\n".join(lines)
+    return lines
 
 
 def _end_text(conversation: Conversation) -> Message:

@@ -5,7 +5,7 @@ correct rates by labels.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import click
 import yaml
 
 from adjudge.core.aio.files import written_whole
-from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.results import Status
 from adjudge.core.gateway.layers.budget import Budget
@@ -315,11 +315,14 @@ def verify(folder: Path) -> int:
     "runs", "One run with several targets, or two runs of the same scenarios.", type=PATH, nargs=-1
 )
 def compare(runs: tuple[Path, ...]) -> int:
-    """Compare agents by scenario, corrected for the user's mistakes."""
+    """Compare agents by scenario, corrected for the user's mistakes. Scenarios that changed between
+    two runs are left out.
+    """
     if len(runs) not in (1, 2):
         raise SetupError("give one run with several targets, or two runs")
     agents: dict[str, dict[str, list[ScenarioTrial]]] = {}
     users: dict[str, set[str]] = {}
+    contents: dict[str, dict[str, JsonObject]] = {}
     are_alike = len({run.name for run in runs}) < len(runs)
     for run in runs:
         place = str(run) if are_alike else run.name
@@ -332,6 +335,8 @@ def compare(runs: tuple[Path, ...]) -> int:
             agents.setdefault(name, {}).setdefault(trial.scenario, []).append(trial)
             detail = conversation_detail(record)
             users.setdefault(name, set()).add(detail.user if detail else "")
+            if detail and detail.scenario is not None:
+                contents.setdefault(name, {})[trial.scenario] = detail.scenario
     if len(agents) < 2:
         raise SetupError("the run has conversations with only one agent")
     for agent_a, agent_b in combinations(agents, 2):
@@ -344,13 +349,45 @@ def compare(runs: tuple[Path, ...]) -> int:
                 one=", ".join(sorted(users[agent_a])),
                 two=", ".join(sorted(users[agent_b])),
             )
-        difference = compare_agents((agent_a, agent_b), agents[agent_a], agents[agent_b])
+        changed = _changed_scenarios(contents.get(agent_a, {}), contents.get(agent_b, {}))
+        trials_a, trials_b = (
+            {id: trials for id, trials in agents[agent].items() if id not in changed}
+            for agent in (agent_a, agent_b)
+        )
+        difference = compare_agents((agent_a, agent_b), trials_a, trials_b)
         if difference is None:
             echo(Message("{first} and {second} share no scenario", first=agent_a, second=agent_b))
         else:
             for line in _describe_difference(difference):
                 echo(line)
+        if changed:
+            echo(
+                plural(
+                    "  {count} scenario is left out, because it changed between the runs",
+                    "  {count} scenarios are left out, because they changed between the runs",
+                    len(changed),
+                )
+            )
     return ExitCode.OK
+
+
+def _changed_scenarios(
+    before: Mapping[str, JsonObject], now: Mapping[str, JsonObject]
+) -> Collection[str]:
+    """Return the ids of the scenarios that have one name and two contents."""
+    return {id for id in before.keys() & now.keys() if not _are_equal(before[id], now[id])}
+
+
+def _are_equal(scenario_a: JsonObject, scenario_b: JsonObject) -> bool:
+    if scenario_a.get("start") == scenario_b.get("start"):
+        return scenario_a == scenario_b
+    # a conversation that was continued begins with other messages
+    begin = ("start", "opening", "script")
+    first, second = (
+        {name: value for name, value in scenario.items() if name not in begin}
+        for scenario in (scenario_a, scenario_b)
+    )
+    return first == second
 
 
 def _describe_difference(difference: AgentDifference) -> Iterator[Message]:

@@ -125,11 +125,16 @@ class Conversation:
     @property
     def text(self) -> str:
         """The conversation as readable text, with message numbers."""
+        return "\n".join(self.lines)
+
+    @property
+    def lines(self) -> list[str]:
+        """The messages and tool calls as text, with message numbers."""
         lines = []
         for turn in self.turns:
             lines += [f"[{turn.number}] {turn.speaker} calls {call.line}" for call in turn.calls]
             lines.append(f"[{turn.number}] {turn.speaker}: {turn.text}")
-        return "\n".join(lines)
+        return lines
 
     def spoken_by(self, speaker: Speaker) -> list[Turn]:
         """Return one speaker's messages."""

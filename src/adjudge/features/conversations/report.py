@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple, NotRequired, 
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.conversations.attribution import FAULT_TITLES, Fault
-from adjudge.features.conversations.chat import chat_html, chat_markdown
+from adjudge.features.conversations.chat import chat_html, chat_lines
 from adjudge.features.conversations.conversation import Conversation
 from adjudge.features.conversations.rates import RateBounds, Rates, ScenarioTrial, rates_of
 from adjudge.features.conversations.record import ATTRIBUTION, OUTCOME, conversation_detail
@@ -240,9 +240,9 @@ class ChatState:
         """Render a conversation with its scenario; empty if the record has none."""
         return chat_html(record, self._language)
 
-    def markdown(self, record: JudgmentRecord) -> str:
-        """Render a conversation as Markdown; empty if the record has none."""
-        return chat_markdown(record, self._language)
+    def lines(self, record: JudgmentRecord) -> list[str]:
+        """Return a conversation as lines of text; empty if the record has none."""
+        return chat_lines(record, self._language)
 
 
 class ConversationTally(SectionTally):

@@ -15,6 +15,7 @@ from functools import cached_property
 from secrets import token_hex
 from typing import Any
 
+from adjudge.core.data.conversations import row_of_part
 from adjudge.core.domain.criteria import Criteria
 from adjudge.core.domain.instance import STEPS, TRAJECTORY, Instance
 from adjudge.core.domain.json_types import JsonDict
@@ -130,9 +131,16 @@ class SimulatedJudge(JudgeAround[TalkItem]):
 
     def _width(self, talk: Talk) -> int:
         """Return the largest number of results that a conversation can have."""
-        several = self.ready.per in ("turn", "topic")
-        parts = talk.max_turns + len(talk.scenario.start) if several else 1
-        return parts * (len(self.ready.criteria) or 1)
+        parts = talk.max_turns + len(talk.scenario.start) if self._has_parts else 1
+        return parts * self._criteria_count
+
+    @property
+    def _has_parts(self) -> bool:
+        return self.ready.per in ("turn", "topic")
+
+    @property
+    def _criteria_count(self) -> int:
+        return len(self.ready.criteria) or 1
 
     def check(self, item: TalkItem) -> None:
         """Raise a SetupError if the scenario lacks a column that its target needs."""
@@ -166,7 +174,7 @@ class SimulatedJudge(JudgeAround[TalkItem]):
         assumed length.
         """
         messages = list(item.talk.assume(_ASSUMED))
-        if item.place >= (len(self.ready.criteria) or 1):
+        if item.place >= self._criteria_count:
             return messages
         turn = replace(_FIRST, text=_ASSUMED * item.talk.max_turns)
         conversation = Conversation(turns=(turn,), ended="unknown")
@@ -207,15 +215,25 @@ class SimulatedJudge(JudgeAround[TalkItem]):
     def _skip_judging(
         self, item: TalkItem, conversation: Conversation, messages: Sequence[Vote]
     ) -> Result:
-        """Return a result without a verdict, for a lost conversation or a missing turn."""
-        lost = conversation.is_lost
-        ready_for_rows = replace(self.ready, per="row")
+        """Return a result without a verdict, for a lost conversation or a missing turn.
+
+        In a lost conversation, each message of the user counts as a turn that was lost.
+        """
+        number = item.place // self._criteria_count + 1
+        is_lost = conversation.is_lost and number <= max(1, len(conversation.spoken_by("user")))
         instance = self._instance(item, conversation)
-        inner = ready_for_rows.items(instance)[item.place % (len(self.ready.criteria) or 1)]
+        if self._has_parts:
+            instance = replace(
+                instance,
+                id=f"{instance.id} {self.ready.per} {number}",
+                metadata={**instance.metadata, "row": row_of_part(instance, number)},
+            )
+        ready_for_rows = replace(self.ready, per="row")
+        inner = ready_for_rows.items(instance)[item.place % self._criteria_count]
         result = without_verdict(
-            self.judge.pool(inner, ()), Status.FAILED if lost else Status.SKIPPED
+            self.judge.pool(inner, ()), Status.FAILED if is_lost else Status.SKIPPED
         )
-        if not lost:
+        if not is_lost:
             return replace(result, explanation=Message("the conversation has no such turn"))
         reason = join(": ", filter(None, (END_WORDS[conversation.ended], conversation.detail)))
         votes = [

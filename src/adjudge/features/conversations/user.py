@@ -23,7 +23,7 @@ MARKS: dict[str, End] = {
 }
 """Marks with which a simulated user ends a conversation, as in tau2-bench."""
 PROMPT = "chat_user"
-_MARK = re.compile(r"(?<!#)#{2,}\s*(STOP|TRANSFER|OUT[ _-]OF[ _-]SCOPE)\s*#*", re.IGNORECASE)
+_MARK = re.compile(r"(?<!#)#{2,}\s*(STOP|СТОП|TRANSFER|OUT[ _-]OF[ _-]SCOPE)\s*#*", re.IGNORECASE)
 _LABEL = re.compile(r"^\s*(?:user|customer|пользователь|клиент)\s*:\s*", re.IGNORECASE)
 
 
@@ -44,7 +44,7 @@ def read_message(reply: str) -> UserMessage:
     text = without_thoughts(reply).strip()
     end: End | None = None
     if mark := _MARK.search(text):
-        word = re.sub(r"[ _]", "-", mark[1].upper())
+        word = re.sub(r"[ _]", "-", mark[1].upper()).replace("СТОП", "STOP")
         end = MARKS[f"###{word}###"]
         text = _MARK.sub(" ", text)
     # models like to begin with "User:" and to quote the whole message

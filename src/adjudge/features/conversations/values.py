@@ -122,7 +122,10 @@ def _find_values(text: str) -> Iterator[Value]:
         yield from _time(match[0], match[1], "0", match[2])
     for match in take(_PHONE):
         digits = re.sub(r"\D", "", match[0])
-        yield Value("number", match[0].strip(), digits)
+        # within Russia, +7 is dialled as 8
+        is_long_distance = len(digits) == 11 and digits.startswith("8")
+        form = f"7{digits[1:]}" if is_long_distance else digits
+        yield Value("number", match[0].strip(), form)
     for match in take(_MONEY):
         yield Value("number", match[0], _amount(match[0]))
     for match in take(_DECIMAL):
@@ -262,16 +265,31 @@ so that the their them there this to want wants was we what when will with would
 got need needs about all any also just then than
 и в во не что он на я с со как а то все она так его но да ты к у же вы за бы по только ее мне было
 вот от меня еще нет о из ему теперь когда даже ну вдруг ли если уже или ни быть был него до вас
-нибудь опять уж вам пожалуйста хочу хочет нужно мой моя мое мои пользователь это для
+нибудь опять уж вам почти дать пожалуйста хочу хочет нужно мой моя мое мои пользователь это для
 """
 _STOP = frozenset(_STOP_WORDS.split())
 
 
 @lru_cache(maxsize=8192)
 def stems(text: str) -> frozenset[str]:
-    """Return the first letters of a text's content words."""
+    """Return the first letters of a text's content words, without their endings."""
     words = re.findall(r"[^\W_]{3,}", fold(text))
-    return frozenset(word[:5] for word in words if word not in _STOP and not word.isdigit())
+    return frozenset(_stem(word) for word in words if word not in _STOP and not word.isdigit())
+
+
+def _stem(word: str) -> str:
+    begin = _IRREGULAR.get(word, word)[:5]
+    if begin.isascii():
+        is_plural = len(begin) > 3 and begin[-1] == "s" and begin[-2] != "s"
+        return begin[:-1] if is_plural else begin
+    # "почта", "почту" and "почты" are one word
+    return begin[:3] + begin[3:].rstrip("аеиоуыэюяйь")
+
+
+_IRREGULAR = {
+    **dict.fromkeys(("имени", "именем", "имена"), "имя"),
+    **dict.fromkeys(("дня", "дню", "днем", "дни", "дней"), "день"),
+}
 
 
 def likeness(text_a: str, text_b: str) -> float:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from adjudge.core.domain.json_types import JsonValue
 from adjudge.core.domain.message import ChatMessage, Prompt, Reply, Request
 from adjudge.core.gateway.targets.answer import AnswerPaths, NoAnswer, TargetAnswer
 from adjudge.core.gateway.targets.target import Target
@@ -337,3 +338,8 @@ def test_a_text_that_only_begins_like_json_is_a_text(tmp_path: Path, printed: st
 def test_a_path_leads_to_a_text(tmp_path: Path, printed: str, why: str) -> None:
     with pytest.raises(NoAnswer, match=why):
         answer(command(tmp_path, f"print({printed!r})", answer="data.text"))
+
+
+@pytest.mark.parametrize("state", [{}, [], 0, False, {"cart": None}])
+def test_an_empty_state_is_a_state(state: JsonValue) -> None:
+    assert TargetAnswer.of_json(TargetAnswer("Hi.", state=state).to_json()).state == state

@@ -40,9 +40,10 @@ class TargetAnswer:
         extras: dict[str, object] = {
             "contexts": list(self.contexts),
             "tool_calls": self.tool_calls,
-            "state": self.state,
         }
         fields = {"response": self.text, **{name: extra for name, extra in extras.items() if extra}}
+        # an empty state is one, too
+        fields |= {} if self.state is None else {"state": self.state}
         return json.dumps(fields, ensure_ascii=False)
 
     @classmethod
