@@ -127,6 +127,7 @@ def test_a_mean_is_a_range_wherever_it_leads_if_rows_have_bounds(tmp_path: Path)
     (figures,) = json.loads(adjudge("runs", "show", str(run), "--json").stdout)["criteria"]
     assert (figures["mean"], figures["between"]) == (1.0, [pytest.approx(0.95), 1.0])
     assert figures["interval"]["lower"] < 0.95 and figures["interval"]["upper"] == 1.0
+    assert f"9 scored, mean {text}" in adjudge("card", str(run)).stdout
     (info,) = run_info(run).criteria
     assert (info.mean, info.between) == (1.0, (pytest.approx(0.95), 1.0))
     adjudge("report", str(run), "--to", "md", "--by", "themes", "-o", str(tmp_path / "c.md"))

@@ -139,8 +139,11 @@ def _tables(report: Report, screen: Screen, *, single: bool) -> Iterator[Table]:
 
 def _criteria(sections: Sequence[Section], screen: Screen, *, named: bool) -> Table:
     """Return a table with one line per section. ``named``: include the judge's name."""
-    table = screen.table((Message("criterion"),), gap=3)
-    for heading in (Message("result"), Message("95% interval"), term("measure", "rows")):
+    # ranges are wide: they wrap before the names do
+    has_ranges = any(section.summary.between for section in sections)
+    table = screen.table((Message("criterion"),), gap=2 if has_ranges else 3)
+    table.add_column(screen.render(Message("result")), no_wrap=not has_ranges)
+    for heading in (Message("95% interval"), term("measure", "rows")):
         table.add_column(screen.render(heading), no_wrap=True)
     table.add_column(screen.render(Message("verdicts")))
     for section in sections:
