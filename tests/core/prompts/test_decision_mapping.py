@@ -94,9 +94,8 @@ def test_an_aspect_comes_back(form: DecisionFormat, verdict: str) -> None:
 @pytest.mark.parametrize("best", ["one", "two"])
 def test_the_better_response_comes_back_in_both_orders(form: DecisionFormat, best: str) -> None:
     def wanted(state: Any, question: DecisionQuestion) -> str:
-        text = str(state)
-        first, second = sorted(("one", "two"), key=text.index)
-        return question.values[0] if best == first else question.values[1]
+        comes_first = min(("one", "two"), key=str(state).index)
+        return question.values[0] if best == comes_first else question.values[1]
 
     judge = PairwiseJudge(open_model(Decider(form, wanted)), check_positional_bias=True)
     result = judge.evaluate([{"responses": ["one", "two"]}], "Which is better?")[0]
