@@ -25,7 +25,7 @@ from adjudge.features.rubrics.layouts import parse_rubric
 from adjudge.features.rubrics.lint import lint_rubric
 from adjudge.features.rubrics.pool import PointVerdict
 from adjudge.features.rubrics.record import rubric_detail
-from adjudge.features.rubrics.report import RubricSummary, RubricTally
+from adjudge.features.rubrics.report import RowScores, RubricSummary, RubricTally
 from adjudge.features.rubrics.result import RubricResult
 from adjudge.features.rubrics.review import read_reviews
 from adjudge.features.rubrics.rubric import MET, NOT_MET
@@ -91,6 +91,11 @@ def test_a_report_clips_once_and_gives_bounds(tmp_path: Path) -> None:
     summary = summary_of(judged)
     assert summary.total.mean == 0.0
     assert summary.total.is_clipped
+    assert str(summary.remarks[0]).startswith("The mean over the rows is -0.333.")
+    sums = RowScores((5.0, -1.0), (5.0, 0.0))  # points that combine by sum may be above 1
+    assert (sums.bounds, sums.is_clipped, sums.unclipped) == ((1.0, 1.0), True, (2.0, 2.5))
+    with_range = replace(summary, total=RowScores((-1.0, 0.5), (1.0, 0.5)))
+    assert "is between -0.250 and 0.750" in str(with_range.remarks[1])
     assert all(record.score == pytest.approx(-1 / 3) for record in judged)
     assert set(summary.themes) == {"t0", "t1"}
     assert summary.categories["accuracy"].mean == 0.0

@@ -122,8 +122,16 @@ class RowScores:
 
     @property
     def is_clipped(self) -> bool:
-        """True if the mean would be outside 0–1."""
-        return (mean(self.lows) or 0.0) < 0 or (mean(self.highs) or 0.0) < 0
+        """True if the mean, or an end of its range, would be outside 0–1."""
+        lower, upper = self.unclipped
+        return lower < 0 or upper > 1
+
+    @property
+    def unclipped(self) -> tuple[float, float]:
+        """The mean before clipping, if missing verdicts were the worst, and if they were the
+        best.
+        """
+        return mean(self.lows) or 0.0, mean(self.highs) or 0.0
 
     @property
     def clipped_interval(self) -> Interval | None:
@@ -277,12 +285,20 @@ class RubricSummary(SectionPart):
                     upper=upper,
                 )
             )
-        if self.total.is_clipped and self.total.mean is not None:
+        if self.total.is_clipped:
+            lower, upper = self.total.unclipped
             messages.append(
                 Message(
                     "The mean over the rows is {mean:.3f}. As in HealthBench, only the mean is "
-                    "clipped at 0, not the rows.",
-                    mean=mean(self.total.lows) or 0.0,
+                    "clipped to 0–1, not the rows.",
+                    mean=lower,
+                )
+                if self.total.mean is not None
+                else Message(
+                    "Before clipping to 0–1, the mean over all rows is between {lower:.3f} and "
+                    "{upper:.3f}.",
+                    lower=lower,
+                    upper=upper,
                 )
             )
         if self.rows_failed:
