@@ -6,6 +6,7 @@ import asyncio
 import json
 import math
 import re
+from collections import UserList
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -249,6 +250,10 @@ def test_rubrics_come_from_a_column_and_keep_their_scale() -> None:
     )
     assert [one.value for one in values] == [-1.0, 0.0, None, None]
     assert (values[2].lower, values[2].upper) == (-2.0, -1.0)
+    column = UserList([rubric])  # a column of a data set is no list
+    assert (
+        Reward(RubricJudge(model)).score(["q"], ["answer all"], {"rubric": column})[0].value == -1
+    )
     assert "no rubric" in str(values[3].reason)
     with pytest.raises(SetupError, match="no rubric"):
         Reward(RubricJudge(model)).score(["q"], ["answer all"])

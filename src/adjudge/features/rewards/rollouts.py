@@ -14,6 +14,16 @@ PROMPT, COMPLETION = "user_input", "response"
 Columns = Mapping[str, object]
 
 
+def _listed(entries: object) -> object:
+    """Return the column of an array, a data frame or a data set as a list; anything else as it
+    is.
+    """
+    if isinstance(entries, Sequence) and not isinstance(entries, str | bytes):
+        return list(entries)
+    to_list = getattr(entries, "tolist", None)
+    return to_list() if callable(to_list) else entries
+
+
 @dataclass(frozen=True)
 class Rollouts:
     """A trainer's data: a prompt, and an entry in each column, per completion."""
@@ -39,7 +49,9 @@ class Rollouts:
                 prompts=len(prompts),
                 completions=len(completions),
             )
-        return cls(prompts, completions, columns)
+        return cls(
+            prompts, completions, {name: _listed(entries) for name, entries in columns.items()}
+        )
 
     def __len__(self) -> int:
         return len(self.completions)

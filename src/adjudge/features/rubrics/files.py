@@ -180,6 +180,8 @@ def _of_table(text: str) -> RubricBook:
         if None in line or None in line.values():
             raise SetupError("{where}: it has more or fewer cells than the header", where=where)
         cells = {name.strip(): cell.strip() for name, cell in line.items() if cell.strip()}
+        if not cells:  # spreadsheets write blank lines as commas
+            continue
         row, group = cells.pop("row", ""), cells.pop("group", "")
         worth = cells.pop("group_points", None)
         point: JsonDict = dict(cells)
